@@ -1,0 +1,50 @@
+/**
+ * A request the account turns down. Handlers throw it; the server turns it into the JSON error body that
+ * every Cosmos SDK expects (`code` and `message`), with the substatus and the retry hint as headers.
+ */
+export interface RefusalParts {
+  readonly substatus?: number;
+  readonly retryAfterMs?: number;
+  readonly chargeRu?: number;
+}
+
+export class Refusal extends Error {
+  readonly status: number;
+  readonly substatus: number;
+  readonly retryAfterMs: number | undefined;
+  readonly chargeRu: number | undefined;
+
+  constructor(status: number, message: string, parts: RefusalParts = {}) {
+    super(message);
+    this.name = 'Refusal';
+    this.status = status;
+    this.substatus = parts.substatus ?? 0;
+    this.retryAfterMs = parts.retryAfterMs;
+    this.chargeRu = parts.chargeRu;
+  }
+}
+
+const NAMES: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  408: 'RequestTimeout',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'PreconditionFailed',
+  413: 'RequestEntityTooLarge',
+  424: 'FailedDependency',
+  429: 'TooManyRequests',
+  431: 'RequestHeaderFieldsTooLarge',
+  449: 'RetryWith',
+  500: 'InternalServerError',
+  501: 'NotImplemented',
+  503: 'ServiceUnavailable',
+};
+
+/** The `code` text that goes with a status in an error body. */
+export function statusName(status: number): string {
+  return NAMES[status] ?? `Status${status}`;
+}

@@ -1,0 +1,86 @@
+/**
+ * The closed set of ways a command ends badly. Each class is one exit code of the public contract.
+ * The message says what happened, `why` explains it where that helps, `hint` says what to do now.
+ */
+export interface ErrorParts {
+  readonly why?: string;
+  readonly hint?: string;
+  readonly cause?: unknown;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export abstract class CosmigError extends Error {
+  /** Stable name of the kind, for scripts. */
+  abstract readonly code: string;
+  abstract readonly exitCode: number;
+  readonly why: string | undefined;
+  readonly hint: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, parts: ErrorParts = {}) {
+    super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
+    this.name = new.target.name;
+    this.why = parts.why;
+    this.hint = parts.hint;
+    this.details = parts.details ?? {};
+  }
+}
+
+/** The command line or the spec is wrong. */
+export class UsageError extends CosmigError {
+  readonly code = 'usage';
+  readonly exitCode = 2;
+}
+
+/** Right command, wrong moment: phase, gate, deadline, changed fingerprint, target in use, someone else holds it. */
+export class NotReadyError extends CosmigError {
+  readonly code = 'not-ready';
+  readonly exitCode = 3;
+}
+
+/** Verification ran to the end and found differences. */
+export class MismatchError extends CosmigError {
+  readonly code = 'mismatch';
+  readonly exitCode = 4;
+}
+
+/** Open dead letters at the end, or more than the spec allows. */
+export class DeadLetterError extends CosmigError {
+  readonly code = 'dead-letters';
+  readonly exitCode = 5;
+}
+
+/** Cosmos refused, or stayed away through every retry. */
+export class ServiceError extends CosmigError {
+  readonly code = 'service';
+  readonly exitCode = 6;
+}
+
+/** The ledger is missing, damaged, newer than this cosmig, or its disk is full. */
+export class LedgerError extends CosmigError {
+  readonly code = 'ledger';
+  readonly exitCode = 7;
+}
+
+/** The time budget is over and work is left. */
+export class BudgetError extends CosmigError {
+  readonly code = 'budget';
+  readonly exitCode = 8;
+}
+
+/** Our bug: a rule of our own was broken. */
+export class InternalError extends CosmigError {
+  readonly code = 'internal';
+  readonly exitCode = 70;
+}
+
+/** The operator stopped it; resuming is safe. */
+export class CanceledError extends CosmigError {
+  readonly code = 'canceled';
+  readonly exitCode: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM', parts: ErrorParts = {}) {
+    super(`stopped by ${signal}`, parts);
+    this.exitCode = signal === 'SIGTERM' ? 143 : 130;
+  }
+}
