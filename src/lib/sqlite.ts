@@ -1,0 +1,217 @@
+/**
+ * Opens our SQLite files and brings their schema up to date; owns the pragmas and the table
+ * `cosmig_schema`. What always holds: a migration and the record of it are one transaction; a shipped
+ * migration that was edited, a database newer than this cosmig and a file that is not ours are refused
+ * before anything is written.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { assert, must } from './assert.ts';
+import { LedgerError, NotReadyError } from './errors.ts';
+
+/** An open database. */
+export type Database = SqliteDatabase.Database;
+
+/** What to open, and how much a power cut may cost. */
+export interface OpenOptions {
+  /** A file (its folder is created) or ':memory:'. */
+  readonly path: string;
+  readonly readonly?: boolean;
+  /** FULL survives a power cut with the last commit, NORMAL may lose the last few, OFF the file. Default FULL. */
+  readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
+}
+
+// Long enough for the longest transaction of a neighbour (a migration of a large file), short enough
+// that a person still believes the command is alive.
+const BUSY_TIMEOUT_MS = 10_000;
+
+const SHIPPED = new URL('../../migrations/', import.meta.url);
+
+/** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
+export function openDatabase(options: OpenOptions): Database {
+  const { path, readonly = false, synchronous = 'FULL' } = options;
+  assert(path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
+  let database: Database | undefined;
+  try {
+    if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
+    database = new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
+    // Switching to WAL is a write, which a read-only guest may not and need not do.
+    if (!readonly) database.pragma('journal_mode = WAL');
+    database.pragma(`synchronous = ${synchronous}`);
+    database.pragma('foreign_keys = ON');
+    // The first read of the header: a file that is no database says so here and not in mid-run.
+    database.pragma('schema_version');
+    return database;
+  } catch (error) {
+    database?.close();
+    throw asDatabaseError(error, path);
+  }
+}
+
+/**
+ * Applies the migrations of `migrations/<name>/` that `database` has not seen, all or none. Safe to call
+ * twice and from two processes at once: whoever comes second finds the work done. Writes nothing, and so
+ * works on a read-only database, when there is nothing to do.
+ */
+export function migrate(database: Database, name: string, root: URL = SHIPPED): void {
+  const shipped = readMigrations(new URL(`${name}/`, root));
+  try {
+    if (pendingMigrations(database, name, shipped).length === 0) return;
+    // IMMEDIATE takes the write lock before looking again, so two processes cannot both see work.
+    database.transaction(() => applyPending(database, name, shipped)).immediate();
+  } catch (error) {
+    throw asDatabaseError(error, database.name);
+  }
+}
+
+interface Migration {
+  readonly number: number;
+  readonly file: string;
+  readonly sql: string;
+  readonly sha256: string;
+}
+
+interface AppliedRow {
+  readonly number: number;
+  readonly database: string;
+  readonly file: string;
+  readonly sha256: string;
+}
+
+function readMigrations(folder: URL): Migration[] {
+  const files = readdirSync(folder).toSorted();
+  return files.map((file, index) => {
+    const number = Number(
+      must(/^(\d{4})_[a-z0-9-]+\.sql$/.exec(file)?.[1], `migration ${file} is NNNN_what.sql`),
+    );
+    assert(
+      number === index + 1,
+      `migration ${file} is number ${index + 1} of its folder: no gaps, no doubles`,
+    );
+    // A checkout on Windows may turn line ends; that is no edit.
+    const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
+    return { number, file, sql, sha256: createHash('sha256').update(sql).digest('hex') };
+  });
+}
+
+function applyPending(database: Database, name: string, shipped: readonly Migration[]): void {
+  const pending = pendingMigrations(database, name, shipped);
+  if (pending.length === 0) return;
+  database.exec(`CREATE TABLE IF NOT EXISTS cosmig_schema (
+    number INTEGER PRIMARY KEY, database TEXT NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL,
+    applied_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+  ) STRICT`);
+  const record = database.prepare(
+    'INSERT INTO cosmig_schema (number, database, file, sha256) VALUES (@number, @database, @file, @sha256)',
+  );
+  for (const { number, file, sql, sha256 } of pending) {
+    database.exec(sql);
+    record.run({ number, database: name, file, sha256 });
+  }
+}
+
+function pendingMigrations(
+  database: Database,
+  name: string,
+  shipped: readonly Migration[],
+): readonly Migration[] {
+  const applied = readApplied(database);
+  for (const row of applied) {
+    if (row.database !== name) {
+      throw new LedgerError(`${database.name} holds ${row.database} data, not ${name} data`, {
+        why: 'every kind of cosmig database has its own file',
+        hint: 'give the path of the right file',
+      });
+    }
+  }
+  const latest = applied.at(-1)?.number ?? 0;
+  if (latest > shipped.length) {
+    throw new LedgerError(`${database.name} is newer than this cosmig`, {
+      why: `it is at schema version ${latest}, and this cosmig knows versions up to ${shipped.length}`,
+      hint: 'use the cosmig that wrote it, or a newer one; nothing was changed',
+      details: { found: latest, known: shipped.length },
+    });
+  }
+  for (const row of applied) {
+    const migration = must(shipped[row.number - 1], 'migrations are numbered without gaps');
+    if (migration.sha256 !== row.sha256) {
+      throw new LedgerError(`${database.name} was made by another edition of ${migration.file}`, {
+        why: `migration ${row.number} was edited after it was applied here`,
+        hint: 'use the cosmig that wrote the file, or reinstall this one; nothing was changed',
+        details: { migration: migration.file },
+      });
+    }
+  }
+  return shipped.slice(latest);
+}
+
+function readApplied(database: Database): AppliedRow[] {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  if (tables.length === 0) return [];
+  if (!tables.includes('cosmig_schema')) {
+    throw new LedgerError(`${database.name} is not a cosmig database`, {
+      why: 'it holds tables of another program',
+      hint: 'give another path; nothing was changed',
+    });
+  }
+  return database
+    .prepare<[], AppliedRow>('SELECT number, database, file, sha256 FROM cosmig_schema ORDER BY number')
+    .all();
+}
+
+/** What SQLite reports (extended codes by their first word), in words an operator can act on. */
+const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
+  FULL: {
+    what: 'cannot grow: its disk is full',
+    hint: 'make room on that disk, then run the same command again',
+  },
+  CORRUPT: { what: 'is damaged', hint: 'restore it from a backup, or give the path of a new file' },
+  NOTADB: {
+    what: 'is not a database, or is damaged',
+    hint: 'check the path; restore the file or choose a new one',
+  },
+  CANTOPEN: {
+    what: 'cannot be opened',
+    hint: 'check that the path exists and that you may read and write it',
+  },
+  READONLY: { what: 'is read-only', hint: 'check the permissions of the file and its folder' },
+  PERM: { what: 'may not be opened', hint: 'check the permissions of the file and its folder' },
+  IOERR: { what: 'could not be read or written', hint: 'check the disk, then run the same command again' },
+};
+
+/**
+ * The error to report for one that a database call threw: SQLite's troubles with a file as LedgerError,
+ * a lock that stays held as NotReadyError, everything else as it came.
+ */
+export function asDatabaseError(error: unknown, path: string): unknown {
+  const code = errorCode(error);
+  const cause = error instanceof Error ? error.message : String(error);
+  if (code === 'SQLITE_BUSY' || code.startsWith('SQLITE_BUSY_')) {
+    return new NotReadyError(`${path} is in use`, {
+      why: `another process kept it locked for more than ${BUSY_TIMEOUT_MS / 1000} s`,
+      hint: 'wait for that process to end, then run the same command again',
+      cause: error,
+    });
+  }
+  const trouble = TROUBLE[/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? ''];
+  if (trouble === undefined) return error;
+  return new LedgerError(`${path} ${trouble.what}`, { why: cause, hint: trouble.hint, cause: error });
+}
+
+/** The file system's own codes, which come from creating the folder. */
+const FILE_TROUBLE: Readonly<Record<string, string>> = {
+  ENOSPC: 'FULL',
+  EDQUOT: 'FULL',
+  EACCES: 'PERM',
+  EPERM: 'PERM',
+  EROFS: 'READONLY',
+  ENOTDIR: 'CANTOPEN',
+  EEXIST: 'CANTOPEN',
+  ENOENT: 'CANTOPEN',
+};
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
