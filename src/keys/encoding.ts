@@ -1,0 +1,136 @@
+import { assert } from '../lib/assert.ts';
+
+/**
+ * Key components as bytes: the form that is hashed, and V1's order-preserving form that follows the hash.
+ *
+ * Every function writes at a position and returns the next one. -0 is written as 0: JSON carries both, the service
+ * folds -0 to 0 when it stores a document, and two documents that are equal there must not land in two ranges.
+ * A lone surrogate becomes U+FFFD (EF BF BD), as TextEncoder has it and as it would travel as UTF-8.
+ */
+
+/** A key value of one level; undefined is the missing value (what the SDK calls None). */
+export type KeyComponent = string | number | boolean | null | undefined;
+
+/** Reused memory: the same bytes as a Buffer and as a view. */
+export interface Scratch {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+export function scratchOf(sizeBytes: number): Scratch {
+  const bytes = Buffer.alloc(sizeBytes);
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, sizeBytes) };
+}
+
+// The first byte says the type.
+const UNDEFINED = 0x00;
+const NULL = 0x01;
+const FALSE = 0x02;
+const TRUE = 0x03;
+const NUMBER = 0x05;
+const STRING = 0x08;
+
+const SIGN = 1n << 63n;
+
+/** Strings up to here are copied by a loop when they are ASCII; the call into Buffer costs more than that. */
+const SHORT_UNITS = 48;
+
+/** Room that is enough for any component with this value. A UTF-16 unit becomes three bytes at most. */
+export function roomFor(value: KeyComponent): number {
+  return typeof value === 'string' ? value.length * 3 + 2 : 16;
+}
+
+/** The hashed form; a string ends with `terminator` (00 in V1, FF in V2). */
+export function writeHashed(scratch: Scratch, at: number, value: KeyComponent, terminator: number): number {
+  const { view } = scratch;
+  if (typeof value === 'string') {
+    view.setUint8(at, STRING);
+    const end = writeText(scratch, at + 1, value);
+    view.setUint8(end, terminator);
+    return end + 1;
+  }
+  if (typeof value === 'number') {
+    view.setUint8(at, NUMBER);
+    view.setFloat64(at + 1, withoutMinusZero(value), true);
+    return at + 9;
+  }
+  view.setUint8(at, typeByte(value));
+  return at + 1;
+}
+
+/** V1's form after the hash. Each byte of a string is one higher, which leaves 00 free to end it. */
+export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent): number {
+  const { view } = scratch;
+  if (typeof value === 'string') {
+    view.setUint8(at, STRING);
+    const end = writeText(scratch, at + 1, value);
+    // UTF-8 has no FF, so nothing overflows here.
+    for (let i = at + 1; i < end; i += 1) view.setUint8(i, view.getUint8(i) + 1);
+    view.setUint8(end, 0);
+    return end + 1;
+  }
+  if (typeof value === 'number') return writeOrderedNumber(view, at, value);
+  view.setUint8(at, typeByte(value));
+  return at + 1;
+}
+
+/**
+ * A double such that bytes compare as numbers do: its bits made unsigned, eight of them first, then groups of seven
+ * whose last bit says that another one follows. Trailing zero groups are left out, even the first (as in the JS SDK).
+ */
+export function writeOrderedNumber(view: DataView, at: number, value: number): number {
+  view.setFloat64(at, withoutMinusZero(value));
+  let high = view.getInt32(at);
+  let low = view.getInt32(at + 4);
+  if (high >= 0) {
+    high ^= 0x80000000;
+  } else {
+    low = -low | 0;
+    high = low === 0 ? -high | 0 : ~high;
+  }
+  view.setUint8(at, NUMBER);
+  view.setUint8(at + 1, high >>> 24);
+  high = (high << 8) | (low >>> 24);
+  low <<= 8;
+  let end = at + 2;
+  while (high !== 0 || low !== 0) {
+    const group = (high >>> 24) & 0xfe;
+    high = (high << 7) | (low >>> 25);
+    low <<= 7;
+    view.setUint8(end, high !== 0 || low !== 0 ? group | 1 : group);
+    end += 1;
+  }
+  return end;
+}
+
+/** The number that `writeOrderedNumber` wrote as this hex text. */
+export function readOrderedNumber(hex: string): number {
+  const [type, first = 0, ...groups] = Buffer.from(hex, 'hex');
+  assert(type === NUMBER, 'an ordered number starts with its type');
+  let bits = BigInt(first);
+  for (let i = 0; i < 8; i += 1) bits = (bits << 7n) | BigInt((groups[i] ?? 0) >>> 1);
+  const view = new DataView(new ArrayBuffer(8));
+  view.setBigUint64(0, bits & SIGN ? bits ^ SIGN : -bits);
+  return view.getFloat64(0);
+}
+
+function writeText({ bytes, view }: Scratch, at: number, text: string): number {
+  const { length } = text;
+  if (length > SHORT_UNITS) return at + bytes.write(text, at);
+  for (let i = 0; i < length; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) return at + bytes.write(text, at);
+    view.setUint8(at + i, unit);
+  }
+  return at + length;
+}
+
+function typeByte(value: boolean | null | undefined): number {
+  if (value === undefined) return UNDEFINED;
+  if (value === null) return NULL;
+  return value ? TRUE : FALSE;
+}
+
+function withoutMinusZero(value: number): number {
+  return value === 0 ? 0 : value;
+}
