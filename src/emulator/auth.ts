@@ -1,0 +1,208 @@
+/**
+ * Who may ask. Owns the check of the authorization header: master keys are proven by their signature, Entra
+ * (AAD) tokens are only looked at for their shape, everything else is turned away.
+ *
+ * What always holds: any text at all in the header ends in "allowed" or in a Refusal, never in another
+ * exception, and no message ever carries a key or a signature.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { Refusal } from './refusal.ts';
+
+export interface AuthRequest {
+  readonly method: string;
+  /** As it is signed: '', 'dbs', 'colls', 'docs', 'pkranges', 'offers', ... */
+  readonly resourceType: string;
+  /** As it is signed: names decoded, case kept, no slash at either end. */
+  readonly resourceId: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+export interface AuthSettings {
+  /** The master key, base64. */
+  readonly key: string;
+  /** A second key that may read and query, base64. */
+  readonly readonlyKey?: string;
+  /** Whether Entra tokens are let in. */
+  readonly aad: boolean;
+  /** The machine's own time: a signature proves freshness to the machine, whatever the emulated clock says. */
+  readonly nowMs: number;
+}
+
+/** The service's own window: a token dated further off than this, either way, is refused (facts/service.md 4.2). */
+const SKEW_MAX_MS = 15 * 60 * 1000;
+
+/** Entra identities hold data-plane roles only; databases, containers and throughput need a key or ARM. */
+const CONTROL_PLANE_TYPES: ReadonlySet<string> = new Set(['dbs', 'colls', 'offers']);
+
+/** Throws a Refusal (401, or 403 where the caller is known but may not do this) unless the request is allowed. */
+export function authorize(request: AuthRequest, settings: AuthSettings): void {
+  const token = readToken(request.headers['authorization']);
+  switch (token.type) {
+    case 'master':
+      return authorizeKey(request, settings, token.signature);
+    case 'aad':
+      return authorizeAad(request, settings, token.signature);
+    case 'resource':
+      throw unauthorized('Resource tokens (type=resource) are not supported here; use the account key.');
+    case 'sas':
+      throw unauthorized('SAS tokens (type=sas) are not supported here; use the account key.');
+    default:
+      throw unauthorized(
+        'The authorization token has an unknown type; expected type=master or type=aad, ver=1.0 and sig.',
+      );
+  }
+}
+
+function authorizeKey(request: AuthRequest, settings: AuthSettings, signature: string): void {
+  const xDate = request.headers['x-ms-date'] ?? '';
+  const date = xDate === '' ? (request.headers['date'] ?? '') : '';
+  checkDate(xDate || date, settings.nowMs);
+  const payload = signedPayload(request, xDate, date);
+  if (isSignedBy(settings.key, payload, signature)) return;
+  if (settings.readonlyKey === undefined || !isSignedBy(settings.readonlyKey, payload, signature)) {
+    throw unauthorized(
+      "The input authorization token can't serve the request. The wrong key is being used or the expected " +
+        `payload is not built as per the protocol. Server used the following payload to sign: '${payload}'`,
+    );
+  }
+  if (!isRead(request)) {
+    throw new Refusal(
+      403,
+      `The given request [${describe(request)}] cannot be authorized by a read-only key.`,
+    );
+  }
+}
+
+function authorizeAad(request: AuthRequest, settings: AuthSettings, jwt: string): void {
+  if (!settings.aad) throw unauthorized('Entra (AAD) tokens are switched off on this account.');
+  const claims = readClaims(jwt);
+  if (claims === undefined) throw unauthorized('The Entra (AAD) token is not a JSON Web Token.');
+  const expiry = claims['exp'];
+  // A credential without an expiry is a test's own; one that has it must keep to it.
+  if (expiry !== undefined && !(typeof expiry === 'number' && expiry * 1000 > settings.nowMs)) {
+    throw unauthorized('The Entra (AAD) token has expired.');
+  }
+  if (isControlPlaneWrite(request)) {
+    throw new Refusal(
+      403,
+      `The given request [${describe(request)}] cannot be authorized by AAD token in data plane. ` +
+        'Learn more: https://aka.ms/cosmos-native-rbac.',
+      { substatus: 5300 },
+    );
+  }
+}
+
+interface Token {
+  readonly type: string;
+  readonly signature: string;
+}
+
+/**
+ * Takes the header apart. Keys are sent URL-encoded as a whole, JWTs as they are; decoding leaves the latter
+ * alone, since no character of a JWT is special in a URL.
+ */
+function readToken(header: string | undefined): Token {
+  if (header === undefined || header.trim() === '') {
+    throw unauthorized(
+      "Required Header 'authorization' is missing. Ensure a valid Authorization token is passed.",
+    );
+  }
+  const fields = new Map<string, string>();
+  for (const field of decodeOrEmpty(header.trim()).split('&')) {
+    const equals = field.indexOf('=');
+    // The first of two wins: nothing a client appends may override what the SDK wrote.
+    if (equals > 0 && !fields.has(field.slice(0, equals)))
+      fields.set(field.slice(0, equals), field.slice(equals + 1));
+  }
+  const type = fields.get('type') ?? '';
+  // A SAS token has no version of this kind, and deserves the message that names it.
+  if (type !== 'sas' && (fields.get('ver') !== '1.0' || !fields.get('sig'))) {
+    throw unauthorized(
+      "The input authorization token can't serve the request: it is not of the form " +
+        'type=master&ver=1.0&sig=..., URL-encoded as a whole.',
+    );
+  }
+  return { type, signature: fields.get('sig') ?? '' };
+}
+
+function decodeOrEmpty(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
+/** RFC 1123, as the service asks. Date.parse alone would take "1" for a date. */
+const RFC_1123 = /^[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} gmt$/i;
+
+function checkDate(date: string, nowMs: number): void {
+  const atMs = RFC_1123.test(date) ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(atMs)) {
+    throw unauthorized(
+      "The input date header is missing or is not an RFC 1123 date; send 'x-ms-date' or 'date'.",
+    );
+  }
+  if (Math.abs(atMs - nowMs) > SKEW_MAX_MS) {
+    throw unauthorized(
+      'The authorization token is not valid at the current time. Create another token and retry ' +
+        `(token time: ${new Date(atMs).toUTCString()}, current server time: ${new Date(nowMs).toUTCString()}).`,
+    );
+  }
+}
+
+/** The five lines that are signed. The last one is filled only by clients that send no x-ms-date. */
+function signedPayload(request: AuthRequest, xDate: string, date: string): string {
+  // The SDK signs the id of an offer in lower case, and nothing else.
+  const id = request.resourceType === 'offers' ? request.resourceId.toLowerCase() : request.resourceId;
+  const verb = request.method.toLowerCase();
+  return `${verb}\n${request.resourceType.toLowerCase()}\n${id}\n${xDate.toLowerCase()}\n${date.toLowerCase()}\n`;
+}
+
+function isSignedBy(key: string, payload: string, signature: string): boolean {
+  const expected = createHmac('sha256', Buffer.from(key, 'base64')).update(payload).digest('base64');
+  const [given, wanted] = [Buffer.from(signature), Buffer.from(expected)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+
+function readClaims(jwt: string): Record<string, unknown> | undefined {
+  const parts = jwt.split('.');
+  const payload = parts[1];
+  if (payload === undefined || parts.length !== 3 || !parts.every((part) => BASE64URL.test(part)))
+    return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    const isObject = typeof claims === 'object' && claims !== null && !Array.isArray(claims);
+    return isObject ? (claims as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads are GET and HEAD, and a POST that is a query. A batch is a write, whatever else its headers say. */
+function isRead(request: AuthRequest): boolean {
+  const method = request.method.toUpperCase();
+  if (method === 'GET' || method === 'HEAD') return true;
+  const says = (name: string): boolean => request.headers[name]?.toLowerCase() === 'true';
+  if (method !== 'POST' || says('x-ms-cosmos-is-batch-request') || says('x-ms-documentdb-is-upsert'))
+    return false;
+  return says('x-ms-documentdb-isquery') || says('x-ms-cosmos-is-query-plan-request');
+}
+
+function isControlPlaneWrite(request: AuthRequest): boolean {
+  if (!CONTROL_PLANE_TYPES.has(request.resourceType.toLowerCase()) || isRead(request)) return false;
+  // A POST below a container is signed as the container, but deletes documents: `operations/partitionkeydelete`.
+  const isOnContainer = request.resourceType === 'colls' && request.resourceId.split('/').length >= 4;
+  return !(request.method.toUpperCase() === 'POST' && isOnContainer);
+}
+
+function describe(request: AuthRequest): string {
+  return `${request.method.toUpperCase()} ${request.resourceType} /${request.resourceId}`;
+}
+
+function unauthorized(message: string): Refusal {
+  return new Refusal(401, message);
+}

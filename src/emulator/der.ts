@@ -1,0 +1,78 @@
+/** The few pieces of DER (ITU-T X.690) a certificate is made of: tag, length, contents, nothing more. */
+
+/** Tags by the names X.509 uses. A SEQUENCE, a SET and `[n]` hold others and so carry the bit 0x20. */
+const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utf8: 0x0c,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+  context: 0x80,
+  contextHolding: 0xa0,
+} as const;
+
+function wrap(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(contents);
+  return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
+}
+
+/** Up to 127 in one byte; above, the number of length bytes with the top bit set, then the length. */
+function lengthOf(size: number): Buffer {
+  if (size < 0x80) return Buffer.from([size]);
+  const bytes = unsigned(size);
+  return Buffer.from([0x80 | bytes.length, ...bytes]);
+}
+
+function unsigned(value: number): number[] {
+  const bytes: number[] = [];
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  return bytes;
+}
+
+export const sequence = (...items: readonly Uint8Array[]): Buffer => wrap(TAG.sequence, ...items);
+export const set = (...items: readonly Uint8Array[]): Buffer => wrap(TAG.set, ...items);
+export const octetString = (bytes: Uint8Array): Buffer => wrap(TAG.octetString, bytes);
+export const utf8 = (text: string): Buffer => wrap(TAG.utf8, Buffer.from(text, 'utf8'));
+export const yes = (): Buffer => wrap(TAG.boolean, Buffer.from([0xff]));
+/** `[number] IMPLICIT`, bare bytes. */
+export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(TAG.context | number, bytes);
+/** `[number] EXPLICIT`, another element inside. */
+export const holding = (number: number, item: Uint8Array): Buffer => wrap(TAG.contextHolding | number, item);
+
+/** A whole number from its big-endian bytes; a leading zero keeps it positive. */
+export function integer(bytes: Uint8Array): Buffer {
+  const isNegative = ((bytes[0] ?? 0) & 0x80) !== 0;
+  return wrap(TAG.integer, Buffer.from(isNegative ? [0] : []), bytes);
+}
+
+export function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
+  return wrap(TAG.bitString, Buffer.from([unusedBits]), bytes);
+}
+
+/** An object identifier from its dotted form: the first two arcs share a byte, the rest is base 128. */
+export function oid(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  const bytes: number[] = [];
+  for (const arc of [first * 40 + second, ...rest]) {
+    const digits = [arc % 128];
+    for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128))
+      digits.unshift(0x80 | (left % 128));
+    bytes.push(...digits);
+  }
+  return wrap(TAG.oid, Buffer.from(bytes));
+}
+
+/** X.509 asks for two-digit years up to 2049 and for four digits after. */
+export function time(atMs: number): Buffer {
+  const digits = `${new Date(atMs).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
+  const year = new Date(atMs).getUTCFullYear();
+  const isShort = year >= 1950 && year < 2050;
+  return isShort
+    ? wrap(TAG.utcTime, Buffer.from(digits.slice(2)))
+    : wrap(TAG.generalizedTime, Buffer.from(digits));
+}
