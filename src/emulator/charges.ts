@@ -1,0 +1,95 @@
+/**
+ * What each operation costs in request units: the tables and formulas of Microsoft's "Understand request unit
+ * consumption", as gathered in facts/service.md 3. Real charges differ by up to a third; what matters here is
+ * that they have the right shape, and that every answer carries one.
+ *
+ * What always holds: a charge has at most two decimals, as on the service, and is never negative.
+ */
+
+/** RU to read, and to write, one item of 1, 2, 4, ... 2048 KB. */
+const READ_RU = [1, 1.04, 1.14, 1.33, 1.67, 2.19, 4.76, 9.95, 20.28, 40.95, 145.9, 291.8] as const;
+const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625, 1250] as const;
+
+const KB = 1024;
+/** Each indexed term that is added or removed. */
+const TERM_RU = 0.2;
+/** Each property a patch names: the one difference to a replace, so patching saves no RU. */
+const PATCH_OPERATION_RU = 0.4;
+/** A read or delete that finds nothing; seen in a production trace (facts 3.10). */
+const POINT_MISS_RU = 1.24;
+/** A create that meets its own id. Nobody has published a figure: taken to cost what a miss costs (facts 3.10). */
+const CONFLICT_RU = 1.24;
+/** A 429; seen in a trace (facts 3.10). */
+const THROTTLED_RU = 0.38;
+/** A feed page with nothing on it, 200 or 304 (facts 3.7). */
+const EMPTY_POLL_RU = 2;
+/** A query, for each physical range it visits, whatever it finds there (facts 3.8). */
+const QUERY_RANGE_RU = 2.5;
+
+/** Charges are told with two decimals. */
+export function roundRu(ru: number): number {
+  return Math.round(ru * 100) / 100;
+}
+
+/** A point read. */
+export function readCharge(bytes: number): number {
+  return roundRu(interpolate(READ_RU, bytes));
+}
+
+export function createCharge(bytes: number, terms: number): number {
+  return roundRu(interpolate(WRITE_RU, bytes) + TERM_RU * terms);
+}
+
+/** `changedTerms` counts those removed and those added. The old version is written off at its own size. */
+export function replaceCharge(oldBytes: number, newBytes: number, changedTerms: number): number {
+  return roundRu(replaceRu(oldBytes, newBytes, changedTerms));
+}
+
+export function patchCharge(change: {
+  readonly oldBytes: number;
+  readonly newBytes: number;
+  readonly changedTerms: number;
+  readonly operations: number;
+}): number {
+  const { oldBytes, newBytes, changedTerms, operations } = change;
+  return roundRu(replaceRu(oldBytes, newBytes, changedTerms) + PATCH_OPERATION_RU * operations);
+}
+
+export function deleteCharge(bytes: number, terms: number): number {
+  return createCharge(bytes, terms);
+}
+
+/** A page of a feed, from the sizes of its items. How many pages they come in makes no difference. */
+export function feedCharge(itemBytes: Iterable<number>): number {
+  const ru = sumOfReads(itemBytes);
+  return ru === 0 ? EMPTY_POLL_RU : roundRu(ru);
+}
+
+/** A query, from the number of physical ranges visited and the sizes of the items it had to load. */
+export function queryCharge(ranges: number, scannedBytes: Iterable<number> = []): number {
+  return roundRu(QUERY_RANGE_RU * ranges + sumOfReads(scannedBytes));
+}
+
+export const emptyPollCharge = (): number => EMPTY_POLL_RU;
+export const pointMissCharge = (): number => POINT_MISS_RU;
+export const conflictCharge = (): number => CONFLICT_RU;
+export const throttledCharge = (): number => THROTTLED_RU;
+
+function replaceRu(oldBytes: number, newBytes: number, changedTerms: number): number {
+  return interpolate(WRITE_RU, oldBytes) + interpolate(WRITE_RU, newBytes) + TERM_RU * changedTerms;
+}
+
+function sumOfReads(sizes: Iterable<number>): number {
+  let ru = 0;
+  for (const bytes of sizes) ru += interpolate(READ_RU, bytes);
+  return ru;
+}
+
+/** Linear between the columns, flat below the first, and above the last on along the last slope. */
+function interpolate(table: readonly number[], bytes: number): number {
+  const kb = Math.max(1, bytes / KB);
+  const column = Math.min(table.length - 2, Math.floor(Math.log2(kb)));
+  const columnKb = 2 ** column;
+  const [low = 0, high = 0] = [table[column], table[column + 1]];
+  return low + ((kb - columnKb) / columnKb) * (high - low);
+}

@@ -1,0 +1,130 @@
+/**
+ * Throughput budgets, one bucket per physical range. The rules, after facts/service.md 3.17 and 5.12:
+ *
+ * - At every whole second a bucket is refilled, never beyond one second's budget: idle time is not banked.
+ * - A request that starts while anything is left runs to its end, even when it overshoots. What is missing
+ *   then is a debt; the refills of later seconds pay it, and until they have, everything is refused.
+ * - When units are scarce Low goes first. It may not touch what High used in the second before, less what
+ *   High has used in this one already. An idle High keeps half of its claim each second.
+ *
+ * A budget of Infinity means "not metered": use is counted, nothing is refused and no debt is made.
+ */
+export type Priority = 'high' | 'low';
+
+interface Bucket {
+  budgetRu: number;
+  /** Left in this second; below zero it is a debt. */
+  leftRu: number;
+  /** What Low must leave to High in this second. */
+  reserveRu: number;
+  second: number;
+  highRu: number;
+  thisSecondRu: number;
+  lastSecondRu: number;
+  totalRu: number;
+  throttled: number;
+}
+
+const SECOND_MS = 1000;
+/** Charges are hundredths; anything smaller is the dust of adding them up in binary. */
+const DUST_RU = 0.001;
+/** An idle claim below this is dropped: no request costs less. */
+const CLAIM_MIN_RU = 0.1;
+
+export class RuMeter {
+  readonly #nowMs: () => number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** `nowMs` must never go back. */
+  constructor(options: { readonly nowMs: () => number }) {
+    this.#nowMs = options.nowMs;
+  }
+
+  /** undefined = admitted; else the milliseconds to wait (429/3200). A changed budget counts from this call on. */
+  admit(bucket: string, budgetRuPerSecond: number, priority: Priority): number | undefined {
+    const nowMs = this.#nowMs();
+    const state = this.#at(bucket, nowMs);
+    setBudget(state, budgetRuPerSecond);
+    const claimRu = priority === 'low' ? Math.max(0, state.reserveRu - state.highRu) : 0;
+    if (state.leftRu - claimRu > DUST_RU) return undefined;
+    state.throttled += 1;
+    return waitMs(state, nowMs);
+  }
+
+  /** Debits what a request has cost in the end. */
+  charge(bucket: string, ru: number, priority: Priority): void {
+    const state = this.#at(bucket, this.#nowMs());
+    state.leftRu -= ru;
+    state.thisSecondRu += ru;
+    state.totalRu += ru;
+    if (priority === 'high') state.highRu += ru;
+  }
+
+  /** The range is gone. */
+  forget(bucket: string): void {
+    this.#buckets.delete(bucket);
+  }
+
+  /** `lastSecondRu` is the use of the last whole second. */
+  spent(bucket: string): { totalRu: number; throttled: number; lastSecondRu: number } {
+    if (!this.#buckets.has(bucket)) return { totalRu: 0, throttled: 0, lastSecondRu: 0 };
+    const { totalRu, throttled, lastSecondRu } = this.#at(bucket, this.#nowMs());
+    return { totalRu, throttled, lastSecondRu };
+  }
+
+  /** The bucket, brought to the second that `nowMs` is in. */
+  #at(name: string, nowMs: number): Bucket {
+    const second = Math.floor(nowMs / SECOND_MS);
+    const known = this.#buckets.get(name);
+    if (known !== undefined) {
+      if (second > known.second) turn(known, second);
+      return known;
+    }
+    const fresh: Bucket = {
+      budgetRu: Number.POSITIVE_INFINITY,
+      leftRu: Number.POSITIVE_INFINITY,
+      reserveRu: 0,
+      second,
+      highRu: 0,
+      thisSecondRu: 0,
+      lastSecondRu: 0,
+      totalRu: 0,
+      throttled: 0,
+    };
+    this.#buckets.set(name, fresh);
+    return fresh;
+  }
+}
+
+/** Closes the seconds since the bucket was last looked at, all but the first of which were idle. */
+function turn(state: Bucket, second: number): void {
+  const seconds = second - state.second;
+  state.second = second;
+  state.leftRu = Math.min(state.budgetRu, state.leftRu + seconds * state.budgetRu);
+  const claimRu = state.highRu > 0 ? state.highRu : state.reserveRu / 2;
+  const kept = claimRu / 2 ** (seconds - 1);
+  state.reserveRu = kept < CLAIM_MIN_RU ? 0 : Math.min(state.budgetRu, kept);
+  state.highRu = 0;
+  state.lastSecondRu = seconds === 1 ? state.thisSecondRu : 0;
+  state.thisSecondRu = 0;
+}
+
+function setBudget(state: Bucket, budgetRu: number): void {
+  if (budgetRu === state.budgetRu) return;
+  if (state.leftRu === Number.POSITIVE_INFINITY || budgetRu === Number.POSITIVE_INFINITY) {
+    state.leftRu = budgetRu;
+  } else {
+    // What was used in this second counts against the new budget, but lowering a budget makes no debt.
+    const moved = state.leftRu + budgetRu - state.budgetRu;
+    state.leftRu = Math.max(moved, Math.min(0, state.leftRu));
+  }
+  state.budgetRu = budgetRu;
+  state.reserveRu = Math.min(state.reserveRu, budgetRu);
+}
+
+/** Until the second in which the refills have paid the debt and left something; a budget of 0 never does. */
+function waitMs(state: Bucket, nowMs: number): number {
+  const refills =
+    state.budgetRu > 0 ? Math.floor(Math.max(0, DUST_RU - state.leftRu) / state.budgetRu) + 1 : 1;
+  return Math.max(1, Math.ceil((state.second + refills) * SECOND_MS - nowMs));
+}
