@@ -174,43 +174,55 @@ function diffArrays(
   depth: number,
 ): number {
   if (isSame(before, after, depth)) return 0;
-  const bag = new Map<string, number>();
-  collect(before, { node, inherited, depth, path: '', bag, weight: 1 });
-  collect(after, { node, inherited, depth, path: '', bag, weight: -1 });
-  let terms = 0;
-  for (const surplus of bag.values()) terms += Math.abs(surplus);
-  return terms;
+  const bag = emptyBag();
+  collect(before, bag, { node, inherited, depth, weight: 1 });
+  collect(after, bag, { node, inherited, depth, weight: -1 });
+  return surplusOf(bag);
 }
 
-interface Collecting {
+/** The terms of one path, each with how often more it occurs before than after; and the paths below it. */
+interface Bag {
+  readonly values: Map<unknown, number>;
+  readonly children: Map<string, Bag>;
+  elements: Bag | undefined;
+}
+
+interface Place {
   readonly node: PathNode | undefined;
   readonly inherited: boolean;
   readonly depth: number;
-  readonly path: string;
-  readonly bag: Map<string, number>;
   readonly weight: 1 | -1;
 }
 
-function collect(value: unknown, at: Collecting): void {
-  const { node, bag, path } = at;
-  const below = node?.subtree ?? at.inherited;
+function emptyBag(): Bag {
+  return { values: new Map(), children: new Map(), elements: undefined };
+}
+
+function collect(value: unknown, bag: Bag, { node, inherited, depth, weight }: Place): void {
+  const below = node?.subtree ?? inherited;
   if (typeof value !== 'object' || value === null) {
-    if (!(node?.scalar ?? below)) return;
-    const term = `${path}=${typeof value}:${String(value)}`;
-    bag.set(term, (bag.get(term) ?? 0) + at.weight);
+    if (node?.scalar ?? below) bag.values.set(value, (bag.values.get(value) ?? 0) + weight);
     return;
   }
-  if (at.depth >= DEPTH_MAX || (node === undefined && !below)) return;
-  const rest = { inherited: below, depth: at.depth + 1, bag, weight: at.weight };
+  if (depth >= DEPTH_MAX || (node === undefined && !below)) return;
+  const place = { inherited: below, depth: depth + 1, weight };
   if (Array.isArray(value)) {
-    for (const element of value) collect(element, { ...rest, node: node?.elements, path: `${path}/[]` });
-  } else {
-    for (const key in value) {
-      // The length keeps a key that looks like a path apart from the path.
-      const child = { ...rest, node: node?.children?.get(key), path: `${path}/${key.length}:${key}` };
-      collect((value as JsonObject)[key], child);
-    }
+    bag.elements ??= emptyBag();
+    for (const element of value) collect(element, bag.elements, { ...place, node: node?.elements });
+    return;
   }
+  for (const key in value) {
+    const child = bag.children.get(key) ?? emptyBag();
+    bag.children.set(key, child);
+    collect((value as JsonObject)[key], child, { ...place, node: node?.children?.get(key) });
+  }
+}
+
+function surplusOf(bag: Bag): number {
+  let terms = 0;
+  for (const surplus of bag.values.values()) terms += Math.abs(surplus);
+  for (const child of bag.children.values()) terms += surplusOf(child);
+  return terms + (bag.elements === undefined ? 0 : surplusOf(bag.elements));
 }
 
 function isSame(one: unknown, other: unknown, depth: number): boolean {
