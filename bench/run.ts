@@ -1,0 +1,49 @@
+/**
+ * `npm run bench [-- name...] [--documents N] [--profile DIR] [--json]`: measures what issues promise. Not a test:
+ * figures depend on the machine, ratios within one run much less.
+ */
+import { parseArgs } from 'node:util';
+import { benchEmulator } from './emulator.ts';
+import { benchKeys } from './keys.ts';
+import { pinSelf } from './pinning.ts';
+import { formatTable } from './report.ts';
+import type { Result } from './report.ts';
+
+export interface BenchOptions {
+  /** How many documents the large container holds: 20,000 or more, in hundreds. */
+  readonly documents: number;
+  /** Where a profile of the server is written, if it is wanted. */
+  readonly profileDir: string | undefined;
+  /** Tells people what goes on. */
+  readonly say: (text: string) => void;
+}
+
+const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Result[]>>> = {
+  keys: benchKeys,
+  emulator: benchEmulator,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    documents: { type: 'string', default: '1000000' },
+    profile: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const documents = Number(values.documents);
+const names = positionals.length > 0 ? positionals : Object.keys(BENCHMARKS);
+const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name));
+if (unknown.length > 0 || !(documents >= 20_000) || documents % 100 !== 0) {
+  console.error(`usage: npm run bench -- [${Object.keys(BENCHMARKS).join('|')}]... [--documents N]`);
+  process.exit(2);
+}
+
+pinSelf();
+const results: Result[] = [];
+for (const name of names) {
+  const say = (text: string): void => console.error(`${name}: ${text}`);
+  results.push(...((await BENCHMARKS[name]?.({ documents, profileDir: values.profile, say })) ?? []));
+}
+process.stdout.write(values.json ? `${JSON.stringify(results)}\n` : `\n${formatTable(results)}`);
