@@ -1,0 +1,52 @@
+/**
+ * Turns an error into what a person needs: what happened, why, what to do now; and into what a script
+ * needs. What always holds: three lines, no secrets, and a bug is called a bug.
+ */
+import { inspect } from 'node:util';
+import { CosmigError, InternalError } from '../lib/errors.ts';
+import { redactText } from '../lib/log.ts';
+
+/** An error as every output shows it. */
+export interface Explanation {
+  readonly exitCode: number;
+  readonly code: string;
+  readonly message: string;
+  readonly why: string;
+  readonly hint: string;
+}
+
+const REPORT = 'run it again with --verbose and report what it prints';
+
+/** Explains whatever was thrown. */
+export function explain(thrown: unknown): Explanation {
+  const error = thrown instanceof CosmigError ? thrown : unexpected(thrown);
+  const isBug = error instanceof InternalError;
+  const cause = error.cause instanceof Error ? error.cause.message : undefined;
+  return {
+    exitCode: error.exitCode,
+    code: error.code,
+    message: oneLine(error.message),
+    why: oneLine(
+      error.why ?? cause ?? (isBug ? 'this is a bug in cosmig: one of its own rules broke' : error.code),
+    ),
+    hint: oneLine(error.hint ?? (isBug ? REPORT : 'see cosmig --help')),
+  };
+}
+
+/** The error with its stack and causes, for --verbose. */
+export function dissect(thrown: unknown): string {
+  return redactText(inspect(thrown, { depth: 6, breakLength: 110 }));
+}
+
+function unexpected(thrown: unknown): InternalError {
+  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  return new InternalError(message, {
+    why: 'this is a bug in cosmig: it met an error it did not expect',
+    hint: REPORT,
+    cause: thrown,
+  });
+}
+
+function oneLine(text: string): string {
+  return redactText(text).replaceAll(/\s*[\r\n]+\s*/g, ' ');
+}

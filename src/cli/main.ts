@@ -1,0 +1,135 @@
+/**
+ * From a command line to an exit code. What always holds: every error leaves by this one door, explained
+ * once, and the exit code is the one its class has in the public contract.
+ */
+import { readFileSync } from 'node:fs';
+import { commands as allCommands } from '../commands/all.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import { CanceledError, CosmigError } from '../lib/errors.ts';
+import type { Command } from './command.ts';
+import { explain } from './explain.ts';
+import { Output, type Sink } from './output.ts';
+import { Stopping, type SignalSource } from './signals.ts';
+import { parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
+
+/** The world around a run: the real one, or a test's. */
+export interface Terminal {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly signals: SignalSource;
+  readonly clock: Clock;
+  /** Ends the process at once. */
+  readonly leave: (exitCode: number) => void;
+}
+
+/** Runs one command line; gives the exit code and never throws. */
+export async function runCommandLine(
+  terminal: Terminal,
+  commands: readonly Command[] = allCommands,
+): Promise<number> {
+  const { argv, env, stdout } = terminal;
+  let parsed: Parsed;
+  try {
+    parsed = await parseCommandLine(argv, commands, readVersion(), env);
+  } catch (error) {
+    const explanation = explain(error);
+    const word = argv.find((argument) => !argument.startsWith('-')) ?? null;
+    const command = commands.some((known) => known.name === word) ? word : null;
+    const verbose = argv.includes('--verbose');
+    output(terminal, { json: wantsJson(argv, env), quiet: false, verbose, noColor: false }).failure(
+      command,
+      explanation,
+      error,
+    );
+    return explanation.exitCode;
+  }
+  if (parsed.kind === 'text') {
+    stdout.write(`${parsed.text}\n`);
+    return 0;
+  }
+  return runCommand(terminal, parsed);
+}
+
+async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'run' }>): Promise<number> {
+  const { command, options, common } = parsed;
+  const out = output(terminal, common);
+  using stopping = new Stopping(terminal.signals, {
+    say: (text) => out.note(text),
+    leave: terminal.leave,
+  });
+  try {
+    const result = await command.run({
+      options,
+      signal: stopping.drain,
+      abortSignal: stopping.abort,
+      out,
+      log: out.log,
+      env: terminal.env,
+      clock: terminal.clock,
+    });
+    if (result !== undefined) out.announce(result);
+    return 0;
+  } catch (error) {
+    const thrown = orCanceled(error, stopping);
+    const explanation = explain(thrown);
+    out.failure(command.name, explanation, thrown);
+    return explanation.exitCode;
+  }
+}
+
+/** Once the operator has said "now", whatever foreign error that causes is the stop itself. */
+function orCanceled(error: unknown, stopping: Stopping): unknown {
+  const reason: unknown = stopping.abort.reason;
+  return reason instanceof CanceledError && !(error instanceof CosmigError) ? reason : error;
+}
+
+type Look = Pick<Extract<Parsed, { kind: 'run' }>['common'], 'json' | 'quiet' | 'verbose' | 'noColor'>;
+
+function output({ stdout, stderr, clock, env }: Terminal, look: Look): Output {
+  const { json, quiet, verbose } = look;
+  const color = !look.noColor && (env['NO_COLOR'] ?? '') === '';
+  return new Output({ stdout, stderr, clock, json, quiet, verbose, color });
+}
+
+function readVersion(): string {
+  // The same two steps up from src/cli and from dist/cli.
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** The real thing, called by bin/cosmig.js: leaves with the exit code once all output is out. */
+export async function main(): Promise<void> {
+  const { stdout, stderr, env } = process;
+  // Whoever reads us may go first (`cosmig ... | head`); that is no failure of ours.
+  for (const stream of [stdout, stderr]) stream.on('error', () => {});
+  const leave = (exitCode: number): never => process.exit(exitCode);
+  // A promise or a callback that nobody owned: our bug, told like every other error.
+  process.on('uncaughtException', (error) => {
+    const explanation = explain(error);
+    const json = wantsJson(process.argv, env);
+    const look = { json, quiet: false, verbose: process.argv.includes('--verbose'), noColor: false };
+    output(terminal, look).failure(null, explanation, error);
+    leave(explanation.exitCode);
+  });
+  const terminal: Terminal = {
+    argv: process.argv.slice(2),
+    env,
+    stdout,
+    stderr,
+    signals: process,
+    clock: systemClock,
+    leave,
+  };
+  const exitCode = await runCommandLine(terminal);
+  // A pipe may still be taking what was written.
+  await Promise.all([flushed(stdout), flushed(stderr)]);
+  leave(exitCode);
+}
+
+async function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  await new Promise<void>((resolve) => {
+    stream.write('', () => resolve());
+  });
+}

@@ -1,0 +1,79 @@
+/**
+ * Everything a command prints. What always holds: results go to stdout and talk to stderr; with --json
+ * stdout gets exactly one JSON object, and stderr one JSON object a line.
+ */
+import { styleText } from 'node:util';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { safeStringify } from '../lib/json.ts';
+import { createLog, type Log } from '../lib/log.ts';
+import type { Reporter, Result } from './command.ts';
+import { dissect, type Explanation } from './explain.ts';
+
+/** A stream we write to. */
+export interface Sink {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+}
+
+/** Where output goes, and in which shape. */
+export interface OutputOptions {
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly clock: Clock;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly color: boolean;
+}
+
+/** See the module. */
+export class Output implements Reporter {
+  readonly log: Log;
+  readonly #options: OutputOptions;
+  readonly #talk: Log;
+  #resultWritten = false;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+    const { json, quiet, verbose, clock, stderr } = options;
+    const write = (line: string): void => {
+      stderr.write(line);
+    };
+    const format = json ? 'json' : 'text';
+    const level = verbose ? 'debug' : quiet ? 'error' : 'warn';
+    this.log = createLog({ level, format, clock, write });
+    this.#talk = createLog({ level: 'info', format: 'json', clock, write });
+  }
+
+  note(text: string): void {
+    const { json, quiet, stderr } = this.#options;
+    if (quiet) return;
+    if (json) this.#talk.info(text);
+    else stderr.write(`${text}\n`);
+  }
+
+  announce(result: Result): void {
+    assert(!this.#resultWritten, 'a command has one result');
+    this.#resultWritten = true;
+    const { json, stdout } = this.#options;
+    stdout.write(`${json ? safeStringify(result.json) : result.text}\n`);
+  }
+
+  /** The end of a command that failed. A result that is out already stays the only object on stdout. */
+  failure(command: string | null, explanation: Explanation, thrown: unknown): void {
+    const { json, verbose, stderr, color } = this.#options;
+    const { code, message, why, hint } = explanation;
+    if (json && !this.#resultWritten) {
+      this.announce({ json: { command, complete: false, error: { code, message, hint } }, text: '' });
+    }
+    if (json) {
+      this.log.error(message, verbose ? { code, why, hint, error: thrown } : { code, why, hint });
+      return;
+    }
+    const paint = color && stderr.isTTY === true;
+    const head = paint ? styleText('red', 'cosmig:') : 'cosmig:';
+    stderr.write(`${head} ${message}\n  why  ${why}\n  now  ${hint}\n`);
+    if (verbose) stderr.write(`${dissect(thrown)}\n`);
+  }
+}

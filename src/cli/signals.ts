@@ -1,0 +1,67 @@
+/**
+ * How a person stops a command. The first SIGINT or SIGTERM drains (finish what is in flight), the
+ * second aborts (stop now, still safe), the third leaves at once.
+ */
+import { CanceledError } from '../lib/errors.ts';
+
+/** The signals we listen for. */
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** Where signals come from: the process, or a test. */
+export interface SignalSource {
+  on(name: StopSignal, listener: (name: StopSignal) => void): unknown;
+  off(name: StopSignal, listener: (name: StopSignal) => void): unknown;
+}
+
+/** What happens at the stages of stopping. */
+export interface StopHandlers {
+  /** Tells the person what the signal did. */
+  readonly say: (text: string) => void;
+  /** Ends the process. */
+  readonly leave: (exitCode: number) => void;
+}
+
+/** Listens until disposed of. The reason of both signals is the CanceledError to end with. */
+export class Stopping implements Disposable {
+  readonly #source: SignalSource;
+  readonly #handlers: StopHandlers;
+  readonly #drain = new AbortController();
+  readonly #abort = new AbortController();
+  readonly #onSignal = (name: StopSignal): void => this.#next(name);
+
+  constructor(source: SignalSource, handlers: StopHandlers) {
+    this.#source = source;
+    this.#handlers = handlers;
+    source.on('SIGINT', this.#onSignal);
+    source.on('SIGTERM', this.#onSignal);
+  }
+
+  get drain(): AbortSignal {
+    return this.#drain.signal;
+  }
+
+  get abort(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#source.off('SIGINT', this.#onSignal);
+    this.#source.off('SIGTERM', this.#onSignal);
+  }
+
+  #next(name: StopSignal): void {
+    const reason = new CanceledError(name, {
+      why: `${name === 'SIGINT' ? 'Ctrl-C was pressed' : 'the system asked it to end'} and the work was left in good order`,
+      hint: 'run the same command again to go on',
+    });
+    if (!this.#drain.signal.aborted) {
+      this.#handlers.say('stopping; once more stops at once');
+      this.#drain.abort(reason);
+    } else if (!this.#abort.signal.aborted) {
+      this.#handlers.say('stopping at once');
+      this.#abort.abort(reason);
+    } else {
+      this.#handlers.leave(reason.exitCode);
+    }
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * The only module that knows yargs. It turns a command line into a command and its checked options, or
+ * into a text to print. What always holds: a flag wins over its environment variable, which wins over
+ * the default; nothing unknown is passed over in silence.
+ */
+import yargs, { type Argv } from 'yargs';
+import { must, unreachable } from '../lib/assert.ts';
+import { UsageError } from '../lib/errors.ts';
+import { COMMON_OPTIONS, type Command, type Option, type OptionTable, type Values } from './command.ts';
+import { nearest } from './nearest.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+type Scalar = string | number | boolean | undefined;
+
+/** What a command line asks for. */
+export type Parsed =
+  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'run';
+      readonly command: Command;
+      readonly options: Values<OptionTable>;
+      readonly common: Values<typeof COMMON_OPTIONS>;
+    };
+
+const WIDTH = 100;
+
+const EXIT_CODES = `Exit codes:
+  0 done, 2 usage, 3 not ready, 4 differences, 5 dead letters, 6 service, 7 ledger or data file,
+  8 time budget over, 70 our bug, 130/143 stopped by a signal`;
+
+/** Reads a command line. */
+export async function parseCommandLine(
+  argv: readonly string[],
+  commands: readonly Command[],
+  version: string,
+  env: Env,
+): Promise<Parsed> {
+  const parser = buildParser(commands, version);
+  let failure: Error | undefined;
+  let text = '';
+  // With a callback yargs neither prints nor exits; help and version arrive as text.
+  const given: unknown = await parser.parse([...argv], {}, (error, _argv, output) => {
+    failure = error ?? undefined;
+    text = output;
+  });
+  if (failure !== undefined) {
+    throw new UsageError(failure.message, { why: 'the command line is wrong', hint: 'see cosmig --help' });
+  }
+  if (text !== '') return { kind: 'text', text };
+  return resolve(given as Readonly<Record<string, unknown>>, commands, env);
+}
+
+/** Whether somebody who could not type the rest right asked for JSON. */
+export function wantsJson(argv: readonly string[], env: Env): boolean {
+  if (argv.includes('--json')) return true;
+  return ['1', 'true', 'yes'].includes(env['COSMIG_JSON'] ?? '');
+}
+
+function buildParser(commands: readonly Command[], version: string): Argv {
+  const parser = yargs()
+    .scriptName('cosmig')
+    .locale('en')
+    .wrap(WIDTH)
+    .parserConfiguration({
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+      'boolean-negation': false,
+    })
+    .usage('$0 <command> [options]\n\nA local Azure Cosmos DB account to build and test against.')
+    .version(version)
+    .help()
+    .alias('help', 'h')
+    .showHelpOnFail(false)
+    .exitProcess(false)
+    .epilogue(EXIT_CODES);
+  addOptions(parser, COMMON_OPTIONS);
+  for (const command of commands) {
+    parser.command({
+      command: command.name,
+      describe: command.summary,
+      builder: (own: Argv) => {
+        own.usage(`$0 ${command.name} [options]\n\n${command.description}`);
+        for (const { line, purpose } of command.examples) own.example(line, purpose);
+        return addOptions(own, command.options);
+      },
+      handler: () => {},
+    });
+  }
+  return parser;
+}
+
+function addOptions(parser: Argv, table: OptionTable): Argv {
+  for (const [name, option] of Object.entries(table)) {
+    const description = option.env === undefined ? option.help : `${option.help} [env: ${option.env}]`;
+    // No `default` here: yargs could not tell then whether the flag was given. The description shows it.
+    parser.option(flagOf(name), {
+      description,
+      ...(option.type === 'boolean' ? { boolean: true } : { string: true }),
+      ...(option.type !== 'boolean' && option.default !== undefined
+        ? { defaultDescription: String(option.default) }
+        : {}),
+    });
+  }
+  return parser;
+}
+
+function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Command[], env: Env): Parsed {
+  const [name, ...rest] = words(given['_']);
+  if (name === undefined) {
+    throw new UsageError('no command was given', {
+      why: `cosmig needs to be told what to do: ${commands.map((command) => command.name).join(', ')}`,
+      hint: 'see cosmig --help',
+    });
+  }
+  const names = commands.map((command) => command.name);
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    throw new UsageError(`there is no command ${name}`, {
+      why: `cosmig has ${names.join(', ')}`,
+      hint: hintAt(nearest(name, names), 'see cosmig --help'),
+    });
+  }
+  const [extra] = rest;
+  if (extra !== undefined) {
+    throw new UsageError(`${extra} is one word too many`, {
+      why: `cosmig ${name} takes options only`,
+      hint: `see cosmig ${name} --help`,
+    });
+  }
+  refuseUnknown(given, command);
+  return {
+    kind: 'run',
+    command,
+    options: readTable(command.options, given, env),
+    common: readTable(COMMON_OPTIONS, given, env) as Values<typeof COMMON_OPTIONS>,
+  };
+}
+
+function words(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function refuseUnknown(given: Readonly<Record<string, unknown>>, command: Command): void {
+  const names = Object.keys({ ...COMMON_OPTIONS, ...command.options }).map(flagOf);
+  const known = new Set([...names, 'help', 'h', 'version', '_', '$0']);
+  for (const name of Object.keys(given)) {
+    if (known.has(name)) continue;
+    const flag = name.length === 1 ? `-${name}` : `--${name}`;
+    const near = nearest(name, [...names, 'help', 'version']);
+    throw new UsageError(`there is no flag ${flag}`, {
+      why: `cosmig ${command.name} does not know it`,
+      hint: hintAt(near === undefined ? undefined : `--${near}`, `see cosmig ${command.name} --help`),
+    });
+  }
+}
+
+function hintAt(near: string | undefined, otherwise: string): string {
+  return near === undefined ? otherwise : `did you mean ${near}?`;
+}
+
+function readTable(
+  table: OptionTable,
+  given: Readonly<Record<string, unknown>>,
+  env: Env,
+): Record<string, Scalar> {
+  return Object.fromEntries(
+    Object.entries(table).map(([name, option]) => [name, readOption(name, option, given, env)]),
+  );
+}
+
+function readOption(
+  name: string,
+  option: Option,
+  given: Readonly<Record<string, unknown>>,
+  env: Env,
+): Scalar {
+  const flag = `--${flagOf(name)}`;
+  const value = given[flagOf(name)];
+  if (value !== undefined) return check(flag, option, value);
+  const fallback = option.env === undefined ? undefined : env[option.env];
+  // An empty variable is one that was taken away.
+  if (fallback !== undefined && fallback !== '')
+    return check(must(option.env, 'it was read'), option, fallback);
+  return option.default;
+}
+
+/** The value of an option; `from` is the flag or variable it was given by. */
+function check(from: string, option: Option, value: unknown): Scalar {
+  if (option.type === 'boolean') return checkBoolean(from, value);
+  if (typeof value !== 'string') {
+    throw new UsageError(`${from} was given more than once`, {
+      why: 'it has one value',
+      hint: 'keep one of them',
+    });
+  }
+  if (value === '') {
+    throw new UsageError(`${from} has no value`, { why: 'it needs one', hint: `write ${from} VALUE` });
+  }
+  switch (option.type) {
+    case 'text':
+      return value;
+    case 'number': {
+      const number = /^\d+$/.test(value) ? Number(value) : NaN;
+      if (number >= option.min && number <= option.max) return number;
+      throw new UsageError(`${from} ${value} is not possible`, {
+        why: `it is a whole number from ${option.min} to ${option.max}`,
+        hint: `write for instance ${from} ${option.default ?? option.min}`,
+      });
+    }
+    default:
+      return unreachable(option);
+  }
+}
+
+function checkBoolean(from: string, value: unknown): boolean {
+  const last: unknown = Array.isArray(value) ? value.at(-1) : value;
+  if (typeof last === 'boolean') return last;
+  const text = String(last).toLowerCase();
+  if (['1', 'true', 'yes'].includes(text)) return true;
+  if (['0', 'false', 'no'].includes(text)) return false;
+  throw new UsageError(`${from} ${text} is not possible`, {
+    why: 'it is on or off',
+    hint: `set ${from} to 1 or 0`,
+  });
+}
+
+function flagOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,6 @@
+/** Every command, in the order the help lists them. */
+import type { Command } from '../cli/command.ts';
+import { demo } from './demo.ts';
+import { emulator } from './emulator.ts';
+
+export const commands: readonly Command[] = [emulator, demo];

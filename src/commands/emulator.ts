@@ -1,0 +1,174 @@
+/** `cosmig emulator`: the local Cosmos account, until it is told to stop. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Command, OptionTable, Values } from '../cli/command.ts';
+import type { EmulatorOptions, RunningEmulator } from '../emulator/server.ts';
+import { whenAborted } from '../lib/abort.ts';
+import { CanceledError, NotReadyError, UsageError } from '../lib/errors.ts';
+
+const OPTIONS = {
+  port: {
+    type: 'number',
+    default: 8081,
+    min: 0,
+    max: 65_535,
+    env: 'COSMIG_EMULATOR_PORT',
+    help: 'port to listen on; 0 takes any free one',
+  },
+  host: {
+    type: 'text',
+    default: '127.0.0.1',
+    env: 'COSMIG_EMULATOR_HOST',
+    help: 'address to listen on; others than loopback open it to the network',
+  },
+  https: { type: 'boolean', default: false, help: 'serve TLS with a certificate made at start' },
+  certificateOut: { type: 'text', help: 'write that certificate (PEM) to a file, for clients to trust' },
+  data: {
+    type: 'text',
+    default: ':memory:',
+    env: 'COSMIG_EMULATOR_DATA',
+    help: 'file that keeps everything; without it all is gone at the end',
+  },
+  key: {
+    type: 'text',
+    env: 'COSMIG_EMULATOR_KEY',
+    help: "account key in base64; without it Microsoft's published emulator key",
+  },
+  config: { type: 'text', help: 'JSON file with account settings, as PUT /_emulator/account takes them' },
+} as const satisfies OptionTable;
+
+export const emulator: Command<typeof OPTIONS> = {
+  name: 'emulator',
+  summary: 'run a local Cosmos DB account',
+  description:
+    "Runs a Cosmos DB account on this machine that Microsoft's SDKs can talk to. Prints its connection string " +
+    'when it is ready and runs until it is stopped (Ctrl-C).',
+  examples: [
+    { line: 'cosmig emulator', purpose: 'an account in memory on port 8081' },
+    {
+      line: 'cosmig emulator --port 0 --data local.db --json',
+      purpose: 'one that keeps its data, for a script',
+    },
+  ],
+  options: OPTIONS,
+  async run({ options, signal, out }) {
+    const server = await start(options);
+    try {
+      if (server.certificate !== undefined && options.certificateOut !== undefined) {
+        writeCertificate(options.certificateOut, server.certificate);
+      }
+      const { endpoint, connectionString } = server;
+      out.announce({ json: { ready: true, endpoint, connectionString }, text: connectionString });
+      out.note(`the emulator is ready at ${endpoint}; Ctrl-C stops it`);
+      await whenAborted(signal);
+    } finally {
+      await server.close();
+    }
+    throw stopped(signal, options.data);
+  },
+};
+
+async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> {
+  const { host, port, https, data, config, certificateOut } = options;
+  if (certificateOut !== undefined && !https) {
+    throw new UsageError('--certificate-out needs --https', {
+      why: 'only a server that speaks TLS has a certificate',
+      hint: 'add --https, or leave --certificate-out out',
+    });
+  }
+  const settings = config === undefined ? undefined : readSettings(config);
+  // Loaded here, so that a command that needs no server does not pay for it.
+  const { PUBLISHED_KEY, startEmulator } = await import('../emulator/server.ts');
+  const key = options.key === undefined ? PUBLISHED_KEY : checkKey(options.key);
+  const wanted: EmulatorOptions = {
+    host,
+    port,
+    https,
+    data,
+    key,
+    ...(settings === undefined ? {} : { settings }),
+  };
+  try {
+    return await startEmulator(wanted);
+  } catch (error) {
+    throw asListenError(error, host, port);
+  }
+}
+
+function checkKey(key: string): string {
+  if (key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)) return key;
+  throw new UsageError('the account key is not base64', {
+    why: 'requests are signed with the bytes it stands for',
+    hint: 'make one with: openssl rand -base64 64 | tr -d "\\n"',
+  });
+}
+
+function readSettings(file: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${file} cannot be used as --config`, {
+      cause: error,
+      hint: 'give a JSON file that can be read',
+    });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new UsageError(`${file} holds no settings`, {
+    why: 'it is JSON, but not an object',
+    hint: 'write for instance {"avad": true}',
+  });
+}
+
+function writeCertificate(file: string, certificate: string): void {
+  try {
+    writeFileSync(file, certificate);
+  } catch (error) {
+    throw new UsageError(`the certificate cannot be written to ${file}`, {
+      cause: error,
+      hint: 'give --certificate-out a file in a folder that exists',
+    });
+  }
+}
+
+function asListenError(error: unknown, host: string, port: number): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new NotReadyError(`port ${port} is in use`, {
+        why: `another program listens on ${host}:${port}`,
+        hint: 'stop it, or choose another port: --port 0 takes any free one',
+        cause: error,
+      });
+    case 'EACCES':
+      return new NotReadyError(`port ${port} may not be used`, {
+        why: 'the system keeps it for privileged programs',
+        hint: 'choose a port above 1023',
+        cause: error,
+      });
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new UsageError(`${host} is no address of this machine`, {
+        why: 'a server can listen on its own addresses only',
+        hint: 'use --host 127.0.0.1, or 0.0.0.0 for all of them',
+        cause: error,
+      });
+    default:
+      return error;
+  }
+}
+
+/** The same stop, told in the emulator's terms. */
+function stopped(signal: AbortSignal, data: string): CanceledError {
+  const reason: unknown = signal.reason;
+  const name = reason instanceof CanceledError && reason.exitCode === 143 ? 'SIGTERM' : 'SIGINT';
+  return data === ':memory:'
+    ? new CanceledError(name, {
+        why: 'the emulator was asked to end; what it held in memory is gone',
+        hint: 'give --data FILE to keep it next time',
+      })
+    : new CanceledError(name, {
+        why: `the emulator was asked to end; its data is safe in ${data}`,
+        hint: `start it again with --data ${data}`,
+      });
+}

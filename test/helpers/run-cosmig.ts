@@ -1,0 +1,66 @@
+import { EventEmitter } from 'node:events';
+import type { Command } from '../../src/cli/command.ts';
+import { runCommandLine } from '../../src/cli/main.ts';
+import type { StopSignal } from '../../src/cli/signals.ts';
+import { commands as shippedCommands } from '../../src/commands/all.ts';
+import { ManualClock, type Clock } from '../../src/lib/clock.ts';
+
+/** What a run left behind. */
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What surrounds a run in a test; nothing of the real environment leaks in. */
+export interface Around {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly commands?: readonly Command[];
+  readonly clock?: Clock;
+}
+
+/** A command that runs in this process, and the hands on its keyboard. */
+export class CosmigRun {
+  readonly ended: Promise<Ran>;
+  readonly #signals = new EventEmitter();
+  #stdout = '';
+  #stderr = '';
+  #left: number | undefined;
+
+  constructor(argv: readonly string[], around: Around = {}) {
+    const { env = {}, commands = shippedCommands, clock = new ManualClock() } = around;
+    const stdout = { write: (text: string) => (this.#stdout += text) };
+    const stderr = { write: (text: string) => (this.#stderr += text) };
+    const leave = (exitCode: number): void => {
+      this.#left = exitCode;
+    };
+    const code = runCommandLine(
+      { argv, env, stdout, stderr, signals: this.#signals, clock, leave },
+      commands,
+    );
+    this.ended = code.then((exitCode) => ({ code: exitCode, stdout: this.#stdout, stderr: this.#stderr }));
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  /** The code it would have left the process with at once. */
+  get left(): number | undefined {
+    return this.#left;
+  }
+
+  /** How many listeners it has on the process. */
+  get listening(): number {
+    return this.#signals.listenerCount('SIGINT') + this.#signals.listenerCount('SIGTERM');
+  }
+
+  press(name: StopSignal): void {
+    this.#signals.emit(name, name);
+  }
+}
+
+/** Runs a command line in this process to its end. */
+export function runCosmig(argv: readonly string[], around?: Around): Promise<Ran> {
+  return new CosmigRun(argv, around).ended;
+}
