@@ -1,0 +1,324 @@
+import { describe, expect, test } from 'vitest';
+import type { Command, OptionTable, Values } from '../../src/cli/command.ts';
+import { commands } from '../../src/commands/all.ts';
+import { whenAborted } from '../../src/lib/abort.ts';
+import * as errors from '../../src/lib/errors.ts';
+import { CosmigRun, runCosmig } from '../helpers/run-cosmig.ts';
+
+const KEY = Buffer.alloc(64, 0xab).toString('base64');
+
+const OPTIONS = {
+  pageSize: {
+    type: 'number',
+    default: 10,
+    min: 1,
+    max: 100,
+    env: 'SAMPLE_PAGE_SIZE',
+    help: 'documents a page',
+  },
+  wait: { type: 'boolean', default: false, env: 'SAMPLE_WAIT', help: 'until stopped' },
+  label: { type: 'text', help: 'any text' },
+} as const satisfies OptionTable;
+
+/** A command whose body a test supplies. */
+function sample(run: Command<typeof OPTIONS>['run']): Command<typeof OPTIONS> {
+  return {
+    name: 'sample',
+    summary: 'do a sample',
+    description: 'Does a sample.',
+    examples: [
+      { line: 'cosmig sample', purpose: 'one' },
+      { line: 'cosmig sample --wait', purpose: 'two' },
+    ],
+    options: OPTIONS,
+    run,
+  };
+}
+
+const fails = (error: unknown): Command<typeof OPTIONS> =>
+  sample(() => {
+    throw error;
+  });
+
+describe('help and version', () => {
+  test('--version prints the version of the package', async () => {
+    const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
+    await expect(runCosmig(['--version'])).resolves.toEqual({
+      code: 0,
+      stdout: `${manifest.version}\n`,
+      stderr: '',
+    });
+  });
+
+  test('--help lists every command, and -h is the same', async () => {
+    const { code, stdout, stderr } = await runCosmig(['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const { name, summary } of commands)
+      expect(stdout).toMatch(new RegExp(`cosmig ${name} +${summary}`));
+    expect((await runCosmig(['-h'])).stdout).toBe(stdout);
+  });
+
+  test.each(commands.map((command) => [command.name, command] as const))(
+    '%s --help tells its flags, their variables and two examples',
+    async (name, command) => {
+      const { code, stdout } = await runCosmig([name, '--help']);
+      // yargs breaks lines where it must.
+      const flowing = stdout.replaceAll(/\s+/g, ' ');
+      expect(code).toBe(0);
+      for (const [option, { env, help }] of Object.entries<OptionTable[string]>(command.options)) {
+        expect(flowing).toContain(
+          `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `,
+        );
+        expect(flowing).toContain(help.split(' ')[0]);
+        expect(flowing).toContain(env === undefined ? help.slice(0, 20) : `${env}]`);
+      }
+      for (const { line } of command.examples) expect(flowing).toContain(line);
+    },
+  );
+
+  test('the examples of every command are read without complaint', async () => {
+    const codes: Array<readonly [line: string, code: number]> = [];
+    for (const { examples, name } of commands) {
+      for (const { line } of examples) {
+        const stand = { ...sample(async () => ({ json: {}, text: 'read' })), name };
+        const options = commands.find((command) => command.name === name)?.options ?? {};
+        const argv = line.split(' ').slice(1);
+        const { code } = await runCosmig(argv, { commands: [{ ...stand, options }] });
+        codes.push([line, code]);
+      }
+    }
+    expect(codes).toEqual(codes.map(([line]) => [line, 0]));
+  });
+});
+
+describe('a wrong command line', () => {
+  test.each([
+    [[], 'no command was given', 'cosmig needs to be told what to do: emulator, demo', 'see cosmig --help'],
+    [['emulatr'], 'there is no command emulatr', 'cosmig has emulator, demo', 'did you mean emulator?'],
+    [['copy'], 'there is no command copy', 'cosmig has emulator, demo', 'see cosmig --help'],
+    [
+      ['emulator', '--prot', '1'],
+      'there is no flag --prot',
+      'cosmig emulator does not know it',
+      'did you mean --port?',
+    ],
+    [
+      ['emulator', '--frobnicate'],
+      'there is no flag --frobnicate',
+      'cosmig emulator does not know it',
+      'see cosmig emulator --help',
+    ],
+    [['emulator', '--port'], '--port has no value', 'it needs one', 'write --port VALUE'],
+    [
+      ['emulator', '--port', '1e3'],
+      '--port 1e3 is not possible',
+      'it is a whole number from 0 to 65535',
+      'write for instance --port 8081',
+    ],
+    [
+      ['emulator', '--port', '65536'],
+      '--port 65536 is not possible',
+      'it is a whole number from 0 to 65535',
+      'write for instance --port 8081',
+    ],
+    [
+      ['emulator', '--port', '1', '--port', '2'],
+      '--port was given more than once',
+      'it has one value',
+      'keep one of them',
+    ],
+    [['demo', 'now'], 'now is one word too many', 'cosmig demo takes options only', 'see cosmig demo --help'],
+    [
+      ['emulator', '--certificate-out', 'a.pem'],
+      '--certificate-out needs --https',
+      'only a server that speaks TLS has a certificate',
+      'add --https, or leave --certificate-out out',
+    ],
+  ])('%j is answered in three lines', async (argv, what, why, now) => {
+    await expect(runCosmig(argv)).resolves.toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `cosmig: ${what}\n  why  ${why}\n  now  ${now}\n`,
+    });
+  });
+});
+
+describe('options', () => {
+  async function read(
+    argv: string[],
+    env: Record<string, string> = {},
+  ): Promise<Values<typeof OPTIONS> | string> {
+    let seen: Values<typeof OPTIONS> | undefined;
+    const command = sample(async ({ options }) => {
+      seen = options;
+      return { json: {}, text: '' };
+    });
+    const { stderr } = await runCosmig(['sample', ...argv], { env, commands: [command] });
+    return seen ?? stderr;
+  }
+
+  test('come from the flag, else the variable, else the default', async () => {
+    const env = { SAMPLE_PAGE_SIZE: '20', SAMPLE_WAIT: 'yes' };
+    await expect(read([])).resolves.toEqual({ pageSize: 10, wait: false, label: undefined });
+    await expect(read([], env)).resolves.toEqual({ pageSize: 20, wait: true, label: undefined });
+    await expect(read(['--page-size', '30', '--wait=false', '--label=x y'], env)).resolves.toEqual({
+      pageSize: 30,
+      wait: false,
+      label: 'x y',
+    });
+    await expect(read([], { SAMPLE_PAGE_SIZE: '' })).resolves.toMatchObject({ pageSize: 10 });
+  });
+
+  test('a wrong variable is named', async () => {
+    await expect(read([], { SAMPLE_PAGE_SIZE: '0' })).resolves.toContain(
+      'SAMPLE_PAGE_SIZE 0 is not possible',
+    );
+    await expect(read([], { SAMPLE_WAIT: 'maybe' })).resolves.toContain('SAMPLE_WAIT maybe is not possible');
+  });
+});
+
+describe('results and errors', () => {
+  test('a result is text for people and one object for scripts', async () => {
+    const command = sample(async ({ out }) => {
+      out.note('working');
+      return { json: { done: 3 }, text: 'done  3' };
+    });
+    const around = { commands: [command] };
+    await expect(runCosmig(['sample'], around)).resolves.toEqual({
+      code: 0,
+      stdout: 'done  3\n',
+      stderr: 'working\n',
+    });
+    await expect(runCosmig(['sample', '--quiet'], around)).resolves.toMatchObject({ stderr: '' });
+    await expect(runCosmig(['sample', '--json'], around)).resolves.toEqual({
+      code: 0,
+      stdout: '{"done":3}\n',
+      stderr: '{"time":"2026-01-01T00:00:00.000Z","level":"info","message":"working"}\n',
+    });
+  });
+
+  test.each([
+    [new errors.UsageError('m', { hint: 'h' }), 2, 'usage'],
+    [new errors.NotReadyError('m', { hint: 'h' }), 3, 'not-ready'],
+    [new errors.MismatchError('m', { hint: 'h' }), 4, 'mismatch'],
+    [new errors.DeadLetterError('m', { hint: 'h' }), 5, 'dead-letters'],
+    [new errors.ServiceError('m', { hint: 'h' }), 6, 'service'],
+    [new errors.LedgerError('m', { hint: 'h' }), 7, 'ledger'],
+    [new errors.BudgetError('m', { hint: 'h' }), 8, 'budget'],
+    [new errors.InternalError('m', { hint: 'h' }), 70, 'internal'],
+  ])('%s ends with its exit code, and as one JSON object on stdout', async (error, exitCode, code) => {
+    const { stdout, ...rest } = await runCosmig(['sample', '--json'], {
+      commands: [fails(error)],
+    });
+    expect(rest.code).toBe(exitCode);
+    expect(stdout).toBe(
+      `{"command":"sample","complete":false,"error":{"code":"${code}","message":"m","hint":"h"}}\n`,
+    );
+  });
+
+  test('a wrong command line is a JSON object too when JSON was asked for', async () => {
+    const expected = {
+      command: 'demo',
+      complete: false,
+      error: { code: 'usage', message: 'there is no flag --jason', hint: 'did you mean --json?' },
+    };
+    const flag = await runCosmig(['demo', '--jason', '--json']);
+    const variable = await runCosmig(['demo', '--jason'], { env: { COSMIG_JSON: '1' } });
+    expect(JSON.parse(flag.stdout)).toEqual(expected);
+    expect(variable).toEqual(flag);
+  });
+
+  test('an error nobody expected is a bug, in three lines, without its secrets', async () => {
+    const error = new TypeError(`cannot read\n  AccountKey=${KEY}`);
+    const around = { commands: [fails(error)] };
+    await expect(runCosmig(['sample'], around)).resolves.toEqual({
+      code: 70,
+      stdout: '',
+      stderr:
+        'cosmig: TypeError: cannot read AccountKey=[redacted]\n' +
+        '  why  this is a bug in cosmig: it met an error it did not expect\n' +
+        '  now  run it again with --verbose and report what it prints\n',
+    });
+    const { stderr } = await runCosmig(['sample', '--verbose'], around);
+    expect(stderr).toContain('front-door.test.ts');
+    expect(stderr).not.toContain(KEY);
+  });
+
+  test('what is thrown need not be an Error', async () => {
+    const { code, stderr } = await runCosmig(['sample'], { commands: [fails('a string')] });
+    expect(code).toBe(70);
+    expect(stderr).toContain('cosmig: a string\n');
+  });
+
+  test('a result that is out stays the only object on stdout when the end is bad', async () => {
+    const command = sample(async ({ out }) => {
+      out.announce({ json: { ready: true }, text: 'ready' });
+      throw new errors.ServiceError('gone');
+    });
+    const { code, stdout } = await runCosmig(['sample', '--json'], { commands: [command] });
+    expect({ code, stdout }).toEqual({ code: 6, stdout: '{"ready":true}\n' });
+  });
+});
+
+describe('signals', () => {
+  const drains = sample(async ({ signal }) => {
+    await whenAborted(signal);
+    signal.throwIfAborted();
+    return undefined;
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('the first %s drains; the end is %i, said in three lines', async (name, code) => {
+    const run = new CosmigRun(['sample'], { commands: [drains] });
+    await untilListening(run);
+    run.press(name);
+    const ran = await run.ended;
+    expect(ran.code).toBe(code);
+    expect(ran.stderr).toMatch(/^stopping; .*\ncosmig: stopped by SIG\w+\n {2}why {2}.*\n {2}now {2}.*\n$/);
+    expect(run.listening).toBe(0);
+  });
+
+  test('the second aborts, and whatever breaks then is the stop itself', async () => {
+    const stubborn = sample(async ({ abortSignal }) => {
+      await whenAborted(abortSignal);
+      throw new Error('socket hang up');
+    });
+    const run = new CosmigRun(['sample'], { commands: [stubborn] });
+    await untilListening(run);
+    run.press('SIGINT');
+    run.press('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+  });
+
+  test('the third leaves at once', async () => {
+    const finish = new AbortController();
+    const deaf = sample(async () => {
+      await whenAborted(finish.signal);
+      return { json: {}, text: '' };
+    });
+    const run = new CosmigRun(['sample'], { commands: [deaf] });
+    await untilListening(run);
+    for (let time = 0; time < 3; time += 1) run.press('SIGINT');
+    expect(run.left).toBe(130);
+    finish.abort();
+    await run.ended;
+  });
+
+  test('a command that finishes although it was asked to stop has finished', async () => {
+    const quick = sample(async ({ signal }) => {
+      await whenAborted(signal);
+      return { json: {}, text: 'done' };
+    });
+    const run = new CosmigRun(['sample'], { commands: [quick] });
+    await untilListening(run);
+    run.press('SIGINT');
+    await expect(run.ended).resolves.toMatchObject({ code: 0, stdout: 'done\n' });
+  });
+
+  /** The command line is read asynchronously; there is nothing to wait for but the listeners. */
+  async function untilListening(run: CosmigRun): Promise<void> {
+    while (run.listening === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+});
