@@ -1,0 +1,225 @@
+/**
+ * The scalar functions, one table. Where an argument has the wrong type the result is undefined; only the
+ * type checks answer about everything, missing values included.
+ */
+import { Refusal } from '../refusal.ts';
+import { finite, isArray, isObject, same } from './values.ts';
+import type { Value } from './values.ts';
+
+export interface ScalarFunction {
+  readonly argsMin: number;
+  readonly argsMax: number;
+  apply(...args: readonly Value[]): Value;
+}
+
+/** Far above any document, far below what would hurt the process: nested REPLACEs multiply. */
+const TEXT_UNITS_MAX = 16 * 1024 * 1024;
+
+export function refuseLongText(units: number): void {
+  if (units > TEXT_UNITS_MAX)
+    throw new Refusal(400, `A value in the query grew over ${TEXT_UNITS_MAX} characters.`);
+}
+
+export function concat(...parts: readonly Value[]): Value {
+  let text = '';
+  for (const part of parts) {
+    if (typeof part !== 'string') return undefined;
+    refuseLongText(text.length + part.length);
+    text += part;
+  }
+  return text;
+}
+
+type Rest = readonly Value[];
+
+function typeCheck(holds: (value: Value) => boolean): ScalarFunction {
+  return { argsMin: 1, argsMax: 1, apply: holds };
+}
+
+function ofString(apply: (text: string) => Value): ScalarFunction {
+  return {
+    argsMin: 1,
+    argsMax: 1,
+    apply: (value) => (typeof value === 'string' ? apply(value) : undefined),
+  };
+}
+
+function ofNumber(apply: (number: number) => number): ScalarFunction {
+  return {
+    argsMin: 1,
+    argsMax: 1,
+    apply: (value) => (typeof value === 'number' ? finite(apply(value)) : undefined),
+  };
+}
+
+function ofArray(apply: (items: readonly Value[]) => Value): ScalarFunction {
+  return { argsMin: 1, argsMax: 1, apply: (value) => (isArray(value) ? apply(value) : undefined) };
+}
+
+/** Two strings and, as the third argument, whether case is ignored. */
+function stringTest(holds: (text: string, part: string) => boolean): ScalarFunction {
+  return {
+    argsMin: 2,
+    argsMax: 3,
+    apply(text, part, ignoreCase = false) {
+      if (typeof text !== 'string' || typeof part !== 'string' || typeof ignoreCase !== 'boolean')
+        return undefined;
+      return ignoreCase ? holds(text.toLowerCase(), part.toLowerCase()) : holds(text, part);
+    },
+  };
+}
+
+/** A string and one whole number; a negative one counts as 0. */
+function stringCut(cut: (text: string, count: number) => Value): ScalarFunction {
+  return {
+    argsMin: 2,
+    argsMax: 2,
+    apply: (text, count) =>
+      typeof text === 'string' && typeof count === 'number'
+        ? cut(text, Math.max(0, Math.trunc(count)))
+        : undefined,
+  };
+}
+
+function indexOf(text: Value, part: Value, start: Value = 0): Value {
+  if (typeof text !== 'string' || typeof part !== 'string' || typeof start !== 'number') return undefined;
+  return start < 0 || start > text.length ? undefined : text.indexOf(part, start);
+}
+
+function substring(text: Value, start: Value, length: Value): Value {
+  if (typeof text !== 'string' || typeof start !== 'number' || typeof length !== 'number') return undefined;
+  const from = Math.max(0, Math.trunc(start));
+  return text.slice(from, from + Math.max(0, Math.trunc(length)));
+}
+
+function replace(text: Value, part: Value, by: Value): Value {
+  if (typeof text !== 'string' || typeof part !== 'string' || typeof by !== 'string') return undefined;
+  if (part === '') return text;
+  const pieces = text.split(part);
+  refuseLongText(text.length + (pieces.length - 1) * (by.length - part.length));
+  return pieces.join(by);
+}
+
+function replicate(text: string, count: number): Value {
+  refuseLongText(text.length * count);
+  return text.repeat(count);
+}
+
+function toText(value: Value): Value {
+  if (value === undefined || typeof value === 'string') return value;
+  return JSON.stringify(value);
+}
+
+function toNumber(text: string): Value {
+  return /^\s*-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(text) ? finite(Number(text)) : undefined;
+}
+
+function toBoolean(text: string): Value {
+  const word = text.trim();
+  return word === 'true' || (word === 'false' ? false : undefined);
+}
+
+function arrayContains(items: Value, wanted: Value, partial: Value = false): Value {
+  if (!isArray(items) || wanted === undefined || typeof partial !== 'boolean') return undefined;
+  return items.some((item) => (partial ? covers(item, wanted) : same(item, wanted)));
+}
+
+/** Whether everything in `part` is also in `whole`: the meaning of a partial match. */
+function covers(whole: Value, part: Value): boolean {
+  if (!isObject(part)) return same(whole, part);
+  return (
+    isObject(whole) &&
+    Object.keys(part).every((name) => Object.hasOwn(whole, name) && covers(whole[name], part[name]))
+  );
+}
+
+function arraySlice(items: Value, start: Value, length: Value = Infinity): Value {
+  if (!isArray(items) || typeof start !== 'number' || typeof length !== 'number') return undefined;
+  const from = start < 0 ? Math.max(0, items.length + Math.trunc(start)) : Math.trunc(start);
+  return items.slice(from, from + Math.max(0, Math.trunc(length)));
+}
+
+function arrayConcat(...arrays: Rest): Value {
+  return arrays.every(isArray) ? arrays.flat(1) : undefined;
+}
+
+function isPrimitive(value: Value): boolean {
+  return value !== undefined && !isArray(value) && !isObject(value);
+}
+
+/** The bound is the service's: a whole number that fits 64 bits. */
+function isInteger(value: Value): boolean {
+  return Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 63;
+}
+
+/** Halves go away from zero, unlike Math.round. */
+function round(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value));
+}
+
+function power(base: Value, exponent: Value): Value {
+  return typeof base === 'number' && typeof exponent === 'number' ? finite(base ** exponent) : undefined;
+}
+
+/** As many as anyone writes; they are passed as real arguments, and the stack is not endless. */
+const ANY_NUMBER = 1000;
+
+const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
+  ['IS_DEFINED', typeCheck((value) => value !== undefined)],
+  ['IS_NULL', typeCheck((value) => value === null)],
+  ['IS_STRING', typeCheck((value) => typeof value === 'string')],
+  ['IS_NUMBER', typeCheck((value) => typeof value === 'number')],
+  ['IS_FINITE_NUMBER', typeCheck((value) => Number.isFinite(value))],
+  ['IS_INTEGER', typeCheck(isInteger)],
+  ['IS_BOOL', typeCheck((value) => typeof value === 'boolean')],
+  ['IS_ARRAY', typeCheck(isArray)],
+  ['IS_OBJECT', typeCheck(isObject)],
+  ['IS_PRIMITIVE', typeCheck(isPrimitive)],
+
+  ['STARTSWITH', stringTest((text, part) => text.startsWith(part))],
+  ['ENDSWITH', stringTest((text, part) => text.endsWith(part))],
+  ['CONTAINS', stringTest((text, part) => text.includes(part))],
+  ['STRINGEQUALS', stringTest((text, part) => text === part)],
+  ['INDEX_OF', { argsMin: 2, argsMax: 3, apply: indexOf }],
+  ['LENGTH', ofString((text) => text.length)],
+  ['LOWER', ofString((text) => text.toLowerCase())],
+  ['UPPER', ofString((text) => text.toUpperCase())],
+  ['TRIM', ofString((text) => text.trim())],
+  ['LTRIM', ofString((text) => text.trimStart())],
+  ['RTRIM', ofString((text) => text.trimEnd())],
+  ['REVERSE', ofString((text) => Array.from(text).toReversed().join(''))],
+  ['LEFT', stringCut((text, count) => text.slice(0, count))],
+  ['RIGHT', stringCut((text, count) => text.slice(Math.max(0, text.length - count)))],
+  ['REPLICATE', stringCut(replicate)],
+  ['SUBSTRING', { argsMin: 3, argsMax: 3, apply: substring }],
+  ['REPLACE', { argsMin: 3, argsMax: 3, apply: replace }],
+  ['CONCAT', { argsMin: 2, argsMax: ANY_NUMBER, apply: concat }],
+  ['TOSTRING', { argsMin: 1, argsMax: 1, apply: toText }],
+  ['STRINGTONUMBER', ofString(toNumber)],
+  ['STRINGTOBOOLEAN', ofString(toBoolean)],
+  ['STRINGTONULL', ofString((text) => (text.trim() === 'null' ? null : undefined))],
+
+  ['ARRAY_CONTAINS', { argsMin: 2, argsMax: 3, apply: arrayContains }],
+  ['ARRAY_LENGTH', ofArray((items) => items.length)],
+  ['ARRAY_SLICE', { argsMin: 2, argsMax: 3, apply: arraySlice }],
+  ['ARRAY_CONCAT', { argsMin: 2, argsMax: ANY_NUMBER, apply: arrayConcat }],
+
+  ['ABS', ofNumber(Math.abs)],
+  ['FLOOR', ofNumber(Math.floor)],
+  ['CEILING', ofNumber(Math.ceil)],
+  ['ROUND', ofNumber(round)],
+  ['TRUNC', ofNumber(Math.trunc)],
+  ['SIGN', ofNumber(Math.sign)],
+  ['SQRT', ofNumber(Math.sqrt)],
+  ['SQUARE', ofNumber((value) => value * value)],
+  ['EXP', ofNumber(Math.exp)],
+  ['LOG10', ofNumber(Math.log10)],
+  ['POWER', { argsMin: 2, argsMax: 2, apply: power }],
+
+  ['IIF', { argsMin: 3, argsMax: 3, apply: (condition, yes, no) => (condition === true ? yes : no) }],
+]);
+
+/** The function of that name, whatever its case. */
+export function functionNamed(name: string): ScalarFunction | undefined {
+  return FUNCTIONS.get(name.toUpperCase());
+}

@@ -1,0 +1,73 @@
+/**
+ * LIKE patterns: `%` any run, `_` any one code unit, `[a-f]` and `[^a-f]` one out of a set, and an escape
+ * character that makes the next one literal. Matching never recurses and backtracks to the last `%` only.
+ */
+type Matcher = (unit: string) => boolean;
+type Part = 'run' | Matcher;
+
+export function likeMatcher(pattern: string, escape: string | undefined): (text: string) => boolean {
+  const parts = readParts(pattern, escape);
+  return (text) => matches(parts, text);
+}
+
+function readParts(pattern: string, escape: string | undefined): readonly Part[] {
+  const parts: Part[] = [];
+  for (let at = 0; at < pattern.length; at++) {
+    const unit = pattern.charAt(at);
+    if (unit === escape && at + 1 < pattern.length) {
+      at++;
+      parts.push(exactly(pattern.charAt(at)));
+    } else if (unit === '%') {
+      if (parts.at(-1) !== 'run') parts.push('run');
+    } else if (unit === '_') {
+      parts.push(() => true);
+    } else {
+      // A `[` without its `]` stands for itself.
+      const close = unit === '[' ? pattern.indexOf(']', at + 1) : -1;
+      if (close > at + 1) {
+        parts.push(oneOf(pattern.slice(at + 1, close)));
+        at = close;
+      } else parts.push(exactly(unit));
+    }
+  }
+  return parts;
+}
+
+function exactly(wanted: string): Matcher {
+  return (unit) => unit === wanted;
+}
+
+function oneOf(set: string): Matcher {
+  const negated = set.startsWith('^');
+  const members = negated ? set.slice(1) : set;
+  const ranges: { readonly low: string; readonly high: string }[] = [];
+  for (let at = 0; at < members.length; at++) {
+    const low = members.charAt(at);
+    const isRange = members.charAt(at + 1) === '-' && at + 2 < members.length;
+    ranges.push({ low, high: isRange ? members.charAt(at + 2) : low });
+    if (isRange) at += 2;
+  }
+  return (unit) => ranges.some((range) => unit >= range.low && unit <= range.high) !== negated;
+}
+
+function matches(parts: readonly Part[], text: string): boolean {
+  let part = 0;
+  let at = 0;
+  let retryPart = -1;
+  let retryAt = 0;
+  while (at < text.length) {
+    const wanted = parts[part];
+    if (wanted === 'run') {
+      retryPart = ++part;
+      retryAt = at;
+    } else if (wanted?.(text.charAt(at)) === true) {
+      part++;
+      at++;
+    } else if (retryPart >= 0) {
+      part = retryPart;
+      at = ++retryAt;
+    } else return false;
+  }
+  if (parts[part] === 'run') part++;
+  return part === parts.length;
+}

@@ -1,0 +1,54 @@
+/** Tokens with one in view: what both halves of the parser read from. */
+import { lex } from './lexer.ts';
+import type { Token } from './lexer.ts';
+import { syntaxError } from './syntax.ts';
+
+export class TokenReader {
+  /** The token in view; `advance` passes it. */
+  token: Token;
+  readonly #source: string;
+  readonly #tokens: Generator<Token, never>;
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#tokens = lex(source);
+    this.token = this.#tokens.next().value;
+  }
+
+  advance(): Token {
+    const passed = this.token;
+    this.token = this.#tokens.next().value;
+    return passed;
+  }
+
+  /** Whether this symbol or keyword is in view; a string of the same text is not meant. */
+  isAt(text: string): boolean {
+    return this.token.text === text && (this.token.kind === 'symbol' || this.token.kind === 'keyword');
+  }
+
+  accept(text: string): boolean {
+    if (!this.isAt(text)) return false;
+    this.advance();
+    return true;
+  }
+
+  expect(text: string): void {
+    if (!this.accept(text)) throw this.unexpected(`Expected ${text}.`);
+  }
+
+  expectKind(kind: Token['kind']): Token {
+    if (this.token.kind === kind) return this.advance();
+    if (kind === 'name' && this.token.kind === 'keyword') {
+      throw this.unexpected(`${this.token.text} is a reserved word; as a property write it ["like this"].`);
+    }
+    throw this.unexpected(`Expected a ${kind}.`);
+  }
+
+  unexpected(hint = ''): Error {
+    return this.errorAt(this.token.at, hint);
+  }
+
+  errorAt(at: number, hint = ''): Error {
+    return syntaxError(this.#source, at, hint);
+  }
+}
