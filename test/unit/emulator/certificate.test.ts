@@ -76,11 +76,8 @@ describe('a handshake on loopback', () => {
   }
 
   async function handshake(options: { host: string; ca?: string; servername?: string }): Promise<Outcome> {
-    const server = createServer(selfSignedCertificate(['localhost', '127.0.0.1'], Date.now()), (_, reply) =>
-      reply.end('hello'),
-    );
     const own = selfSignedCertificate(['localhost', '127.0.0.1'], Date.now());
-    server.setSecureContext(own);
+    const server = createServer(own, (_, reply) => reply.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     // Whatever `localhost` means to this machine, the server is on 127.0.0.1.
