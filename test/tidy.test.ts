@@ -1,0 +1,208 @@
+/**
+ * The house rules that no linter knows: which way imports point, where time and chance may be taken
+ * from, that nothing lies around unused, and that what we promise in text exists.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { COMMON_OPTIONS, type OptionTable } from '../src/cli/command.ts';
+import { commands } from '../src/commands/all.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+
+/** From the terminal down: an import points to a later line. Neighbours on a line do not know each other. */
+const LAYERS = [
+  ['cli'],
+  ['commands'],
+  ['engine', 'verify', 'emulator', 'analyze', 'dashboard'],
+  ['cosmos', 'state'],
+  ['spec', 'keys'],
+  ['documents'],
+  ['lib'],
+];
+
+/** The only places that may import these packages. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  yargs: 'src/cli/yargs.ts',
+  ora: 'src/cli/',
+  '@azure/cosmos': 'src/cosmos/',
+  'better-sqlite3': 'src/lib/sqlite.ts',
+};
+
+/** Time, chance and the environment are passed in; they come from here. */
+const EDGES = ['src/lib/', 'src/cli/', 'src/spec/load.ts'];
+const AMBIENT =
+  /\b(?:Date\.now|Math\.random|performance\.now|set(?:Timeout|Interval)|process\.env)\b|\bnew Date\(\)/g;
+
+/** Built for what comes next, and proven by their unit tests until then. */
+const AWAITED = ['src/lib/group.ts', 'src/lib/queue.ts'];
+
+// execa, which we admire, has 243 lines in its largest file; beyond 400 nobody finds the point.
+const LINES_MAX = 400;
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly typeOnly: boolean;
+}
+
+const sources = filesUnder('src').filter((file) => file.endsWith('.ts'));
+const imports = sources.flatMap(importsOf);
+
+function filesUnder(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
+    .toSorted();
+}
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** The text without comments, so that talking about a thing is not using it. */
+function codeOf(file: string): string {
+  return read(file)
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/(^|\s)\/\/.*$/gm, '');
+}
+
+function importsOf(file: string): Import[] {
+  const statements = codeOf(file).matchAll(
+    /(?:^\s*(?:import|export)\s+(?<only>type\s)?(?:[^;'"]*?\sfrom\s+)?|\bimport\()'(?<name>[^']+)'/gm,
+  );
+  return [...statements].map(({ groups }) => {
+    const name = groups?.['name'] ?? '';
+    const to = name.startsWith('.') ? normalize(join(dirname(file), name)) : name;
+    return { from: file, to, typeOnly: groups?.['only'] !== undefined };
+  });
+}
+
+/** The folder below src that a file belongs to; nothing for src/index.ts and for packages. */
+function layerOf(file: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(file)?.[1];
+}
+
+function rankOf(folder: string): number {
+  return LAYERS.findIndex((layer) => layer.includes(folder));
+}
+
+const told = ({ from, to }: Import): string => `${from} -> ${to}`;
+
+describe('imports', () => {
+  test('are all seen by this test', () => {
+    expect(imports.length).toBeGreaterThan(sources.length);
+    expect(imports.filter(({ to }) => to.startsWith('src/') && !sources.includes(to)).map(told)).toEqual([]);
+  });
+
+  test('every folder has its place in the layers', () => {
+    const folders = new Set(sources.map(layerOf).filter((folder) => folder !== undefined));
+    expect([...folders].filter((folder) => rankOf(folder) < 0)).toEqual([]);
+  });
+
+  test('point one way; only types may point back', () => {
+    const wrong = imports.filter(({ from, to, typeOnly }) => {
+      const [user, used] = [layerOf(from), layerOf(to)];
+      if (user === undefined || used === undefined || user === used || typeOnly) return false;
+      return rankOf(used) <= rankOf(user);
+    });
+    expect(wrong.map(told)).toEqual([]);
+  });
+
+  test('the emulator knows keys and lib only, so that a bug cannot hide on both sides', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const used = layerOf(to);
+      return (
+        layerOf(from) === 'emulator' && used !== undefined && !['emulator', 'keys', 'lib'].includes(used)
+      );
+    });
+    expect(wrong.map(told)).toEqual([]);
+  });
+
+  test('the verifier never knows the engine', () => {
+    const wrong = imports.filter(({ from, to }) => layerOf(from) === 'verify' && layerOf(to) === 'engine');
+    expect(wrong.map(told)).toEqual([]);
+  });
+
+  test.each(Object.entries(PACKAGES))('%s is imported by %s only', (name, place) => {
+    const wrong = imports.filter(
+      ({ from, to }) => (to === name || to.startsWith(`${name}/`)) && !from.startsWith(place),
+    );
+    expect(wrong.map(told)).toEqual([]);
+  });
+
+  test('every package is a dependency, and every module of Node says so', () => {
+    const manifest = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+    const wrong = imports.filter(({ to }) => {
+      const name = /^(?:@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? to;
+      return !to.startsWith('src/') && !to.startsWith('node:') && !(name in manifest.dependencies);
+    });
+    expect(wrong.map(told)).toEqual([]);
+  });
+});
+
+describe('sources', () => {
+  test('no file lies around unused', () => {
+    const reached = new Set<string>();
+    const visit = (file: string): void => {
+      if (reached.has(file)) return;
+      reached.add(file);
+      for (const { from, to } of imports) if (from === file) visit(to);
+    };
+    visit('src/index.ts');
+    visit('src/cli/main.ts');
+    expect(sources.filter((file) => !reached.has(file))).toEqual(AWAITED);
+  });
+
+  test('take time, chance and the environment from the edges only', () => {
+    const wrong = sources
+      .filter((file) => !EDGES.some((edge) => file.startsWith(edge)))
+      .flatMap((file) => [...codeOf(file).matchAll(AMBIENT)].map(([use]) => `${file}: ${use}`));
+    expect(wrong).toEqual([]);
+  });
+
+  test(`have at most ${LINES_MAX} lines, kebab-case names, and a comment that opens them`, () => {
+    const wrong = sources.filter((file) => {
+      const text = read(file);
+      const named = /^src\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts$/.test(file);
+      return !named || text.split('\n').length > LINES_MAX + 1 || !/^\/(?:\*\*|\/)/m.test(text);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('migrations are NNNN_what.sql without a gap', () => {
+    const wrong = filesUnder('migrations').filter((file, _index, all) => {
+      const folder = all.filter((other) => dirname(other) === dirname(file));
+      const number = String(folder.indexOf(file) + 1).padStart(4, '0');
+      return !new RegExp(`^migrations/[a-z]+/${number}_[a-z0-9-]+\\.sql$`).test(file);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('texts', () => {
+  test('no file tells where it was written', () => {
+    const machine = new RegExp(`(?<![\\w.])/(?:${['work', 'root', 'home'].join('|')})/[\\w.]`);
+    const listed = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
+    const files = listed.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)));
+    expect(files.filter((file) => machine.test(read(file)))).toEqual([]);
+  });
+
+  test('README and help name the same commands', () => {
+    const mentioned = [...read('README.md').matchAll(/\bcosmig ([a-z][a-z-]*)\b(?= --|`| *$)/gm)];
+    expect(new Set(mentioned.map(([, name]) => name))).toEqual(new Set(commands.map(({ name }) => name)));
+  });
+
+  test('README knows every flag of the emulator and no other', () => {
+    const emulator = commands.find(({ name }) => name === 'emulator');
+    const tables: OptionTable = { ...COMMON_OPTIONS, ...emulator?.options };
+    const flags = Object.keys(tables).map((name) =>
+      name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    );
+    const rows = [...read('README.md').matchAll(/^\| `--([a-z-]+)/gm)].map(([, flag]) => flag);
+    expect(new Set(rows)).toEqual(new Set(flags));
+  });
+});
