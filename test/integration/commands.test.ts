@@ -1,0 +1,198 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Account } from '../../src/cosmos/client.ts';
+import { must } from '../../src/lib/assert.ts';
+import { CosmigRun, runCosmig, type Around } from '../helpers/run-cosmig.ts';
+import { until } from '../helpers/wait.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-commands-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Ready {
+  readonly ready: true;
+  readonly endpoint: string;
+  readonly connectionString: string;
+}
+
+/** Starts `cosmig emulator --json` on a free port and waits for its one line. */
+async function startCommand(
+  argv: readonly string[] = [],
+  around: Around = {},
+): Promise<CosmigRun & { ready: Ready }> {
+  const run = new CosmigRun(['emulator', '--port', '0', '--json', ...argv], around);
+  await untilAnnounced(run);
+  return Object.assign(run, { ready: JSON.parse(run.stdout) as Ready });
+}
+
+async function untilAnnounced(run: CosmigRun): Promise<void> {
+  await until(() => run.stdout !== '', { what: 'the line that tells the emulator is ready' });
+}
+
+function accessOf({ connectionString }: Ready): { endpoint: string; key: string } {
+  const found = /^AccountEndpoint=([^;]+);AccountKey=([^;]+);?$/.exec(connectionString);
+  return {
+    endpoint: must(found?.[1], 'it names the endpoint'),
+    key: must(found?.[2], 'it names the key'),
+  };
+}
+
+async function databasesOf(ready: Ready): Promise<string[]> {
+  using account = new Account(accessOf(ready));
+  const { resources } = await account.client.databases.readAll().fetchAll();
+  return resources.map(({ id }) => id);
+}
+
+describe('cosmig emulator', () => {
+  test('announces itself in one line, serves, and ends in good order at the first Ctrl-C', async () => {
+    const run = await startCommand();
+    await expect(databasesOf(run.ready)).resolves.toEqual([]);
+    run.press('SIGINT');
+    const { code, stdout } = await run.ended;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: `${JSON.stringify(run.ready)}\n` });
+    await expect(fetch(run.ready.endpoint)).rejects.toThrow('fetch failed');
+  });
+
+  test('without --json the line is the connection string, and SIGTERM is 143', async () => {
+    const run = new CosmigRun(['emulator', '--port', '0']);
+    await untilAnnounced(run);
+    expect(run.stdout).toMatch(/^AccountEndpoint=http:\/\/127\.0\.0\.1:\d+\/;AccountKey=[\w+/]+==;?\n$/);
+    run.press('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(143);
+    expect(stderr).toMatch(
+      /\ncosmig: stopped by SIGTERM\n {2}why {2}.*memory is gone\n {2}now {2}give --data FILE/,
+    );
+  });
+
+  test('keeps everything in --data, and takes another key', async () => {
+    const key = Buffer.from('a key of our own, for this test only').toString('base64');
+    const around = { env: { COSMIG_EMULATOR_KEY: key, COSMIG_EMULATOR_DATA: join(folder, 'account.db') } };
+    const first = await startCommand([], around);
+    expect(accessOf(first.ready).key).toBe(key);
+    {
+      using account = new Account(accessOf(first.ready));
+      await account.client.databases.create({ id: 'kept' });
+    }
+    first.press('SIGINT');
+    await first.ended;
+    const second = await startCommand([], around);
+    await expect(databasesOf(second.ready)).resolves.toEqual(['kept']);
+    second.press('SIGINT');
+    await second.ended;
+  });
+
+  test('applies --config, and refuses a wrong one', async () => {
+    const config = join(folder, 'account.json');
+    writeFileSync(config, '{"avad": true, "retentionSeconds": 600}');
+    const run = await startCommand(['--config', config]);
+    run.press('SIGINT');
+    await run.ended;
+    writeFileSync(config, '[]');
+    const { code, stderr } = await runCosmig(['emulator', '--config', config]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('holds no settings');
+  });
+
+  test('hands out the certificate it serves TLS with', async () => {
+    const file = join(folder, 'emulator.pem');
+    const run = await startCommand(['--https', '--certificate-out', file]);
+    expect(run.ready.endpoint).toMatch(/^https:/);
+    expect(readFileSync(file, 'utf8')).toMatch(/^-----BEGIN CERTIFICATE-----\n/);
+    run.press('SIGINT');
+    await run.ended;
+  });
+
+  test('a port in use is said in three lines, exit code 3', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    await expect(runCosmig(['emulator', '--port', String(port)])).resolves.toEqual({
+      code: 3,
+      stdout: '',
+      stderr:
+        `cosmig: port ${port} is in use\n  why  another program listens on 127.0.0.1:${port}\n` +
+        '  now  stop it, or choose another port: --port 0 takes any free one\n',
+    });
+    other.close();
+    await once(other, 'close');
+  });
+
+  test('an address of another machine is a usage error', async () => {
+    // 192.0.2.0/24 is kept for documentation and belongs to nobody.
+    const { code, stderr } = await runCosmig(['emulator', '--port', '0', '--host', '192.0.2.1']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('192.0.2.1 is no address of this machine');
+  });
+
+  test('a damaged data file is exit code 7', async () => {
+    const file = join(folder, 'broken.db');
+    writeFileSync(file, 'this is no database '.repeat(500));
+    const { code, stdout } = await runCosmig(['emulator', '--port', '0', '--json', '--data', file]);
+    expect(code).toBe(7);
+    expect(JSON.parse(stdout)).toMatchObject({
+      command: 'emulator',
+      complete: false,
+      error: { code: 'ledger' },
+    });
+  });
+
+  test('a key that is no base64 is a usage error that does not repeat it', async () => {
+    const { code, stderr } = await runCosmig(['emulator', '--key', 'not*base64']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('the account key is not base64');
+    expect(stderr).not.toContain('not*base64');
+  });
+});
+
+describe('cosmig demo', () => {
+  test('shows that everything that was written is read both ways', async () => {
+    const { code, stdout } = await runCosmig(['demo', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      command: 'demo',
+      complete: true,
+      container: 'shop/orders',
+      partitionKey: '/tenantId',
+      ranges: 3,
+      documents: { written: 120, queried: 120, fromFeed: 120 },
+      chargeRu: expect.any(Number),
+      durationMs: expect.any(Number),
+    });
+  });
+
+  test('is a small table for people', async () => {
+    const { code, stdout, stderr } = await runCosmig(['demo']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^container {12}shop\/orders\n[\s\S]*\ncharge {15}[\d.]+ RU\n$/);
+    expect(stderr).toContain('wrote 120 documents\n');
+  });
+});
+
+test('bin/cosmig.js runs what was built, and a real Ctrl-C ends it', async () => {
+  const bin = fileURLToPath(new URL('../../bin/cosmig.js', import.meta.url));
+  const child = spawn(process.execPath, [bin, 'emulator', '--port', '0', '--json'], {
+    env: { ...process.env, COSMIG_JSON: '' },
+  });
+  const stderr = text(child.stderr);
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  expect(JSON.parse(line.toString())).toMatchObject({ ready: true });
+  child.kill('SIGINT');
+  const [code] = (await once(child, 'exit')) as [number];
+  expect({ code, stderr: await stderr }).toMatchObject({
+    code: 130,
+    stderr: expect.stringContaining('SIGINT'),
+  });
+});

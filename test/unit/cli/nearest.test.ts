@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { nearest } from '../../../src/cli/nearest.ts';
+
+test.each([
+  ['prot', 'port'],
+  ['emulatr', 'emulator'],
+  ['certificate-ot', 'certificate-out'],
+  ['por', 'port'],
+  ['port', 'port'],
+  ['x', undefined],
+  ['frobnicate', undefined],
+  ['', undefined],
+])('%j was probably meant as %j', (word, expected) => {
+  expect(nearest(word, ['host', 'port', 'emulator', 'certificate-out'])).toBe(expected);
+});
