@@ -2,6 +2,10 @@
  * Waiting that can be called off. What always holds: a reason to stop is an Error that says why, and
  * whatever ends a wait also removes its timer and its listener.
  */
+import { assert } from './assert.ts';
+
+// Node keeps a delay in 31 bits and fires at once when it is longer.
+const DELAY_MAX_MS = 2 ** 31 - 1;
 
 /** The reason a deadline gives when it passes. */
 export class DeadlinePassed extends Error {
@@ -16,6 +20,7 @@ export function abortReason(signal: AbortSignal): Error {
 
 /** Resolves after `delayMs`; rejects with the reason as soon as `signal` is aborted. */
 export async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  assert(delayMs <= DELAY_MAX_MS, 'nothing waits for more than 24 days in one go');
   let timer: NodeJS.Timeout | undefined;
   const passed = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, delayMs);
@@ -83,6 +88,7 @@ export class Deadline implements Disposable {
   readonly #timer: NodeJS.Timeout;
 
   constructor(delayMs: number, what: string, parent: AbortSignal) {
+    assert(delayMs <= DELAY_MAX_MS, 'no deadline is more than 24 days away');
     this.#child = new ChildSignal(parent);
     const reason = new DeadlinePassed(`${what} took longer than ${delayMs} ms`);
     this.#timer = setTimeout(() => this.#child.abort(reason), delayMs);

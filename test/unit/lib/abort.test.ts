@@ -40,6 +40,10 @@ describe('sleep', () => {
     expect(listeners(owner.signal)).toBe(0);
   });
 
+  test('refuses a time that Node would cut to nothing', async () => {
+    await expect(sleep(2 ** 31, new AbortController().signal)).rejects.toThrow('24 days');
+  });
+
   test('does not begin under a signal that is aborted already', async () => {
     const reason = new Error('too late');
     await expect(sleep(1000, AbortSignal.abort(reason))).rejects.toBe(reason);
