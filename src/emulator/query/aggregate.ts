@@ -2,6 +2,7 @@
 import { evaluator } from './evaluate.ts';
 import type { Row } from './row.ts';
 import type { AggregateName, Expression, Selection } from './syntax.ts';
+import { jsonText } from './text.ts';
 import { finite, order } from './values.ts';
 import type { Value } from './values.ts';
 
@@ -33,9 +34,9 @@ export function aggregation(selection: Selection): Aggregation {
       for (const column of columns) column.add(row);
     },
     result() {
-      if (selection.kind === 'value') return JSON.stringify(columns[0]?.running.result());
+      if (selection.kind === 'value') return jsonText(columns[0]?.running.result());
       const members = columns.map(({ name, running }) => {
-        const text = JSON.stringify(running.result()) as string | undefined;
+        const text = jsonText(running.result());
         return text === undefined ? undefined : `${JSON.stringify(name)}:${text}`;
       });
       return `{${members.filter((member) => member !== undefined).join(',')}}`;

@@ -4,10 +4,10 @@
  */
 import { unreachable } from '../../lib/assert.ts';
 import { InternalError } from '../../lib/errors.ts';
-import { concat } from './functions.ts';
 import { likeMatcher } from './like.ts';
 import type { Row } from './row.ts';
 import type { Arithmetic, Entry, Expression } from './syntax.ts';
+import { concat } from './text.ts';
 import { compare, equal, finite, stepInto } from './values.ts';
 import type { Value } from './values.ts';
 

@@ -2,7 +2,7 @@
  * The scalar functions, one table. Where an argument has the wrong type the result is undefined; only the
  * type checks answer about everything, missing values included.
  */
-import { Refusal } from '../refusal.ts';
+import { concat, jsonText, refuseLongText } from './text.ts';
 import { finite, isArray, isObject, same } from './values.ts';
 import type { Value } from './values.ts';
 
@@ -10,24 +10,6 @@ export interface ScalarFunction {
   readonly argsMin: number;
   readonly argsMax: number;
   apply(...args: readonly Value[]): Value;
-}
-
-/** Far above any document, far below what would hurt the process: nested REPLACEs multiply. */
-const TEXT_UNITS_MAX = 16 * 1024 * 1024;
-
-export function refuseLongText(units: number): void {
-  if (units > TEXT_UNITS_MAX)
-    throw new Refusal(400, `A value in the query grew over ${TEXT_UNITS_MAX} characters.`);
-}
-
-export function concat(...parts: readonly Value[]): Value {
-  let text = '';
-  for (const part of parts) {
-    if (typeof part !== 'string') return undefined;
-    refuseLongText(text.length + part.length);
-    text += part;
-  }
-  return text;
 }
 
 type Rest = readonly Value[];
@@ -107,7 +89,7 @@ function replicate(text: string, count: number): Value {
 
 function toText(value: Value): Value {
   if (value === undefined || typeof value === 'string') return value;
-  return JSON.stringify(value);
+  return jsonText(value);
 }
 
 function toNumber(text: string): Value {

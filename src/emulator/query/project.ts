@@ -5,9 +5,9 @@
 import { unreachable } from '../../lib/assert.ts';
 import { valueSpan } from '../json-text.ts';
 import { evaluator } from './evaluate.ts';
-import { refuseLongText } from './functions.ts';
 import type { Row } from './row.ts';
 import type { Entry, Expression, Selection } from './syntax.ts';
+import { jsonText, refuseLongText } from './text.ts';
 
 /** The text of one item; undefined when the document yields none. */
 export type Project = (row: Row) => string | undefined;
@@ -52,7 +52,7 @@ function textOf(expression: Expression): Project {
     }
     default: {
       const evaluate = evaluator(expression);
-      return (row) => JSON.stringify(evaluate(row));
+      return (row) => jsonText(evaluate(row));
     }
   }
 }
