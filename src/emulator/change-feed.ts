@@ -1,0 +1,138 @@
+/**
+ * The change feeds of one range. A position is the LSN up to which a reader has seen everything, spelled as
+ * an etag. A page ends between two transactions, never inside one, so it may hold more than was asked for.
+ */
+import type { Account } from './account.ts';
+import { emptyPollCharge, feedCharge } from './charges.ts';
+import type { FeedBody, FeedWindow } from './document-store.ts';
+import type { ContainerModel } from './model.ts';
+import type { PhysicalRange } from './partitions.ts';
+import { Refusal } from './refusal.ts';
+
+export type FeedMode = 'latest-version' | 'all-versions';
+
+export interface FeedRequest {
+  readonly mode: FeedMode;
+  readonly range: PhysicalRange;
+  /** Part of the hash space; the whole range when it covers it. */
+  readonly min: string;
+  readonly max: string;
+  /** The if-none-match header: '*' is now, an etag a position, nothing the beginning. */
+  readonly ifNoneMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
+  /** undefined: as much as fits. */
+  readonly maxItems: number | undefined;
+  /** The newest transaction this reader sees. */
+  readonly visibleLsn: number;
+}
+
+export interface FeedPage extends FeedBody {
+  readonly etag: string;
+  readonly chargeRu: number;
+}
+
+/** System properties and `_lsn` add about this much to a document's own bytes. */
+const OVERHEAD_BYTES = 300;
+/** A page without an item limit still ends somewhere: tiny documents would make a huge one. */
+const ITEMS_MAX = 10_000;
+
+function parsePosition(etag: string): number {
+  const digits = /^"?(\d{1,15})"?$/.exec(etag.trim())?.[1];
+  if (digits === undefined) throw new Refusal(400, `The continuation ${etag} in if-none-match is invalid.`);
+  return Number(digits);
+}
+
+interface Start {
+  readonly after: number;
+  readonly afterTs: number;
+}
+
+function startOf(request: FeedRequest): Start {
+  const { ifNoneMatch, ifModifiedSince } = request;
+  if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
+  // An etag says more than a time: a reader by time sends both on its later pages.
+  if (ifNoneMatch !== undefined) return { after: parsePosition(ifNoneMatch), afterTs: -1 };
+  if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
+  const timeMs = Date.parse(ifModifiedSince);
+  if (Number.isNaN(timeMs))
+    throw new Refusal(400, `The date ${ifModifiedSince} in if-modified-since is invalid.`);
+  return { after: 0, afterTs: Math.floor(timeMs / 1000) };
+}
+
+function refuseUnavailable(account: Account, request: FeedRequest): void {
+  if (request.mode === 'latest-version') return;
+  if (!account.settings.avad) {
+    throw new Refusal(400, 'All versions and deletes change feed must be enabled on the account to be read.');
+  }
+  if (request.ifNoneMatch === undefined) {
+    throw new Refusal(
+      400,
+      'All versions and deletes change feed starts now or from a continuation within the retention period, not from the beginning or a time.',
+    );
+  }
+  if (request.ifNoneMatch !== '*' && parsePosition(request.ifNoneMatch) < request.range.avadFloor) {
+    throw new Refusal(400, 'The continuation is older than the retention period of the change feed.');
+  }
+}
+
+/** The next page behind a position; `count` 0 means nothing is there yet, and the etag is still a position. */
+export function readFeed(account: Account, container: ContainerModel, request: FeedRequest): FeedPage {
+  refuseUnavailable(account, request);
+  const start = startOf(request);
+  const window: FeedWindow = {
+    container: container.number,
+    range: request.range.id,
+    after: start.after,
+    upTo: request.visibleLsn,
+    min: request.min,
+    max: request.max,
+    afterTs: start.afterTs,
+    nowTs: account.nowTs(),
+  };
+  const { documents } = account;
+  const lagging = request.visibleLsn < request.range.lsn;
+  const limit = request.maxItems ?? ITEMS_MAX;
+  const edge =
+    request.mode === 'latest-version'
+      ? documents.edge(window, limit, lagging)
+      : documents.changesEdge(window, limit);
+  const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
+  if (edge.length === 0) {
+    const etag = asEtag(Math.max(start.after, request.visibleLsn));
+    return { count: 0, body: null, etag, chargeRu: emptyPollCharge() };
+  }
+  const filled = { ...window, upTo };
+  // A version that was replaced is compared with what the reader sees, not with where the page ends.
+  const page =
+    request.mode === 'latest-version'
+      ? documents.page(filled, request.visibleLsn, lagging)
+      : documents.changesPage(filled);
+  const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
+  return { ...page, etag: asEtag(upTo), chargeRu: feedCharge(sizes) };
+}
+
+function asEtag(lsn: number): string {
+  return `"${lsn}"`;
+}
+
+/** The LSN a page may reach: whole transactions, at least one, within the limits of items and bytes. */
+function endOfPage(
+  edge: readonly [lsn: number, bytes: number][],
+  limit: number,
+  pageBytes: number,
+  visible: number,
+): number {
+  let sum = 0;
+  let complete: number | undefined;
+  let current = edge[0]?.[0] ?? visible;
+  for (const [lsn, bytes] of edge) {
+    if (lsn !== current) {
+      complete = current;
+      current = lsn;
+    }
+    sum += bytes + OVERHEAD_BYTES;
+    if (sum > pageBytes && complete !== undefined) return complete;
+  }
+  // Everything there was: the page reaches as far as the reader sees.
+  return edge.length < limit ? visible : current;
+}

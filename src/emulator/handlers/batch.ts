@@ -1,0 +1,276 @@
+/**
+ * Many operations in one request: a transactional batch (one key, all or nothing) or a bulk request (one
+ * range, each for itself). Both are one transaction with one LSN.
+ */
+import type { Call, Reply } from '../call.ts';
+import { roundRu, throttledCharge } from '../charges.ts';
+import { isObject, keyText, own, parseKey } from '../container-definition.ts';
+import type { FaultOp } from '../faults.ts';
+import { elementsOf, membersOf, skipSpace } from '../json-text.ts';
+import type { ContainerModel } from '../model.ts';
+import { execute, placeOf, type Kind, type Operation, type Outcome } from '../operations.ts';
+import { rangeById, refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
+import { parsePatch } from '../patch.ts';
+import { Refusal } from '../refusal.ts';
+import { sessionToken } from '../sessions.ts';
+import { WriteTransaction } from '../write-transaction.ts';
+import { requireKey } from './items.ts';
+
+const OPERATIONS_MAX = 100;
+const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
+/** What a refused operation costs when its reason has no price of its own. */
+const REFUSED_RU = 1;
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  Create: 'create',
+  Upsert: 'upsert',
+  Replace: 'replace',
+  Delete: 'delete',
+  Patch: 'patch',
+  Read: 'read',
+};
+
+/** An operation as it stands in the request: parsed, and the text of its document. */
+interface Item {
+  readonly parsed: unknown;
+  readonly text: string | undefined;
+}
+
+interface Result {
+  readonly status: number;
+  readonly substatus: number;
+  readonly chargeRu: number;
+  readonly json: string;
+}
+
+/** Thrown to undo a transactional batch; carries what its reply says. */
+class BatchUndone extends Error {
+  readonly results: readonly Result[];
+  constructor(results: readonly Result[]) {
+    super('the batch was undone');
+    this.results = results;
+  }
+}
+
+function readItems(call: Call): Item[] {
+  if (Buffer.byteLength(call.body) > REQUEST_BYTES_MAX) {
+    throw new Refusal(413, `The request has more than ${REQUEST_BYTES_MAX} bytes.`, { chargeRu: 0 });
+  }
+  const parsed = call.anyJsonBody();
+  if (!Array.isArray(parsed)) throw new Refusal(400, 'A batch is a JSON array of operations.');
+  if (parsed.length === 0 || parsed.length > OPERATIONS_MAX) {
+    throw new Refusal(400, `A batch has 1 to ${OPERATIONS_MAX} operations, not ${parsed.length}.`);
+  }
+  const { body } = call;
+  const start = skipSpace(body, 0);
+  return [...elementsOf(body, start)].map((element, index): Item => {
+    let text: string | undefined;
+    if (body[element.start] === '{') {
+      for (const member of membersOf(body, element.start)) {
+        if (member.name === 'resourceBody') text = body.slice(member.valueStart, member.end);
+      }
+    }
+    return { parsed: parsed[index], text };
+  });
+}
+
+function optionalText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function operationOf(
+  container: ContainerModel,
+  item: Item,
+  batchKey: Operation['key'] | undefined,
+): Operation {
+  const { parsed, text } = item;
+  if (!isObject(parsed)) throw new Refusal(400, 'An operation of a batch must be a JSON object.');
+  const kind = KINDS[String(own(parsed, 'operationType'))];
+  if (kind === undefined)
+    throw new Refusal(400, `The operation type ${String(own(parsed, 'operationType'))} is not known.`);
+  const stated = own(parsed, 'partitionKey');
+  if (stated !== undefined && typeof stated !== 'string') {
+    throw new Refusal(400, 'The partition key of an operation is a text that holds a JSON array.');
+  }
+  if (stated === undefined && batchKey === undefined)
+    throw new Refusal(400, 'The operation names no partition key.');
+  const key = stated === undefined ? batchKey : parseKey(container.definition, stated);
+  if (key === undefined || (batchKey !== undefined && keyText(key) !== keyText(batchKey))) {
+    throw new Refusal(400, 'All operations of a transactional batch have the key of the batch.');
+  }
+  return {
+    kind,
+    key,
+    id: optionalText(own(parsed, 'id')),
+    text: kind === 'patch' ? undefined : text,
+    parsed: kind === 'patch' ? undefined : own(parsed, 'resourceBody'),
+    patch: kind === 'patch' ? parsePatch(text ?? '') : undefined,
+    ifMatch: optionalText(own(parsed, 'ifMatch')),
+    ifNoneMatch: optionalText(own(parsed, 'ifNoneMatch')),
+  };
+}
+
+function succeeded(call: Call, outcome: Outcome, kind: Kind): Result {
+  const etag = outcome.etag === undefined ? '' : `,"eTag":${JSON.stringify(outcome.etag)}`;
+  const shows = outcome.text !== undefined && (kind === 'read' || !call.wantsNoContent);
+  const body = shows ? `,"resourceBody":${outcome.text}` : '';
+  const { status, chargeRu } = outcome;
+  return {
+    status,
+    substatus: 0,
+    chargeRu,
+    json: `{"statusCode":${status},"requestCharge":${chargeRu}${etag}${body}}`,
+  };
+}
+
+function refused(refusal: Refusal): Result {
+  const { status, substatus, retryAfterMs, message } = refusal;
+  const chargeRu = refusal.chargeRu ?? REFUSED_RU;
+  const json = JSON.stringify({
+    statusCode: status,
+    subStatusCode: substatus === 0 ? undefined : substatus,
+    requestCharge: chargeRu,
+    retryAfterMilliseconds: retryAfterMs,
+    message,
+  });
+  return { status, substatus, chargeRu, json };
+}
+
+const DEPENDENT: Result = {
+  status: 424,
+  substatus: 0,
+  chargeRu: 0,
+  json: '{"statusCode":424,"requestCharge":0}',
+};
+
+/** Trouble that a fault rule makes for a single operation of a bulk request. */
+function strikeOne(call: Call, container: ContainerModel, range: PhysicalRange, op: FaultOp): void {
+  if (!call.account.faults.active) return;
+  const target = { op, db: container.database.id, coll: container.id, rangeId: String(range.id) };
+  const effect = call.account.faults.strike(target);
+  if (effect?.status === undefined) return;
+  throw new Refusal(effect.status, effect.message ?? 'A fault rule struck this operation.', {
+    ...(effect.substatus === undefined ? {} : { substatus: effect.substatus }),
+    ...(effect.retryAfterMs === undefined ? {} : { retryAfterMs: effect.retryAfterMs }),
+  });
+}
+
+function attempt(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) return refused(error);
+    throw error;
+  }
+}
+
+function bulkOne(call: Call, transaction: WriteTransaction, range: PhysicalRange, item: Item): Result {
+  const { account, priority } = call;
+  const { container } = transaction;
+  const operation = operationOf(container, item, undefined);
+  strikeOne(call, container, range, operation.kind);
+  if (placeOf(container, operation.key).range !== range) {
+    throw new Refusal(410, `The key of the operation does not lie in range ${range.id}.`, {
+      substatus: 1002,
+    });
+  }
+  const waitMs = account.throttle(container, range, priority);
+  if (waitMs !== undefined) {
+    throw new Refusal(429, 'The request rate is too large. Please retry after some time.', {
+      substatus: 3200,
+      retryAfterMs: waitMs,
+      chargeRu: throttledCharge(),
+    });
+  }
+  const result = attempt(() => succeeded(call, execute(account, transaction, operation), operation.kind));
+  account.charge(container, range, result.chargeRu, priority);
+  return result;
+}
+
+export function bulk(call: Call): Reply {
+  const container = call.container();
+  const rangeId = call.headers['x-ms-documentdb-partitionkeyrangeid'];
+  if (rangeId === undefined) throw new Refusal(400, 'A bulk request names the range it goes to.');
+  const range = rangeById(container.ranges, rangeId, call.account.machineMs());
+  const goesOn = call.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
+  call.account.admit(container, range, call.priority);
+  const items = readItems(call);
+  const results = WriteTransaction.run(call.account, container, (transaction) => {
+    const done: Result[] = [];
+    let stopped = false;
+    let sizeBytes = 0;
+    for (const item of items) {
+      let result = stopped ? DEPENDENT : attempt(() => bulkOne(call, transaction, range, item));
+      sizeBytes += result.json.length;
+      // Writes have happened and are told; a document that no longer fits can be read again.
+      if (sizeBytes > call.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
+        sizeBytes -= result.json.length;
+        result = refused(
+          new Refusal(413, 'The reply has no room for this document.', { substatus: 3402, chargeRu: 0 }),
+        );
+      }
+      done.push(result);
+      if (!goesOn && result.status >= 400) stopped = true;
+    }
+    return done;
+  });
+  return replyTo(container, range, results);
+}
+
+export function transactional(call: Call): Reply {
+  const { account, priority } = call;
+  const container = call.container();
+  const key = requireKey(call, container);
+  const { range } = placeOf(container, key);
+  refuseWhileSplitting(range, account.machineMs());
+  account.admit(container, range, priority);
+  const items = readItems(call);
+  let results: readonly Result[];
+  try {
+    results = WriteTransaction.run(account, container, (transaction) =>
+      allOrNothing(call, transaction, key, items),
+    );
+  } catch (error) {
+    if (!(error instanceof BatchUndone)) throw error;
+    results = error.results;
+  }
+  account.charge(container, range, sumOf(results), priority);
+  return replyTo(container, range, results);
+}
+
+function allOrNothing(
+  call: Call,
+  transaction: WriteTransaction,
+  key: Operation['key'],
+  items: readonly Item[],
+): Result[] {
+  const done: Result[] = [];
+  for (const item of items) {
+    const result = attempt(() => {
+      const operation = operationOf(transaction.container, item, key);
+      return succeeded(call, execute(call.account, transaction, operation), operation.kind);
+    });
+    done.push(result);
+    if (result.status < 400) continue;
+    const failedAt = done.length - 1;
+    throw new BatchUndone(items.map((_item, index) => (index === failedAt ? result : DEPENDENT)));
+  }
+  return done;
+}
+
+function sumOf(results: readonly Result[]): number {
+  return roundRu(results.reduce((sum, result) => sum + result.chargeRu, 0));
+}
+
+function replyTo(container: ContainerModel, range: PhysicalRange, results: readonly Result[]): Reply {
+  const body = `[${results.map((result) => result.json).join(',')}]`;
+  const headers = {
+    lsn: range.lsn,
+    'x-ms-item-count': results.length,
+    'x-ms-alt-content-path': container.link,
+    'x-ms-content-path': container.rid,
+    'x-ms-session-token': sessionToken(range, range.lsn),
+  };
+  const status = results.every((result) => result.status < 400) ? 200 : 207;
+  return { status, body, headers, chargeRu: sumOf(results) };
+}

@@ -1,0 +1,123 @@
+import { withSystemProperties } from '../account.ts';
+import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
+import type { JsonObject } from '../container-definition.ts';
+import { createContainer, deleteContainer, replaceContainer } from '../containers.ts';
+import type { ContainerModel } from '../model.ts';
+import { requestedThroughput } from '../offers.ts';
+import { Refusal } from '../refusal.ts';
+import { listReply } from './lists.ts';
+
+const LINKS = {
+  _docs: 'docs/',
+  _sprocs: 'sprocs/',
+  _triggers: 'triggers/',
+  _udfs: 'udfs/',
+  _conflicts: 'conflicts/',
+};
+
+function bodyOf(container: ContainerModel): JsonObject {
+  return withSystemProperties(container.body, container, LINKS);
+}
+
+function headersOf(container: ContainerModel): Record<string, string> {
+  return {
+    etag: container.etag,
+    'x-ms-alt-content-path': container.link,
+    'x-ms-content-path': container.rid,
+  };
+}
+
+/** Counts and sizes as the service spells them, for a client that asks. */
+function quotaHeaders(call: Call, container: ContainerModel): Record<string, string> {
+  if (call.headers['x-ms-documentdb-populatequotainfo']?.toLowerCase() !== 'true') return {};
+  const { account } = call;
+  const count = (kind: string): number => account.catalog.scripts(container.number, kind).length;
+  const kb = Math.ceil(container.bytes / 1024);
+  const usage =
+    `functions=${count('udfs')};storedProcedures=${count('sprocs')};triggers=${count('triggers')};` +
+    `documentSize=${Math.floor(kb / 1024)};documentsSize=${kb};documentsCount=${container.documents};collectionSize=${kb};`;
+  const quota =
+    'functions=50;storedProcedures=100;triggers=25;documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;';
+  return { 'x-ms-resource-usage': usage, 'x-ms-resource-quota': quota };
+}
+
+/** Size of each range, and its heaviest keys, for a client that asks. */
+function statistics(call: Call, container: ContainerModel): JsonObject {
+  if (call.headers['x-ms-documentdb-populatepartitionstatistics']?.toLowerCase() !== 'true') return {};
+  const ranges = container.ranges.map((range) => ({
+    id: String(range.id),
+    sizeInKB: Math.ceil(range.bytes / 1024),
+    documentCount: range.documents,
+    partitionKeys: call.account.documents
+      .heaviestKeys(container.number, range.id)
+      .map(({ key, bytes }) => ({
+        partitionKey: JSON.parse(key) as unknown,
+        sizeInKB: Math.ceil(bytes / 1024),
+      })),
+  }));
+  return { statistics: ranges };
+}
+
+export function create(call: Call): Reply {
+  const database = call.account.database(call.segment(1));
+  const container = createContainer(
+    call.account,
+    database,
+    call.jsonBody(),
+    requestedThroughput(call.headers),
+  );
+  return json(201, bodyOf(container), headersOf(container), METADATA_WRITE_RU);
+}
+
+export function read(call: Call): Reply {
+  const container = call.container();
+  const headers = { ...headersOf(container), ...quotaHeaders(call, container) };
+  return json(200, { ...bodyOf(container), ...statistics(call, container) }, headers);
+}
+
+export function replace(call: Call): Reply {
+  const container = call.container();
+  const ifMatch = call.headers['if-match'];
+  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== container.etag) {
+    throw new Refusal(412, 'The container was changed since it was read.');
+  }
+  replaceContainer(call.account, container, call.jsonBody());
+  return json(200, bodyOf(container), headersOf(container), METADATA_WRITE_RU);
+}
+
+export function list(call: Call): Reply {
+  const database = call.account.database(call.segment(1));
+  return listReply(call, 'DocumentCollections', database.rid, [...database.containers.values()].map(bodyOf));
+}
+
+export function remove(call: Call): Reply {
+  deleteContainer(call.account, call.container());
+  return { status: 204, chargeRu: METADATA_WRITE_RU };
+}
+
+/** The ranges that exist now, in the order of the hash space. */
+export function ranges(call: Call, shown?: 'incomplete' | 'stale'): Reply {
+  const container = call.container();
+  const known = shown === 'stale' ? container.previousRanges : container.ranges;
+  const listed = (shown === 'incomplete' ? known.slice(0, -1) : known).map((range) => ({
+    _rid: container.rid,
+    id: String(range.id),
+    _etag: container.etag,
+    minInclusive: range.min,
+    maxExclusive: range.max,
+    ridPrefix: range.id,
+    _self: `${container.self}pkranges/${range.id}/`,
+    throughputFraction: 1 / container.ranges.length,
+    status: range.splittingUntilMs === undefined ? 'online' : 'splitting',
+    parents: range.parents.map(String),
+    _ts: container.ts,
+    lsn: range.lsn,
+  }));
+  const reply = listReply(call, 'PartitionKeyRanges', container.rid, listed);
+  return { ...reply, headers: { ...reply.headers, etag: container.etag } };
+}
+
+/** The conflicts feed is always empty: there is one write region. */
+export function conflicts(call: Call): Reply {
+  return listReply(call, 'Conflicts', call.container().rid, []);
+}

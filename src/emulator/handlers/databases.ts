@@ -1,0 +1,37 @@
+import type { DatabaseModel } from '../model.ts';
+import { withSystemProperties } from '../account.ts';
+import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
+import { createDatabase, deleteDatabase } from '../containers.ts';
+import { requestedThroughput } from '../offers.ts';
+import { listReply } from './lists.ts';
+
+function bodyOf(database: DatabaseModel): object {
+  return withSystemProperties(database.body, database, { _colls: 'colls/', _users: 'users/' });
+}
+
+function headersOf(database: DatabaseModel): Record<string, string> {
+  return {
+    etag: database.etag,
+    'x-ms-alt-content-path': `dbs/${database.id}`,
+    'x-ms-content-path': database.rid,
+  };
+}
+
+export function create(call: Call): Reply {
+  const database = createDatabase(call.account, call.jsonBody(), requestedThroughput(call.headers));
+  return json(201, bodyOf(database), headersOf(database), METADATA_WRITE_RU);
+}
+
+export function read(call: Call): Reply {
+  const database = call.account.database(call.segment(1));
+  return json(200, bodyOf(database), headersOf(database));
+}
+
+export function list(call: Call): Reply {
+  return listReply(call, 'Databases', '', [...call.account.databases.values()].map(bodyOf));
+}
+
+export function remove(call: Call): Reply {
+  deleteDatabase(call.account, call.account.database(call.segment(1)));
+  return { status: 204, chargeRu: METADATA_WRITE_RU };
+}

@@ -1,0 +1,102 @@
+/** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
+import type { Call, Reply } from '../call.ts';
+import { parseKey } from '../container-definition.ts';
+import type { ContainerModel } from '../model.ts';
+import {
+  execute,
+  placeOf,
+  read as readDocument,
+  type Kind,
+  type Operation,
+  type Outcome,
+} from '../operations.ts';
+import { refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
+import { parsePatch } from '../patch.ts';
+import { Refusal } from '../refusal.ts';
+import { sessionToken } from '../sessions.ts';
+import { WriteTransaction } from '../write-transaction.ts';
+
+/** What a refused operation costs when its reason has no price of its own. */
+const REFUSED_RU = 1;
+
+export function requireKey(call: Call, container: ContainerModel): Operation['key'] {
+  const header = call.headers['x-ms-documentdb-partitionkey'];
+  if (header === undefined) throw new Refusal(400, 'The request names no partition key.');
+  return parseKey(container.definition, header);
+}
+
+function operationOf(call: Call, container: ContainerModel, kind: Kind): Operation {
+  const hasText = kind === 'create' || kind === 'upsert' || kind === 'replace';
+  return {
+    kind,
+    key: requireKey(call, container),
+    id: call.segments[5],
+    text: hasText ? call.body : undefined,
+    patch: kind === 'patch' ? parsePatch(call.body) : undefined,
+    ifMatch: call.headers['if-match'],
+    ifNoneMatch: call.headers['if-none-match'],
+    sessionToken: call.headers['x-ms-session-token'],
+  };
+}
+
+function perform(call: Call, kind: Kind): Reply {
+  const { account, priority } = call;
+  const container = call.container();
+  const operation = operationOf(call, container, kind);
+  const { range } = placeOf(container, operation.key);
+  refuseWhileSplitting(range, account.machineMs());
+  account.admit(container, range, priority);
+  let outcome: Outcome;
+  try {
+    outcome =
+      kind === 'read'
+        ? readDocument(account, container, operation)
+        : WriteTransaction.run(account, container, (transaction) => execute(account, transaction, operation));
+  } catch (error) {
+    if (error instanceof Refusal) account.charge(container, range, error.chargeRu ?? REFUSED_RU, priority);
+    throw error;
+  }
+  account.charge(container, range, outcome.chargeRu, priority);
+  return replyTo(call, container, range, outcome);
+}
+
+function replyTo(call: Call, container: ContainerModel, range: PhysicalRange, outcome: Outcome): Reply {
+  const headers: Record<string, string | number> = {
+    lsn: range.lsn,
+    'x-ms-alt-content-path': container.link,
+    'x-ms-content-path': container.rid,
+    'x-ms-session-token': sessionToken(range, range.lsn),
+  };
+  if (outcome.etag !== undefined) headers['etag'] = outcome.etag;
+  const isWrite = outcome.status === 201 || call.method !== 'GET';
+  const body = isWrite && call.wantsNoContent ? undefined : outcome.text;
+  return { status: outcome.status, body, headers, chargeRu: outcome.chargeRu };
+}
+
+export const create = (call: Call): Reply => perform(call, 'create');
+export const upsert = (call: Call): Reply => perform(call, 'upsert');
+export const read = (call: Call): Reply => perform(call, 'read');
+export const replace = (call: Call): Reply => perform(call, 'replace');
+export const patch = (call: Call): Reply => perform(call, 'patch');
+export const remove = (call: Call): Reply => perform(call, 'delete');
+
+/** Deletes every document of one key. The service does it in the background; here it is done when answered. */
+export function removeKey(call: Call): Reply {
+  const { account, priority } = call;
+  const container = call.container();
+  const { epk, range } = placeOf(container, requireKey(call, container));
+  account.admit(container, range, priority);
+  const removed = WriteTransaction.run(account, container, (transaction) => {
+    const rows = account.documents.ofKey(container.number, epk);
+    for (const row of rows) transaction.remove(range, row, transaction.hasExpired(row));
+    return rows.length;
+  });
+  const chargeRu = REFUSED_RU + removed;
+  account.charge(container, range, chargeRu, priority);
+  return {
+    status: 200,
+    body: '',
+    headers: { 'x-ms-session-token': sessionToken(range, range.lsn) },
+    chargeRu,
+  };
+}

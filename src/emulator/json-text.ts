@@ -1,0 +1,242 @@
+/**
+ * JSON as text: where values stand, and how to change one of them without touching the rest. Nothing here
+ * rebuilds a document from a parsed object, because that would round long integers and lose spellings.
+ * Every function assumes text that JSON.parse has accepted, except `maxDepth` which guards it.
+ */
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Member extends Span {
+  /** The unescaped name; `start` is at its quote, `end` behind the value. */
+  readonly name: string;
+  readonly valueStart: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/** The first position at or after `from` that is not white space. */
+export function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+    at += 1;
+  }
+}
+
+/** Behind the string whose opening quote is at `from`. */
+function skipString(text: string, from: number): number {
+  let at = text.indexOf('"', from + 1);
+  while (at !== -1) {
+    let before = at - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 1) return at + 1;
+    at = text.indexOf('"', at + 1);
+  }
+  return text.length;
+}
+
+/** Behind the value that starts at `from`. */
+export function skipValue(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === QUOTE) return skipString(text, from);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+    let at = from;
+    for (; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 0x20) break;
+    }
+    return at;
+  }
+  let depth = 0;
+  let at = from;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = skipString(text, at);
+      continue;
+    }
+    at += 1;
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  return at;
+}
+
+/** How deep objects and arrays are nested; a scalar is 0. Safe on any text. */
+export function maxDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = skipString(text, at);
+      continue;
+    }
+    at += 1;
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
+  }
+  return deepest;
+}
+
+function nameAt(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end - 1);
+  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw;
+}
+
+/** The members of the object that starts at `from`, in order, duplicates included. */
+export function* membersOf(text: string, from: number): Generator<Member> {
+  let at = skipSpace(text, from + 1);
+  while (text.charCodeAt(at) === QUOTE) {
+    const nameEnd = skipString(text, at);
+    const valueStart = skipSpace(text, skipSpace(text, nameEnd) + 1);
+    const end = skipValue(text, valueStart);
+    yield { name: nameAt(text, at, nameEnd), start: at, valueStart, end };
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) !== COMMA) return;
+    at = skipSpace(text, at + 1);
+  }
+}
+
+/** The elements of the array that starts at `from`. */
+export function* elementsOf(text: string, from: number): Generator<Span> {
+  let at = skipSpace(text, from + 1);
+  if (text.charCodeAt(at) === CLOSE_BRACKET) return;
+  while (at < text.length) {
+    const end = skipValue(text, at);
+    yield { start: at, end };
+    const comma = skipSpace(text, end);
+    if (text.charCodeAt(comma) !== COMMA) return;
+    at = skipSpace(text, comma + 1);
+  }
+}
+
+function memberNamed(text: string, from: number, name: string): Member | undefined {
+  let found: Member | undefined;
+  // The last of several members with one name counts, as it does for JSON.parse.
+  for (const member of membersOf(text, from)) if (member.name === name) found = member;
+  return found;
+}
+
+/** Where the value at a path stands; undefined when there is none. Array steps are numbers. */
+export function valueSpan(text: string, path: readonly (string | number)[]): Span | undefined {
+  let start = skipSpace(text, 0);
+  for (const step of path) {
+    const code = text.charCodeAt(start);
+    let next: number | undefined;
+    if (code === OPEN_BRACE && typeof step === 'string') next = memberNamed(text, start, step)?.valueStart;
+    else if (code === OPEN_BRACKET && typeof step === 'number') {
+      let index = 0;
+      for (const element of elementsOf(text, start)) {
+        if (index === step) next = element.start;
+        index += 1;
+        if (next !== undefined) break;
+      }
+    }
+    if (next === undefined) return undefined;
+    start = next;
+  }
+  return { start, end: skipValue(text, start) };
+}
+
+/** The text without some of its spans, which must be neighbours-free members or elements in rising order. */
+function cutAll(text: string, cuts: readonly Span[]): string {
+  let kept = '';
+  let from = 0;
+  for (const cut of cuts) {
+    kept += text.slice(from, cut.start);
+    from = cut.end;
+  }
+  return kept + text.slice(from);
+}
+
+/** The object text without the top-level members that `drop` names; everything else stays as it is. */
+export function withoutMembers(text: string, drop: ReadonlySet<string>): string {
+  const start = skipSpace(text, 0);
+  const cuts: Span[] = [];
+  let lastKeptEnd = -1;
+  let pending: number | undefined; // start of a run of dropped members with nothing kept behind it yet
+  for (const member of membersOf(text, start)) {
+    if (drop.has(member.name)) {
+      pending ??= member.start;
+      continue;
+    }
+    // A dropped run goes with the comma behind it, up to the member that stays.
+    if (pending !== undefined) cuts.push({ start: pending, end: member.start });
+    pending = undefined;
+    lastKeptEnd = member.end;
+  }
+  if (pending !== undefined) {
+    // A dropped tail goes with the comma before it.
+    const close = text.lastIndexOf('}');
+    cuts.push({ start: lastKeptEnd === -1 ? start + 1 : lastKeptEnd, end: close });
+  }
+  return cuts.length === 0 ? text : cutAll(text, cuts);
+}
+
+/** The text with the value at a span replaced. */
+export function replaceSpan(text: string, span: Span, value: string): string {
+  return text.slice(0, span.start) + value + text.slice(span.end);
+}
+
+/** The text with a member added at the end of the object that starts at `from`. */
+export function appendMember(text: string, from: number, name: string, value: string): string {
+  const close = skipValue(text, from) - 1;
+  const empty = skipSpace(text, from + 1) === close;
+  return `${text.slice(0, close)}${empty ? '' : ','}${JSON.stringify(name)}:${value}${text.slice(close)}`;
+}
+
+/** The text with an element put before index `index` of the array at `from`; undefined when out of bounds. */
+export function insertElement(text: string, from: number, index: number, value: string): string | undefined {
+  const elements = [...elementsOf(text, from)];
+  if (index > elements.length) return undefined;
+  const before = elements[index];
+  if (before !== undefined) return `${text.slice(0, before.start)}${value},${text.slice(before.start)}`;
+  const close = skipValue(text, from) - 1;
+  return `${text.slice(0, close)}${elements.length === 0 ? '' : ','}${value}${text.slice(close)}`;
+}
+
+/** The text without one member or element of the container at `from`, and without one comma beside it. */
+export function removeStep(text: string, from: number, step: string | number): string | undefined {
+  if (typeof step === 'string') {
+    if (memberNamed(text, from, step) === undefined) return undefined;
+    const end = skipValue(text, from);
+    return text.slice(0, from) + withoutMembers(text.slice(from, end), new Set([step])) + text.slice(end);
+  }
+  const elements = [...elementsOf(text, from)];
+  const element = elements[step];
+  if (element === undefined) return undefined;
+  const next = elements[step + 1];
+  const previous = elements[step - 1];
+  if (next !== undefined) return cutAll(text, [{ start: element.start, end: next.start }]);
+  return cutAll(text, [{ start: previous?.end ?? element.start, end: element.end }]);
+}
+
+/** Every number outside strings as the service may store it: -0 as 0, 1.10 as 1.1, 3.0 as 3; int64 stays. */
+export function normalizeNumbers(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
+    if (token.startsWith('"')) return token;
+    if (/^-?\d+$/.test(token)) {
+      const whole = BigInt(token);
+      if (BigInt.asIntN(64, whole) === whole) return whole.toString();
+    }
+    const value = Number(token);
+    return Number.isFinite(value) ? String(value === 0 ? 0 : value) : token;
+  });
+}

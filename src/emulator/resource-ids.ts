@@ -1,0 +1,40 @@
+/**
+ * Resource ids of the service's shape: base64 with '/' written as '-'. A database has 4 bytes, a container 8
+ * (the SDK keeps session tokens only for such), a document 16, and `_self` links are made of them.
+ */
+function encode(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('/', '-');
+}
+
+export function databaseRid(number: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE((0x5a000000 + number) >>> 0);
+  return encode(bytes);
+}
+
+function containerBytes(databaseNumber: number, containerNumber: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32BE((0x5a000000 + databaseNumber) >>> 0, 0);
+  bytes.writeUInt32BE((0x80000000 + containerNumber) >>> 0, 4);
+  return bytes;
+}
+
+export function containerRid(databaseNumber: number, containerNumber: number): string {
+  return encode(containerBytes(databaseNumber, containerNumber));
+}
+
+/** Rids of what lives in a container: documents, scripts, ranges. The top byte keeps the kinds apart. */
+export function childRidMaker(
+  databaseNumber: number,
+  containerNumber: number,
+  kind: 'document' | 'script' | 'range',
+): (number: number) => string {
+  const bytes = Buffer.alloc(16);
+  containerBytes(databaseNumber, containerNumber).copy(bytes);
+  const top = { document: 0, script: 0x80, range: 0x50 }[kind];
+  return (number) => {
+    bytes.writeUInt32BE(((top << 24) | Math.floor(number / 0x1_0000_0000)) >>> 0, 8);
+    bytes.writeUInt32BE(number >>> 0, 12);
+    return encode(bytes);
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * The emulator's door: opens the account's file, listens, and closes both. What happens to one request is
+ * told in dispatch.ts.
+ */
+import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '../lib/clock.ts';
+import { NotReadyError, UsageError } from '../lib/errors.ts';
+import { migrate, openDatabase } from '../lib/sqlite.ts';
+import { Account } from './account.ts';
+import { runBackground } from './background.ts';
+import { selfSignedCertificate } from './certificate.ts';
+import { Dispatcher, refuseMalformed } from './dispatch.ts';
+import { Refusal } from './refusal.ts';
+
+export interface EmulatorOptions {
+  readonly host: string;
+  /** 0 = any free one. */
+  readonly port: number;
+  readonly https: boolean;
+  /** ':memory:' or a file. */
+  readonly data: string;
+  /** The account key, base64. */
+  readonly key: string;
+  /** What `PUT /_emulator/account` takes, applied at start. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+export interface RunningEmulator {
+  readonly endpoint: string;
+  readonly connectionString: string;
+  /** PEM, with https only: what a client must trust. */
+  readonly certificate: string | undefined;
+  close(): Promise<void>;
+}
+
+/** The key that Microsoft publishes for its own emulator; it protects nothing. */
+export const PUBLISHED_KEY =
+  'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==';
+
+/** Longer than the SDK keeps an idle connection, so that it is never the server that closes first. */
+const KEEP_ALIVE_MS = 120_000;
+/** A client that sends half a head and falls silent is let go after this. */
+const HEADERS_TIMEOUT_MS = 60_000;
+
+function openAccount(options: EmulatorOptions): { account: Account; close: () => void } {
+  // NORMAL keeps every committed write through the death of the process; only a power cut may cost some.
+  const database = openDatabase({ path: options.data, synchronous: 'NORMAL' });
+  try {
+    // Two emulators on one file would each answer from a memory of its own.
+    if (options.data !== ':memory:') database.pragma('locking_mode = EXCLUSIVE');
+    migrate(database, 'emulator');
+    if (options.data !== ':memory:') database.exec('BEGIN EXCLUSIVE; COMMIT');
+    const account = new Account(database, systemClock);
+    if (options.settings !== undefined) account.configure(options.settings);
+    return { account, close: () => void database.close() };
+  } catch (error) {
+    database.close();
+    if (error instanceof Refusal)
+      throw new UsageError(error.message, { hint: 'mend the settings in the config file' });
+    throw error;
+  }
+}
+
+async function listen(server: Server, options: EmulatorOptions): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException): void => {
+      if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES' && error.code !== 'EADDRNOTAVAIL')
+        return reject(error);
+      reject(
+        new NotReadyError(`cannot listen on ${options.host}:${options.port}`, {
+          why: error.code === 'EADDRINUSE' ? 'another process has this port' : error.message,
+          hint: 'choose another port with --port, or end the other process',
+          cause: error,
+        }),
+      );
+    };
+    server.once('error', onError);
+    server.listen(options.port, options.host, () => {
+      server.off('error', onError);
+      resolve();
+    });
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+export async function startEmulator(options: EmulatorOptions): Promise<RunningEmulator> {
+  if (Buffer.from(options.key, 'base64').length === 0) {
+    throw new UsageError('the account key is not base64', {
+      hint: 'leave --key out to use the published emulator key',
+    });
+  }
+  const { account, close: closeAccount } = openAccount(options);
+  const stopping = new AbortController();
+  try {
+    const certificate = options.https
+      ? selfSignedCertificate(['localhost', '127.0.0.1', '::1', options.host], systemClock.now())
+      : undefined;
+    const dispatcher = new Dispatcher({ account, key: options.key, signal: stopping.signal });
+    const handle = dispatcher.handle.bind(dispatcher);
+    const server = certificate === undefined ? createServer(handle) : createSecureServer(certificate, handle);
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
+    server.headersTimeout = HEADERS_TIMEOUT_MS;
+    server.on('clientError', refuseMalformed);
+    const port = await listen(server, options);
+    const host = options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host;
+    const endpoint = `${options.https ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
+    dispatcher.endpoint = endpoint;
+    const background = runBackground(account, stopping.signal);
+    return {
+      endpoint,
+      connectionString: `AccountEndpoint=${endpoint};AccountKey=${options.key};`,
+      certificate: certificate?.cert,
+      close: async () => {
+        stopping.abort(new Error('the emulator closes'));
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        server.closeAllConnections();
+        await Promise.all([closed, background, dispatcher.idle()]);
+        closeAccount();
+      },
+    };
+  } catch (error) {
+    closeAccount();
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Session tokens and what a reader sees. A replica may lag: without a token a read sees the range as it was
+ * `replicaLagMs` ago; with the token of a write it sees at least that write.
+ */
+import type { Account } from './account.ts';
+import type { PhysicalRange } from './partitions.ts';
+import { Refusal } from './refusal.ts';
+
+/** `<range>:<version>#<lsn>`, as the SDK parses it. */
+export function sessionToken(range: PhysicalRange, lsn: number): string {
+  return `${range.id}:-1#${lsn}`;
+}
+
+function tokenLsn(header: string, range: PhysicalRange): number | undefined {
+  const known = new Set([String(range.id), ...range.parents.map(String)]);
+  let newest: number | undefined;
+  for (const part of header.split(',')) {
+    const [id, vector = ''] = part.trim().split(':');
+    if (id === undefined || !known.has(id)) continue;
+    const lsn = Number(vector.split('#')[1]);
+    if (!Number.isSafeInteger(lsn)) throw new Refusal(400, `The session token ${part} is invalid.`);
+    newest = Math.max(newest ?? 0, lsn);
+  }
+  return newest;
+}
+
+function laggingLsn(range: PhysicalRange, cutoffMs: number): number {
+  const first = range.commits[0];
+  if (first === undefined) return range.lsn;
+  let seen = first.lsn - 1;
+  for (const commit of range.commits) {
+    if (commit.atMs > cutoffMs) break;
+    seen = commit.lsn;
+  }
+  return seen;
+}
+
+/** The newest transaction of a range that this reader sees. */
+export function visibleLsn(account: Account, range: PhysicalRange, token: string | undefined): number {
+  const asked = token === undefined || token === '' ? undefined : tokenLsn(token, range);
+  if (asked !== undefined && asked > range.lsn) {
+    throw new Refusal(404, 'The read session is not available for the input session token.', {
+      substatus: 1002,
+    });
+  }
+  const lagMs = account.settings.replicaLagMs;
+  if (lagMs === 0) return range.lsn;
+  return Math.max(laggingLsn(range, account.machineMs() - lagMs), asked ?? 0);
+}
