@@ -13,7 +13,7 @@ const DATABASE = 'shop';
 const CONTAINER = 'orders';
 const KEY_PATH = '/tenantId';
 // Enough for three physical ranges, so that the table has something to show.
-const THROUGHPUT_RU = 30_000;
+const THROUGHPUT_RU = 18_000;
 const TENANTS = ['amber', 'birch', 'cedar', 'dune', 'elm', 'fjord', 'grove', 'heath'];
 const DOCUMENTS = 120;
 // One bound for both reads: several pages, each well under the limit of a response.

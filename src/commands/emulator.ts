@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/server.ts';
 import { whenAborted } from '../lib/abort.ts';
-import { CanceledError, NotReadyError, UsageError } from '../lib/errors.ts';
+import { CanceledError, UsageError } from '../lib/errors.ts';
 
 const OPTIONS = {
   port: {
@@ -90,7 +90,7 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
   try {
     return await startEmulator(wanted);
   } catch (error) {
-    throw asListenError(error, host, port);
+    throw asHostError(error, host);
   }
 }
 
@@ -130,32 +130,15 @@ function writeCertificate(file: string, certificate: string): void {
   }
 }
 
-function asListenError(error: unknown, host: string, port: number): unknown {
+/** A name that nobody knows is a slip of the operator; what else hinders listening is told by the server. */
+function asHostError(error: unknown, host: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
-    case 'EADDRINUSE':
-      return new NotReadyError(`port ${port} is in use`, {
-        why: `another program listens on ${host}:${port}`,
-        hint: 'stop it, or choose another port: --port 0 takes any free one',
-        cause: error,
-      });
-    case 'EACCES':
-      return new NotReadyError(`port ${port} may not be used`, {
-        why: 'the system keeps it for privileged programs',
-        hint: 'choose a port above 1023',
-        cause: error,
-      });
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return new UsageError(`${host} is no address of this machine`, {
-        why: 'a server can listen on its own addresses only',
-        hint: 'use --host 127.0.0.1, or 0.0.0.0 for all of them',
-        cause: error,
-      });
-    default:
-      return error;
-  }
+  if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return error;
+  return new UsageError(`there is no host ${host}`, {
+    why: 'its name leads to no address',
+    hint: 'use --host 127.0.0.1, or 0.0.0.0 to listen on every address of this machine',
+    cause: error,
+  });
 }
 
 /** The same stop, told in the emulator's terms. */
