@@ -6,7 +6,7 @@ CREATE TABLE settings (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE databases (
-  number INTEGER PRIMARY KEY,
+  number INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: a recreated database is another one
   id     TEXT NOT NULL UNIQUE,
   rid    TEXT NOT NULL,
   body   TEXT NOT NULL, -- what the client sent, system properties apart
@@ -15,7 +15,7 @@ CREATE TABLE databases (
 ) STRICT;
 
 CREATE TABLE containers (
-  number     INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: a recreated container is another one
+  number     INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused either
   database   INTEGER NOT NULL REFERENCES databases (number),
   id         TEXT NOT NULL,
   rid        TEXT NOT NULL,

@@ -4,6 +4,7 @@
  */
 import { sleep } from '../lib/abort.ts';
 import type { Account } from './account.ts';
+import { dropOldChanges } from './change-feed.ts';
 import type { DocumentRow } from './document-store.ts';
 import type { ContainerModel } from './model.ts';
 import { rangeOf } from './partitions.ts';
@@ -57,22 +58,5 @@ function purge(account: Account, container: ContainerModel, rows: readonly Docum
   // Each expiry is a transaction of its own on the service; here one a document would only cost time.
   WriteTransaction.run(account, container, (transaction) => {
     for (const row of rows) transaction.remove(rangeOf(container.ranges, row.epk), row, true);
-  });
-}
-
-function dropOldChanges(account: Account): void {
-  if (!account.settings.avad) return;
-  const old = account.documents.oldChanges(account.nowTs() - account.settings.retentionSeconds);
-  if (old.length === 0) return;
-  account.transaction(() => {
-    for (const container of account.containers()) {
-      for (const range of container.ranges) {
-        const gone = old.find((entry) => entry.container === container.number && entry.range === range.id);
-        if (gone === undefined) continue;
-        account.documents.dropChanges(container.number, range.id, gone.lsn);
-        range.avadFloor = Math.max(range.avadFloor, gone.lsn);
-        account.saveRange(container, range);
-      }
-    }
   });
 }

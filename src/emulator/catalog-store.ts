@@ -70,8 +70,8 @@ export class CatalogStore {
         `INSERT INTO containers (number, database, id, rid, body, etag, ts)
          VALUES (@number, @database, @id, @rid, @body, @etag, @ts)`,
       ),
-      lastContainer: database.prepare<[], { last: number }>(
-        "SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = 'containers'",
+      lastNumber: database.prepare<[string], { last: number }>(
+        'SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence WHERE name = ?',
       ),
       updateContainer: database.prepare(
         'UPDATE containers SET body = @body, etag = @etag, ts = @ts WHERE number = @number',
@@ -137,9 +137,9 @@ export class CatalogStore {
     return this.#sql.containers.all();
   }
 
-  /** The highest container number ever given out, so that a recreated container is another one. */
-  lastContainerNumber(): number {
-    return this.#sql.lastContainer.get()?.last ?? 0;
+  /** A number that no database or container ever had, so that a recreated one is another one. */
+  nextNumber(table: 'databases' | 'containers'): number {
+    return (this.#sql.lastNumber.get(table)?.last ?? 0) + 1;
   }
 
   insertContainer(row: Omit<ContainerRow, 'next_range' | 'next_item'>): void {

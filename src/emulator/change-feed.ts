@@ -36,9 +36,18 @@ const OVERHEAD_BYTES = 300;
 /** A page without an item limit still ends somewhere: tiny documents would make a huge one. */
 const ITEMS_MAX = 10_000;
 
-function parsePosition(etag: string): number {
-  const digits = /^"?(\d{1,15})"?$/.exec(etag.trim())?.[1];
+/** The two feeds spell their positions apart, so that a reader who mixes them up is told. */
+const MARK: Readonly<Record<FeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
+
+function spell(mode: FeedMode, lsn: number): string {
+  return `"${lsn}${MARK[mode]}"`;
+}
+
+function parsePosition(mode: FeedMode, etag: string): number {
+  const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
   if (digits === undefined) throw new Refusal(400, `The continuation ${etag} in if-none-match is invalid.`);
+  if (mark !== MARK[mode])
+    throw new Refusal(400, `The continuation ${etag} is of the other mode of the change feed.`);
   return Number(digits);
 }
 
@@ -51,12 +60,30 @@ function startOf(request: FeedRequest): Start {
   const { ifNoneMatch, ifModifiedSince } = request;
   if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
   // An etag says more than a time: a reader by time sends both on its later pages.
-  if (ifNoneMatch !== undefined) return { after: parsePosition(ifNoneMatch), afterTs: -1 };
+  if (ifNoneMatch !== undefined) return { after: parsePosition(request.mode, ifNoneMatch), afterTs: -1 };
   if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
   const timeMs = Date.parse(ifModifiedSince);
   if (Number.isNaN(timeMs))
     throw new Refusal(400, `The date ${ifModifiedSince} in if-modified-since is invalid.`);
   return { after: 0, afterTs: Math.floor(timeMs / 1000) };
+}
+
+/** Lets go of changes beyond the retention; positions behind them are no longer served. */
+export function dropOldChanges(account: Account): void {
+  if (!account.settings.avad) return;
+  const old = account.documents.oldChanges(account.nowTs() - account.settings.retentionSeconds);
+  if (old.length === 0) return;
+  account.transaction(() => {
+    for (const container of account.containers()) {
+      for (const range of container.ranges) {
+        const gone = old.find((entry) => entry.container === container.number && entry.range === range.id);
+        if (gone === undefined) continue;
+        account.documents.dropChanges(container.number, range.id, gone.lsn);
+        range.avadFloor = Math.max(range.avadFloor, gone.lsn);
+        account.saveRange(container, range);
+      }
+    }
+  });
 }
 
 function refuseUnavailable(account: Account, request: FeedRequest): void {
@@ -70,7 +97,11 @@ function refuseUnavailable(account: Account, request: FeedRequest): void {
       'All versions and deletes change feed starts now or from a continuation within the retention period, not from the beginning or a time.',
     );
   }
-  if (request.ifNoneMatch !== '*' && parsePosition(request.ifNoneMatch) < request.range.avadFloor) {
+  dropOldChanges(account);
+  if (
+    request.ifNoneMatch !== '*' &&
+    parsePosition(request.mode, request.ifNoneMatch) < request.range.avadFloor
+  ) {
     throw new Refusal(400, 'The continuation is older than the retention period of the change feed.');
   }
 }
@@ -98,7 +129,7 @@ export function readFeed(account: Account, container: ContainerModel, request: F
       : documents.changesEdge(window, limit);
   const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
   if (edge.length === 0) {
-    const etag = asEtag(Math.max(start.after, request.visibleLsn));
+    const etag = spell(request.mode, Math.max(start.after, request.visibleLsn));
     return { count: 0, body: null, etag, chargeRu: emptyPollCharge() };
   }
   const filled = { ...window, upTo };
@@ -108,11 +139,7 @@ export function readFeed(account: Account, container: ContainerModel, request: F
       ? documents.page(filled, request.visibleLsn, lagging)
       : documents.changesPage(filled);
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
-  return { ...page, etag: asEtag(upTo), chargeRu: feedCharge(sizes) };
-}
-
-function asEtag(lsn: number): string {
-  return `"${lsn}"`;
+  return { ...page, etag: spell(request.mode, upTo), chargeRu: feedCharge(sizes) };
 }
 
 /** The LSN a page may reach: whole transactions, at least one, within the limits of items and bytes. */

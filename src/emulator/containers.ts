@@ -37,8 +37,7 @@ export function createDatabase(
 ): DatabaseModel {
   const id = requireName(body, 'database');
   if (account.databases.has(id)) throw new Refusal(409, `A database with id ${id} exists already.`);
-  // Numbers of deleted databases may come again: the container number in every rid below does not.
-  const number = Math.max(0, ...[...account.databases.values()].map((database) => database.number)) + 1;
+  const number = account.catalog.nextNumber('databases');
   const row = {
     number,
     id,
@@ -81,7 +80,7 @@ export function createContainer(
   const definition = parseDefinition(body);
   const shared = account.offers.get(database.self);
   const paid = throughput ?? (shared === undefined ? DEFAULT_THROUGHPUT : undefined);
-  const number = account.catalog.lastContainerNumber() + 1;
+  const number = account.catalog.nextNumber('containers');
   const row = {
     number,
     database: database.number,

@@ -153,6 +153,9 @@ export function findRoute(method: string, segments: readonly string[], headers: 
 
 /** What a request's signature covers: the type, and the resource's own path or its parent's. */
 export function signedResource(segments: readonly string[]): { resourceType: string; resourceId: string } {
+  // An offer is signed by its id alone.
+  if (segments[0] === 'offers')
+    return { resourceType: 'offers', resourceId: (segments[1] ?? '').toLowerCase() };
   if (segments[4] === 'operations')
     return { resourceType: 'colls', resourceId: segments.slice(0, 4).join('/') };
   const isFeed = segments.length % 2 === 1;

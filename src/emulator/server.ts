@@ -69,11 +69,14 @@ async function listen(server: Server, options: EmulatorOptions): Promise<number>
       if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES' && error.code !== 'EADDRNOTAVAIL')
         return reject(error);
       reject(
-        new NotReadyError(`cannot listen on ${options.host}:${options.port}`, {
-          why: error.code === 'EADDRINUSE' ? 'another process has this port' : error.message,
-          hint: 'choose another port with --port, or end the other process',
-          cause: error,
-        }),
+        new NotReadyError(
+          `${options.host}:${options.port} ${error.code === 'EADDRINUSE' ? 'is in use' : 'cannot be used'}`,
+          {
+            why: error.code === 'EADDRINUSE' ? 'another process listens on this port' : error.message,
+            hint: 'choose another port with --port, or end the other process',
+            cause: error,
+          },
+        ),
       );
     };
     server.once('error', onError);

@@ -48,12 +48,10 @@ function statistics(call: Call, container: ContainerModel): JsonObject {
     id: String(range.id),
     sizeInKB: Math.ceil(range.bytes / 1024),
     documentCount: range.documents,
-    partitionKeys: call.account.documents
-      .heaviestKeys(container.number, range.id)
-      .map(({ key, bytes }) => ({
-        partitionKey: JSON.parse(key) as unknown,
-        sizeInKB: Math.ceil(bytes / 1024),
-      })),
+    partitionKeys: call.account.documents.heaviestKeys(container.number, range.id).map(({ key, bytes }) => ({
+      partitionKey: JSON.parse(key) as unknown,
+      sizeInKB: Math.ceil(bytes / 1024),
+    })),
   }));
   return { statistics: ranges };
 }
