@@ -59,7 +59,7 @@ export const emulator: Command<typeof OPTIONS> = {
       const { endpoint, connectionString } = server;
       out.announce({ json: { ready: true, endpoint, connectionString }, text: connectionString });
       out.note(`the emulator is ready at ${endpoint}; Ctrl-C stops it`);
-      await whenAborted(signal);
+      await Promise.race([whenAborted(signal), server.ended]);
     } finally {
       await server.close();
     }

@@ -7,7 +7,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../lib/clock.ts';
 import { NotReadyError, UsageError } from '../lib/errors.ts';
-import { migrate, openDatabase } from '../lib/sqlite.ts';
+import { asDatabaseError, migrate, openDatabase } from '../lib/sqlite.ts';
 import { Account } from './account.ts';
 import { runBackground } from './background.ts';
 import { selfSignedCertificate } from './certificate.ts';
@@ -32,6 +32,8 @@ export interface RunningEmulator {
   readonly connectionString: string;
   /** PEM, with https only: what a client must trust. */
   readonly certificate: string | undefined;
+  /** Rejects when the account can no longer do its own work (a full disk, say); resolves once it is closed. */
+  readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -110,16 +112,21 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     const host = options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host;
     const endpoint = `${options.https ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
     dispatcher.endpoint = endpoint;
-    const background = runBackground(account, stopping.signal);
+    const ended = runBackground(account, stopping.signal).catch((error: unknown) => {
+      throw asDatabaseError(error, options.data);
+    });
+    // Whoever runs the emulator watches `ended`; a caller who does not must not be torn down by it.
+    ended.catch(() => {});
     return {
       endpoint,
       connectionString: `AccountEndpoint=${endpoint};AccountKey=${options.key};`,
       certificate: certificate?.cert,
+      ended,
       close: async () => {
         stopping.abort(new Error('the emulator closes'));
         const closed = new Promise<void>((resolve) => server.close(() => resolve()));
         server.closeAllConnections();
-        await Promise.all([closed, background, dispatcher.idle()]);
+        await Promise.allSettled([closed, ended, dispatcher.idle()]);
         closeAccount();
       },
     };

@@ -167,7 +167,8 @@ function attempt(work: () => Result): Result {
 function bulkOne(call: Call, transaction: WriteTransaction, range: PhysicalRange, item: Item): Result {
   const { account, priority } = call;
   const { container } = transaction;
-  const operation = operationOf(container, item, undefined);
+  const sessionToken = call.headers['x-ms-session-token'];
+  const operation = { ...operationOf(container, item, undefined), sessionToken };
   strikeOne(call, container, range, operation.kind);
   if (placeOf(container, operation.key).range !== range) {
     throw new Refusal(410, `The key of the operation does not lie in range ${range.id}.`, {
@@ -244,10 +245,11 @@ function allOrNothing(
   key: Operation['key'],
   items: readonly Item[],
 ): Result[] {
+  const sessionToken = call.headers['x-ms-session-token'];
   const done: Result[] = [];
   for (const item of items) {
     const result = attempt(() => {
-      const operation = operationOf(transaction.container, item, key);
+      const operation = { ...operationOf(transaction.container, item, key), sessionToken };
       return succeeded(call, execute(call.account, transaction, operation), operation.kind);
     });
     done.push(result);
