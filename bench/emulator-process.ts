@@ -10,14 +10,18 @@ import { pinnedCommand } from './pinning.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const START_MS = 30_000;
 const STOP_MS = 20_000;
+/** Of what it says on stderr, the end is kept for the case that it dies. */
+const LAST_WORDS_CHARS = 2000;
 
 export class EmulatorProcess implements AsyncDisposable {
   readonly endpoint: string;
   readonly key: string;
   readonly #child: ChildProcess;
+  readonly #lastWords: () => string;
 
-  private constructor(child: ChildProcess, connectionString: string) {
+  private constructor(child: ChildProcess, connectionString: string, lastWords: () => string) {
     this.#child = child;
+    this.#lastWords = lastWords;
     this.endpoint = /AccountEndpoint=([^;]+)/.exec(connectionString)?.[1] ?? '';
     this.key = /AccountKey=([^;]+)/.exec(connectionString)?.[1] ?? '';
   }
@@ -34,14 +38,19 @@ export class EmulatorProcess implements AsyncDisposable {
       '0',
       '--json',
     ]);
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-LAST_WORDS_CHARS);
+    });
+    const lastWords = (): string => said;
     try {
       const line = await firstLine(child);
       const { connectionString } = JSON.parse(line) as { connectionString: string };
-      return new EmulatorProcess(child, connectionString);
+      return new EmulatorProcess(child, connectionString, lastWords);
     } catch (error) {
       child.kill('SIGKILL');
-      throw error;
+      throw new Error(`the emulator did not start: ${lastWords()}`, { cause: error });
     }
   }
 
@@ -66,7 +75,10 @@ export class EmulatorProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+      console.error(`the emulator died: ${this.#lastWords()}`);
+      return;
+    }
     const ended = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));
     this.#child.kill('SIGTERM');
     const killer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
