@@ -113,6 +113,12 @@ export class DocumentStore {
         'SELECT coalesce(sum(bytes), 0) AS bytes FROM documents WHERE container = ? AND epk = ?',
       ),
 
+      firstKey: database.prepare<[number, string, string], { epk: string }>(
+        'SELECT epk FROM documents WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk LIMIT 1',
+      ),
+      lastKey: database.prepare<[number, string, string], { epk: string }>(
+        'SELECT epk FROM documents WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk DESC LIMIT 1',
+      ),
       heaviestKeys: database.prepare<[number, number], { key: string; bytes: number }>(
         `SELECT key, sum(bytes) AS bytes FROM documents WHERE container = ? AND range = ?
          GROUP BY epk ORDER BY bytes DESC LIMIT 10`,
@@ -246,6 +252,18 @@ export class DocumentStore {
   /** Stored bytes of one logical partition. */
   keyBytes(container: number, epk: string): number {
     return this.#sql.keyBytes.get(container, epk)?.bytes ?? 0;
+  }
+
+  /** The outermost keys stored within [min, max) of the hash space. */
+  keysWithin(
+    container: number,
+    min: string,
+    max: string,
+  ): { first: string | undefined; last: string | undefined } {
+    return {
+      first: this.#sql.firstKey.get(container, min, max)?.epk,
+      last: this.#sql.lastKey.get(container, min, max)?.epk,
+    };
   }
 
   /** The ten logical partitions of a range that hold most. */

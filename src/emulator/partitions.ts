@@ -5,6 +5,7 @@
  */
 import { middleOf, type KeyKind } from '../keys/effective-key.ts';
 import { must } from '../lib/assert.ts';
+import { NotReadyError } from '../lib/errors.ts';
 import type { RangeRow } from './catalog-store.ts';
 import { Refusal } from './refusal.ts';
 
@@ -96,13 +97,24 @@ export function refuseWhileSplitting(range: PhysicalRange, nowMs: number): void 
   }
 }
 
+/** The bound that halves a range; undefined when it holds a single hash. */
+export function middleBound(kind: KeyKind, range: PhysicalRange): string | undefined {
+  try {
+    return middleOf(kind, range.min, range.max);
+  } catch (error) {
+    if (error instanceof NotReadyError) return undefined;
+    throw error;
+  }
+}
+
 /** The two halves of a range, not yet filled. */
 export function halvesOf(
   kind: KeyKind,
   range: PhysicalRange,
   nextId: number,
 ): [PhysicalRange, PhysicalRange] {
-  const middle = middleOf(kind, range.min, range.max);
+  const middle = middleBound(kind, range);
+  if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
   const half = (id: number, min: string, max: string): PhysicalRange => ({
     ...newRange(id, min, max),
     parents: [...range.parents, range.id],

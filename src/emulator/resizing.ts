@@ -6,7 +6,7 @@ import { must } from '../lib/assert.ts';
 import type { Account } from './account.ts';
 import type { ContainerModel } from './model.ts';
 import { rangesToCarry } from './offers.ts';
-import { halvesOf, rangeToRow, unionOf, type PhysicalRange } from './partitions.ts';
+import { halvesOf, middleBound, rangeToRow, unionOf, type PhysicalRange } from './partitions.ts';
 import { Refusal } from './refusal.ts';
 
 function exchange(
@@ -103,13 +103,14 @@ export function finishScaling(account: Account): void {
   }
 }
 
-/** Splits every range that has outgrown its limit. */
+/** Splits every range that has outgrown its limit, unless all it holds is one logical partition. */
 export function splitOutgrown(account: Account): void {
   for (const container of account.containers()) {
     for (const range of container.ranges) {
-      const isSplitting = range.splittingUntilMs !== undefined;
-      // One document more or less cannot be divided further.
-      if (isSplitting || range.bytes <= account.settings.rangeLimitBytes || range.documents < 2) continue;
+      if (range.splittingUntilMs !== undefined || range.bytes <= account.settings.rangeLimitBytes) continue;
+      const { first, last } = account.documents.keysWithin(container.number, range.min, range.max);
+      // Where all keys lie in one half, the other stays empty, and the next look halves again.
+      if (first === last || middleBound(container.definition.kind, range) === undefined) continue;
       splitRange(account, container, range);
     }
   }

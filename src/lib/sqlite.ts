@@ -21,6 +21,8 @@ export interface OpenOptions {
   readonly readonly?: boolean;
   /** FULL survives a power cut with the last commit, NORMAL may lose the last few, OFF the file. Default FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
+  /** Of a new file; SQLite's own choice when it is not given. */
+  readonly pageSize?: 4096 | 8192 | 16_384;
 }
 
 // Long enough for the longest transaction of a neighbour (a migration of a large file), short enough
@@ -31,12 +33,14 @@ const SHIPPED = new URL('../../migrations/', import.meta.url);
 
 /** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
-  const { path, readonly = false, synchronous = 'FULL' } = options;
+  const { path, readonly = false, synchronous = 'FULL', pageSize } = options;
   assert(path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
   let database: Database | undefined;
   try {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
     database = new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
+    // Before the switch to WAL, which fixes it.
+    if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
     // Switching to WAL is a write, which a read-only guest may not and need not do.
     if (!readonly) database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
