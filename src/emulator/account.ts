@@ -80,7 +80,7 @@ export class Account {
     return this.#settings;
   }
 
-  /** Changes some settings; recording of changes starts and stops with `avad`. */
+  /** Changes some settings; recording of changes starts and stops with `avad`, a changed lag starts anew. */
   configure(changes: unknown): void {
     const next = changeSettings(this.#settings, changes);
     const before = this.#settings;
@@ -97,6 +97,9 @@ export class Account {
       }
     });
     this.#settings = next;
+    if (next.replicaLagMs === before.replicaLagMs) return;
+    // Old versions were kept for the lag as it was, or not at all: every replica starts from what is there now.
+    for (const container of this.containers()) for (const range of container.ranges) range.commits = [];
   }
 
   /** Runs in one SQLite transaction; an exception undoes all of it. */

@@ -14,6 +14,8 @@ import { WriteTransaction } from './write-transaction.ts';
 const TICK_MS = 100;
 /** Documents purged in one step: a few milliseconds of work. */
 const PURGE_MAX = 1_000;
+/** A version is replaced a little before its transaction is committed, and a lagging reader shows it until then. */
+const SUPERSEDED_MARGIN_MS = 1_000;
 
 /** Runs until the signal is aborted. */
 export async function runBackground(account: Account, signal: AbortSignal): Promise<void> {
@@ -23,7 +25,9 @@ export async function runBackground(account: Account, signal: AbortSignal): Prom
     splitOutgrown(account);
     purgeExpired(account, account.nowTs() - account.settings.ttlPurgeDelayMs / 1000);
     dropOldChanges(account);
-    account.documents.forgetSuperseded(account.machineMs() - account.settings.replicaLagMs);
+    account.documents.forgetSuperseded(
+      account.machineMs() - account.settings.replicaLagMs - SUPERSEDED_MARGIN_MS,
+    );
     try {
       await sleep(TICK_MS, signal);
     } catch {

@@ -46,6 +46,8 @@ export interface Outcome {
   readonly etag?: string;
   /** The document as it is now, as JSON text. */
   readonly text?: string;
+  /** Of a read: the newest transaction it saw, which a lagging replica has not all of. */
+  readonly seenLsn?: number;
 }
 
 interface Place {
@@ -88,9 +90,16 @@ export function read(account: Account, container: ContainerModel, operation: Ope
   const expired = row !== undefined && row.expires_at !== null && row.expires_at <= account.nowTs();
   if (row === undefined || expired) throw missing(id);
   if (operation.ifNoneMatch !== undefined && etagMatches(operation.ifNoneMatch, row.etag)) {
-    return { status: 304, range, chargeRu: readCharge(row.bytes), etag: row.etag };
+    return { status: 304, range, chargeRu: readCharge(row.bytes), etag: row.etag, seenLsn: upTo };
   }
-  return { status: 200, range, chargeRu: readCharge(row.bytes), etag: row.etag, text: `${row.text}}` };
+  return {
+    status: 200,
+    range,
+    chargeRu: readCharge(row.bytes),
+    etag: row.etag,
+    text: `${row.text}}`,
+    seenLsn: upTo,
+  };
 }
 
 function missing(id: string): Refusal {

@@ -61,11 +61,13 @@ function perform(call: Call, kind: Kind): Reply {
 }
 
 function replyTo(call: Call, container: ContainerModel, range: PhysicalRange, outcome: Outcome): Reply {
+  // A read promises no more than it has seen; a client that keeps the token must not be told the future.
+  const lsn = outcome.seenLsn ?? range.lsn;
   const headers: Record<string, string | number> = {
-    lsn: range.lsn,
+    lsn,
     'x-ms-alt-content-path': container.link,
     'x-ms-content-path': container.rid,
-    'x-ms-session-token': sessionToken(range, range.lsn),
+    'x-ms-session-token': sessionToken(range, lsn),
   };
   if (outcome.etag !== undefined) headers['etag'] = outcome.etag;
   const isWrite = outcome.status === 201 || call.method !== 'GET';
