@@ -23,6 +23,7 @@ const BODY_BYTES_MAX = 2 * 1024 * 1024 + 256 * 1024;
 /** What is read and thrown away of a body that is too large, so that its sender gets to read the answer. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
+const CONTENT_PATH = 'x-ms-alt-content-path';
 const CONTENT_LENGTH_ZERO = { 'content-length': 0 };
 
 type Headers = Readonly<Record<string, string | undefined>>;
@@ -134,7 +135,7 @@ export class Dispatcher {
     return {
       status,
       headers,
-      body: JSON.stringify({ code: statusName(status), message }),
+      body: JSON.stringify({ code: statusName(status), message, ...refusal.body }),
       chargeRu: refusal.chargeRu ?? 1,
     };
   }
@@ -157,6 +158,8 @@ export class Dispatcher {
       'x-ms-gatewayversion': SERVICE_VERSION,
       ...reply.headers,
     };
+    // Names beyond ASCII cannot stand in a header; without it, the SDK goes by the path it asked for.
+    if (!/^[\x20-\x7e]*$/.test(String(headers[CONTENT_PATH] ?? ''))) delete headers[CONTENT_PATH];
     for (const name of effect?.dropHeaders ?? []) delete headers[name];
     const body = spoiled(reply, effect, headers);
     response.sendDate = false;

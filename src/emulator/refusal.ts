@@ -6,6 +6,8 @@ export interface RefusalParts {
   readonly substatus?: number;
   readonly retryAfterMs?: number;
   readonly chargeRu?: number;
+  /** Members of the error body beside `code` and `message`. */
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
 export class Refusal extends Error {
@@ -13,6 +15,7 @@ export class Refusal extends Error {
   readonly substatus: number;
   readonly retryAfterMs: number | undefined;
   readonly chargeRu: number | undefined;
+  readonly body: Readonly<Record<string, unknown>>;
 
   constructor(status: number, message: string, parts: RefusalParts = {}) {
     super(message);
@@ -21,6 +24,7 @@ export class Refusal extends Error {
     this.substatus = parts.substatus ?? 0;
     this.retryAfterMs = parts.retryAfterMs;
     this.chargeRu = parts.chargeRu;
+    this.body = parts.body ?? {};
   }
 }
 

@@ -11,6 +11,8 @@ export interface Settings {
   readonly aad: boolean;
   readonly ru: 'metered' | 'off';
   readonly numbers: 'verbatim' | 'service';
+  /** Whether a query that takes merging is answered across ranges, or sent back with a plan as the service does. */
+  readonly queries: 'direct' | 'planned';
   readonly logicalPartitionLimitBytes: number;
   /** A physical range beyond this splits by itself. */
   readonly rangeLimitBytes: number;
@@ -32,6 +34,7 @@ export const DEFAULT_SETTINGS: Settings = {
   aad: false,
   ru: 'metered',
   numbers: 'verbatim',
+  queries: 'direct',
   logicalPartitionLimitBytes: 20 * GB,
   rangeLimitBytes: 50 * GB,
   ttlPurgeDelayMs: 2_000,
@@ -43,6 +46,7 @@ export const DEFAULT_SETTINGS: Settings = {
 const CHOICES: Partial<Record<keyof Settings, readonly string[]>> = {
   ru: ['metered', 'off'],
   numbers: ['verbatim', 'service'],
+  queries: ['direct', 'planned'],
 };
 
 function checked(name: keyof Settings, value: unknown): unknown {

@@ -1,7 +1,11 @@
-/** COUNT, SUM, MIN, MAX and AVG over everything a query keeps. Missing values count for nothing in any of them. */
+/**
+ * COUNT, SUM, MIN, MAX and AVG over everything a query keeps. Missing values count for nothing in any of them.
+ * Arrays and objects may stand around aggregates: ranges answer `[{"item": COUNT(1)}]` to clients that merge.
+ */
+import { InternalError } from '../../lib/errors.ts';
 import { evaluator } from './evaluate.ts';
 import type { Row } from './row.ts';
-import type { AggregateName, Expression, Selection } from './syntax.ts';
+import type { AggregateExpression, AggregateName, Entry, Expression, Selection } from './syntax.ts';
 import { jsonText } from './text.ts';
 import { finite, order } from './values.ts';
 import type { Value } from './values.ts';
@@ -17,39 +21,81 @@ interface Running {
   result(): Value;
 }
 
-type AggregateExpression = Extract<Expression, { kind: 'aggregate' }>;
-
 export function isAggregating(selection: Selection): boolean {
-  return columnsOf(selection).length > 0;
+  if (selection.kind === 'star') return false;
+  const selected = selection.kind === 'value' ? [selection] : selection.entries;
+  return selected.some(({ of }) => aggregatesIn(of).length > 0);
+}
+
+/** The aggregates of an expression, as far as only arrays and objects stand around them. */
+export function aggregatesIn(expression: Expression): readonly AggregateExpression[] {
+  if (expression.kind === 'aggregate') return [expression];
+  return partsOf(expression)?.flatMap(aggregatesIn) ?? [];
+}
+
+/** Whether there is nothing in an expression but aggregates, and arrays and objects around them. */
+export function isMadeOfAggregates(expression: Expression): boolean {
+  if (expression.kind === 'aggregate') return true;
+  const parts = partsOf(expression) ?? [];
+  return parts.length > 0 && parts.every(isMadeOfAggregates);
+}
+
+function partsOf(expression: Expression): readonly Expression[] | undefined {
+  if (expression.kind === 'array') return expression.items;
+  return expression.kind === 'object' ? expression.entries.map((entry) => entry.of) : undefined;
 }
 
 export function aggregation(selection: Selection): Aggregation {
-  const columns = columnsOf(selection).map(({ name, of }) => {
-    const running = RUNNING[of.name]();
-    const evaluate = evaluator(of.of);
-    return { name, running, add: (row: Row) => running.add(evaluate(row)) };
-  });
+  if (selection.kind === 'star') throw notAggregating();
+  return selection.kind === 'value' ? aggregating(selection.of) : objectOf(selection.entries);
+}
+
+function aggregating(expression: Expression): Aggregation {
+  switch (expression.kind) {
+    case 'aggregate': {
+      const running = RUNNING[expression.name]();
+      const evaluate = evaluator(expression.of);
+      return { add: (row) => running.add(evaluate(row)), result: () => jsonText(running.result()) };
+    }
+    case 'array': {
+      const items = expression.items.map(aggregating);
+      return together(items, () => `[${present(items.map((item) => item.result()))}]`);
+    }
+    case 'object':
+      return objectOf(expression.entries);
+    default:
+      throw notAggregating();
+  }
+}
+
+function objectOf(entries: readonly Entry[]): Aggregation {
+  const members = entries.map(({ name, of }) => ({ name, of: aggregating(of) }));
+  const text = ({ name, of }: (typeof members)[number]): string | undefined => {
+    const result = of.result();
+    return result === undefined ? undefined : `${JSON.stringify(name)}:${result}`;
+  };
+  return together(
+    members.map((member) => member.of),
+    () => `{${present(members.map(text))}}`,
+  );
+}
+
+function together(parts: readonly Aggregation[], result: () => string): Aggregation {
   return {
     add(row) {
-      for (const column of columns) column.add(row);
+      for (const part of parts) part.add(row);
     },
-    result() {
-      if (selection.kind === 'value') return jsonText(columns[0]?.running.result());
-      const members = columns.map(({ name, running }) => {
-        const text = jsonText(running.result());
-        return text === undefined ? undefined : `${JSON.stringify(name)}:${text}`;
-      });
-      return `{${members.filter((member) => member !== undefined).join(',')}}`;
-    },
+    result,
   };
 }
 
-function columnsOf(
-  selection: Selection,
-): readonly { readonly name: string; readonly of: AggregateExpression }[] {
-  if (selection.kind === 'star') return [];
-  const entries = selection.kind === 'value' ? [{ name: '', of: selection.of }] : selection.entries;
-  return entries.flatMap(({ name, of }) => (of.kind === 'aggregate' ? [{ name, of }] : []));
+/** A part without a value is left out of what it stands in. */
+function present(texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined).join(',');
+}
+
+function notAggregating(): InternalError {
+  return new InternalError('the parser lets only arrays and objects stand around aggregates');
 }
 
 const RUNNING: Readonly<Record<AggregateName, () => Running>> = {

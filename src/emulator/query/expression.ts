@@ -233,7 +233,8 @@ export class ExpressionParser {
     const [first] = args;
     if (aggregate !== undefined && first !== undefined && args.length === 1) {
       this.aggregates.push({ name: aggregate, at });
-      return this.#made({ kind: 'aggregate', name: aggregate, of: first }, args);
+      const text = this.#reader.textSince(at);
+      return this.#made({ kind: 'aggregate', name: aggregate, of: first, text }, args);
     }
     if (called === undefined || args.length < called.argsMin || args.length > called.argsMax) {
       throw this.#reader.errorAt(at, `${name} does not take ${args.length} arguments.`);

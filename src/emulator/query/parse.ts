@@ -2,10 +2,11 @@
  * The statement half of the parser: SELECT, FROM, WHERE, ORDER BY, TOP and OFFSET/LIMIT. What the service
  * understands beyond that is refused by name, so that nobody takes an empty answer for a true one.
  */
+import { aggregatesIn, isMadeOfAggregates } from './aggregate.ts';
 import { ExpressionParser } from './expression.ts';
 import type { Mention } from './expression.ts';
 import { syntaxError, unsupported } from './syntax.ts';
-import type { Entry, Expression, OrderBy, Selection, Statement } from './syntax.ts';
+import type { Expression, OrderBy, SelectedEntry, Selection, Statement } from './syntax.ts';
 import { TokenReader } from './token-reader.ts';
 import type { Value } from './values.ts';
 
@@ -13,11 +14,12 @@ interface SelectItem {
   readonly of: Expression;
   readonly alias: string | undefined;
   readonly at: number;
+  readonly text: string;
 }
 
 type Selected =
   | { readonly kind: 'star'; readonly at: number }
-  | { readonly kind: 'value'; readonly of: Expression }
+  | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly SelectItem[] };
 
 export function parse(source: string, parameters: ReadonlyMap<string, Value>): Statement {
@@ -43,7 +45,10 @@ class StatementParser {
     const top = reader.accept('TOP') ? this.#count('TOP') : undefined;
     const selected = this.#selected();
     const alias = reader.accept('FROM') ? this.#from() : undefined;
-    const where = reader.accept('WHERE') ? this.#expressions.read() : undefined;
+    const hasWhere = reader.accept('WHERE');
+    const whereAt = reader.token.at;
+    const where = hasWhere ? this.#expressions.read() : undefined;
+    const whereText = hasWhere ? reader.textSince(whereAt) : undefined;
     this.#refuse('GROUP', 'GROUP BY');
     const orderAt = reader.token.at;
     const orderBy = reader.accept('ORDER') ? this.#orderBy(alias) : undefined;
@@ -64,9 +69,11 @@ class StatementParser {
     }
     return {
       selection: this.#named(selected, alias),
-      hasFrom: alias !== undefined,
+      alias,
       where,
+      whereText,
       orderBy,
+      top,
       offset: slice?.offset ?? 0,
       limit: slice?.limit ?? top ?? Infinity,
     };
@@ -80,13 +87,17 @@ class StatementParser {
     const reader = this.#reader;
     const at = reader.token.at;
     if (reader.accept('*')) return { kind: 'star', at };
-    if (reader.accept('VALUE')) return { kind: 'value', of: this.#expressions.read() };
+    if (reader.accept('VALUE')) {
+      const valueAt = reader.token.at;
+      return { kind: 'value', of: this.#expressions.read(), text: reader.textSince(valueAt) };
+    }
     const items: SelectItem[] = [];
     do {
       const itemAt = reader.token.at;
       const of = this.#expressions.read();
+      const text = reader.textSince(itemAt);
       const hasAlias = reader.accept('AS') || reader.token.kind === 'name';
-      items.push({ of, alias: hasAlias ? reader.expectKind('name').text : undefined, at: itemAt });
+      items.push({ of, alias: hasAlias ? reader.expectKind('name').text : undefined, at: itemAt, text });
     } while (reader.accept(','));
     return { kind: 'list', items };
   }
@@ -115,10 +126,11 @@ class StatementParser {
     const of = this.#expressions.read();
     if (of.kind !== 'path' || of.steps.length === 0)
       throw unsupported('ORDER BY anything but a property', at);
+    const orderedBy = reader.textSince(at);
     const descending = reader.accept('DESC');
     if (!descending) reader.accept('ASC');
     this.#refuse(',', 'ORDER BY with several keys');
-    return { steps: of.steps, descending };
+    return { steps: of.steps, descending, text: orderedBy };
   }
 
   #slice(): { readonly offset: number; readonly limit: number } {
@@ -142,18 +154,19 @@ class StatementParser {
     throw syntaxError(this.#source, stranger.at, `Identifier '${stranger.name}' could not be resolved.`);
   }
 
-  /** Whether the query aggregates; then every selected item must be an aggregate, and nothing else is one. */
+  /** Whether the query aggregates; then all that is selected must be aggregates, and nothing else is one. */
   #checkAggregates(selected: Selected): boolean {
     const [first] = this.#expressions.aggregates;
     if (first === undefined) return false;
     let items: readonly Expression[] = [];
     if (selected.kind === 'value') items = [selected.of];
     else if (selected.kind === 'list') items = selected.items.map((item) => item.of);
-    const outer = items.filter((item) => item.kind === 'aggregate').length;
-    if (outer !== this.#expressions.aggregates.length) {
+    if (items.flatMap(aggregatesIn).length !== this.#expressions.aggregates.length) {
       throw unsupported(`${first.name} inside an expression or a filter`, first.at);
     }
-    if (outer !== items.length) throw unsupported(`${first.name} beside a property (GROUP BY)`, first.at);
+    if (!items.every(isMadeOfAggregates)) {
+      throw unsupported(`${first.name} beside a property (GROUP BY)`, first.at);
+    }
     return true;
   }
 
@@ -161,13 +174,13 @@ class StatementParser {
     if (selected.kind !== 'list') return selected;
     const names = new Set<string>();
     let unnamed = 0;
-    const entries = selected.items.map((item): Entry => {
+    const entries = selected.items.map((item): SelectedEntry => {
       const name = item.alias ?? ownName(item.of, alias) ?? `$${++unnamed}`;
       if (names.has(name)) {
         throw syntaxError(this.#source, item.at, `The property name '${name}' is specified more than once.`);
       }
       names.add(name);
-      return { name, of: item.of };
+      return { name, of: item.of, text: item.text };
     });
     return { kind: 'list', entries };
   }

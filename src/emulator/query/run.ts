@@ -27,7 +27,7 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
   const statement = parse(query, parameters);
   const where = statement.where && evaluator(statement.where);
   return {
-    idEquals: statement.where && statement.hasFrom ? idIn(statement.where) : undefined,
+    idEquals: statement.where && statement.alias !== undefined ? idIn(statement.where) : undefined,
     fingerprint: fingerprint(query, [...parameters]),
     statement,
     keeps: (row) => where === undefined || where(row) === true,
@@ -38,9 +38,10 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
 export function runPage(query: CompiledQuery, documents: Documents, limits: PageLimits): Page {
   const start = limits.continuation === undefined ? undefined : resumeAt(query, limits.continuation);
   // Without FROM there is nothing to look at, and the query is answered once.
-  const offered: Documents = query.statement.hasFrom
-    ? documents
-    : (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []);
+  const offered: Documents =
+    query.statement.alias === undefined
+      ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : [])
+      : documents;
   const question = { query, documents: offered, limits, start };
   if (isAggregating(query.statement.selection)) return aggregatePage(question);
   const { orderBy } = query.statement;

@@ -48,29 +48,45 @@ export type Expression =
       readonly otherwise: Expression;
     }
   | { readonly kind: 'call'; readonly called: ScalarFunction; readonly args: readonly Expression[] }
-  | { readonly kind: 'aggregate'; readonly name: AggregateName; readonly of: Expression };
+  | AggregateExpression;
+
+export interface AggregateExpression {
+  readonly kind: 'aggregate';
+  readonly name: AggregateName;
+  readonly of: Expression;
+  /** The whole call, as the query spells it. */
+  readonly text: string;
+}
 
 export interface Entry {
   readonly name: string;
   readonly of: Expression;
 }
 
+/** Parts of a statement keep their spelling, of which a plan makes the query that each range is asked. */
+export interface SelectedEntry extends Entry {
+  readonly text: string;
+}
+
 export type Selection =
   | { readonly kind: 'star' }
-  | { readonly kind: 'value'; readonly of: Expression }
-  | { readonly kind: 'list'; readonly entries: readonly Entry[] };
+  | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
+  | { readonly kind: 'list'; readonly entries: readonly SelectedEntry[] };
 
 export interface OrderBy {
   readonly steps: readonly Step[];
   readonly descending: boolean;
+  readonly text: string;
 }
 
 export interface Statement {
   readonly selection: Selection;
-  /** Without FROM the query is answered once, from no document. */
-  readonly hasFrom: boolean;
+  /** What FROM calls a document. Without FROM the query is answered once, from no document. */
+  readonly alias: string | undefined;
   readonly where: Expression | undefined;
+  readonly whereText: string | undefined;
   readonly orderBy: OrderBy | undefined;
+  readonly top: number | undefined;
   readonly offset: number;
   /** The end of TOP or LIMIT; Infinity without either. */
   readonly limit: number;

@@ -44,6 +44,11 @@ export class TokenReader {
     throw this.unexpected(`Expected a ${kind}.`);
   }
 
+  /** The source from `at` to the token in view. It may end in a comment: only a new line goes behind it safely. */
+  textSince(at: number): string {
+    return this.#source.slice(at, this.token.at).trim();
+  }
+
   unexpected(hint = ''): Error {
     return this.errorAt(this.token.at, hint);
   }

@@ -102,6 +102,12 @@ describe('aggregates', () => {
       'SELECT COUNT(1) AS n, MIN(c.n) AS low, MAX(c.n) AS high, SUM(c.m) AS bad FROM c',
       ['{"n":4,"low":-4,"high":2.5}'],
     ],
+    ['SELECT VALUE [{"item": COUNT(1)}] FROM c', ['[{"item":4}]']],
+    ['SELECT VALUE [SUM(c.m), MIN(c.n)] FROM c', ['[-4]']],
+    [
+      'SELECT {"low": MIN(c.n), "bad": {"sum": SUM(c.m)}} AS x, COUNT(1) AS n FROM c',
+      ['{"x":{"low":-4,"bad":{}},"n":4}'],
+    ],
     ['SELECT VALUE COUNT(1) FROM c WHERE c.n > 100', ['0']],
     ['SELECT VALUE SUM(c.n) FROM c WHERE c.n > 100', ['0']],
     ['SELECT VALUE AVG(c.n) FROM c WHERE c.n > 100', []],
