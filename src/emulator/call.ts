@@ -1,6 +1,7 @@
 /** One request as the handlers see it, and what they answer. */
 import type { Account } from './account.ts';
 import { isObject, type JsonObject } from './container-definition.ts';
+import { maxDepth } from './json-text.ts';
 import type { ContainerModel } from './model.ts';
 import { Refusal } from './refusal.ts';
 import type { Priority } from './ru-meter.ts';
@@ -54,6 +55,9 @@ export class Call {
   }
 
   jsonBody(): JsonObject {
+    if (maxDepth(this.body) > BODY_DEPTH_MAX) {
+      throw new Refusal(400, `The request body is nested more than ${BODY_DEPTH_MAX} levels deep.`);
+    }
     const parsed = this.anyJsonBody();
     if (!isObject(parsed)) throw new Refusal(400, 'The request body must be a JSON object.');
     return parsed;
@@ -89,6 +93,9 @@ export class Call {
 
 /** No page holds more than this, whatever a client asks for: the byte limit ends it long before. */
 const PAGE_ITEMS_MAX = 100_000;
+
+/** No resource nests this deep, and writing out what nests much deeper overflows the stack. */
+const BODY_DEPTH_MAX = 500;
 
 /** Charges of control-plane calls, which cost the account's metadata budget and no range anything. */
 export const METADATA_READ_RU = 1;

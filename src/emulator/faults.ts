@@ -129,14 +129,9 @@ export class Faults {
 
   state(): {
     seed: number;
-    rules: { match: Partial<FaultTarget>; effect: FaultEffect; matched: number; fired: number }[];
+    rules: (FaultRule & { matched: number; fired: number })[];
   } {
-    const rules = this.#armed.map(({ rule, matched, fired }) => ({
-      match: rule.match,
-      effect: rule.effect,
-      matched,
-      fired,
-    }));
+    const rules = this.#armed.map(({ rule, matched, fired }) => ({ ...rule, matched, fired }));
     return { seed: this.#seed, rules };
   }
 }

@@ -132,7 +132,7 @@ export function unionOf(left: PhysicalRange, right: PhysicalRange, id: number): 
   }
   return {
     ...newRange(id, left.min, right.max),
-    parents: [...left.parents, left.id, ...right.parents, right.id],
+    parents: [...new Set([...left.parents, left.id, ...right.parents, right.id])],
     lsn: Math.max(left.lsn, right.lsn),
     avadFloor: Math.max(left.avadFloor, right.avadFloor),
   };

@@ -125,7 +125,8 @@ function applyOne(text: string, operation: PatchOperation, steps: readonly strin
   const absent = new Refusal(400, `The patch path ${operation.path} does not exist.`);
   switch (operation.op) {
     case 'remove': {
-      const removed = removeStep(text, parent.at, step);
+      // '-' is where an element would be added; nothing stands there.
+      const removed = kind === '[' && step === '-' ? undefined : removeStep(text, parent.at, step);
       if (removed === undefined) throw absent;
       return removed;
     }

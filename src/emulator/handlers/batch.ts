@@ -21,14 +21,14 @@ const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
 /** What a refused operation costs when its reason has no price of its own. */
 const REFUSED_RU = 1;
 
-const KINDS: Readonly<Record<string, Kind>> = {
-  Create: 'create',
-  Upsert: 'upsert',
-  Replace: 'replace',
-  Delete: 'delete',
-  Patch: 'patch',
-  Read: 'read',
-};
+const KINDS: ReadonlyMap<unknown, Kind> = new Map([
+  ['Create', 'create'],
+  ['Upsert', 'upsert'],
+  ['Replace', 'replace'],
+  ['Delete', 'delete'],
+  ['Patch', 'patch'],
+  ['Read', 'read'],
+]);
 
 /** An operation as it stands in the request: parsed, and the text of its document. */
 interface Item {
@@ -85,9 +85,12 @@ function operationOf(
 ): Operation {
   const { parsed, text } = item;
   if (!isObject(parsed)) throw new Refusal(400, 'An operation of a batch must be a JSON object.');
-  const kind = KINDS[String(own(parsed, 'operationType'))];
-  if (kind === undefined)
-    throw new Refusal(400, `The operation type ${String(own(parsed, 'operationType'))} is not known.`);
+  const type = own(parsed, 'operationType');
+  const kind = KINDS.get(type);
+  if (kind === undefined) {
+    const told = typeof type === 'string' ? type.slice(0, 100) : `of type ${typeof type}`;
+    throw new Refusal(400, `The operation type ${told} is not known: use ${[...KINDS.keys()].join(', ')}.`);
+  }
   const stated = own(parsed, 'partitionKey');
   if (stated !== undefined && typeof stated !== 'string') {
     throw new Refusal(400, 'The partition key of an operation is a text that holds a JSON array.');

@@ -1,3 +1,4 @@
+/** Databases: names for groups of containers, and a throughput they may share. */
 import type { DatabaseModel } from '../model.ts';
 import { withSystemProperties } from '../account.ts';
 import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';

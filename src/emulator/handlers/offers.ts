@@ -1,3 +1,4 @@
+/** Offers: what a database or container pays for, read and changed. */
 import type { OfferModel } from '../model.ts';
 import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
 import { own, type JsonObject } from '../container-definition.ts';

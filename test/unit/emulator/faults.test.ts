@@ -108,7 +108,7 @@ describe('when a rule fires', () => {
     expect(faults.state()).toEqual({
       seed: 7,
       rules: [
-        { match: { op: 'create' }, effect: THROTTLE, matched: 2, fired: 1 },
+        { every: 2, match: { op: 'create' }, effect: THROTTLE, matched: 2, fired: 1 },
         { match: {}, effect: gone, matched: 2, fired: 2 },
       ],
     });
