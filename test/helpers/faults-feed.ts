@@ -68,10 +68,10 @@ export class FeedFollower {
       lsn: 0,
     }));
     if (from === 'beginning') return;
-    for (const [index, lease] of this.#leases.entries()) {
+    for (const lease of this.#leases) {
       const reply = await this.#read(lease, 'now');
       if (reply?.status !== 304) throw new Error(`no position for now: ${reply?.status} ${reply?.text}`);
-      this.#leases[index] = { ...lease, etag: etagOf(reply) };
+      this.#advance(lease, { etag: etagOf(reply), lsn: lease.lsn });
     }
   }
 
