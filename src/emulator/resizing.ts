@@ -118,8 +118,10 @@ export function splitOutgrown(account: Account): void {
 
 export function rangesById(container: ContainerModel, ids: readonly unknown[]): PhysicalRange[] {
   return ids.map((id) => {
-    const range = container.ranges.find((candidate) => String(candidate.id) === String(id));
-    if (range === undefined) throw new Refusal(404, `There is no range ${String(id)} in ${container.link}.`);
+    // The admin's JSON may hold anything here, an object without a usable toString too.
+    const name = typeof id === 'string' ? id : JSON.stringify(id);
+    const range = container.ranges.find((candidate) => String(candidate.id) === name);
+    if (range === undefined) throw new Refusal(404, `There is no range ${name} in ${container.link}.`);
     return range;
   });
 }
