@@ -1,0 +1,196 @@
+/** What the emulator tells about itself, what it keeps, and its clock. */
+// A second argument names the case of a table that has failed.
+// oxlint-disable vitest/valid-expect
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { RangeState } from '../helpers/admin.ts';
+import { startTestEmulator } from '../helpers/emulator.ts';
+import { headerOf, parseJson } from '../helpers/raw.ts';
+import { within } from '../helpers/wait.ts';
+import { type Doc, type Version, WireContainer } from '../helpers/wire-container.ts';
+import { forEachBackend } from './backend.ts';
+import { hashKey } from '../helpers/keys.ts';
+
+const SECOND_MS = 1000;
+
+/** Every range anywhere in the state. */
+function rangesIn(value: unknown): RangeState[] {
+  if (Array.isArray(value)) return value.flatMap(rangesIn);
+  if (typeof value !== 'object' || value === null) return [];
+  const inside = Object.values(value).flatMap(rangesIn);
+  const isRange = 'min' in value && 'max' in value && 'documents' in value;
+  return isRange ? [value as RangeState, ...inside] : inside;
+}
+
+async function withDataFile(work: (file: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'cosmig-contract-'));
+  try {
+    await work(join(folder, 'account.db'));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+forEachBackend('state', (backend) => {
+  it.skipIf(backend.live)('lists ranges with their documents and bytes', async () => {
+    await using lab = await backend.freshLab();
+    const { wire } = await lab.splitContainer(2);
+    await wire.seed(
+      Array.from({ length: 20 }, (_, n) => ({ id: `d${n}`, pk: `k${n}`, fill: 'x'.repeat(100) })),
+    );
+    const ranges = rangesIn(await lab.admin.state());
+    const mapped = await wire.ranges();
+    expect(ranges.map((range) => range.id).sort()).toEqual(mapped.map((range) => range.id).sort());
+    for (const range of ranges) {
+      const same = mapped.find((each) => each.id === range.id);
+      expect(range).toMatchObject({ min: same?.minInclusive, max: same?.maxExclusive });
+      expect(range.documents).toBeGreaterThan(0);
+      expect(range.bytes).toBeGreaterThan(range.documents * 100);
+    }
+    expect(ranges.reduce((sum, range) => sum + range.documents, 0)).toBe(20);
+    await wire.delete('d0', ['k0']);
+    expect(rangesIn(await lab.admin.state()).reduce((sum, range) => sum + range.documents, 0)).toBe(19);
+  });
+
+  it.skipIf(backend.live)('names databases and containers, totals and counted requests', async () => {
+    await using lab = await backend.freshLab();
+    const { container, wire } = await lab.container();
+    await wire.create('{"id":"a","pk":"p"}', ['p']);
+    await wire.create('{"id":"a","pk":"p"}', ['p']);
+    const before = JSON.stringify(await lab.admin.state());
+    for (const word of ['contract', container.id, '201', '409', 'create', 'totals', 'requests']) {
+      expect(before, word).toContain(word);
+    }
+    await wire.read('a', ['p']);
+    expect(JSON.stringify(await lab.admin.state())).not.toBe(before);
+  });
+
+  it.skipIf(backend.live)('is given to anybody on this machine, by plain fetch', async () => {
+    const reply = await fetch(new URL('/_emulator/state', backend.lab.endpoint), {
+      headers: { connection: 'close' },
+    });
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toEqual(expect.any(Object));
+  });
+
+  it.skipIf(backend.live)('shows no key', async () => {
+    expect(JSON.stringify(await backend.admin.state())).not.toContain(backend.lab.key);
+  });
+});
+
+forEachBackend('controls', (backend) => {
+  it.skipIf(backend.live)('refuse what they do not understand', async () => {
+    const wrong: [string, string, unknown][] = [
+      ['PUT', 'account', '{'],
+      ['PUT', 'account', []],
+      ['PUT', 'account', { ru: 'sometimes' }],
+      ['PUT', 'account', { avad: 'yes' }],
+      ['PUT', 'account', { retentionSeconds: -1 }],
+      ['PUT', 'account', { numbers: 'roman' }],
+      ['PUT', 'account', { noSuchSetting: 1 }],
+      ['PUT', 'clock', { offsetMs: 'later' }],
+      ['PUT', 'clock', {}],
+    ];
+    for (const [method, route, body] of wrong) {
+      const reply = await backend.admin.send(method, route, body);
+      expect(reply.status, `${route} ${JSON.stringify(body)}`).toBe(400);
+      expect(parseJson(reply)['message'], route).toEqual(expect.any(String));
+    }
+    expect((await backend.admin.send('GET', 'nothing')).status).toBe(404);
+    expect((await backend.admin.send('DELETE', 'account')).status).toBe(405);
+  });
+
+  it.skipIf(backend.live)('move the clock, for stamps and for the date of every answer', async () => {
+    const { wire } = await backend.container();
+    await backend.admin.clock(300 * SECOND_MS);
+    const reply = await wire.create('{"id":"a","pk":"p"}', ['p']);
+    const ahead = Number(parseJson<Doc>(reply)._ts) - Date.now() / 1000;
+    expect(Math.abs(ahead - 300)).toBeLessThan(5);
+    const dateAhead = (Date.parse(headerOf(reply, 'date')) - Date.now()) / 1000;
+    expect(Math.abs(dateAhead - 300)).toBeLessThan(5);
+    await backend.admin.clock(0);
+    const back = await wire.create('{"id":"b","pk":"p"}', ['p']);
+    expect(Math.abs(Number(parseJson<Doc>(back)._ts) - Date.now() / 1000)).toBeLessThan(5);
+    // However the clock jumps, the order of changes is the order of writes.
+    const { items } = await wire.drain({ rangeId: (await wire.onlyRange()).id }, 'beginning');
+    expect(items.map((doc) => doc.id)).toEqual(['a', 'b']);
+  });
+
+  it.skipIf(backend.live)('keep two emulators apart', async () => {
+    await using other = await backend.freshLab();
+    const { container } = await backend.container();
+    await other.admin.faults([{ match: { op: 'create' }, effect: { status: 500 } }]);
+    await other.admin.clock(600 * SECOND_MS);
+    const { resource } = await container.items.create({ id: 'a', pk: 'p' });
+    expect(Math.abs(Number(resource?._ts) - Date.now() / 1000)).toBeLessThan(5);
+  });
+});
+
+forEachBackend('a data file', (backend) => {
+  it.skipIf(backend.live)(
+    'keeps documents, positions, ranges, settings and scripts over a restart',
+    async () => {
+      await withDataFile(async (data) => {
+        const definition = hashKey();
+        const first = await backend.freshLab({ data, settings: { avad: true } });
+        const { container, wire } = await first.container({
+          partitionKey: definition,
+          defaultTtl: 7000,
+          throughput: 900,
+        });
+        await wire.seed([1, 2, 3].map((n) => ({ id: `d${n}`, pk: `k${n}`, big: `${n}` })));
+        await wire.create('{"id":"verbatim","pk":"p","n":9223372036854775807,"m":1.10}', ['p']);
+        await container.scripts.storedProcedures.create({ id: 'proc', body: 'function () {}' });
+        const { id: rangeId } = await wire.onlyRange();
+        const latest = await wire.feed({ rangeId }, 'beginning', { max: 2 });
+        const avad = await wire.feed({ rangeId }, 'now', { mode: 'avad' });
+        const before = { rid: (await container.read()).resource?._rid, doc: await wire.read('d1', ['k1']) };
+        const lsnBefore = Number(latest.items.at(-1)?._lsn);
+        await first.admin.split(wire.adminPath);
+        const ranges = await wire.ranges();
+        await first[Symbol.asyncDispose]();
+
+        await using second = await backend.freshLab({ data, settings: { avad: true } });
+        const again = new WireContainer(second.raw, second.databaseId, container.id);
+        const same = second.database.container(container.id);
+        const { resource } = await same.read();
+        expect(resource?._rid).toBe(before.rid);
+        expect(resource?.defaultTtl).toBe(7000);
+        expect((await same.readOffer()).resource?.content?.offerThroughput).toBe(900);
+        expect((await same.scripts.storedProcedures.readAll().fetchAll()).resources).toMatchObject([
+          { id: 'proc' },
+        ]);
+        expect((await again.read('d1', ['k1'])).text).toBe(before.doc.text);
+        expect((await again.read('verbatim', ['p'])).text).toContain('"n":9223372036854775807,"m":1.10');
+        expect(await again.ranges()).toEqual(ranges);
+        await again.seed([{ id: 'later', pk: 'k9' }]);
+        await again.delete('d2', ['k2']);
+        const rest: Doc[] = [];
+        const told: Version[] = [];
+        for (const range of ranges) {
+          rest.push(...(await again.drain({ rangeId: range.id }, { etag: latest.etag })).items);
+          told.push(
+            ...(await again.drain<Version>({ rangeId: range.id }, { etag: avad.etag }, { mode: 'avad' }))
+              .items,
+          );
+        }
+        expect(rest.map((doc) => doc.id).sort()).toEqual(['d3', 'later', 'verbatim']);
+        for (const doc of rest) expect(doc._lsn).toBeGreaterThan(lsnBefore);
+        expect(told.map((version) => version.metadata.operationType).sort()).toEqual(['create', 'delete']);
+      });
+    },
+  );
+
+  it.skipIf(backend.live)('and port are free again once the emulator is closed', async () => {
+    await withDataFile(async (data) => {
+      const first = await startTestEmulator({ data });
+      const { port } = new URL(first.endpoint);
+      await first.close();
+      const second = await within(startTestEmulator({ data, port: Number(port) }), 5000, 'starting again');
+      expect(second.endpoint).toBe(first.endpoint);
+      await second.close();
+    });
+  });
+});

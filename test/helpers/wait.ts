@@ -1,0 +1,37 @@
+/** Waiting with a deadline: polls a claim instead of sleeping and hoping. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Deadline {
+  /** What we wait for, named in the error. */
+  readonly what: string;
+  readonly timeoutMs?: number;
+  readonly everyMs?: number;
+}
+
+/** Resolves with the first truthy answer of `check`; fails by name when the deadline is over. */
+export async function until<T>(check: () => T | Promise<T>, deadline: Deadline): Promise<NonNullable<T>> {
+  const endsAt = Date.now() + (deadline.timeoutMs ?? 8000);
+  for (;;) {
+    const answer = await check();
+    if (answer !== undefined && answer !== null && answer !== false) return answer;
+    if (Date.now() > endsAt) throw new Error(`waited in vain for ${deadline.what}`);
+    await delay(deadline.everyMs ?? 15);
+  }
+}
+
+/** The answer of `work`, or an error that names it when it takes too long. */
+export async function within<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+  const stop = new AbortController();
+  const late = delay(timeoutMs, undefined, { signal: stop.signal }).then(
+    () => {
+      throw new Error(`${what} took longer than ${timeoutMs} ms`);
+    },
+    // The race is over, nobody listens any more.
+    () => new Promise<never>(() => undefined),
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stop.abort();
+  }
+}
