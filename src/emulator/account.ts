@@ -23,6 +23,8 @@ interface StoredOffer {
   readonly offerResourceId: string;
   readonly throughput: OfferModel['throughput'];
   readonly history: OfferModel['history'];
+  /** Whether ranges for a raised throughput are still to come. */
+  readonly isPending: boolean;
 }
 
 export class Account {
@@ -63,14 +65,14 @@ export class Account {
       database.containers.set(row.id, new ContainerModel(row, database, this.catalog.ranges(row.number)));
     }
     for (const row of this.catalog.offers()) {
-      const stored = JSON.parse(row.content) as StoredOffer;
+      const { isPending, ...stored } = JSON.parse(row.content) as StoredOffer;
       this.offers.set(row.resource, {
         id: row.id,
         resource: row.resource,
         etag: row.etag,
         ts: row.ts,
         // A raise that was under way when the process ended is finished at once.
-        pendingUntilMs: 0,
+        pendingUntilMs: isPending ? 0 : undefined,
         ...stored,
       });
     }
@@ -169,6 +171,7 @@ export class Account {
       offerResourceId: offer.offerResourceId,
       throughput: offer.throughput,
       history: offer.history,
+      isPending: offer.pendingUntilMs !== undefined,
     };
     this.catalog.saveOffer({
       id: offer.id,

@@ -96,10 +96,11 @@ function width(range: PhysicalRange): number {
 export function finishScaling(account: Account): void {
   for (const offer of account.offers.values()) {
     if (offer.pendingUntilMs === undefined || account.machineMs() < offer.pendingUntilMs) continue;
-    offer.pendingUntilMs = undefined;
     for (const container of account.containers()) {
       if (container.self === offer.resource) growTo(account, container, rangesToCarry(offer.throughput));
     }
+    offer.pendingUntilMs = undefined;
+    account.transaction(() => account.saveOffer(offer));
   }
 }
 
