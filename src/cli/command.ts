@@ -32,8 +32,20 @@ export interface TextOption extends OptionParts {
   readonly default?: string;
 }
 
+/** One word of a few. */
+export interface ChoiceOption extends OptionParts {
+  readonly type: 'choice';
+  readonly choices: readonly string[];
+  readonly default: string;
+}
+
+/** Text that may be given several times, in an order that matters; in its variable separated by commas. */
+export interface ListOption extends OptionParts {
+  readonly type: 'list';
+}
+
 /** One row of an option table. */
-export type Option = BooleanOption | NumberOption | TextOption;
+export type Option = BooleanOption | NumberOption | TextOption | ChoiceOption | ListOption;
 
 /** The options of a command by their camelCase names; the flag of `certificateOut` is `--certificate-out`. */
 export type OptionTable = Readonly<Record<string, Option>>;
@@ -43,7 +55,11 @@ type Value<O extends Option> = O extends BooleanOption
   ? boolean
   : O extends NumberOption
     ? Given<O, number>
-    : Given<O, string>;
+    : O extends ListOption
+      ? readonly string[]
+      : O extends ChoiceOption
+        ? O['choices'][number]
+        : Given<O, string>;
 
 /** The values of an option table, checked. */
 export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K]> };
@@ -51,8 +67,10 @@ export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K
 /** What a command found or did: for scripts, and for people. */
 export interface Result {
   readonly json: Readonly<Record<string, unknown>>;
-  /** Lines for stdout, without the last line end. */
+  /** Lines for stdout, without the last line end; empty when all has been said line by line. */
   readonly text: string;
+  /** What a person wants to know besides: stderr, silent with --quiet and --json. */
+  readonly aside?: string;
 }
 
 /** How a command speaks while it runs. */
@@ -61,11 +79,20 @@ export interface Reporter {
   note(text: string): void;
   /** The result of a command that goes on after it (a server that is ready). At most once, instead of returning one. */
   announce(result: Result): void;
+  /**
+   * One line of a result too long to be kept; not with --json, where the one object has to do. Resolves when there
+   * is room for the next: true, or false when nobody reads on (`cosmig ... | head`).
+   */
+  line(text: string): Promise<boolean>;
 }
 
 /** All that a command may know of the world around it. */
 export interface Context<T extends OptionTable = OptionTable> {
   readonly options: Values<T>;
+  /** The word after the command's name, for a command that takes one. */
+  readonly operand: string | undefined;
+  /** What is piped in. */
+  readonly stdin: Input;
   /** Aborted when the command shall come to an end in good order; its reason is what to throw then. */
   readonly signal: AbortSignal;
   /** Aborted when there is no time left for order. */
@@ -74,6 +101,11 @@ export interface Context<T extends OptionTable = OptionTable> {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+}
+
+/** Bytes that somebody else writes, and whether that is a person who may not know that we wait for them. */
+export interface Input extends AsyncIterable<Uint8Array> {
+  readonly isTTY?: boolean;
 }
 
 /** A command: what it is called, how it is told about, and what it does. */
@@ -86,6 +118,8 @@ export interface Command<T extends OptionTable = OptionTable> {
   /** Two command lines that work, each with what it is good for. */
   readonly examples: readonly [Example, Example];
   readonly options: T;
+  /** What help calls the one word that may follow the name, as `FILE`. */
+  readonly operand?: string;
   /** Returns its result, or nothing when it has announced one. A method, so that any command fits a list of them. */
   run(context: Context<T>): Promise<Result | undefined>;
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { CanceledError, CosmigError } from '../lib/errors.ts';
-import type { Command } from './command.ts';
+import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
 import { Output, type Sink } from './output.ts';
 import { Stopping, type SignalSource } from './signals.ts';
@@ -18,6 +18,7 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Sink;
   readonly stderr: Sink;
+  readonly stdin: Input;
   readonly signals: SignalSource;
   readonly clock: Clock;
   /** Ends the process at once. */
@@ -53,7 +54,7 @@ export async function runCommandLine(
 }
 
 async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'run' }>): Promise<number> {
-  const { command, options, common } = parsed;
+  const { command, options, operand, common } = parsed;
   const out = output(terminal, common);
   using stopping = new Stopping(terminal.signals, {
     say: (text) => out.note(text),
@@ -62,6 +63,10 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
   try {
     const result = await command.run({
       options,
+      operand,
+      get stdin() {
+        return terminal.stdin;
+      },
       signal: stopping.drain,
       abortSignal: stopping.abort,
       out,
@@ -116,8 +121,12 @@ export async function main(): Promise<void> {
   const terminal: Terminal = {
     argv: process.argv.slice(2),
     env,
-    stdout,
+    stdout: sinkOf(stdout),
     stderr,
+    // Not opened before a command asks: a terminal that is read from keeps the process alive.
+    get stdin() {
+      return process.stdin;
+    },
     signals: process,
     clock: systemClock,
     leave,
@@ -126,6 +135,18 @@ export async function main(): Promise<void> {
   // A pipe may still be taking what was written.
   await Promise.all([flushed(stdout), flushed(stderr)]);
   leave(exitCode);
+}
+
+/** Writing to a stream that may be slow, or gone. */
+function sinkOf(stream: NodeJS.WriteStream): Sink {
+  return {
+    isTTY: stream.isTTY,
+    write: (text) => stream.write(text),
+    async room() {
+      if (stream.writableNeedDrain) await flushed(stream);
+      return stream.writable;
+    },
+  };
 }
 
 async function flushed(stream: NodeJS.WriteStream): Promise<void> {

@@ -13,6 +13,8 @@ import { dissect, type Explanation } from './explain.ts';
 /** A stream we write to. */
 export interface Sink {
   write(text: string): unknown;
+  /** Resolves when what was written is on its way: true, or false when nobody reads any more. */
+  room?(): Promise<boolean>;
   readonly isTTY?: boolean;
 }
 
@@ -56,8 +58,17 @@ export class Output implements Reporter {
   announce(result: Result): void {
     assert(!this.#resultWritten, 'a command has one result');
     this.#resultWritten = true;
+    const { json, quiet, stdout, stderr } = this.#options;
+    const text = json ? safeStringify(result.json) : result.text;
+    if (text !== '') stdout.write(`${text}\n`);
+    if (result.aside !== undefined && !json && !quiet) stderr.write(`${result.aside}\n`);
+  }
+
+  async line(text: string): Promise<boolean> {
     const { json, stdout } = this.#options;
-    stdout.write(`${json ? safeStringify(result.json) : result.text}\n`);
+    if (json) return true;
+    stdout.write(`${text}\n`);
+    return stdout.room === undefined || stdout.room();
   }
 
   /** The end of a command that failed. A result that is out already stays the only object on stdout. */

@@ -10,7 +10,7 @@ import { COMMON_OPTIONS, type Command, type Option, type OptionTable, type Value
 import { nearest } from './nearest.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
-type Scalar = string | number | boolean | undefined;
+type Given = string | number | boolean | readonly string[] | undefined;
 
 /** What a command line asks for. */
 export type Parsed =
@@ -19,6 +19,7 @@ export type Parsed =
       readonly kind: 'run';
       readonly command: Command;
       readonly options: Values<OptionTable>;
+      readonly operand: string | undefined;
       readonly common: Values<typeof COMMON_OPTIONS>;
     };
 
@@ -68,7 +69,9 @@ function buildParser(commands: readonly Command[], version: string): Argv {
       'parse-positional-numbers': false,
       'boolean-negation': false,
     })
-    .usage('$0 <command> [options]\n\nA local Azure Cosmos DB account to build and test against.')
+    .usage(
+      '$0 <command> [options]\n\nTry a new partition key on documents, and a local Azure Cosmos DB account to build against.',
+    )
     .version(version)
     .help()
     .alias('help', 'h')
@@ -81,7 +84,8 @@ function buildParser(commands: readonly Command[], version: string): Argv {
       command: command.name,
       describe: command.summary,
       builder: (own: Argv) => {
-        own.usage(`$0 ${command.name} [options]\n\n${command.description}`);
+        const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
+        own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
         for (const { line, purpose } of command.examples) own.example(line, purpose);
         return addOptions(own, command.options);
       },
@@ -93,12 +97,13 @@ function buildParser(commands: readonly Command[], version: string): Argv {
 
 function addOptions(parser: Argv, table: OptionTable): Argv {
   for (const [name, option] of Object.entries(table)) {
-    const description = option.env === undefined ? option.help : `${option.help} [env: ${option.env}]`;
+    const help = option.type === 'choice' ? `${option.help}: ${option.choices.join(', ')}` : option.help;
+    const description = option.env === undefined ? help : `${help} [env: ${option.env}]`;
     // No `default` here: yargs could not tell then whether the flag was given. The description shows it.
     parser.option(flagOf(name), {
       description,
       ...(option.type === 'boolean' ? { boolean: true } : { string: true }),
-      ...(option.type !== 'boolean' && option.default !== undefined
+      ...('default' in option && option.default !== false
         ? { defaultDescription: String(option.default) }
         : {}),
     });
@@ -122,10 +127,11 @@ function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Co
       hint: hintAt(nearest(name, names), 'see cosmig --help'),
     });
   }
+  const operand = command.operand === undefined ? undefined : rest.shift();
   const [extra] = rest;
   if (extra !== undefined) {
     throw new UsageError(`${extra} is one word too many`, {
-      why: `cosmig ${name} takes options only`,
+      why: `cosmig ${name} takes ${command.operand === undefined ? 'options only' : `one ${command.operand} and options`}`,
       hint: `see cosmig ${name} --help`,
     });
   }
@@ -134,6 +140,7 @@ function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Co
     kind: 'run',
     command,
     options: readTable(command.options, given, env),
+    operand,
     common: readTable(COMMON_OPTIONS, given, env) as Values<typeof COMMON_OPTIONS>,
   };
 }
@@ -164,43 +171,48 @@ function readTable(
   table: OptionTable,
   given: Readonly<Record<string, unknown>>,
   env: Env,
-): Record<string, Scalar> {
+): Record<string, Given> {
   return Object.fromEntries(
     Object.entries(table).map(([name, option]) => [name, readOption(name, option, given, env)]),
   );
 }
 
-function readOption(
-  name: string,
-  option: Option,
-  given: Readonly<Record<string, unknown>>,
-  env: Env,
-): Scalar {
+function readOption(name: string, option: Option, given: Readonly<Record<string, unknown>>, env: Env): Given {
   const flag = `--${flagOf(name)}`;
   const value = given[flagOf(name)];
   if (value !== undefined) return check(flag, option, value);
   const fallback = option.env === undefined ? undefined : env[option.env];
   // An empty variable is one that was taken away.
-  if (fallback !== undefined && fallback !== '')
-    return check(must(option.env, 'it was read'), option, fallback);
-  return option.default;
+  if (fallback !== undefined && fallback !== '') {
+    const several = option.type === 'list' ? fallback.split(',').map((text) => text.trim()) : fallback;
+    return check(must(option.env, 'it was read'), option, several);
+  }
+  return option.type === 'list' ? [] : option.default;
 }
 
 /** The value of an option; `from` is the flag or variable it was given by. */
-function check(from: string, option: Option, value: unknown): Scalar {
+function check(from: string, option: Option, value: unknown): Given {
   if (option.type === 'boolean') return checkBoolean(from, value);
+  if (option.type === 'list') {
+    const texts = (Array.isArray(value) ? value : [value]).map(String);
+    return texts.map((text) => (text === '' ? refuseEmpty(from) : text));
+  }
   if (typeof value !== 'string') {
     throw new UsageError(`${from} was given more than once`, {
       why: 'it has one value',
       hint: 'keep one of them',
     });
   }
-  if (value === '') {
-    throw new UsageError(`${from} has no value`, { why: 'it needs one', hint: `write ${from} VALUE` });
-  }
+  if (value === '') return refuseEmpty(from);
   switch (option.type) {
     case 'text':
       return value;
+    case 'choice':
+      if (option.choices.includes(value)) return value;
+      throw new UsageError(`${from} ${value} is not possible`, {
+        why: `it is one of ${option.choices.join(', ')}`,
+        hint: hintAt(nearest(value, option.choices), `write for instance ${from} ${option.default}`),
+      });
     case 'number': {
       const number = /^\d+$/.test(value) ? Number(value) : NaN;
       if (number >= option.min && number <= option.max) return number;
@@ -212,6 +224,10 @@ function check(from: string, option: Option, value: unknown): Scalar {
     default:
       return unreachable(option);
   }
+}
+
+function refuseEmpty(from: string): never {
+  throw new UsageError(`${from} has no value`, { why: 'it needs one', hint: `write ${from} VALUE` });
 }
 
 function checkBoolean(from: string, value: unknown): boolean {

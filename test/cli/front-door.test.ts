@@ -18,6 +18,8 @@ const OPTIONS = {
   },
   wait: { type: 'boolean', default: false, env: 'SAMPLE_WAIT', help: 'until stopped' },
   label: { type: 'text', help: 'any text' },
+  path: { type: 'list', env: 'SAMPLE_PATH', help: 'a path; repeatable' },
+  mode: { type: 'choice', choices: ['keep', 'fail'], default: 'keep', help: 'what to do' },
 } as const satisfies OptionTable;
 
 /** A command whose body a test supplies. */
@@ -31,6 +33,7 @@ function sample(run: Command<typeof OPTIONS>['run']): Command<typeof OPTIONS> {
       { line: 'cosmig sample --wait', purpose: 'two' },
     ],
     options: OPTIONS,
+    operand: 'FILE',
     run,
   };
 }
@@ -159,14 +162,51 @@ describe('options', () => {
 
   test('come from the flag, else the variable, else the default', async () => {
     const env = { SAMPLE_PAGE_SIZE: '20', SAMPLE_WAIT: 'yes' };
-    await expect(read([])).resolves.toEqual({ pageSize: 10, wait: false, label: undefined });
-    await expect(read([], env)).resolves.toEqual({ pageSize: 20, wait: true, label: undefined });
+    const unsaid = { label: undefined, path: [], mode: 'keep' };
+    await expect(read([])).resolves.toEqual({ pageSize: 10, wait: false, ...unsaid });
+    await expect(read([], env)).resolves.toEqual({ pageSize: 20, wait: true, ...unsaid });
     await expect(read(['--page-size', '30', '--wait=false', '--label=x y'], env)).resolves.toEqual({
       pageSize: 30,
       wait: false,
+      ...unsaid,
       label: 'x y',
     });
     await expect(read([], { SAMPLE_PAGE_SIZE: '' })).resolves.toMatchObject({ pageSize: 10 });
+  });
+
+  test('a list keeps the order of its flags; its variable is separated by commas', async () => {
+    const env = { SAMPLE_PATH: '/a, /b' };
+    await expect(read([], env)).resolves.toMatchObject({ path: ['/a', '/b'] });
+    await expect(read(['--path', '/x'], env)).resolves.toMatchObject({ path: ['/x'] });
+    await expect(read(['--path', '/x', '--path=/y'])).resolves.toMatchObject({ path: ['/x', '/y'] });
+    await expect(read(['--path', '/x', '--path='])).resolves.toContain('--path has no value');
+  });
+
+  test('a choice is one of its words', async () => {
+    await expect(read(['--mode', 'fail'])).resolves.toMatchObject({ mode: 'fail' });
+    await expect(read(['--mode', 'fial'])).resolves.toBe(
+      'cosmig: --mode fial is not possible\n  why  it is one of keep, fail\n  now  did you mean fail?\n',
+    );
+    await expect(read(['--mode', 'x', '--mode', 'y'])).resolves.toContain('--mode was given more than once');
+  });
+
+  test('a command that takes a word gets one and refuses a second', async () => {
+    let seen: string | undefined;
+    const command = sample(async ({ operand }) => {
+      seen = operand;
+      return { json: {}, text: '' };
+    });
+    const around = { commands: [command] };
+    await runCosmig(['sample', '--wait', 'a.json'], around);
+    expect(seen).toBe('a.json');
+    await runCosmig(['sample', '-'], around);
+    expect(seen).toBe('-');
+    await expect(runCosmig(['sample', 'a', 'b'], around)).resolves.toMatchObject({
+      code: 2,
+      stderr:
+        'cosmig: b is one word too many\n  why  cosmig sample takes one FILE and options\n' +
+        '  now  see cosmig sample --help\n',
+    });
   });
 
   test('a wrong variable is named', async () => {
@@ -194,6 +234,26 @@ describe('results and errors', () => {
       code: 0,
       stdout: '{"done":3}\n',
       stderr: '{"time":"2026-01-01T00:00:00.000Z","level":"info","message":"working"}\n',
+    });
+  });
+
+  test('a long result comes line by line for people, and not at all for scripts', async () => {
+    const command = sample(async ({ out }) => {
+      expect(await out.line('one')).toBe(true);
+      expect(await out.line('two')).toBe(true);
+      return { json: { lines: 2 }, text: '', aside: '2 lines' };
+    });
+    const around = { commands: [command] };
+    await expect(runCosmig(['sample'], around)).resolves.toEqual({
+      code: 0,
+      stdout: 'one\ntwo\n',
+      stderr: '2 lines\n',
+    });
+    await expect(runCosmig(['sample', '--quiet'], around)).resolves.toMatchObject({ stderr: '' });
+    await expect(runCosmig(['sample', '--json'], around)).resolves.toEqual({
+      code: 0,
+      stdout: '{"lines":2}\n',
+      stderr: '',
     });
   });
 

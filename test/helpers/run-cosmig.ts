@@ -17,6 +17,8 @@ export interface Around {
   readonly env?: Readonly<Record<string, string>>;
   readonly commands?: readonly Command[];
   readonly clock?: Clock;
+  /** What is piped in, in the pieces in which it arrives. */
+  readonly stdin?: readonly (string | Uint8Array)[];
 }
 
 /** A command that runs in this process, and the hands on its keyboard. */
@@ -28,14 +30,14 @@ export class CosmigRun {
   #left: number | undefined;
 
   constructor(argv: readonly string[], around: Around = {}) {
-    const { env = {}, commands = shippedCommands, clock = new ManualClock() } = around;
+    const { env = {}, commands = shippedCommands, clock = new ManualClock(), stdin = [] } = around;
     const stdout = { write: (text: string) => (this.#stdout += text) };
     const stderr = { write: (text: string) => (this.#stderr += text) };
     const leave = (exitCode: number): void => {
       this.#left = exitCode;
     };
     const code = runCommandLine(
-      { argv, env, stdout, stderr, signals: this.#signals, clock, leave },
+      { argv, env, stdout, stderr, stdin: pieces(stdin), signals: this.#signals, clock, leave },
       commands,
     );
     this.ended = code.then((exitCode) => ({ code: exitCode, stdout: this.#stdout, stderr: this.#stderr }));
@@ -63,4 +65,8 @@ export class CosmigRun {
 /** Runs a command line in this process to its end. */
 export function runCosmig(argv: readonly string[], around?: Around): Promise<Ran> {
   return new CosmigRun(argv, around).ended;
+}
+
+async function* pieces(texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield typeof text === 'string' ? Buffer.from(text) : text;
 }
