@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { failure } from '../helpers/failure.ts';
 import { parseJson } from '../helpers/raw.ts';
+import { until } from '../helpers/wait.ts';
 import {
   type Doc,
   type Operation,
@@ -129,6 +130,22 @@ forEachBackend(
       const all = await versions(wire, start);
       expect(told(all)).toEqual(['create a', 'delete a']);
       expect(all[1]?.metadata).toMatchObject({ timeToLiveExpired: true, partitionKey: { pk: 'p' } });
+    });
+
+    it.skipIf(backend.live)('tells of an expiry without being asked to purge, after a while', async () => {
+      await using lab = await backend.freshLab({ settings: { avad: true, ttlPurgeDelayMs: 0 } });
+      const { container, wire } = await lab.container({ defaultTtl: 30 });
+      const start = await nowOf(wire);
+      await container.items.create({ id: 'a', pk: 'p' });
+      await lab.admin.clock(60 * SECOND_MS);
+      const all = await until(
+        async () => {
+          const seen = await versions(wire, start);
+          return seen.length === 2 ? seen : undefined;
+        },
+        { what: 'the background purge' },
+      );
+      expect(all[1]?.metadata).toMatchObject({ operationType: 'delete', timeToLiveExpired: true });
     });
 
     it.skipIf(backend.live)('tells of every purged item when many expire', async () => {

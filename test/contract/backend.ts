@@ -115,7 +115,7 @@ export function forEachBackend(
     const backend = new Backend(variant);
     beforeAll(() => backend.start(settings));
     afterEach(async () => {
-      if (!backend.live) await backend.admin.calm();
+      await (backend.live ? backend.lab.dropContainers() : backend.admin.calm());
     });
     afterAll(async () => {
       await backend.stop();

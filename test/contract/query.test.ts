@@ -157,6 +157,7 @@ forEachBackend('queries', (backend) => {
   const people = async (): Promise<TestContainer> => {
     if (shared === undefined) {
       shared = backend.live ? await backend.container() : await backend.splitContainer(2);
+      backend.lab.keep(shared.container);
       await shared.wire.seed(PEOPLE);
     }
     return shared;

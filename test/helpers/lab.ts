@@ -37,6 +37,8 @@ interface Account {
   readonly emulator: TestEmulator | undefined;
 }
 
+const LIVE_SHARED_RU = 1000;
+
 export class Lab implements AsyncDisposable {
   readonly sdk: Sdk;
   readonly endpoint: string;
@@ -48,6 +50,8 @@ export class Lab implements AsyncDisposable {
   /** Trusts the emulator's certificate; only there over https. */
   readonly #agent: https.Agent | undefined;
   readonly #clients: cosmos.CosmosClient[] = [];
+  /** Made for one test each, not dropped yet. */
+  readonly #made = new Set<cosmos.Container>();
   #containers = 0;
 
   private constructor(sdk: Sdk, account: Account, databaseId: string) {
@@ -57,7 +61,7 @@ export class Lab implements AsyncDisposable {
     this.#emulator = account.emulator;
     this.databaseId = databaseId;
     this.#agent = account.ca === undefined ? undefined : new https.Agent({ ca: account.ca, keepAlive: true });
-    this.raw = new RawAccount(account);
+    this.raw = new RawAccount({ ...account, patient: account.emulator === undefined });
     this.database = this.client().database(databaseId);
   }
 
@@ -84,7 +88,10 @@ export class Lab implements AsyncDisposable {
 
   static async #open(sdk: Sdk, account: Account, databaseId: string): Promise<Lab> {
     const lab = new Lab(sdk, account, databaseId);
-    await lab.client().databases.createIfNotExists({ id: databaseId });
+    // A live account is billed by what is provisioned: one shared budget instead of one per container.
+    const live = account.emulator === undefined;
+    const body = live ? { id: databaseId, throughput: LIVE_SHARED_RU } : { id: databaseId };
+    await lab.client().databases.createIfNotExists(body);
     return lab;
   }
 
@@ -131,7 +138,23 @@ export class Lab implements AsyncDisposable {
       ...structuredClone(body),
       id,
     });
+    this.#made.add(container);
     return { container, wire: this.wire(id) };
+  }
+
+  /** This container serves several tests. */
+  keep(container: cosmos.Container): void {
+    this.#made.delete(container);
+  }
+
+  /** Drops what the last test made; at most 25 containers share the throughput of a database. */
+  async dropContainers(): Promise<void> {
+    for (const container of this.#made) {
+      this.#made.delete(container);
+      await container.delete().catch((error: { code?: number }) => {
+        if (error.code !== 404) throw error;
+      });
+    }
   }
 
   /** A fresh container with at least this many physical ranges, however small its throughput. */

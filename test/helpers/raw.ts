@@ -5,6 +5,7 @@
 import { createHmac } from 'node:crypto';
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export type Headers = Readonly<Record<string, string | undefined>>;
 
@@ -139,7 +140,12 @@ export interface AccountAccess {
   readonly endpoint: string;
   readonly key: string;
   readonly ca?: string | undefined;
+  /** Waits out 429s as the SDK does: for accounts whose budget is not the test's subject. */
+  readonly patient?: boolean;
 }
+
+/** A throttled request of a patient account is sent at most this often. */
+const ATTEMPTS_MAX = 30;
 
 export interface SignedRequest {
   readonly headers?: Headers;
@@ -164,7 +170,16 @@ export class RawAccount {
       : new http.Agent({ keepAlive: true });
   }
 
-  send(method: string, path: string, request: SignedRequest = {}): Promise<Reply> {
+  async send(method: string, path: string, request: SignedRequest = {}): Promise<Reply> {
+    for (let attempt = 1; ; attempt += 1) {
+      const reply = await this.#sendOnce(method, path, request);
+      const wait = reply.status === 429 && this.access.patient === true && attempt < ATTEMPTS_MAX;
+      if (!wait) return reply;
+      await delay(Number(reply.headers['x-ms-retry-after-ms'] ?? 100));
+    }
+  }
+
+  #sendOnce(method: string, path: string, request: SignedRequest): Promise<Reply> {
     return exchange({
       method,
       path,
