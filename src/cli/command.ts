@@ -44,8 +44,34 @@ export interface ListOption extends OptionParts {
   readonly type: 'list';
 }
 
+/**
+ * Text as it was given, once for each time, unchecked: for options that are checked together with values from
+ * elsewhere. Its reader asks the variable and knows the default; both stand here for the help.
+ */
+export interface RawOption extends OptionParts {
+  readonly type: 'raw';
+  /** The flag stands alone; its text is "true" or "false". */
+  readonly switch?: boolean;
+  /** One letter. */
+  readonly alias?: string;
+  readonly default?: string;
+}
+
+/** A value that has a variable and no flag: whoever types it as one is told why. Its reader asks the variable. */
+export interface SecretOption extends OptionParts {
+  readonly type: 'secret';
+  readonly env: string;
+}
+
 /** One row of an option table. */
-export type Option = BooleanOption | NumberOption | TextOption | ChoiceOption | ListOption;
+export type Option =
+  | BooleanOption
+  | NumberOption
+  | TextOption
+  | ChoiceOption
+  | ListOption
+  | RawOption
+  | SecretOption;
 
 /** The options of a command by their camelCase names; the flag of `certificateOut` is `--certificate-out`. */
 export type OptionTable = Readonly<Record<string, Option>>;
@@ -55,7 +81,7 @@ type Value<O extends Option> = O extends BooleanOption
   ? boolean
   : O extends NumberOption
     ? Given<O, number>
-    : O extends ListOption
+    : O extends ListOption | RawOption
       ? readonly string[]
       : O extends ChoiceOption
         ? O['choices'][number]

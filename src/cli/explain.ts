@@ -1,9 +1,10 @@
 /**
  * Turns an error into what a person needs: what happened, why, what to do now; and into what a script
- * needs. What always holds: three lines, no secrets, and a bug is called a bug.
+ * needs. What always holds: three lines (or a list of them, when many things are
+ * wrong at once), no secrets, and a bug is called a bug.
  */
 import { inspect } from 'node:util';
-import { CosmigError, InternalError } from '../lib/errors.ts';
+import { CosmigError, InternalError, type Problem } from '../lib/errors.ts';
 import { redactText } from '../lib/log.ts';
 
 /** An error as every output shows it. */
@@ -13,6 +14,8 @@ export interface Explanation {
   readonly message: string;
   readonly why: string;
   readonly hint: string;
+  /** What is wrong one by one, when that is known. A single one is the error itself. */
+  readonly problems: readonly Problem[];
 }
 
 const REPORT = 'run it again with --verbose and report what it prints';
@@ -30,6 +33,12 @@ export function explain(thrown: unknown): Explanation {
       error.why ?? cause ?? (isBug ? 'this is a bug in cosmig: one of its own rules broke' : error.code),
     ),
     hint: oneLine(error.hint ?? (isBug ? REPORT : 'see cosmig --help')),
+    problems: error.problems.map(({ from, message, why, hint }) => ({
+      from: oneLine(from),
+      message: oneLine(message),
+      why: oneLine(why),
+      hint: oneLine(hint),
+    })),
   };
 }
 

@@ -74,17 +74,31 @@ export class Output implements Reporter {
   /** The end of a command that failed. A result that is out already stays the only object on stdout. */
   failure(command: string | null, explanation: Explanation, thrown: unknown): void {
     const { json, verbose, stderr, color } = this.#options;
-    const { code, message, why, hint } = explanation;
+    const { code, message, why, hint, problems } = explanation;
+    const listed = problems.length > 0 ? { problems } : {};
     if (json && !this.#resultWritten) {
-      this.announce({ json: { command, complete: false, error: { code, message, hint } }, text: '' });
+      this.announce({
+        json: { command, complete: false, error: { code, message, hint, ...listed } },
+        text: '',
+      });
     }
     if (json) {
-      this.log.error(message, verbose ? { code, why, hint, error: thrown } : { code, why, hint });
+      const said = { code, why, hint, ...listed };
+      this.log.error(message, verbose ? { ...said, error: thrown } : said);
       return;
     }
     const paint = color && stderr.isTTY === true;
     const head = paint ? styleText('red', 'cosmig:') : 'cosmig:';
-    stderr.write(`${head} ${message}\n  why  ${why}\n  now  ${hint}\n`);
+    stderr.write(problems.length > 1 ? `${head} ${message}\n` : `${head} ${message}\n${reasons(why, hint)}`);
+    if (problems.length > 1) {
+      for (const problem of problems) {
+        stderr.write(`- ${problem.message}\n${reasons(problem.why, problem.hint)}`);
+      }
+    }
     if (verbose) stderr.write(`${dissect(thrown)}\n`);
   }
+}
+
+function reasons(why: string, hint: string): string {
+  return `  why  ${why}\n  now  ${hint}\n`;
 }

@@ -6,8 +6,16 @@
 import yargs, { type Argv } from 'yargs';
 import { must, unreachable } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
-import { COMMON_OPTIONS, type Command, type Option, type OptionTable, type Values } from './command.ts';
-import { nearest } from './nearest.ts';
+import { flagOf } from '../lib/flags.ts';
+import { nearest } from '../lib/nearest.ts';
+import {
+  COMMON_OPTIONS,
+  type Command,
+  type Option,
+  type OptionTable,
+  type RawOption,
+  type Values,
+} from './command.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 type Given = string | number | boolean | readonly string[] | undefined;
@@ -87,6 +95,8 @@ function buildParser(commands: readonly Command[], version: string): Argv {
         const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
         own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
         for (const { line, purpose } of command.examples) own.example(line, purpose);
+        const variables = describeVariables(command.options);
+        if (variables !== undefined) own.epilogue(`${variables}\n\n${EXIT_CODES}`);
         return addOptions(own, command.options);
       },
       handler: () => {},
@@ -97,18 +107,32 @@ function buildParser(commands: readonly Command[], version: string): Argv {
 
 function addOptions(parser: Argv, table: OptionTable): Argv {
   for (const [name, option] of Object.entries(table)) {
+    if (option.type === 'secret') continue;
     const help = option.type === 'choice' ? `${option.help}: ${option.choices.join(', ')}` : option.help;
     const description = option.env === undefined ? help : `${help} [env: ${option.env}]`;
     // No `default` here: yargs could not tell then whether the flag was given. The description shows it.
     parser.option(flagOf(name), {
       description,
-      ...(option.type === 'boolean' ? { boolean: true } : { string: true }),
+      ...(isSwitch(option) ? { boolean: true } : { string: true }),
+      ...(option.type === 'raw' && option.alias !== undefined ? { alias: option.alias } : {}),
       ...('default' in option && option.default !== false
         ? { defaultDescription: String(option.default) }
         : {}),
     });
   }
   return parser;
+}
+
+function isSwitch(option: Option): boolean {
+  return option.type === 'boolean' || (option.type === 'raw' && option.switch === true);
+}
+
+/** The part of a command's help about values that have no flag. */
+function describeVariables(table: OptionTable): string | undefined {
+  const lines = Object.values(table).flatMap((option) =>
+    option.type === 'secret' ? [`  ${option.env}  ${option.help}`] : [],
+  );
+  return lines.length === 0 ? undefined : ['Environment only:', ...lines].join('\n');
 }
 
 function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Command[], env: Env): Parsed {
@@ -128,6 +152,7 @@ function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Co
     });
   }
   const operand = command.operand === undefined ? undefined : rest.shift();
+  refuseSecrets(given, command);
   const [extra] = rest;
   if (extra !== undefined) {
     throw new UsageError(`${extra} is one word too many`, {
@@ -149,9 +174,23 @@ function words(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
+/** A secret that has been typed is said to be one, and never repeated. */
+function refuseSecrets(given: Readonly<Record<string, unknown>>, command: Command): void {
+  for (const [name, option] of Object.entries(command.options)) {
+    if (option.type !== 'secret' || given[flagOf(name)] === undefined) continue;
+    throw new UsageError(`--${flagOf(name)} is not taken from the command line`, {
+      why: 'everyone on this machine can read a command line, and the shell writes it to its history',
+      hint: `set ${option.env} instead, and renew the secret if others may have seen it`,
+    });
+  }
+}
+
 function refuseUnknown(given: Readonly<Record<string, unknown>>, command: Command): void {
-  const names = Object.keys({ ...COMMON_OPTIONS, ...command.options }).map(flagOf);
-  const known = new Set([...names, 'help', 'h', 'version', '_', '$0']);
+  const options: OptionTable = { ...COMMON_OPTIONS, ...command.options };
+  const entries = Object.entries(options).filter(([, { type }]) => type !== 'secret');
+  const names = entries.map(([name]) => flagOf(name));
+  const aliases = entries.flatMap(([, option]) => (option.type === 'raw' ? [option.alias ?? ''] : []));
+  const known = new Set([...names, ...aliases, 'help', 'h', 'version', '_', '$0']);
   for (const name of Object.keys(given)) {
     if (known.has(name)) continue;
     const flag = name.length === 1 ? `-${name}` : `--${name}`;
@@ -180,6 +219,9 @@ function readTable(
 function readOption(name: string, option: Option, given: Readonly<Record<string, unknown>>, env: Env): Given {
   const flag = `--${flagOf(name)}`;
   const value = given[flagOf(name)];
+  if (option.type === 'raw') return rawTexts(option, value);
+  // Its reader asks the variable, and keeps what it says to itself.
+  if (option.type === 'secret') return undefined;
   if (value !== undefined) return check(flag, option, value);
   const fallback = option.env === undefined ? undefined : env[option.env];
   // An empty variable is one that was taken away.
@@ -190,8 +232,17 @@ function readOption(name: string, option: Option, given: Readonly<Record<string,
   return option.type === 'list' ? [] : option.default;
 }
 
+function rawTexts(option: RawOption, value: unknown): readonly string[] {
+  if (value === undefined) return [];
+  const texts = (Array.isArray(value) ? value : [value]).map(String);
+  // A switch that is repeated says the same thing again; the last one counts.
+  return option.switch === true ? texts.slice(-1) : texts;
+}
+
+type CheckedOption = Exclude<Option, { readonly type: 'raw' | 'secret' }>;
+
 /** The value of an option; `from` is the flag or variable it was given by. */
-function check(from: string, option: Option, value: unknown): Given {
+function check(from: string, option: CheckedOption, value: unknown): Given {
   if (option.type === 'boolean') return checkBoolean(from, value);
   if (option.type === 'list') {
     const texts = (Array.isArray(value) ? value : [value]).map(String);
@@ -240,8 +291,4 @@ function checkBoolean(from: string, value: unknown): boolean {
     why: 'it is on or off',
     hint: `set ${from} to 1 or 0`,
   });
-}
-
-function flagOf(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -3,10 +3,20 @@
  * The message says what happened, `why` explains it where that helps, `hint` says what to do now.
  */
 export interface ErrorParts {
+  /** When several things are wrong at once; the message then says how many. */
+  readonly problems?: readonly Problem[];
   readonly why?: string;
   readonly hint?: string;
   readonly cause?: unknown;
   readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** One thing that is wrong: what, why, and what to do about it; `from` is where the value came from. */
+export interface Problem {
+  readonly from: string;
+  readonly message: string;
+  readonly why: string;
+  readonly hint: string;
 }
 
 export abstract class CosmigError extends Error {
@@ -16,6 +26,7 @@ export abstract class CosmigError extends Error {
   readonly why: string | undefined;
   readonly hint: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
+  readonly problems: readonly Problem[];
 
   constructor(message: string, parts: ErrorParts = {}) {
     super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
@@ -23,6 +34,7 @@ export abstract class CosmigError extends Error {
     this.why = parts.why;
     this.hint = parts.hint;
     this.details = parts.details ?? {};
+    this.problems = parts.problems ?? [];
   }
 }
 

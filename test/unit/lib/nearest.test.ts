@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearest } from '../../../src/cli/nearest.ts';
+import { nearest } from '../../../src/lib/nearest.ts';
 
 test.each([
   ['prot', 'port'],
