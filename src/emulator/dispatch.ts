@@ -34,6 +34,8 @@ export class Dispatcher {
   readonly #key: string;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
+  /** Answers that have not left yet. */
+  readonly #unsent = new Set<ServerResponse>();
 
   constructor(parts: { account: Account; key: string; signal: AbortSignal }) {
     this.#account = parts.account;
@@ -48,6 +50,24 @@ export class Dispatcher {
       })
       .finally(() => this.#running.delete(work));
     this.#running.add(work);
+    this.#unsent.add(response);
+    response.once('close', () => this.#unsent.delete(response));
+  }
+
+  /**
+   * Answers what is not even HTTP, where the connection still takes an answer. Requests that came whole
+   * before it on the same connection get theirs first: else this one would be taken for theirs.
+   */
+  refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const before = [...this.#unsent].filter(({ req }) => req.socket === socket && req.complete);
+    if (before.length === 0) return refuseMalformed(error, socket);
+    let left = before.length;
+    for (const response of before) {
+      response.once('close', () => {
+        left -= 1;
+        if (left === 0) refuseMalformed(error, socket);
+      });
+    }
   }
 
   /** Resolves when every request has been dealt with. */
@@ -262,8 +282,7 @@ function targetOf(call: Call): Omit<FaultTarget, 'op'> {
   }
 }
 
-/** Answers what is not even HTTP, where the connection still takes an answer. */
-export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

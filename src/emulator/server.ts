@@ -11,7 +11,7 @@ import { asDatabaseError, migrate, openDatabase } from '../lib/sqlite.ts';
 import { Account } from './account.ts';
 import { runBackground } from './background.ts';
 import { selfSignedCertificate } from './certificate.ts';
-import { Dispatcher, refuseMalformed } from './dispatch.ts';
+import { Dispatcher } from './dispatch.ts';
 import { Refusal } from './refusal.ts';
 
 export interface EmulatorOptions {
@@ -105,10 +105,17 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
       : undefined;
     const dispatcher = new Dispatcher({ account, key: options.key, signal: stopping.signal });
     const handle = dispatcher.handle.bind(dispatcher);
-    const server = certificate === undefined ? createServer(handle) : createSecureServer(certificate, handle);
+    // Node would answer a request without a host itself, and without the JSON body that an error has here.
+    const lenient = { requireHostHeader: false };
+    const server =
+      certificate === undefined
+        ? createServer(lenient, handle)
+        : createSecureServer({ ...certificate, ...lenient }, handle);
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.headersTimeout = HEADERS_TIMEOUT_MS;
-    server.on('clientError', refuseMalformed);
+    server.on('clientError', dispatcher.refuseMalformed.bind(dispatcher));
+    // The same goes for an unknown expectation, which is not what a request is refused for.
+    server.on('checkExpectation', handle);
     const port = await listen(server, options);
     const host = options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host;
     const endpoint = `${options.https ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`;
