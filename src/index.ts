@@ -1,4 +1,5 @@
 /** The public library: what applications may import from `cosmig`. */
+export { computeKey, prepareKey, type DocumentKey, type KeyRecipe } from './keys/compute-key.ts';
 export {
   effectiveKey,
   keyKindOf,
@@ -6,3 +7,4 @@ export {
   type KeyDefinition,
   type KeyKind,
 } from './keys/effective-key.ts';
+export { CosmigError, UsageError } from './lib/errors.ts';

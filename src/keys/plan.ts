@@ -2,8 +2,16 @@
  * How one migration's documents get their new key: the target's key paths, the properties that are derived and
  * written, and what is done about documents without a value. A plan is pure and reads decoded values only.
  */
+import { must } from '../lib/assert.ts';
+import { UsageError } from '../lib/errors.ts';
+import { inOne, problemsOf, replacedPaths, type Draft } from './check-plan.ts';
 import type { KeyComponent } from './effective-key.ts';
-import type { Path, Value } from './strategy.ts';
+import { existing } from './existing.ts';
+import { keyOfLevels, refusalOf, type Refusal } from './hierarchical.ts';
+import { parseDerivation, type Derivation } from './parse.ts';
+import { isSamePath, parsePath, printPath } from './path.ts';
+import { show } from './show.ts';
+import type { Derived, Path, Strategy, Value } from './strategy.ts';
 
 /** What the operator asks for; paths and templates as text. */
 export interface PlanOptions {
@@ -39,11 +47,8 @@ export type ComputedKey =
       /** True when a level is undefined. */
       readonly missing: boolean;
     }
-  | {
-      readonly kind: 'refused';
-      readonly reason: 'missing-key' | 'invalid-key' | 'key-too-long';
-      readonly why: string;
-    };
+  /** `why` is for the operator and tells paths, never values. */
+  | Refusal;
 
 /** See the module. */
 export interface KeyPlan {
@@ -64,4 +69,144 @@ export interface KeyPlan {
   compute(values: readonly Value[]): ComputedKey;
   /** How that key comes about, step by step. */
   explain(values: readonly Value[]): readonly string[];
+}
+
+/** What the service takes as a key value of version 2. */
+const KEY_BYTES_MAX = 2048;
+
+/** The plan for these options; a UsageError tells everything that is wrong with them at once. */
+export function makePlan(options: PlanOptions): KeyPlan {
+  const draft = readDraft(options);
+  return new Plan(draft, options.missingKey === 'keep', options.keyBytesMax ?? KEY_BYTES_MAX);
+}
+
+function readDraft({ sourcePaths, partitionKey, derive, keepSourceKeyAs }: PlanOptions): Draft {
+  const mistakes: UsageError[] = [];
+  const read = <T>(texts: readonly string[], parse: (text: string) => T): T[] =>
+    texts.flatMap((text) => {
+      try {
+        return [parse(text)];
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        mistakes.push(error);
+        return [];
+      }
+    });
+  const source = read(sourcePaths, parsePath);
+  const named = read(partitionKey, parsePath);
+  const derivations = read(derive, parseDerivation);
+  const [keep] = read(keepSourceKeyAs === undefined ? [] : [keepSourceKeyAs], parsePath);
+  const isDerivedAlone = partitionKey.length === 0 && derivations.length === 1;
+  const key = isDerivedAlone ? derivations.map(({ path }) => path) : named;
+  const draft: Draft = { source, key, derivations, keep };
+  // What could not be read would only be missed by the rules.
+  const problems = mistakes.length > 0 ? mistakes : problemsOf(draft);
+  if (problems.length > 0) throw inOne(problems);
+  return draft;
+}
+
+/** Something a plan finds out for each document: a property to write, or a key level that is there already. */
+interface Step {
+  readonly path: Path;
+  readonly strategy: Strategy;
+  /** Where its values are among the inputs. */
+  readonly at: readonly number[];
+  readonly does: 'derive' | 'keep' | 'read';
+}
+
+class Plan implements KeyPlan {
+  readonly sourcePaths: readonly Path[];
+  readonly targetPaths: readonly Path[];
+  readonly inputs: readonly Path[];
+  readonly additionPaths: readonly Path[];
+  readonly replacedPaths: readonly Path[];
+  readonly sourcePathsInTarget: readonly Path[];
+  readonly #steps: readonly Step[];
+  /** For each level the step that gives it. */
+  readonly #levels: readonly number[];
+  readonly #mayMiss: boolean;
+  readonly #keyBytesMax: number;
+
+  constructor(draft: Draft, mayMiss: boolean, keyBytesMax: number) {
+    const { source, key, derivations, keep } = draft;
+    const replaced = replacedPaths(draft);
+    this.sourcePaths = source;
+    this.targetPaths = key;
+    this.replacedPaths = replaced;
+    this.sourcePathsInTarget = source.map((path) => (replaced.includes(path) ? (keep ?? path) : path));
+    const inputs: Path[] = [];
+    const written = derivations.map((derivation) => step(derivation, 'derive', inputs));
+    if (keep !== undefined) {
+      const strategy = existing(must(replaced[0], 'a path to keep a value at was checked to have one'));
+      written.push(step({ path: keep, strategy }, 'keep', inputs));
+    }
+    const read = key
+      .filter((path) => !written.some((one) => isSamePath(one.path, path)))
+      .map((path) => step({ path, strategy: existing(path) }, 'read', inputs));
+    this.additionPaths = written.map(({ path }) => path);
+    this.#steps = [...written, ...read];
+    this.#levels = key.map((path) => this.#steps.findIndex((one) => isSamePath(one.path, path)));
+    this.inputs = inputs;
+    this.#mayMiss = mayMiss;
+    this.#keyBytesMax = keyBytesMax;
+  }
+
+  compute(values: readonly Value[]): ComputedKey {
+    const found = this.#steps.map(({ strategy, at }) => strategy.derive(at.map((index) => values[index])));
+    const levels = this.#levels.map((index) => ({
+      path: must(this.#steps[index], 'every level has its step').path,
+      derived: must(found[index], 'every step found something'),
+    }));
+    const key = keyOfLevels(levels, this.#mayMiss, this.#keyBytesMax);
+    if (key.kind === 'refused') return key;
+    const additions: Addition[] = [];
+    for (const [index, one] of this.#steps.entries()) {
+      const derived = must(found[index], 'every step found something');
+      if (derived.kind !== 'value') {
+        const refusal = this.#refusalOf(one, derived);
+        if (refusal !== undefined) return refusal;
+      } else if (one.does !== 'read' && derived.value !== undefined) {
+        additions.push({ path: one.path, value: derived.value });
+      }
+    }
+    return { kind: 'key', values: key.values, additions, missing: key.missing };
+  }
+
+  /** Why a document cannot do without what this step did not find. */
+  #refusalOf(
+    { path, does }: Step,
+    derived: Exclude<Derived, { readonly kind: 'value' }>,
+  ): Refusal | undefined {
+    // A source key that is missing is a source key too.
+    const mayMiss = does === 'keep' || this.#mayMiss;
+    const refusal = refusalOf(path, derived, mayMiss);
+    if (refusal !== undefined || does !== 'derive') return refusal;
+    if (!this.replacedPaths.some((replaced) => isSamePath(replaced, path))) return undefined;
+    const why = `${printPath(derived.path)} is missing, and the old value at ${printPath(path)} would pass for the new one`;
+    return { kind: 'refused', reason: 'missing-key', why };
+  }
+
+  explain(values: readonly Value[]): readonly string[] {
+    const computed = this.compute(values);
+    const lines = this.#steps.flatMap(({ strategy, at }) =>
+      strategy.explain(at.map((index) => values[index])),
+    );
+    if (computed.kind === 'refused') return [...lines, `${computed.reason}: ${computed.why}`];
+    return [
+      ...lines,
+      ...computed.additions.map(({ path, value }) => `${printPath(path)} is written as ${show(value)}`),
+      ...this.targetPaths.map(
+        (path, level) => `the key at ${printPath(path)} is ${show(computed.values[level])}`,
+      ),
+    ];
+  }
+}
+
+/** The step; what it reads is entered into `inputs`, each path once. */
+function step({ path, strategy }: Derivation, does: Step['does'], inputs: Path[]): Step {
+  const at = strategy.paths.map((input) => {
+    const index = inputs.findIndex((known) => isSamePath(known, input));
+    return index < 0 ? inputs.push(input) - 1 : index;
+  });
+  return { path, strategy, at, does };
 }

@@ -1,0 +1,255 @@
+/**
+ * What may not be asked of a key. Every rule keeps a promise: a source key that is overwritten cannot be told from
+ * another's any more, a system property is the service's to write, a path under a text leads nowhere.
+ */
+import { UsageError } from '../lib/errors.ts';
+import { LEVELS_MAX } from './hierarchical.ts';
+import type { Derivation } from './parse.ts';
+import { isSamePath, overlap, printPath } from './path.ts';
+import type { Path } from './strategy.ts';
+
+/** A plan before it is known to be possible. */
+export interface Draft {
+  readonly source: readonly Path[];
+  readonly key: readonly Path[];
+  readonly derivations: readonly Derivation[];
+  readonly keep: Path | undefined;
+}
+
+/** Written by the service, and left behind by a copy. */
+const SYSTEM = ['_rid', '_self', '_etag', '_ts', '_attachments', '_lsn'];
+/** Not for a derived value either: the identity, the lifetime, and a name that a plain assignment would lose. */
+const RESERVED = ['id', 'ttl', ...SYSTEM];
+const LOST = '__proto__';
+
+/** Everything that is wrong with a draft. */
+export function problemsOf(draft: Draft): UsageError[] {
+  return [
+    ...aboutKey(draft),
+    ...draft.derivations.flatMap((derivation) => aboutDerivation(draft, derivation)),
+    ...aboutPairs(draft),
+    ...aboutKeeping(draft),
+  ];
+}
+
+/** The source key paths that a derived value replaces. */
+export function replacedPaths({ source, derivations }: Draft): Path[] {
+  return source.filter((path) => derivations.some((derivation) => isSamePath(derivation.path, path)));
+}
+
+function aboutKey({ key, derivations }: Draft): UsageError[] {
+  const problems: UsageError[] = [];
+  if (key.length === 0) {
+    problems.push(
+      derivations.length === 0
+        ? problem(
+            'no key is asked for',
+            'neither a key path nor a derived property is given',
+            'give --partition-key PATH or --derive',
+          )
+        : problem(
+            'no key path is given',
+            'several properties are derived, and which is the key is not said',
+            'name the key paths with --partition-key, in order',
+          ),
+    );
+  }
+  if (key.length > LEVELS_MAX) {
+    problems.push(
+      problem(
+        `${key.length} key paths are too many`,
+        `a hierarchical key has at most ${LEVELS_MAX} levels`,
+        `keep ${LEVELS_MAX} of them`,
+      ),
+    );
+  }
+  for (const [path, other] of pairs(key)) {
+    if (!overlap(path, other)) continue;
+    problems.push(
+      isSamePath(path, other)
+        ? problem(
+            `the key names ${printPath(path)} twice`,
+            'each level has a path of its own',
+            'take one of them out',
+          )
+        : problem(
+            `the key paths ${printPath(path)} and ${printPath(other)} exclude each other`,
+            'one lies inside the other, and an object is no key value',
+            'choose one of them',
+          ),
+    );
+  }
+  for (const path of key) {
+    const name = path[0] ?? '';
+    if (SYSTEM.includes(name)) {
+      problems.push(
+        problem(
+          `${printPath(path)} cannot be a key path`,
+          'the service writes it, and every copy gets another value',
+          'choose a property that the application writes',
+        ),
+      );
+    }
+  }
+  return problems;
+}
+
+function aboutDerivation(
+  { source, key, derivations, keep }: Draft,
+  { path, strategy }: Derivation,
+): UsageError[] {
+  const problems: UsageError[] = [];
+  const printed = printPath(path);
+  const name = reservedName(path);
+  if (name !== undefined) {
+    problems.push(
+      problem(
+        `${printed} cannot be derived`,
+        `the name ${name} has a meaning of its own`,
+        'derive into a property of another name, /pk for instance',
+      ),
+    );
+  }
+  for (const level of key) {
+    if (!overlap(level, path) || isSamePath(level, path)) continue;
+    problems.push(
+      problem(
+        `the key path ${printPath(level)} does not fit the derived ${printed}`,
+        'a derived value is no object, and what lies around it is no key value',
+        `make the key path ${printed}`,
+      ),
+    );
+  }
+  for (const old of source) {
+    if (!overlap(old, path)) continue;
+    if (!isSamePath(old, path)) {
+      problems.push(
+        problem(
+          `${printed} cannot be derived`,
+          `it would destroy the source key ${printPath(old)}, which tells documents of one id apart`,
+          'derive into a property beside it',
+        ),
+      );
+    } else if (keep === undefined) {
+      problems.push(
+        problem(
+          `${printed} is the source key and cannot be overwritten`,
+          'without its old value documents of one id cannot be told apart',
+          'add --keep-source-key-as PATH, or derive into another property',
+        ),
+      );
+    }
+  }
+  for (const input of strategy.paths) {
+    if (SYSTEM.includes(input[0] ?? '')) {
+      problems.push(
+        problem(
+          `${printed} cannot be derived from ${printPath(input)}`,
+          'the service writes it anew at every change, so the key would never be the same',
+          'use a property that the application writes',
+        ),
+      );
+    }
+    const other = derivations.find((derivation) => overlap(derivation.path, input));
+    const isSelf = other !== undefined && isSamePath(input, path);
+    const isSourceKey = source.some((old) => isSamePath(old, input));
+    if (other !== undefined && !isSelf && !isSourceKey) {
+      problems.push(
+        problem(
+          `${printed} cannot be derived from ${printPath(input)}, which is derived itself`,
+          'templates read the source document, where that is not yet',
+          `write out in ${printed} what ${printPath(other.path)} is made of`,
+        ),
+      );
+    }
+  }
+  return problems;
+}
+
+function aboutPairs({ derivations }: Draft): UsageError[] {
+  return pairs(derivations).flatMap(([{ path }, { path: other }]) => {
+    if (!overlap(path, other)) return [];
+    return isSamePath(path, other)
+      ? problem(
+          `${printPath(path)} is derived twice`,
+          'a property has one value',
+          'take one of the templates out',
+        )
+      : problem(
+          `${printPath(path)} and ${printPath(other)} cannot both be derived`,
+          'one lies inside the other, and a derived value is no object',
+          'derive one of them beside the other',
+        );
+  });
+}
+
+function aboutKeeping(draft: Draft): UsageError[] {
+  const { keep, source, derivations } = draft;
+  if (keep === undefined) return [];
+  const printed = printPath(keep);
+  const replaced = replacedPaths(draft);
+  if (replaced.length === 0) {
+    return [
+      problem(
+        `there is nothing to keep at ${printed}`,
+        'no derived property replaces a source key path',
+        'leave --keep-source-key-as out',
+      ),
+    ];
+  }
+  const problems: UsageError[] = [];
+  if (replaced.length > 1) {
+    problems.push(
+      problem(
+        `${printed} cannot keep ${replaced.length} values`,
+        `${replaced.map(printPath).join(' and ')} are both replaced`,
+        'derive into other properties',
+      ),
+    );
+  }
+  const taken = [...source, ...derivations.map(({ path }) => path)].find((path) => overlap(path, keep));
+  if (taken !== undefined) {
+    problems.push(
+      problem(
+        `${printed} cannot keep the source key`,
+        `${printPath(taken)} is there`,
+        'keep it at a path of its own',
+      ),
+    );
+  } else if (reservedName(keep) !== undefined) {
+    problems.push(
+      problem(
+        `${printed} cannot keep the source key`,
+        `the name ${reservedName(keep)} has a meaning of its own`,
+        'keep it at a path of its own',
+      ),
+    );
+  }
+  return problems;
+}
+
+/** The step that may not be written; names of the service mean something at the top only. */
+function reservedName(path: Path): string | undefined {
+  return path.find((step, index) => step === LOST || (index === 0 && RESERVED.includes(step)));
+}
+
+function pairs<T>(items: readonly T[]): Array<readonly [T, T]> {
+  return items.flatMap((item, index) => items.slice(index + 1).map((other) => [item, other] as const));
+}
+
+function problem(message: string, why: string, hint: string): UsageError {
+  return new UsageError(message, { why, hint });
+}
+
+/** One error that tells all problems; a single one stays as it is. */
+export function inOne(found: readonly UsageError[]): UsageError {
+  // A path that is derived twice breaks its other rules twice as well.
+  const problems = [...new Map(found.map((one) => [one.message, one])).values()];
+  const [only, ...rest] = problems;
+  if (only !== undefined && rest.length === 0) return only;
+  return new UsageError(`the key cannot be made: ${problems.length} things are wrong`, {
+    why: problems.map(({ message, why }, index) => `${index + 1}) ${message}: ${why}`).join('; '),
+    hint: problems.map(({ hint }, index) => `${index + 1}) ${hint}`).join('; '),
+    details: { problems: problems.map(({ message, why, hint }) => ({ message, why, hint })) },
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * The key of an application's own documents, by the same code that moves them: an application that computes keys
+ * with this library before it writes finds its documents where a migration put the old ones.
+ */
+import { UsageError } from '../lib/errors.ts';
+import type { KeyComponent } from './effective-key.ts';
+import { valueAt } from './path.ts';
+import { makePlan, type Addition } from './plan.ts';
+
+/** How a document gets its key: what `--partition-key`, `--derive` and `--missing-key` say to cosmig. */
+export interface KeyRecipe {
+  /** The container's key paths, one to three; without them the one derived path is the key. */
+  readonly partitionKey?: string | readonly string[];
+  /** Properties to set on the document, each as '/path=template'. */
+  readonly derive?: string | readonly string[];
+  /** What a document without a key value is: `keep` gives it the undefined key (default), `fail` throws. */
+  readonly missingKey?: 'keep' | 'fail';
+  /** The longest key in bytes: 2,048 (default), or 101 for a container without large partition keys. */
+  readonly keyBytesMax?: number;
+}
+
+/** A document's key. */
+export interface DocumentKey {
+  /** The key, one component a level; undefined where the document has no value. */
+  readonly values: readonly KeyComponent[];
+  /** What to set on the document: `{ ...document, ...properties }`. Objects on the way keep their other members. */
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The key of one document, and the derived properties it must carry.
+ *
+ * ```ts
+ * const { values, properties } = computeKey({ derive: '/pk={tenantId}-{createdAt|month}' }, order);
+ * await container.items.create({ ...order, ...properties });
+ * ```
+ *
+ * Pure: the same document gives the same key everywhere. Only own properties are read; a Date counts as the text
+ * that JSON makes of it.
+ *
+ * @throws UsageError when the recipe is wrong, or when the document cannot have such a key.
+ */
+export function computeKey(recipe: KeyRecipe, document: object): DocumentKey {
+  return prepareKey(recipe)(document);
+}
+
+/** `computeKey` for many documents: reads the recipe once. */
+export function prepareKey(recipe: KeyRecipe): (document: object) => DocumentKey {
+  const { partitionKey = [], derive = [], missingKey = 'keep', keyBytesMax } = recipe;
+  const plan = makePlan({
+    sourcePaths: [],
+    partitionKey: typeof partitionKey === 'string' ? [partitionKey] : partitionKey,
+    derive: typeof derive === 'string' ? [derive] : derive,
+    missingKey,
+    ...(keyBytesMax === undefined ? {} : { keyBytesMax }),
+  });
+  return (document) => {
+    const computed = plan.compute(plan.inputs.map((path) => valueAt(document, path)));
+    if (computed.kind === 'refused') {
+      const { reason, why } = computed;
+      throw new UsageError(`the document has no key: ${why}`, {
+        why: reason,
+        hint: 'put the document right, or choose another key',
+        details: { reason },
+      });
+    }
+    return { values: computed.values, properties: propertiesOf(document, computed.additions) };
+  };
+}
+
+function propertiesOf(document: object, additions: readonly Addition[]): Record<string, unknown> {
+  let properties: Record<string, unknown> = {};
+  for (const { path, value } of additions) properties = withValue(properties, document, path, value);
+  return properties;
+}
+
+/** A copy of `object` that has `value` at `path`; objects on the way are copied from `document` where it has them. */
+function withValue(
+  object: Record<string, unknown>,
+  document: unknown,
+  [name, ...rest]: readonly string[],
+  value: Addition['value'],
+): Record<string, unknown> {
+  if (name === undefined) return object;
+  if (rest.length === 0) return { ...object, [name]: value };
+  const inner = ownObject(object, name) ?? ownObject(document, name) ?? {};
+  return { ...object, [name]: withValue(inner, inner, rest, value) };
+}
+
+function ownObject(holder: unknown, name: string): Record<string, unknown> | undefined {
+  if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, name)) return undefined;
+  const value = (holder as Record<string, unknown>)[name];
+  if (value === undefined) return undefined;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new UsageError(`the document has a value at ${name}, where an object must be`, {
+    why: 'a derived property lies inside it',
+    hint: 'derive into another property',
+  });
+}

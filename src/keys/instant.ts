@@ -1,0 +1,56 @@
+/**
+ * When a value says it is. Text is ISO 8601 (a date, or a date and a time with or without a zone); a number counts
+ * from 1970, in seconds below 10^11 and in milliseconds from there on, both signs alike: 10^11 seconds are the year
+ * 5138, 10^11 milliseconds are March 1973, so only milliseconds of the early seventies are misread. Without a zone it
+ * is UTC. Always true here: what is not certainly a date is none, and microseconds are refused instead of misread.
+ */
+import type { Scalar, Unfit } from './filter.ts';
+
+/** Milliseconds since 1970, within the years 1 to 9999. */
+export type Instant = number;
+
+const SECONDS_END = 1e11;
+const MIN_MS = -62_135_596_800_000;
+const END_MS = 253_402_300_800_000;
+const MINUTE_MS = 60_000;
+
+const ISO =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
+
+const NO_DATE: Unfit = { why: 'the text is no ISO 8601 date' };
+const NO_DAY: Unfit = { why: 'the text looks like a date, but there is no such day or time' };
+const NO_YEAR: Unfit = { why: 'the time is not in the years 1 to 9999' };
+const NO_TIME: Unfit = { why: 'only a text or a number can be a date' };
+
+/** The instant that `value` stands for. */
+export function instantOf(value: Scalar): Instant | Unfit {
+  if (typeof value === 'string') return readIso(value);
+  if (typeof value !== 'number') return NO_TIME;
+  return inYears(Math.floor(Math.abs(value) < SECONDS_END ? value * 1000 : value));
+}
+
+function readIso(text: string): Instant | Unfit {
+  const match = ISO.exec(text);
+  if (match === null) return NO_DATE;
+  const part = (index: number): number => Number(match[index] ?? 0);
+  const [year, month, day] = [part(1), part(2), part(3)];
+  const [hour, minute, second] = [part(4), part(5), part(6)];
+  const [zoneHour, zoneMinute] = [part(9), part(10)];
+  const isTime = hour < 24 && minute < 60 && second < 60 && zoneHour < 24 && zoneMinute < 60;
+  if (!isTime || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return NO_DAY;
+  const date = new Date(0);
+  // Date.UTC takes the years below 100 for those of the last century.
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second, Number((match[7] ?? '').slice(0, 3).padEnd(3, '0')));
+  const zoneMs = (zoneHour * 60 + zoneMinute) * MINUTE_MS;
+  return inYears(date.getTime() + (match[8] === '-' ? zoneMs : -zoneMs));
+}
+
+function inYears(ms: number): Instant | Unfit {
+  return ms >= MIN_MS && ms < END_MS ? ms : NO_YEAR;
+}
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}

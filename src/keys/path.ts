@@ -1,0 +1,128 @@
+/**
+ * Property paths: '/a/"b c"/d' as text, ['a', 'b c', 'd'] as steps. Steps that are not plain words are quoted, with
+ * backslashes before quotes and backslashes. Values are read from own properties only, so that `__proto__` and
+ * `constructor` are names like any other.
+ */
+import { UsageError } from '../lib/errors.ts';
+import { composite, type Path, type Value } from './strategy.ts';
+
+const EXAMPLE = 'write a path like /tenantId, /address/zip or /a/"b c"';
+
+/** The path that is the whole of `text`. */
+export function parsePath(text: string): Path {
+  const { path, end } = readPath(text, 0, '');
+  if (end < text.length) throw wrongPath(text, end, 'nothing may follow a quoted step but another one');
+  return path;
+}
+
+/** The path that stands at `start` of a longer text and ends before one of the characters `stops`. */
+export function readPath(text: string, start: number, stops: string): { path: Path; end: number } {
+  if (text[start] !== '/') throw wrongPath(text, start, 'a path begins with a slash');
+  const path: string[] = [];
+  let at = start;
+  while (text[at] === '/') {
+    const step = readStep(text, at + 1, `/${stops}`);
+    path.push(step.name);
+    at = step.end;
+  }
+  return { path, end: at };
+}
+
+/** One step, quoted or not, that ends before one of the characters `stops`. */
+export function readStep(text: string, start: number, stops: string): { name: string; end: number } {
+  const first = text[start];
+  if (first === '"' || first === "'") {
+    const quoted = readQuoted(text, start);
+    if (quoted === undefined) throw wrongPath(text, start, 'this quote is never closed');
+    if (quoted.text === '') throw wrongPath(text, start, 'a step has a name');
+    return { name: quoted.text, end: quoted.end };
+  }
+  let end = start;
+  while (end < text.length && !stops.includes(text.charAt(end))) {
+    if (`"'\\`.includes(text.charAt(end)))
+      throw wrongPath(text, end, 'only a quoted step holds such a character');
+    end += 1;
+  }
+  const name = text.slice(start, end);
+  if (name === '') throw wrongPath(text, start, 'a step has a name');
+  if (name.trim() !== name) throw wrongPath(text, start, 'a step that begins or ends with a space is quoted');
+  return { name, end };
+}
+
+/** A text in quotes that begins at `start`; nothing when it does not end. */
+export function readQuoted(text: string, start: number): { text: string; end: number } | undefined {
+  const quote = text[start];
+  let inner = '';
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === quote) return { text: inner, end: at + 1 };
+    if (text[at] === '\\') at += 1;
+    inner += text.charAt(at);
+  }
+  return undefined;
+}
+
+/** A mistake in a text of the operator's; positions are told from 1. */
+export function wrongAt(text: string, at: number, why: string, hint: string): UsageError {
+  const position = at + 1;
+  return new UsageError(`${text} is wrong at character ${position}`, {
+    why,
+    hint,
+    details: { text, position },
+  });
+}
+
+function wrongPath(text: string, at: number, why: string): UsageError {
+  return wrongAt(text === '' ? 'an empty path' : text, at, why, EXAMPLE);
+}
+
+/** The path as text that `parsePath` reads back. */
+export function printPath(path: Path): string {
+  return path.map((step) => `/${/^\w+$/.test(step) ? step : quote(step)}`).join('');
+}
+
+function quote(step: string): string {
+  return `"${step.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}
+
+export function isSamePath(one: Path, other: Path): boolean {
+  return one.length === other.length && isAtOrBelow(one, other);
+}
+
+/** Whether `path` is `above`, or leads to something inside it. */
+export function isAtOrBelow(path: Path, above: Path): boolean {
+  return above.every((step, index) => step === path[index]);
+}
+
+/** Whether writing one of them would change what the other reads. */
+export function overlap(one: Path, other: Path): boolean {
+  return isAtOrBelow(one, other) || isAtOrBelow(other, one);
+}
+
+/**
+ * The value at a path of a document in memory. A Date counts as the text that JSON would store; what JSON leaves
+ * out (functions, symbols) is not there.
+ */
+export function valueAt(document: unknown, path: Path): Value {
+  let at = document;
+  for (const step of path) {
+    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, step))
+      return undefined;
+    at = (at as Record<string, unknown>)[step];
+  }
+  switch (typeof at) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'undefined':
+      return at;
+    case 'object':
+      if (at === null) return null;
+      // An invalid date is null to JSON.
+      return at instanceof Date ? at.toJSON() : composite;
+    case 'bigint':
+      // JSON cannot write it at all.
+      return composite;
+    default:
+      return undefined;
+  }
+}

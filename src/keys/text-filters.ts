@@ -1,0 +1,70 @@
+/**
+ * Filters that work on text: lower, upper, trim, slice, pad, default. They know no locale: letters change by
+ * Unicode's own tables, the same everywhere ('İ' and 'ß' become two letters, never a Turkish or German rule).
+ */
+import { textOf, type Filter, type FilterKind, type Scalar, type Unfit } from './filter.ts';
+
+/** A number that fills more places than this is no number any more. */
+const PLACES_MAX = 64;
+
+export const lower: FilterKind = onText('lower', (text) => text.toLowerCase());
+
+export const upper: FilterKind = onText('upper', (text) => text.toUpperCase());
+
+/** Takes white space and line ends away, as Unicode and JavaScript understand them. */
+export const trim: FilterKind = onText('trim', (text) => text.trim());
+
+/** Characters from a position up to, not including, another; from the end when negative. Pairs are not cut. */
+export const slice: FilterKind = {
+  name: 'slice',
+  example: 'slice:0:3',
+  make(argument) {
+    const match = /^(-?\d{1,9})(?::(-?\d{1,9}))?$/.exec(argument ?? '');
+    if (match === null) return { why: 'slice takes one or two whole numbers' };
+    const start = Number(match[1]);
+    const end = match[2] === undefined ? undefined : Number(match[2]);
+    return { apply: (value) => sliceCharacters(textOf(value), start, end) };
+  },
+};
+
+/** Zeros in front until there are so many characters; a minus stays first. */
+export const pad: FilterKind = {
+  name: 'pad',
+  example: 'pad:3',
+  make(argument) {
+    const places = /^\d{1,2}$/.test(argument ?? '') ? Number(argument) : 0;
+    if (places < 1 || places > PLACES_MAX) return { why: `pad takes a whole number from 1 to ${PLACES_MAX}` };
+    return { apply: (value) => padZeros(value, places) };
+  },
+};
+
+/** Stands in for a value that is missing. null is there, and stays. */
+export const byDefault: FilterKind = {
+  name: 'default',
+  example: 'default:x',
+  make(argument): Filter | Unfit {
+    if (argument === undefined) return { why: 'default takes a text; the empty one is default:""' };
+    return { standIn: argument, apply: (value) => value };
+  },
+};
+
+function onText(name: string, change: (text: string) => string): FilterKind {
+  const filter: Filter = { apply: (value) => change(textOf(value)) };
+  return {
+    name,
+    example: name,
+    make: (argument) => (argument === undefined ? filter : { why: `${name} takes nothing` }),
+  };
+}
+
+function sliceCharacters(text: string, start: number, end: number | undefined): string {
+  // Without surrogates a character is a unit, and no array is needed.
+  if (!/[\ud800-\udfff]/.test(text)) return text.slice(start, end);
+  return Array.from(text).slice(start, end).join('');
+}
+
+function padZeros(value: Scalar, places: number): Scalar | Unfit {
+  if (typeof value !== 'string' && typeof value !== 'number') return { why: `pad cannot pad ${value}` };
+  const text = textOf(value);
+  return text.startsWith('-') ? `-${text.slice(1).padStart(places - 1, '0')}` : text.padStart(places, '0');
+}
