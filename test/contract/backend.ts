@@ -34,6 +34,9 @@ const VARIANTS: readonly Variant[] = [
     : [{ name: 'live account', sdk: current, generation: '4.9' as const, liveConnection: LIVE }]),
 ];
 
+/** Nothing is purged behind a test's back: whoever wants a purge asks for it. */
+const NO_PURGE_MS = 3_600_000;
+
 /** What a contract test may touch. The lab exists once the file's tests run, not while they are described. */
 export class Backend {
   readonly #variant: Variant;
@@ -95,7 +98,7 @@ export class Backend {
     const { liveConnection } = this.#variant;
     this.#lab =
       liveConnection === undefined
-        ? await Lab.onEmulator(this.sdk, { settings })
+        ? await Lab.onEmulator(this.sdk, { settings: { ttlPurgeDelayMs: NO_PURGE_MS, ...settings } })
         : await Lab.onLiveAccount(this.sdk, liveConnection);
   }
 
