@@ -15,9 +15,9 @@ export interface FeedEntry {
   readonly lsn: number;
 }
 
-/** A document's identity in a container on /pk. */
+/** A document's identity in a container on /pk; a missing key is another one than null. */
 export function identityOf(id: string, pk: unknown): string {
-  return JSON.stringify([pk, id]);
+  return JSON.stringify([pk === undefined ? {} : pk, id]);
 }
 
 export class Replay {
