@@ -1,0 +1,137 @@
+/**
+ * What a scan looks for, as a tree of names in flat tables that both a byte loop and the kernel can read.
+ *
+ * A node is a value somebody asked for, or one on the way to it. Node 1 is the root, 0 means nobody asked.
+ * Nodes are numbered in preorder, so the nodes below one are the numbers up to `last[node]`. The children of a
+ * node stand in a small hash table of its own; most names of a document meet an empty place and cost one load.
+ */
+import { assert } from '../lib/assert.ts';
+
+/** Names below a value, each with what is wanted below it in turn. */
+export interface Wanted {
+  /** The value is the document: its system members are noted, so that they can be cut out. */
+  document?: boolean;
+  /** A top-level system property of the document. */
+  system?: boolean;
+  readonly below: Map<string, Wanted>;
+}
+
+export function wanted(): Wanted {
+  return { below: new Map() };
+}
+
+/** The value at `path` below `from`, made if nobody wanted it yet. */
+export function want(from: Wanted, path: readonly string[]): Wanted {
+  let node = from;
+  for (const name of path) {
+    let next = node.below.get(name);
+    if (next === undefined) node.below.set(name, (next = wanted()));
+    node = next;
+  }
+  return node;
+}
+
+export const ROOT = 1;
+/** Flags of a node. */
+export const DOCUMENT = 1;
+export const SYSTEM = 2;
+/** Places in the hash table of a node's children; a power of two. */
+export const PLACES = 32;
+/** Node numbers fit a byte: three key levels, a few inputs and the system properties are far below it. */
+const NODES_MAX = 255;
+
+/** Fields of one node in `NameTree.nodes`. */
+export const NODE_FIELDS = 6;
+export const NODE_FLAGS = 0;
+export const NODE_LAST = 1;
+/** The next node in the same place of the parent's table. */
+export const NODE_NEXT = 2;
+export const NODE_NAME = 3;
+export const NODE_NAME_BYTES = 4;
+/** Set when the node has children. */
+export const NODE_PARENT = 5;
+
+export interface NameTree {
+  readonly count: number;
+  /** `NODE_FIELDS` numbers for each node, from 0. */
+  readonly nodes: Int32Array;
+  /** `PLACES` node numbers for each node. */
+  readonly places: Uint8Array;
+  readonly names: Uint8Array;
+  /** Bytes of the longest name. */
+  readonly longest: number;
+}
+
+/** The place of a name that is not empty; the kernel computes the same. */
+export function placeOf(first: number, last: number, sizeBytes: number): number {
+  return (first + 3 * last + 5 * sizeBytes) & (PLACES - 1);
+}
+
+/** The tables, and which node became of each value wanted. */
+export function nameTree(root: Wanted): { tree: NameTree; nodeOf: ReadonlyMap<Wanted, number> } {
+  const nodeOf = new Map<Wanted, number>();
+  const listed: Array<{ name: string; parent: number; wanted: Wanted; last: number }> = [
+    { name: '', parent: 0, wanted: wanted(), last: 0 },
+  ];
+  const visit = (name: string, parent: number, value: Wanted): void => {
+    const entry = { name, parent, wanted: value, last: 0 };
+    const node = listed.push(entry) - 1;
+    nodeOf.set(value, node);
+    for (const [below, child] of value.below) visit(below, node, child);
+    entry.last = listed.length - 1;
+  };
+  visit('', 0, root);
+  const count = listed.length;
+  assert(count <= NODES_MAX, 'a scan looks for fewer than 255 names');
+
+  const nodes = new Int32Array(count * NODE_FIELDS);
+  const places = new Uint8Array(count * PLACES);
+  const bytes: number[] = [];
+  listed.forEach(({ name, parent, wanted: value, last }, node) => {
+    const text = encodeUnits(name);
+    const flags = (value.document === true ? DOCUMENT : 0) | (value.system === true ? SYSTEM : 0);
+    const place = parent * PLACES + placeOf(text[0] ?? 0, text.at(-1) ?? 0, text.length);
+    const next = parent === 0 ? 0 : (places[place] ?? 0);
+    nodes.set([flags, last, next, bytes.length, text.length, last > node ? 1 : 0], node * NODE_FIELDS);
+    if (parent !== 0) places[place] = node;
+    bytes.push(...text);
+  });
+  const longest = Math.max(...listed.map(({ name }) => encodeUnits(name).length));
+  return { tree: { count, nodes, places, names: Uint8Array.from(bytes), longest }, nodeOf };
+}
+
+/**
+ * UTF-16 units as bytes, one to one: UTF-8, and a lone surrogate as the three bytes it would have there. It is what
+ * stands in a page for text without escapes, and two texts have the same bytes only if all their units are equal.
+ */
+export function encodeUnits(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length * 3);
+  return bytes.subarray(0, writeUnits(bytes, 0, text));
+}
+
+/** Writes `encodeUnits(text)` at `at`, where there is room; gives the next position. */
+export function writeUnits(bytes: Uint8Array, at: number, text: string): number {
+  let end = at;
+  for (let i = 0; i < text.length; i += 1) {
+    // Half a pair comes out as itself, a whole pair as one code point.
+    const code = text.codePointAt(i) ?? 0;
+    if (code < 0x80) {
+      bytes[end++] = code;
+      continue;
+    }
+    if (code < 0x800) {
+      bytes[end++] = 0xc0 | (code >>> 6);
+    } else {
+      if (code < 0x1_0000) {
+        bytes[end++] = 0xe0 | (code >>> 12);
+      } else {
+        bytes[end++] = 0xf0 | (code >>> 18);
+        bytes[end++] = 0x80 | ((code >>> 12) & 0x3f);
+        i += 1;
+      }
+      bytes[end++] = 0x80 | ((code >>> 6) & 0x3f);
+    }
+    bytes[end++] = 0x80 | (code & 0x3f);
+  }
+  return end;
+}

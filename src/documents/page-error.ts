@@ -1,0 +1,41 @@
+import { ServiceError } from '../lib/errors.ts';
+
+/**
+ * What is wrong with a page, and at which byte. A damaged or truncated page is never guessed at: nothing of it is
+ * used. The bytes themselves stay out of the message, because they are somebody's data.
+ */
+export class PageError extends ServiceError {
+  /** Byte offset of the fault in the page. */
+  readonly offset: number;
+
+  constructor(what: string, offset: number) {
+    super(`the reply is damaged at byte ${offset}: ${what}`, {
+      why: 'a page of documents must be whole, valid JSON in UTF-8',
+      hint: 'run the command again; if it happens at the same place, a proxy in between may change replies',
+      details: { offset },
+    });
+    this.offset = offset;
+  }
+}
+
+/** The kernel's faults by number; 0 is none. */
+export const FAULTS: readonly string[] = [
+  'nothing',
+  'it ends in the middle',
+  'something follows its end',
+  'it does not start as expected',
+  'it has no array of documents',
+  'a document is not an object',
+  'a comma or the end of a list is missing',
+  'a colon is missing',
+  'a name is missing',
+  'a control character stands in a text',
+  'an escape is not known',
+  'a value is missing',
+  'a number is incomplete',
+  'it is nested too deeply',
+  'it has too many documents for the memory',
+];
+/** Faults that are found outside of the kernel. */
+export const NOT_UTF8 = 'it is not UTF-8';
+export const TOO_LARGE = 'it is larger than any page';

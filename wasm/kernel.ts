@@ -1,0 +1,558 @@
+/**
+ * The hot loops over bytes, in AssemblyScript, compiled by `npm run build` to dist/documents/kernel.wasm: the scan of
+ * a page and the 128-bit hash. Its one user is src/documents/kernel.ts; names.ts explains the tables it reads, and
+ * test/unit/documents/plain-walk.ts is the same scan written plainly, which the tests hold against this one.
+ *
+ * Memory is laid out by the user: tables, stack, scratch, the page with 64 zero bytes behind it (so that looking
+ * ahead and wide loads need no check), cuts, and rows at the end, which grow. Positions in rows and cuts count from
+ * the page's first byte. A fault is left in `faultKind` and `faultAt`, and ends the call with a trap.
+ */
+
+// Faults; src/documents/page-error.ts has the words.
+const END = 1;
+const TRAILING = 2;
+const PAGE = 3;
+const DOCUMENTS = 4;
+const ELEMENT = 5;
+const COMMA = 6;
+const COLON = 7;
+const NAME = 8;
+const CONTROL = 9;
+const ESCAPE = 10;
+const VALUE = 11;
+const NUMBER = 12;
+const DEPTH = 13;
+const MEMORY = 14;
+
+export let faultKind: i32 = 0;
+export let faultAt: i32 = 0;
+/** How many rows the last scan wrote. */
+export let count: i32 = 0;
+
+const DEPTH_MAX: i32 = 1024;
+/** Start, end, first cut and behind the last cut of an element; then start and end of each node's value. */
+const ROW_HEAD: usize = 16;
+const NODE_BYTES: usize = 24;
+const FLAG_DOCUMENT: u32 = 1;
+const FLAG_SYSTEM: u32 = 2;
+const ROOT: i32 = 1;
+
+let nodes: usize = 0;
+let places: usize = 0;
+let names: usize = 0;
+let nameBytesMax: usize = 0;
+let stride: usize = 0;
+let stack: usize = 0;
+let scratch: usize = 0;
+let page: usize = 0;
+let end: usize = 0;
+let cuts: usize = 0;
+let rows: usize = 0;
+let row: usize = 0;
+let cutEnd: usize = 0;
+/** Whether the last string had an escape. */
+let escaped: bool = false;
+
+/** Which names to look for; `stackAt` has room for DEPTH_MAX + 1 numbers, `scratchAt` for an escaped name. */
+export function setNames(
+  nodesAt: usize,
+  placesAt: usize,
+  namesAt: usize,
+  longest: usize,
+  nodeCount: usize,
+  stackAt: usize,
+  scratchAt: usize,
+): void {
+  nodes = nodesAt;
+  places = placesAt;
+  names = namesAt;
+  nameBytesMax = longest;
+  stride = ROW_HEAD + nodeCount * 8;
+  stack = stackAt;
+  scratch = scratchAt;
+}
+
+function fail(kind: i32, at: usize): void {
+  faultKind = at >= end ? END : kind;
+  faultAt = i32((at >= end ? end : at) - page);
+  unreachable();
+}
+
+function open(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt: usize): void {
+  page = pageAt;
+  end = pageAt + sizeBytes;
+  cuts = cutsAt;
+  rows = rowsAt;
+  faultKind = 0;
+  reset();
+}
+
+function reset(): void {
+  row = rows;
+  cutEnd = cuts;
+  count = 0;
+}
+
+/** A feed page: an object with an array `Documents`. */
+export function scanFeed(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt: usize): void {
+  open(pageAt, sizeBytes, cutsAt, rowsAt);
+  let found = false;
+  let at = space(page);
+  if (load<u8>(at) != 0x7b) fail(PAGE, at);
+  at = space(at + 1);
+  if (load<u8>(at) == 0x7d) at += 1;
+  else {
+    while (true) {
+      const name = at;
+      if (load<u8>(at) != 0x22) fail(NAME, at);
+      at = string(at + 1);
+      const isDocuments = isDocumentsName(name + 1, at - 1);
+      at = space(at);
+      if (load<u8>(at) != 0x3a) fail(COLON, at);
+      at = space(at + 1);
+      if (isDocuments) {
+        if (load<u8>(at) != 0x5b) fail(DOCUMENTS, at);
+        at = array(at, 1);
+        found = true;
+      } else at = value(at, 0, 1);
+      at = space(at);
+      const byte = load<u8>(at);
+      if (byte == 0x7d) break;
+      if (byte != 0x2c) fail(COMMA, at);
+      at = space(at + 1);
+    }
+    at += 1;
+  }
+  trailing(at);
+  if (!found) fail(DOCUMENTS, at);
+}
+
+/** An array of objects, as in a batch's reply. */
+export function scanArray(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt: usize): void {
+  open(pageAt, sizeBytes, cutsAt, rowsAt);
+  const at = space(page);
+  if (load<u8>(at) != 0x5b) fail(PAGE, at);
+  trailing(array(at, 0));
+}
+
+function trailing(from: usize): void {
+  const at = space(from);
+  if (at < end) fail(TRAILING, at);
+}
+
+function array(from: usize, above: i32): usize {
+  // `Documents` may stand twice: the last one counts.
+  reset();
+  let at = space(from + 1);
+  if (load<u8>(at) == 0x5d) return at + 1;
+  while (true) {
+    if (load<u8>(at) != 0x7b) fail(ELEMENT, at);
+    const room = usize(memory.size()) << 16;
+    if (row + stride > room) {
+      // Half as much again, so that growing stays rare.
+      const more = i32((stride + (room >> 1)) >> 16) + 1;
+      if (memory.grow(more) < 0) fail(MEMORY, at);
+    }
+    memory.fill(row, 0, stride);
+    const cutsFirst = u32(cutEnd - cuts) >> 3;
+    store<u32>(row, u32(at - page));
+    store<u32>(row, cutsFirst, 8);
+    store<u32>(row, cutsFirst, 12);
+    at = value(at, ROOT, above + 1);
+    store<u32>(row, u32(at - page), 4);
+    row += stride;
+    count += 1;
+    at = space(at);
+    const byte = load<u8>(at);
+    if (byte == 0x5d) return at + 1;
+    if (byte != 0x2c) fail(COMMA, at);
+    at = space(at + 1);
+  }
+}
+
+/** One value, found for `asked`, inside `above` containers; gives the position behind it. */
+function value(from: usize, asked: i32, above: i32): usize {
+  let at = from;
+  let node = asked;
+  let depth: i32 = 0;
+  // The container around the current value: its node, doubled, and 1 for an object.
+  let top: u32 = 0;
+  // Of the document that is open, if one is: where its current member starts, and whether one was kept.
+  let memberStart: usize = 0;
+  let kept = false;
+  let inDocument: i32 = -1;
+  while (true) {
+    if (node != 0) begin(node, at);
+    const byte: u32 = load<u8>(at);
+    let opened = false;
+    if (byte == 0x22) at = string(at + 1);
+    else if (byte == 0x7b || byte == 0x5b) {
+      if (depth + above >= DEPTH_MAX) fail(DEPTH, at);
+      const start = at;
+      at = space(at + 1);
+      if (load<u8>(at) == byte + 2) at += 1;
+      else {
+        opened = true;
+        depth += 1;
+        store<u32>(stack + (usize(depth) << 2), top);
+        top = (u32(node) << 1) | u32(byte == 0x7b);
+        if (node != 0 && byte == 0x7b && flagsOf(node) & FLAG_DOCUMENT) {
+          inDocument = depth;
+          kept = false;
+          memberStart = start + 1;
+        }
+      }
+    } else at = scalar(at, byte);
+
+    if (!opened) {
+      // A value is complete; so may be the ones around it.
+      while (true) {
+        if (node != 0) store<u32>(row + ROW_HEAD + (usize(node) << 3), u32(at - page), 4);
+        if (depth == 0) return at;
+        let next: u32 = load<u8>(at);
+        if (next <= 0x20) {
+          at = space(at);
+          next = load<u8>(at);
+        }
+        const close = next == 0x5d + ((top & 1) << 5);
+        if (!close && next != 0x2c) fail(COMMA, at);
+        if (depth == inDocument) {
+          if (node != 0 && flagsOf(node) & FLAG_SYSTEM) {
+            if (kept) cut(memberStart - 1, at);
+            else cut(memberStart, close ? at : at + 1);
+          } else kept = true;
+          memberStart = at + 1;
+        }
+        at += 1;
+        if (!close) {
+          if (load<u8>(at) <= 0x20) at = space(at);
+          break;
+        }
+        if (depth == inDocument) inDocument = -1;
+        node = i32(top >> 1);
+        top = load<u32>(stack + (usize(depth) << 2));
+        depth -= 1;
+      }
+    }
+    // At the next member or element.
+    if (top & 1) {
+      const name = at + 1;
+      if (load<u8>(at) != 0x22) fail(NAME, at);
+      at = string(name);
+      node = top > 1 ? child(i32(top >> 1), name, at - 1) : 0;
+      if (load<u8>(at) != 0x3a) {
+        at = space(at);
+        if (load<u8>(at) != 0x3a) fail(COLON, at);
+      }
+      at += 1;
+      if (load<u8>(at) <= 0x20) at = space(at);
+    } else node = 0;
+  }
+}
+
+function flagsOf(node: i32): u32 {
+  return load<u32>(nodes + usize(node) * NODE_BYTES);
+}
+
+/** Notes where a node's value starts. Of a name that stands twice the last one counts, with all that is below it. */
+function begin(node: i32, at: usize): void {
+  const first = row + ROW_HEAD + (usize(node) << 3);
+  if (load<u32>(first) != 0) {
+    const last = load<i32>(nodes + usize(node) * NODE_BYTES, 4);
+    memory.fill(first, 0, usize(last - node + 1) << 3);
+    for (let below = node; below <= last; below += 1) {
+      if (flagsOf(below) & FLAG_DOCUMENT) {
+        const cutsFirst = load<u32>(row, 8);
+        cutEnd = cuts + (usize(cutsFirst) << 3);
+        store<u32>(row, cutsFirst, 12);
+      }
+    }
+  }
+  store<u32>(first, u32(at - page));
+}
+
+/** Notes bytes that leave with a system property; neighbours become one cut. */
+function cut(from: usize, to: usize): void {
+  if (u32(cutEnd - cuts) >> 3 > load<u32>(row, 8) && load<u32>(cutEnd - 4) == u32(from - page)) {
+    store<u32>(cutEnd - 4, u32(to - page));
+    return;
+  }
+  store<u32>(cutEnd, u32(from - page));
+  store<u32>(cutEnd, u32(to - page), 4);
+  cutEnd += 8;
+  store<u32>(row, u32(cutEnd - cuts) >> 3, 12);
+}
+
+function space(from: usize): usize {
+  let at = from;
+  while (true) {
+    const byte = load<u8>(at);
+    if (byte > 0x20) return at;
+    if (byte != 0x20 && byte != 0x0a && byte != 0x0d && byte != 0x09) return at;
+    at += 1;
+  }
+}
+
+/** From behind the opening quote to behind the closing one. */
+function string(from: usize): usize {
+  let at = from;
+  escaped = false;
+  while (true) {
+    const bytes = v128.load(at);
+    const found = i8x16.bitmask(
+      v128.or(
+        v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
+        i8x16.lt_u(bytes, i8x16.splat(0x20)),
+      ),
+    );
+    if (found == 0) {
+      at += 16;
+      continue;
+    }
+    at += usize(ctz(found));
+    const byte = load<u8>(at);
+    if (byte == 0x22) {
+      if (at >= end) fail(END, at);
+      return at + 1;
+    }
+    if (byte != 0x5c) fail(CONTROL, at);
+    escaped = true;
+    at = escape(at);
+  }
+}
+
+/** From a backslash to behind its escape. */
+function escape(from: usize): usize {
+  const kind = load<u8>(from + 1);
+  if (kind == 0x75) {
+    for (let at = from + 2; at < from + 6; at += 1) if (hexOf(load<u8>(at)) < 0) fail(ESCAPE, at);
+    return from + 6;
+  }
+  if (escapedByte(kind) == 0) fail(ESCAPE, from + 1);
+  return from + 2;
+}
+
+/** What a short escape stands for; 0 for none. */
+function escapedByte(kind: u32): u32 {
+  if (kind == 0x22 || kind == 0x5c || kind == 0x2f) return kind;
+  if (kind == 0x6e) return 0x0a;
+  if (kind == 0x74) return 0x09;
+  if (kind == 0x72) return 0x0d;
+  if (kind == 0x62) return 0x08;
+  if (kind == 0x66) return 0x0c;
+  return 0;
+}
+
+function hexOf(byte: u32): i32 {
+  if (byte - 0x30 < 10) return i32(byte - 0x30);
+  const letter = (byte | 0x20) - 0x61;
+  return letter < 6 ? i32(letter + 10) : -1;
+}
+
+function scalar(from: usize, byte: u32): usize {
+  if (byte == 0x74) {
+    if (load<u32>(from) == 0x65757274) return from + 4;
+    return wrongLiteral(from, 0x65757274, 0);
+  }
+  if (byte == 0x6e) {
+    if (load<u32>(from) == 0x6c6c756e) return from + 4;
+    return wrongLiteral(from, 0x6c6c756e, 0);
+  }
+  if (byte == 0x66) {
+    if (load<u32>(from + 1) == 0x65736c61) return from + 5;
+    return wrongLiteral(from + 1, 0x65736c61, 0);
+  }
+  let at = from;
+  if (byte == 0x2d) {
+    at += 1;
+    byte = load<u8>(at);
+    if (byte - 0x30 > 9) fail(NUMBER, at);
+  } else if (byte - 0x30 > 9) fail(VALUE, at);
+  if (byte == 0x30) at += 1;
+  else at = digits(at);
+  byte = load<u8>(at);
+  if (byte == 0x2e) {
+    at = digits(at + 1);
+    byte = load<u8>(at);
+  }
+  if ((byte | 0x20) == 0x65) {
+    at += 1;
+    byte = load<u8>(at);
+    if (byte == 0x2b || byte == 0x2d) at += 1;
+    at = digits(at);
+  }
+  return at;
+}
+
+/** Fails at the first byte that is not as in `word`. */
+function wrongLiteral(from: usize, word: u32, i: u32): usize {
+  while (u32(load<u8>(from + usize(i))) == ((word >> (i << 3)) & 0xff)) i += 1;
+  fail(VALUE, from + usize(i));
+  return 0;
+}
+
+function digits(from: usize): usize {
+  let at = from;
+  while (u32(load<u8>(at)) - 0x30 < 10) at += 1;
+  if (at == from) fail(NUMBER, at);
+  return at;
+}
+
+/** The child of a node that has this name, which stands from `from` to `to` in the page; 0 for none. */
+function child(parent: i32, from: usize, to: usize): i32 {
+  let at = from;
+  let sizeBytes = to - from;
+  if (escaped) {
+    // No wanted name can be written this long.
+    if (sizeBytes > nameBytesMax * 6) return 0;
+    sizeBytes = unescape(from, to);
+    at = scratch;
+  }
+  const first: u32 = sizeBytes > 0 ? load<u8>(at) : 0;
+  const last: u32 = sizeBytes > 0 ? load<u8>(at + sizeBytes - 1) : 0;
+  let node = i32(load<u8>(places + (usize(parent) << 5) + ((first + 3 * last + 5 * u32(sizeBytes)) & 31)));
+  while (node != 0) {
+    const entry = nodes + usize(node) * NODE_BYTES;
+    if (load<u32>(entry, 16) == u32(sizeBytes) && same(names + usize(load<u32>(entry, 12)), at, sizeBytes)) {
+      return node;
+    }
+    node = load<i32>(entry, 8);
+  }
+  return 0;
+}
+
+function same(a: usize, b: usize, sizeBytes: usize): bool {
+  for (let i: usize = 0; i < sizeBytes; i += 1) if (load<u8>(a + i) != load<u8>(b + i)) return false;
+  return true;
+}
+
+function isDocumentsName(from: usize, to: usize): bool {
+  let at = from;
+  let sizeBytes = to - from;
+  if (escaped) {
+    if (sizeBytes > 54) return false;
+    sizeBytes = unescape(from, to);
+    at = scratch;
+  }
+  return sizeBytes == 9 && load<u64>(at) == 0x746e656d75636f44 && load<u8>(at + 8) == 0x73;
+}
+
+/** Writes a string's inside without escapes to the scratch memory, as names.ts encodes text; gives its size. */
+function unescape(from: usize, to: usize): usize {
+  let at = from;
+  let out = scratch;
+  while (at < to) {
+    const byte: u32 = load<u8>(at);
+    if (byte != 0x5c) {
+      store<u8>(out, byte);
+      at += 1;
+      out += 1;
+      continue;
+    }
+    const kind: u32 = load<u8>(at + 1);
+    if (kind != 0x75) {
+      store<u8>(out, escapedByte(kind));
+      at += 2;
+      out += 1;
+      continue;
+    }
+    let code = unitOf(at + 2);
+    at += 6;
+    if ((code & 0xfc00) == 0xd800 && at + 6 <= to && load<u8>(at) == 0x5c && load<u8>(at + 1) == 0x75) {
+      const low = unitOf(at + 2);
+      if ((low & 0xfc00) == 0xdc00) {
+        code = 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff);
+        at += 6;
+      }
+    }
+    if (code < 0x80) {
+      store<u8>(out, code);
+      out += 1;
+      continue;
+    }
+    if (code < 0x800) {
+      store<u8>(out, 0xc0 | (code >> 6));
+      out += 1;
+    } else {
+      if (code < 0x10000) {
+        store<u8>(out, 0xe0 | (code >> 12));
+        out += 1;
+      } else {
+        store<u8>(out, 0xf0 | (code >> 18));
+        store<u8>(out, 0x80 | ((code >> 12) & 0x3f), 1);
+        out += 2;
+      }
+      store<u8>(out, 0x80 | ((code >> 6) & 0x3f));
+      out += 1;
+    }
+    store<u8>(out, 0x80 | (code & 0x3f));
+    out += 1;
+  }
+  return out - scratch;
+}
+
+function unitOf(at: usize): u32 {
+  let unit: u32 = 0;
+  for (let i: usize = 0; i < 4; i += 1) unit = (unit << 4) | u32(hexOf(load<u8>(at + i)));
+  return unit;
+}
+
+const C1: u64 = 0x87c37b91114253d5;
+const C2: u64 = 0x4cf5ad432745937f;
+
+/**
+ * MurmurHash3 x64 with 128 bits, seed 0; h1, then h2, little-endian, at `out`. Up to 15 bytes behind the text are
+ * overwritten with zeros, which makes the rest an ordinary block.
+ */
+export function hash(at: usize, sizeBytes: usize, out: usize): void {
+  let h1: u64 = 0;
+  let h2: u64 = 0;
+  const blocksEnd = at + (sizeBytes & ~15);
+  for (let p = at; p < blocksEnd; p += 16) {
+    h1 ^= rotl(load<u64>(p) * C1, 31) * C2;
+    h1 = (rotl(h1, 27) + h2) * 5 + 0x52dce729;
+    h2 ^= rotl(load<u64>(p, 8) * C2, 33) * C1;
+    h2 = (rotl(h2, 31) + h1) * 5 + 0x38495ab5;
+  }
+  if (sizeBytes & 15) {
+    v128.store(at + sizeBytes, i64x2.splat(0));
+    h1 ^= rotl(load<u64>(blocksEnd) * C1, 31) * C2;
+    h2 ^= rotl(load<u64>(blocksEnd, 8) * C2, 33) * C1;
+  }
+  h1 ^= u64(sizeBytes);
+  h2 ^= u64(sizeBytes);
+  h1 += h2;
+  h2 += h1;
+  h1 = mix(h1);
+  h2 = mix(h2);
+  h1 += h2;
+  h2 += h1;
+  store<u64>(out, h1);
+  store<u64>(out, h2, 8);
+}
+
+function mix(half: u64): u64 {
+  let h = half;
+  h ^= h >> 33;
+  h *= 0xff51afd7ed558ccd;
+  h ^= h >> 33;
+  h *= 0xc4ceb9fe1a85ec53;
+  return h ^ (h >> 33);
+}
+
+/** Copies the kept bytes of a row's value to `to` (everything between `from` and `until` but the cuts); gives its end. */
+export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): usize {
+  let out = to;
+  let start = page + from;
+  const last = load<u32>(rowAt, 12);
+  for (let i = load<u32>(rowAt, 8); i < last; i += 1) {
+    const entry = cuts + (usize(i) << 3);
+    const stop = page + usize(load<u32>(entry));
+    memory.copy(out, start, stop - start);
+    out += stop - start;
+    start = page + usize(load<u32>(entry, 4));
+  }
+  const stop = page + until;
+  memory.copy(out, start, stop - start);
+  return out + (stop - start);
+}
