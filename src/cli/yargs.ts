@@ -94,9 +94,11 @@ function buildParser(commands: readonly Command[], version: string): Argv {
       builder: (own: Argv) => {
         const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
         own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
-        for (const { line, purpose } of command.examples) own.example(line, purpose);
+        // yargs' own examples stand in two columns, where a long line breaks and nobody can copy it.
+        const examples = command.examples.map(({ line, purpose }) => `\n  ${line}\n      ${purpose}`);
         const variables = describeVariables(command.options);
-        if (variables !== undefined) own.epilogue(`${variables}\n\n${EXIT_CODES}`);
+        const rest = variables === undefined ? '' : `\n\n${variables}\n\n${EXIT_CODES}`;
+        own.epilogue(`Examples:${examples.join('')}${rest}`);
         return addOptions(own, command.options);
       },
       handler: () => {},

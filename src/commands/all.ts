@@ -2,5 +2,6 @@
 import type { Command } from '../cli/command.ts';
 import { demo } from './demo.ts';
 import { emulator } from './emulator.ts';
+import { key } from './key.ts';
 
-export const commands: readonly Command[] = [emulator, demo];
+export const commands: readonly Command[] = [key, emulator, demo];

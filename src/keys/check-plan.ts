@@ -247,9 +247,16 @@ export function inOne(found: readonly UsageError[]): UsageError {
   const problems = [...new Map(found.map((one) => [one.message, one])).values()];
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) return only;
-  return new UsageError(`the key cannot be made: ${problems.length} things are wrong`, {
-    why: problems.map(({ message, why }, index) => `${index + 1}) ${message}: ${why}`).join('; '),
-    hint: problems.map(({ hint }, index) => `${index + 1}) ${hint}`).join('; '),
-    details: { problems: problems.map(({ message, why, hint }) => ({ message, why, hint })) },
+  const listed = problems.map(({ message, why = '', hint = '' }) => ({
+    from: 'the key',
+    message,
+    why,
+    hint,
+  }));
+  return new UsageError(`${problems.length} things are wrong with the key`, {
+    why: listed.map(({ message, why }) => `${message}: ${why}`).join('; '),
+    hint: 'put each of them right',
+    problems: listed,
+    details: { problems: listed },
   });
 }

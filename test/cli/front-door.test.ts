@@ -96,9 +96,14 @@ describe('help and version', () => {
 
 describe('a wrong command line', () => {
   test.each([
-    [[], 'no command was given', 'cosmig needs to be told what to do: emulator, demo', 'see cosmig --help'],
-    [['emulatr'], 'there is no command emulatr', 'cosmig has emulator, demo', 'did you mean emulator?'],
-    [['copy'], 'there is no command copy', 'cosmig has emulator, demo', 'see cosmig --help'],
+    [
+      [],
+      'no command was given',
+      'cosmig needs to be told what to do: key, emulator, demo',
+      'see cosmig --help',
+    ],
+    [['emulatr'], 'there is no command emulatr', 'cosmig has key, emulator, demo', 'did you mean emulator?'],
+    [['copy'], 'there is no command copy', 'cosmig has key, emulator, demo', 'see cosmig --help'],
     [
       ['emulator', '--prot', '1'],
       'there is no flag --prot',
