@@ -18,7 +18,7 @@ import { pick, seeded } from '../helpers/faults-seed.ts';
 import { byFeed, byList, byQuery, differences, type Texts } from '../helpers/faults-sets.ts';
 import { sentPart } from '../helpers/faults-texts.ts';
 import { headerOf, parseJson, type Reply } from '../helpers/raw.ts';
-import { WireContainer, type Doc } from '../helpers/wire-container.ts';
+import { WireContainer, type Doc, type OperationResult } from '../helpers/wire-container.ts';
 
 const ROUNDS = Number(process.env['COSMIG_KILLS'] ?? 5);
 const LANES = 4;
@@ -221,6 +221,26 @@ async function writeInBulk(load: Load): Promise<void> {
   }
 }
 
+/** Transactional batches: four new documents each, all of them or none. */
+async function writeInBatches(load: Load, groups: string[][]): Promise<void> {
+  const { wire, model, random, round } = load;
+  for (let call = 0; !load.killed; call += 1) {
+    const pk = `batch ${random.below(20)}`;
+    const bodies = [0, 1, 2, 3].map((index) => ({ id: `batch ${round}-${call}-${index}`, pk }));
+    const group = bodies.map((body) => identityOf(body.id, pk));
+    for (const [index, identity] of group.entries())
+      model.intend(identity, { sent: JSON.stringify(bodies[index]) });
+    groups.push(group);
+    const operations = bodies.map((resourceBody) => ({ operationType: 'Create', resourceBody }) as const);
+    const reply = await answered(load, () => wire.batch(operations, [pk]));
+    if (reply === undefined) return;
+    if (reply.status !== 200) throw new Error(`batch of ${group.join()}: ${reply.status} ${reply.text}`);
+    for (const [index, result] of parseJson<OperationResult[]>(reply).entries())
+      model.confirm(group[index] ?? '', { etag: result.eTag, rid: result.resourceBody?._rid });
+    model.sawLsn(reply);
+  }
+}
+
 async function follow(load: Load, follower: FeedFollower): Promise<void> {
   while (!load.killed) await answered(load, () => follower.turn());
 }
@@ -313,6 +333,7 @@ describe('killed while it is written to', () => {
         const model = new Model();
         const levers = new Levers();
         const replay = new Replay();
+        const groups: string[][] = [];
         let emulator = await EmulatorProcess.start(file, { avad: true, ru: 'off', pageBytes: 200_000 });
         let client = clientOf(emulator);
         let wire = new WireContainer(emulator.raw, 'd', 'c');
@@ -330,6 +351,7 @@ describe('killed while it is written to', () => {
             const work = [
               ...Array.from({ length: LANES }, (_none, lane) => writeSingly(load, lane)),
               writeInBulk(load),
+              writeInBatches(load, groups),
               follow(load, versions),
               follow(load, latest),
               levers.pull(load),
@@ -343,6 +365,7 @@ describe('killed while it is written to', () => {
             wire = new WireContainer(emulator.raw, 'd', 'c');
             const stored = await byQuery(wire, 700);
             expect(model.settle(stored)).toEqual([]);
+            expect(groups.filter((group) => new Set(group.map((id) => stored.has(id))).size > 1)).toEqual([]);
             expect(differences(stored, await byList(wire, 333))).toEqual([]);
             expect(differences(stored, await byFeed(wire, 400))).toEqual([]);
             // Positions from before the kill go on: nothing is lost, nothing that was read comes again.
