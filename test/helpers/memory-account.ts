@@ -1,0 +1,79 @@
+/** The emulator's account without its server: in memory, under a clock that stands still until it is moved. */
+import { Account } from '../../src/emulator/account.ts';
+import { keyText, type JsonObject } from '../../src/emulator/container-definition.ts';
+import { createContainer, createDatabase } from '../../src/emulator/containers.ts';
+import type { ContainerModel, DatabaseModel } from '../../src/emulator/model.ts';
+import type { Throughput } from '../../src/emulator/offers.ts';
+import { execute, type Kind, type Outcome } from '../../src/emulator/operations.ts';
+import { Refusal } from '../../src/emulator/refusal.ts';
+import { WriteTransaction } from '../../src/emulator/write-transaction.ts';
+import type { KeyComponent } from '../../src/keys/effective-key.ts';
+import { ManualClock } from '../../src/lib/clock.ts';
+import { migrate, openDatabase, type Database } from '../../src/lib/sqlite.ts';
+
+export interface Write {
+  readonly kind?: Kind;
+  readonly id: string;
+  readonly key?: KeyComponent;
+  readonly more?: JsonObject;
+}
+
+export class MemoryAccount implements Disposable {
+  readonly clock = new ManualClock();
+  readonly account: Account;
+  readonly database: DatabaseModel;
+  readonly sql: Database;
+  #containers = 0;
+
+  constructor(settings: JsonObject = {}) {
+    this.sql = openDatabase({ path: ':memory:' });
+    migrate(this.sql, 'emulator');
+    this.account = new Account(this.sql, this.clock);
+    this.account.configure({ ru: 'off', ...settings });
+    this.database = createDatabase(this.account, { id: 'd' }, undefined);
+  }
+
+  /** A container with the key /pk and one range, unless it is said otherwise. */
+  container(body: JsonObject = {}, throughput?: Throughput): ContainerModel {
+    this.#containers += 1;
+    const whole = {
+      id: `c${this.#containers}`,
+      partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+      ...body,
+    };
+    return createContainer(this.account, this.database, whole, throughput);
+  }
+
+  /** All writes in one transaction; the document's text is `{"id":..,"pk":..,...more}`. */
+  write(container: ContainerModel, ...writes: Write[]): Outcome[] {
+    return WriteTransaction.run(this.account, container, (transaction) =>
+      writes.map(({ kind = 'upsert', id, key = 'k', more = {} }) =>
+        execute(this.account, transaction, {
+          kind,
+          id,
+          key: [key],
+          text: JSON.stringify({
+            id,
+            ...(key === undefined ? {} : { pk: JSON.parse(keyText([key]))[0] as unknown }),
+            ...more,
+          }),
+        }),
+      ),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.sql.close();
+  }
+}
+
+/** The status and substatus that refuse some work; undefined when nothing does. */
+export function refusalOf(work: () => unknown): { status: number; substatus: number } | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return { status: error.status, substatus: error.substatus };
+    throw error;
+  }
+}
