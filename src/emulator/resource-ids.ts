@@ -23,7 +23,7 @@ export function containerRid(databaseNumber: number, containerNumber: number): s
   return encode(containerBytes(databaseNumber, containerNumber));
 }
 
-/** Rids of what lives in a container: documents, scripts, ranges. The top byte keeps the kinds apart. */
+/** Rids of what lives in a container: documents, scripts, ranges. The last byte keeps the kinds apart. */
 export function childRidMaker(
   databaseNumber: number,
   containerNumber: number,
@@ -33,8 +33,9 @@ export function childRidMaker(
   containerBytes(databaseNumber, containerNumber).copy(bytes);
   const top = { document: 0, script: 0x80, range: 0x50 }[kind];
   return (number) => {
-    bytes.writeUInt32BE(((top << 24) | Math.floor(number / 0x1_0000_0000)) >>> 0, 8);
-    bytes.writeUInt32BE(number >>> 0, 12);
+    // The service counts with the lowest byte first, and the SDK compares such rids when it resumes a sorted query.
+    bytes.writeUInt32LE(number >>> 0, 8);
+    bytes.writeUInt32LE(((top << 24) | Math.floor(number / 0x1_0000_0000)) >>> 0, 12);
     return encode(bytes);
   };
 }
