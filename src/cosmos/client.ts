@@ -1,24 +1,47 @@
 /** Connects to a Cosmos account. The folder is the only place that knows Microsoft's SDK. */
+import type { Agent } from 'node:http';
+import { inspect } from 'node:util';
+import { createDefaultHttpClient, type HttpClient } from '@azure/core-rest-pipeline';
 import { CosmosClient } from '@azure/cosmos';
+import { assert } from '../lib/assert.ts';
+import { isLoopback, type Connection } from '../spec/connection.ts';
+import { signIn, type Identity } from './sign-in.ts';
 
 export { ChangeFeedStartFrom, PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
 
-/** Which account, and with which key. */
-export interface AccountAccess {
-  readonly endpoint: string;
-  readonly key: string;
+/** Which account, and how to be let in: with its key, or with an identity that has signed in. */
+export type AccountAccess = { readonly endpoint: string } & (
+  | { readonly key: string }
+  | { readonly credential: Identity }
+);
+
+/** How the account is talked to; every part has a default that suits a migration. */
+export interface AccountOptions {
+  /** Asks the account for its regions and follows a fail-over. Off: all traffic goes to the endpoint given. */
+  readonly discovery?: boolean;
+  /** Sockets of the caller's: a proxy, or a certificate to trust. */
+  readonly agent?: Agent;
+  /** What sends requests, around or instead of the usual one. */
+  readonly httpClient?: HttpClient;
 }
 
-/** A client of one account; disposing of it ends the SDK's own timers and sockets. */
+/** A client of one account; disposing of it ends the SDK's own timers. Shows no key when it is printed. */
 export class Account implements Disposable {
+  readonly endpoint: string;
   readonly client: CosmosClient;
 
-  constructor(access: AccountAccess) {
+  constructor(access: AccountAccess, options: AccountOptions = {}) {
+    const { discovery = false, agent } = options;
+    const httpClient = clientFor(access.endpoint, options);
+    this.endpoint = access.endpoint;
     this.client = new CosmosClient({
-      ...access,
+      endpoint: access.endpoint,
+      ...('key' in access ? { key: access.key } : { aadCredentials: access.credential }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(httpClient === undefined ? {} : { httpClient }),
       connectionPolicy: {
-        // All traffic goes to the endpoint we were given, and the SDK's hidden fail-over retries stay off.
-        enableEndpointDiscovery: false,
+        // Off, the SDK's hidden fail-over retries are off as well.
+        enableEndpointDiscovery: discovery,
         // A 429 comes to us at once, with its own hint how long to wait.
         retryOptions: {
           maxRetryAttemptCount: 0,
@@ -32,4 +55,40 @@ export class Account implements Disposable {
   [Symbol.dispose](): void {
     this.client.dispose();
   }
+
+  toJSON(): Readonly<Record<string, string>> {
+    return { endpoint: this.endpoint };
+  }
+
+  [inspect.custom](): string {
+    return `Account { ${this.endpoint} }`;
+  }
+}
+
+/** Signs in where that is needed, and gives the account; nothing else is sent. */
+export async function connect(
+  connection: Connection,
+  { signal, ...options }: AccountOptions & { readonly signal: AbortSignal },
+): Promise<Account> {
+  const { endpoint } = connection;
+  const key = connection.revealKey();
+  if (key !== undefined) return new Account({ endpoint, key }, options);
+  return new Account({ endpoint, credential: await signIn(endpoint, signal) }, options);
+}
+
+/**
+ * The SDK allows plain http only with sockets of its own: with an agent of ours every request fails unless the
+ * client that sends it allows it. Beyond this machine nobody shall.
+ */
+function clientFor(endpoint: string, { agent, httpClient }: AccountOptions): HttpClient | undefined {
+  const url = new URL(endpoint);
+  if (url.protocol !== 'http:' || agent === undefined) return httpClient;
+  assert(isLoopback(url.hostname), 'plain http is for this machine only');
+  const inner = httpClient ?? createDefaultHttpClient();
+  return {
+    sendRequest(request) {
+      request.allowInsecureConnection = true;
+      return inner.sendRequest(request);
+    },
+  };
 }

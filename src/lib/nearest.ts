@@ -1,11 +1,16 @@
-/** What somebody probably meant: the known word that is few typing mistakes away. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+/** What somebody probably meant: the known word that is few typing mistakes away, `changesMax` at most. */
+export function nearest(
+  word: string,
+  known: readonly string[],
+  changesMax = Number.POSITIVE_INFINITY,
+): string | undefined {
   // Two letters swapped are two changes; beyond a third of the word a guess helps nobody.
   let best: { word: string; distance: number } | undefined;
   for (const candidate of known) {
     const distance = editDistance(word, candidate);
     const bearable = Math.max(candidate.length > 3 ? 2 : 1, Math.floor(candidate.length / 3));
-    if (distance <= bearable && distance < (best?.distance ?? Infinity)) best = { word: candidate, distance };
+    if (distance <= Math.min(bearable, changesMax) && distance < (best?.distance ?? Infinity))
+      best = { word: candidate, distance };
   }
   return best?.word;
 }

@@ -1,0 +1,47 @@
+/**
+ * How to reach an account. What always holds: the key can be asked for and never shows by itself; not in JSON, not
+ * in an inspection, not in a copy.
+ */
+import { inspect } from 'node:util';
+
+/** See the module. */
+export class Connection {
+  /** Origin and one slash. */
+  readonly endpoint: string;
+  readonly #key: string | undefined;
+
+  constructor(endpoint: string, key: string | undefined) {
+    this.endpoint = endpoint;
+    this.#key = key;
+    Object.freeze(this);
+  }
+
+  /** How it signs in: with the account's key, or as an Entra ID identity. */
+  get signsInWith(): 'key' | 'entra-id' {
+    return this.#key === undefined ? 'entra-id' : 'key';
+  }
+
+  /** The account key, for the SDK only; undefined with Entra ID. */
+  revealKey(): string | undefined {
+    return this.#key;
+  }
+
+  toJSON(): Readonly<Record<string, string>> {
+    return { endpoint: this.endpoint, signsInWith: this.signsInWith };
+  }
+
+  [inspect.custom](): string {
+    return `Connection { ${this.endpoint} with ${this.signsInWith} }`;
+  }
+}
+
+/** Both sides; the same object twice when they are one account. */
+export interface Connections {
+  readonly source: Connection;
+  readonly target: Connection;
+}
+
+/** Whether a host can only be this machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
