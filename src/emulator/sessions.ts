@@ -17,9 +17,9 @@ function tokenLsn(header: string, range: PhysicalRange): number | undefined {
   for (const part of header.split(',')) {
     const [id, vector = ''] = part.trim().split(':');
     if (id === undefined || !known.has(id)) continue;
-    const lsn = Number(vector.split('#')[1]);
-    if (!Number.isSafeInteger(lsn)) throw new Refusal(400, `The session token ${part} is invalid.`);
-    newest = Math.max(newest ?? 0, lsn);
+    const digits = vector.split('#')[1] ?? '';
+    if (!/^\d{1,16}$/.test(digits)) throw new Refusal(400, `The session token ${part} is invalid.`);
+    newest = Math.max(newest ?? 0, Number(digits));
   }
   return newest;
 }
