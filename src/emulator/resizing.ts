@@ -46,7 +46,14 @@ export function splitRange(
 }
 
 /** Starts a split that takes a while: until `durationMs` have passed the range answers 410/1007. */
-export function beginSplit(account: Account, range: PhysicalRange, durationMs: number): void {
+export function beginSplit(
+  account: Account,
+  container: ContainerModel,
+  range: PhysicalRange,
+  durationMs: number,
+): void {
+  // Refused now rather than when its time has come and nobody is left to be told.
+  halvesOf(container.definition.kind, range, container.nextRange);
   range.splittingUntilMs = account.machineMs() + durationMs;
 }
 

@@ -79,7 +79,7 @@ export function split(call: Call): Reply {
     throw new Refusal(400, 'durationMs is a number, 0 or more.');
   const [range = widestRange(container)] = id === undefined ? [] : rangesById(container, [id]);
   if (durationMs > 0) {
-    beginSplit(call.account, range, durationMs);
+    beginSplit(call.account, container, range, durationMs);
     return json(202, { splitting: String(range.id), durationMs });
   }
   const children = splitRange(call.account, container, range);
