@@ -183,7 +183,7 @@ describe('a container whose ranges come and go', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     const range = must(container.ranges[0], 'one range');
-    beginSplit(memory.account, range, 1000);
+    beginSplit(memory.account, container, range, 1000);
     finishSplits(memory.account);
     expect(refusalOf(() => rangeById(container.ranges, '0', memory.clock.now()))).toEqual({
       status: 410,
@@ -195,6 +195,16 @@ describe('a container whose ranges come and go', () => {
       { id: 1, parents: [0] },
       { id: 2, parents: [0] },
     ]);
+  });
+
+  test('a range of a single hash is told so at once, however long its split would take', () => {
+    using memory = new MemoryAccount();
+    const container = memory.container();
+    for (let halvings = 0; halvings < 125; halvings += 1)
+      splitRange(memory.account, container, must(container.ranges[0], 'one range'));
+    const narrow = must(container.ranges[0], 'one range');
+    expect(refusalOf(() => beginSplit(memory.account, container, narrow, 1000))?.status).toBe(400);
+    expect(narrow.splittingUntilMs).toBeUndefined();
   });
 
   test('ranges are merged in either order, and not while all versions are kept', () => {
