@@ -20,15 +20,7 @@ import {
   type State,
   type Tracked,
 } from '../helpers/faults-model.ts';
-import {
-  etagIn,
-  keyOf,
-  RawPort,
-  SdkPort,
-  SILENCE_MS,
-  type Port,
-  type Write,
-} from '../helpers/faults-ports.ts';
+import { etagIn, keyOf, RawPort, SdkPort, type Port, type Write } from '../helpers/faults-ports.ts';
 import { Replay } from '../helpers/faults-replay.ts';
 import { pick, seeded } from '../helpers/faults-seed.ts';
 import { byFeed, byList, byQuery, differences, type Texts } from '../helpers/faults-sets.ts';
@@ -421,15 +413,13 @@ async function soak(
   await using emulator = await startTestEmulator({
     settings: { avad: !merges, ru: 'metered', pageBytes: 60_000, ttlPurgeDelayMs: 300 },
   });
-  const raw = new RawAccount({ endpoint: emulator.endpoint, key: emulator.key });
-  const client = new CosmosClient({
-    endpoint: emulator.endpoint,
-    key: emulator.key,
-    connectionPolicy: { enableEndpointDiscovery: false, requestTimeout: SILENCE_MS },
-  });
+  const account = { endpoint: emulator.endpoint, key: emulator.key };
+  const raw = new RawAccount(account);
+  const client = new CosmosClient({ ...account, connectionPolicy: { enableEndpointDiscovery: false } });
+  const ports: SdkPort[] = [];
   try {
     const { database } = await client.databases.create({ id: 'd' });
-    const { container } = await database.containers.create(BODY);
+    await database.containers.create(BODY);
     const wire = new WireContainer(raw, 'd', 'c');
     const model = new TrafficModel();
     const replay = new Replay();
@@ -437,6 +427,11 @@ async function soak(
     const versions = new FeedFollower(wire, { mode: 'avad', maxItems: 30, onEntry: replay.onVersion });
     await latest.start('beginning');
     if (!merges) await versions.start('now');
+    const sdkPort = (): SdkPort => {
+      const port = new SdkPort(account, { database: 'd', container: 'c' });
+      ports.push(port);
+      return port;
+    };
     const tally = new Map<string, number>();
     const lanes = ['raw', 'raw', 'raw', 'sdk', 'sdk'].map((kind, number): Lane => {
       const keys = kind === 'sdk' ? KEYS.filter((key) => key !== undefined) : KEYS;
@@ -445,7 +440,7 @@ async function soak(
       );
       return {
         name: `${kind} ${number}`,
-        port: kind === 'sdk' ? new SdkPort(container) : new RawPort(wire),
+        port: kind === 'sdk' ? sdkPort() : new RawPort(wire),
         wire,
         model,
         random: seededRandom(seed + number + 1),
@@ -505,6 +500,7 @@ async function soak(
       silent: faults.rules.filter((rule) => rule.fired === 0),
     };
   } finally {
+    for (const port of ports) port[Symbol.dispose]();
     client.dispose();
     raw.close();
   }

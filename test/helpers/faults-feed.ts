@@ -79,7 +79,21 @@ export class FeedFollower {
   async turn(): Promise<boolean> {
     let quiet = true;
     for (const lease of this.#leases) quiet = (await this.#step(lease)) && quiet;
+    this.#join();
     return quiet;
+  }
+
+  /** Makes one lease of neighbours that stand at the same position of the same range, as after a merge. */
+  #join(): void {
+    const joined: Lease[] = [];
+    for (const lease of this.#leases) {
+      const last = joined.at(-1);
+      const meets = last?.max === lease.min && last.etag === lease.etag;
+      const isOneRange = this.#overlapping({ min: last?.min ?? '', max: lease.max }).length === 1;
+      if (last === undefined || !meets || !isOneRange) joined.push(lease);
+      else joined.splice(-1, 1, { ...last, max: lease.max, lsn: Math.max(last.lsn, lease.lsn) });
+    }
+    this.#leases = joined;
   }
 
   /** Reads until every lease says 304 in one turn. */
@@ -164,7 +178,7 @@ export class FeedFollower {
     throw new Error('the list of ranges could not be read in 100 attempts');
   }
 
-  #overlapping(lease: Lease): PkRange[] {
+  #overlapping(lease: Pick<Lease, 'min' | 'max'>): PkRange[] {
     return this.#map.filter((range) => range.minInclusive < lease.max && range.maxExclusive > lease.min);
   }
 
