@@ -1,0 +1,163 @@
+/**
+ * Owns one lease: reading its pages, a few in flight, committing the contiguous prefix, and what becomes
+ * of it: copy until the LV position has reached the anchor, index, then the tail; children after a split.
+ */
+import { readFeed, type Change, type FeedName, type FeedPage } from '../feeds.ts';
+import { slotOf, type Lag } from '../source.ts';
+import { apply, type Event } from './apply.ts';
+import { buildIndex, spawnLeftovers } from './indexing.ts';
+import type { Claim, Lease } from './ledger.ts';
+import { retryWaiting } from './letters.ts';
+import { Page } from './page.ts';
+import type { Process } from './process.ts';
+import { READ, type Steps } from './task.ts';
+
+// One page being written while the next is read is enough to get the order wrong.
+const PAGES_IN_FLIGHT_MAX = 2;
+
+interface Reader {
+  readonly process: Process;
+  readonly lease: Lease;
+  readonly feed: FeedName;
+  readonly copy: boolean;
+  /** Where the next read starts; the lease's own position is where a commit has been. */
+  position: number;
+  /** The end of each page in flight, oldest first. */
+  inFlight: FeedPage[];
+  pages: number;
+  ended: boolean;
+}
+
+export function nameOf({ min, max }: Lease): string {
+  return `${min}-${max}`;
+}
+
+export function* runLease(process: Process, lease: Lease): Steps {
+  const { deletes } = process.world.scenario;
+  if (lease.phase === 'copy') {
+    const early = deletes === 'avad' && process.lacks('avad-before-lv-ended');
+    if (early) process.spawn(`${nameOf(lease)}~`, drainEarly(process, lease));
+    const split = yield* runFeed(process, lease, 'LV');
+    if (split) return;
+    buildIndex(process, lease);
+    if (lease.avad === null && deletes === 'avad') lease.avad = newestLsn(process, lease);
+    lease.phase = 'tail';
+    spawnLeftovers(process);
+    retryWaiting(process);
+    if (early) return;
+  }
+  yield* runFeed(process, lease, deletes === 'avad' ? 'AVAD' : 'LV');
+}
+
+function* drainEarly(process: Process, lease: Lease): Steps {
+  yield* runFeed(process, lease, 'AVAD');
+}
+
+function newestLsn(process: Process, { min, max }: Lease): number {
+  return process.world.source.rangeOver(min, max)?.lsn ?? 0;
+}
+
+/** Ends when the copy has, or when the range was split: then true. */
+function* runFeed(process: Process, lease: Lease, feed: FeedName): Steps<boolean> {
+  const copy = lease.phase === 'copy' && feed === 'LV';
+  const position = (feed === 'LV' ? lease.lv : lease.avad) ?? 0;
+  const reader: Reader = { process, lease, feed, copy, position, inFlight: [], pages: 0, ended: false };
+  const { source } = process.world;
+  for (;;) {
+    if (copy && (reader.ended || reader.position >= lease.anchor)) {
+      yield { until: () => reader.inFlight.length === 0 };
+      return false;
+    }
+    const { min, max } = lease;
+    const hasNews = (): boolean => (source.rangeOver(min, max)?.lsn ?? Infinity) > reader.position;
+    const room = (): boolean => reader.inFlight.length < PAGES_IN_FLIGHT_MAX;
+    yield { until: () => room() && (copy || hasNews()) };
+    const lag = yield READ;
+    const page = readFeed(source, {
+      feed,
+      min,
+      max,
+      position: reader.position,
+      replica: replicaOf(reader, lag),
+    });
+    if (page === null) {
+      yield* replaceByChildren(reader);
+      return true;
+    }
+    process.sawPage(min, max, page.token);
+    startPage(reader, page);
+  }
+}
+
+/** A feed may be answered by a replica that is behind our token; only its own position is a floor. */
+function replicaOf({ process, lease, position }: Reader, lag: Lag): number {
+  const token = process.tokens[lease.min] ?? 0;
+  const floor = process.world.scenario.feedKeepsToken ? Math.max(token, position) : position;
+  return process.world.source.replica(lease.min, floor, lag);
+}
+
+function startPage(reader: Reader, page: FeedPage): void {
+  const { process, lease, copy } = reader;
+  const taken = copy ? page.changes.filter(({ lsn }) => lsn <= lease.anchor) : page.changes;
+  const whole = taken.length === page.changes.length;
+  // Changes beyond the anchor belong to the tail, which reads this page again from its start.
+  const until = whole ? page : { ...page, changes: taken, end: reader.position };
+  if (!whole || (taken.length === 0 && process.lacks('end-of-copy-on-304'))) reader.ended = true;
+  if (until.end === reader.position && taken.length === 0) return;
+  reader.position = until.end;
+  reader.inFlight.push(until);
+  reader.pages += 1;
+  const name = `${nameOf(lease)}/p${reader.pages}`;
+  process.spawn(name, runPage(reader, name, until));
+}
+
+function* runPage(reader: Reader, name: string, page: FeedPage): Steps {
+  const { process, lease, feed, copy } = reader;
+  const unit = new Page(process, { copy });
+  const events = page.changes.map((change) => eventOf(process, feed, change));
+  unit.begin(events.flatMap(claimsOf));
+  unit.open = events.length;
+  for (const event of events) process.spawn(`${name}/${event.id}`, applyOne(process, unit, event));
+  const first = (): boolean => reader.inFlight[0] === page || process.lacks('commit-before-acknowledgement');
+  const acknowledged = (): boolean => unit.open === 0 || process.lacks('commit-before-acknowledgement');
+  yield { until: () => first() && acknowledged() };
+  process.world.watchCommit({ open: unit.open, contiguous: reader.inFlight[0] === page });
+  unit.commit();
+  if (feed === 'LV') lease.lv = page.end;
+  else lease.avad = page.end;
+  reader.inFlight = reader.inFlight.filter((one) => one !== page);
+}
+
+function* applyOne(process: Process, unit: Page, event: Event): Steps {
+  yield* apply(process, unit, event);
+  unit.open -= 1;
+}
+
+function eventOf(process: Process, feed: FeedName, { id, lsn, version }: Change): Event {
+  const marked = process.world.scenario.deletes === 'marker' && version?.marked === true;
+  return { id, lsn, feed, version, kind: version === null || marked ? 'delete' : 'upsert' };
+}
+
+function claimsOf({ id, lsn, kind, version }: Event): Claim[] {
+  const slot = version === null || kind === 'delete' ? null : slotOf(id, version);
+  return slot === null || version === null || version.big ? [] : [{ id, slot, etag: version.etag, lsn }];
+}
+
+/** 410. The children start from the parent's position, after its pages in flight are done. */
+function* replaceByChildren(reader: Reader): Steps {
+  const { process, lease, feed } = reader;
+  const { ledger, world } = process;
+  if (!process.lacks('child-before-parent-done')) yield { until: () => reader.inFlight.length === 0 };
+  else if (feed === 'LV') lease.lv = reader.position;
+  else lease.avad = reader.position;
+  if (process.lacks('position-saved-after-410')) {
+    // The SDK's token has no etag now: Beginning, or Now where the feed was started at Now.
+    if (feed === 'LV') lease.lv = 0;
+    else lease.avad = world.source.rangeAt(lease.min).lsn;
+  }
+  const children = world.source.ranges
+    .filter(({ min, max }) => min < lease.max && max > lease.min)
+    .map(({ min, max }) => ({ ...lease, min: Math.max(min, lease.min), max: Math.min(max, lease.max) }));
+  ledger.leases = ledger.leases.flatMap((one) => (one === lease ? children : [one]));
+  for (const child of children) process.spawn(nameOf(child), runLease(process, child));
+}

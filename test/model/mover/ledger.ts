@@ -1,0 +1,112 @@
+/**
+ * Owns what survives a crash. Every method is one transaction. Rows beat the index, the index is built
+ * from segments, and an intent stays until its page is committed or a resume has settled it.
+ */
+import type { FeedName } from '../feeds.ts';
+import { PLACES, placeOf, type Identity, type Slot } from '../source.ts';
+
+export interface Row {
+  readonly state: 'live' | 'tombstone' | 'quarantined';
+  /** Where our copy is; a quarantined row may still have a stale one. */
+  readonly slot: Slot | null;
+  /** The source version it was made from; null when it is not known which. */
+  readonly etag: number | null;
+  readonly lsn: number | null;
+  /** LSNs of the two feeds are not compared with each other. */
+  readonly feed: FeedName;
+}
+
+export type Reason = 'collision' | 'unique-key' | 'foreign-document' | 'too-large' | 'invalid-key';
+
+export interface Letter {
+  readonly id: Identity;
+  /** The slot it waits for. */
+  readonly slot: Slot | null;
+  readonly reason: Reason;
+  /** The oldest is promoted first. */
+  readonly order: number;
+}
+
+/** "A copy of `id`, made from `etag`, may be at `slot`." */
+export interface Claim {
+  readonly id: Identity;
+  readonly slot: Slot;
+  readonly etag: number | null;
+  readonly lsn: number | null;
+}
+
+/** "`by` may have taken `slot` from `from`." */
+export interface Takeover {
+  readonly from: Identity;
+  readonly slot: Slot;
+}
+
+export interface Intent {
+  readonly seq: number;
+  /** A page of the copy: its claims become a segment; of the tail: rows. */
+  readonly copy: boolean;
+  claims: Claim[];
+  takeovers: Takeover[];
+}
+
+export interface Segment {
+  readonly seq: number;
+  readonly claims: readonly Claim[];
+}
+
+export interface Override {
+  readonly id: Identity;
+  readonly slot: Slot;
+  readonly seq: number;
+}
+
+export interface Lease {
+  readonly min: number;
+  readonly max: number;
+  phase: 'copy' | 'tail';
+  /** The LV position; the copy ends where it reaches `anchor`. */
+  lv: number;
+  readonly anchor: number;
+  /** The AVAD position; null until it is primed. */
+  avad: number | null;
+}
+
+export class Ledger {
+  leases: Lease[] = [];
+  readonly rows = new Map<Identity, Row>();
+  readonly index = new Map<Identity, Row>();
+  segments: Segment[] = [];
+  overrides: Override[] = [];
+  intents: Intent[] = [];
+  readonly letters = new Map<Identity, Letter>();
+  /** Second copies that the index found, not yet removed. */
+  leftovers: Takeover[] = [];
+  /** Session tokens of the source by place: nothing older is ever read again. */
+  readonly tokens: number[] = Array.from({ length: PLACES }, () => 0);
+  #seq = 0;
+
+  nextSeq(): number {
+    this.#seq += 1;
+    return this.#seq;
+  }
+
+  rowOf(id: Identity): Row | undefined {
+    return this.rows.get(id) ?? this.index.get(id);
+  }
+
+  leaseAt(place: number): Lease | undefined {
+    return this.leases.find(({ min, max }) => min <= place && place < max);
+  }
+
+  indexed(id: Identity): boolean {
+    return this.leaseAt(placeOf(id))?.phase === 'tail';
+  }
+
+  keepTokens(tokens: readonly number[]): void {
+    for (const [place, lsn] of tokens.entries()) this.tokens[place] = Math.max(this.tokens[place] ?? 0, lsn);
+  }
+
+  dropIntent(intent: Intent): void {
+    this.intents = this.intents.filter((one) => one !== intent);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Owns a slot changing hands. Each write is a create, or insists on the etag of a document whose
+ * identity was rebuilt: ours is replaced, another's is adjudicated in the source (rule 5), a stranger's
+ * is left alone.
+ */
+import { placeOf, slotOf, type Identity, type Slot, type Version } from '../source.ts';
+import type { Copy, Write } from '../target.ts';
+import type { Reason, Row } from './ledger.ts';
+import type { Page } from './page.ts';
+import type { Process } from './process.ts';
+import { READ, type Steps } from './task.ts';
+import { readSlot, send } from './writes.ts';
+
+export interface Placing {
+  readonly process: Process;
+  readonly page: Page;
+  readonly id: Identity;
+  readonly slot: Slot;
+  readonly version: Version;
+  readonly row: Row | undefined;
+  readonly lsn: number | null;
+  readonly asked: boolean;
+}
+
+/** Puts a version into its slot. `ask`: a copy of ours is there that may be newer, so ask the source. */
+export function* put(placing: Placing): Steps<'ok' | 'ask' | Reason> {
+  const { process, page, id, slot, version, row } = placing;
+  const { etag } = version;
+  if (!page.claims(id, slot) && !process.lacks('point-read-without-intent'))
+    page.begin([{ id, slot, etag, lsn: placing.lsn }]);
+  const taken = new Set<Identity>();
+  const ours = { id, slot, content: etag, unique: version.unique, moving: false };
+  const ok = (): 'ok' => {
+    for (const from of taken) revoke(placing, from);
+    if (taken.size > 0 || known) process.freed.push({ slot, emptied: false });
+    return 'ok';
+  };
+  if (process.lacks('unconditional-upsert')) {
+    const status = yield* send(process, { ...ours, kind: 'upsert', ifMatch: null });
+    if (status === 'ok') return ok();
+  }
+  let seen: Copy | null = null;
+  let known = row?.slot === slot;
+  if (known) seen = yield* readSlot(process, slot);
+  for (;;) {
+    let write: Write = { ...ours, kind: 'create', ifMatch: null };
+    if (seen !== null) {
+      if (seen.owner === null) return 'foreign-document';
+      if (seen.owner === id) {
+        if (!known && !placing.asked && !process.lacks('own-copy-replaced-blindly')) return 'ask';
+      } else if (yield* stillMaps(placing, seen.owner)) return 'collision';
+      else {
+        page.beginTakeover(slot, seen.owner);
+        taken.add(seen.owner);
+      }
+      write = { ...ours, kind: 'replace', ifMatch: seen.etag };
+    }
+    const status = yield* send(process, write);
+    if (status === 'ok') return ok();
+    const conflicting = seen !== null && status === 'conflict';
+    if (conflicting) return 'unique-key';
+    seen = yield* readSlot(process, slot);
+    if (status === 'ambiguous') {
+      if (seen?.owner === id && seen.content === etag) return ok();
+      known ||= seen?.owner === id && row?.slot === slot;
+    }
+    if (status === 'conflict' && seen === null && process.world.scenario.uniqueKeys) return 'unique-key';
+  }
+}
+
+/** Rule 5: does the source still put `other` here? Asked with a token that covers all we know of its range. */
+function* stillMaps({ process, slot }: Placing, other: Identity): Steps<boolean> {
+  const floor = process.lacks('lagging-adjudication') ? 0 : (process.tokens[placeOf(other)] ?? 0);
+  const version = process.readSourceFrom(other, floor, yield READ);
+  return version !== null && slotOf(other, version) === slot;
+}
+
+/** The ledger must not say that somebody is in a slot that another has taken. */
+function revoke({ process, page, slot }: Placing, from: Identity): void {
+  if (process.lacks('takeover-does-not-revoke')) return;
+  const row = process.rowOf(from);
+  if (row === undefined) page.override(from, slot);
+  else if (row.slot === slot)
+    page.row(from, { ...row, state: row.state === 'live' ? 'tombstone' : row.state, slot: null, etag: null });
+}
+
+export interface Removal {
+  readonly process: Process;
+  readonly page: Page;
+  readonly id: Identity;
+  readonly slot: Slot;
+  readonly moving: boolean;
+}
+
+/** Deletes our copy from a slot, and nobody else's. */
+export function* removeIfOurs({ process, id, slot, moving }: Removal): Steps {
+  for (;;) {
+    const seen = yield* readSlot(process, slot);
+    const careless = process.lacks('delete-without-owner-check');
+    // Found empty counts as left: the reply to our own delete may have been the one that was lost.
+    if (seen === null) process.freed.push({ slot, emptied: true });
+    if (seen === null || (seen.owner !== id && !careless)) return;
+    const ifMatch = careless ? null : seen.etag;
+    const write = { kind: 'delete', id, slot, content: 0, unique: 0, ifMatch, moving } as const;
+    const status = yield* send(process, write);
+    if (status === 'ok') process.freed.push({ slot, emptied: true });
+    if (status === 'ok' || status === 'missing') return;
+  }
+}

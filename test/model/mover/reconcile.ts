@@ -1,0 +1,41 @@
+/**
+ * Owns the sweep that finds deletes without a feed that tells them: every document of the target whose
+ * identity the source no longer has, and every letter of such a document. Strangers are not touched.
+ */
+import type { Identity, Slot } from '../source.ts';
+import { retry } from './letters.ts';
+import { Page } from './page.ts';
+import { removeIfOurs } from './place.ts';
+import type { Process } from './process.ts';
+import { READ, STEP, type Steps } from './task.ts';
+import { readSlot } from './writes.ts';
+
+export function reconcile(process: Process): void {
+  for (const [slot, { owner }] of process.world.target.now)
+    if (owner !== null) process.spawn(`reconcile/${slot}`, sweep(process, slot, owner));
+  for (const { id } of process.openLetters()) process.spawn(`retry/${id}`, retry(process, id));
+}
+
+function* sweep(process: Process, slot: Slot, id: Identity): Steps {
+  const page = new Page(process, { copy: false });
+  const wanted = new Set([id, slot]);
+  yield { until: () => process.locks.areFree(wanted) };
+  process.locks.take(wanted);
+  const seen = yield* readSlot(process, slot);
+  const gone = seen?.owner === id && process.readSource(id, yield READ) === null;
+  if (gone) {
+    yield* removeIfOurs({ process, page, id, slot, moving: false });
+    const row = process.rowOf(id);
+    page.row(id, {
+      state: 'tombstone',
+      slot: null,
+      etag: null,
+      lsn: row?.lsn ?? null,
+      feed: row?.feed ?? 'LV',
+    });
+    page.letter(id, null);
+  }
+  process.locks.release(wanted);
+  yield STEP;
+  page.commit();
+}

@@ -1,0 +1,62 @@
+/**
+ * Owns what one run varies: which documents there are, how deletes are found, and which kinds of
+ * trouble may happen. Small on purpose: two or three documents and two slots show every hole we know.
+ */
+import type { Chance } from './chance.ts';
+import type { Identity } from './source.ts';
+
+export interface Scenario {
+  readonly identities: readonly Identity[];
+  readonly ranges: 1 | 2 | 4;
+  readonly deletes: 'avad' | 'marker' | 'reconcile';
+  /** Reads may be answered by replicas that lag. */
+  readonly lag: boolean;
+  /** Feed pages are never older than the session token; else only never older than their position. */
+  readonly feedKeepsToken: boolean;
+  readonly uniqueKeys: boolean;
+  /** Documents may grow too large, or get a key value that no container accepts. */
+  readonly misfits: boolean;
+  readonly ttl: boolean;
+  /** Two versions of a document in one transaction share an LSN. */
+  readonly batches: boolean;
+  readonly foreign: boolean;
+  readonly resizing: boolean;
+  readonly crashesMax: number;
+  readonly networkTrouble: boolean;
+  /** Actions of the application, and of everything together. */
+  readonly appMax: number;
+  readonly actionsMax: number;
+}
+
+const CASTS: readonly (readonly Identity[])[] = [
+  ['A7'],
+  ['A7', 'B7'],
+  ['A7', 'C7'],
+  ['A7', 'C7'],
+  ['A7', 'B7', 'C7'],
+  ['A7', 'A8', 'C7'],
+];
+
+/** Each trouble is on in some runs only: what hides behind one kind of trouble shows without it. */
+export function randomScenario(chance: Chance): Scenario {
+  const often = (): boolean => chance.below(3) > 0;
+  const sometimes = (): boolean => chance.below(4) === 0;
+  const deletes = chance.one(['avad', 'avad', 'marker', 'reconcile'] as const);
+  return {
+    identities: chance.one(CASTS),
+    ranges: chance.one([1, 2, 4] as const),
+    deletes,
+    lag: often(),
+    feedKeepsToken: often(),
+    uniqueKeys: sometimes(),
+    misfits: sometimes(),
+    ttl: deletes !== 'marker' && sometimes(),
+    batches: sometimes(),
+    foreign: chance.below(8) === 0,
+    resizing: sometimes(),
+    crashesMax: chance.below(3),
+    networkTrouble: chance.below(2) === 0,
+    appMax: 3 + chance.below(6),
+    actionsMax: 40 + chance.below(120),
+  };
+}

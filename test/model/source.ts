@@ -1,0 +1,151 @@
+/**
+ * Owns the source container: documents with all their versions, the ranges they lie in, and what a
+ * reader sees of them. LSNs count per range and are inherited by children; a replica that lags shows
+ * the state at an older LSN. An expired document is invisible at once and deleted when it is purged.
+ */
+
+/** A source identity: its key value, a letter that is also its place in the hash space, and its id: `A7`. */
+export type Identity = string;
+/** A place in the target: target key value and id: `P7`. */
+export type Slot = string;
+/** The target key value in a version; `!` is a value that no container accepts as a key. */
+export type Key = 'P' | 'Q' | '!';
+
+export interface Content {
+  readonly key: Key;
+  /** Too large once the key is added. */
+  readonly big: boolean;
+  /** A value the target wants unique within a key value; 0 is none. */
+  readonly unique: number;
+  /** The application's own mark for a deleted document. */
+  readonly marked: boolean;
+}
+
+export interface Version extends Content {
+  readonly lsn: number;
+  readonly etag: number;
+  readonly op: 'create' | 'replace' | 'delete';
+  /** TTL is time, not replication: it hides every version on every replica. */
+  expired: boolean;
+}
+
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+  lsn: number;
+}
+
+/** 0 is the newest state, 1 a step behind, 2 as old as the reader permits. */
+export type Lag = 0 | 1 | 2;
+
+export const PLACES = 4;
+
+export function placeOf(id: Identity): number {
+  return id.charCodeAt(0) - 65;
+}
+
+export function slotOf(id: Identity, content: Content): Slot | null {
+  return content.key === '!' ? null : content.key + id.slice(1);
+}
+
+export class Source {
+  ranges: Range[];
+  readonly #versions = new Map<Identity, Version[]>();
+  #etag = 0;
+
+  constructor(ranges: number) {
+    const width = PLACES / ranges;
+    this.ranges = Array.from({ length: ranges }, (_, n) => ({
+      min: Math.round(n * width),
+      max: Math.round((n + 1) * width),
+      lsn: 0,
+    }));
+  }
+
+  get identities(): Identity[] {
+    return [...this.#versions.keys()];
+  }
+
+  rangeAt(place: number): Range {
+    const range = this.ranges.find(({ min, max }) => min <= place && place < max);
+    if (range === undefined) throw new Error(`no range holds ${place}`);
+    return range;
+  }
+
+  /** The physical range that holds all of [min,max), or nothing after a split. */
+  rangeOver(min: number, max: number): Range | undefined {
+    return this.ranges.find((range) => range.min <= min && max <= range.max);
+  }
+
+  versionsOf(id: Identity): readonly Version[] {
+    return this.#versions.get(id) ?? [];
+  }
+
+  /** What a replica at `lsn` shows. */
+  at(id: Identity, lsn: number): Version | null {
+    const version = this.versionsOf(id).findLast((one) => one.lsn <= lsn);
+    return version === undefined || version.op === 'delete' || version.expired ? null : version;
+  }
+
+  now(id: Identity): Version | null {
+    return this.at(id, this.rangeAt(placeOf(id)).lsn);
+  }
+
+  /** Expired and not yet purged. */
+  awaitsPurge(id: Identity): boolean {
+    const last = this.versionsOf(id).at(-1);
+    return last !== undefined && last.expired && last.op !== 'delete';
+  }
+
+  /** One transaction: each content is a version of its own, and all share one LSN. */
+  put(id: Identity, contents: readonly Content[]): void {
+    const lsn = this.#tick(id);
+    for (const content of contents) {
+      const op = this.now(id) === null ? 'create' : 'replace';
+      this.#append(id, { ...content, lsn, etag: ++this.#etag, op, expired: false });
+    }
+  }
+
+  delete(id: Identity): void {
+    const gone = this.now(id) ?? this.versionsOf(id).at(-1);
+    if (gone === undefined) throw new Error(`${id} was never there`);
+    this.#append(id, { ...gone, lsn: this.#tick(id), etag: ++this.#etag, op: 'delete' });
+  }
+
+  expire(id: Identity): void {
+    for (const version of this.versionsOf(id)) version.expired = true;
+  }
+
+  split(range: Range): void {
+    const middle = (range.min + range.max) / 2;
+    const children = [
+      { min: range.min, max: middle, lsn: range.lsn },
+      { min: middle, max: range.max, lsn: range.lsn },
+    ];
+    this.ranges = this.ranges.flatMap((one) => (one === range ? children : [one]));
+  }
+
+  merge(left: Range, right: Range): void {
+    const merged = { min: left.min, max: right.max, lsn: Math.max(left.lsn, right.lsn) };
+    this.ranges = this.ranges.flatMap((one) => (one === left ? [merged] : one === right ? [] : [one]));
+  }
+
+  /** The LSN of a replica that answers a read: never older than `floor`, and older than now when it lags. */
+  replica(place: number, floor: number, lag: Lag): number {
+    const newest = this.rangeAt(place).lsn;
+    if (lag === 0) return newest;
+    return lag === 1 ? Math.max(Math.min(floor, newest), newest - 1) : Math.min(floor, newest);
+  }
+
+  #tick(id: Identity): number {
+    const range = this.rangeAt(placeOf(id));
+    range.lsn += 1;
+    return range.lsn;
+  }
+
+  #append(id: Identity, version: Version): void {
+    const versions = this.#versions.get(id);
+    if (versions === undefined) this.#versions.set(id, [version]);
+    else versions.push(version);
+  }
+}

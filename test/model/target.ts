@@ -1,0 +1,94 @@
+/**
+ * Owns the target container: one document a slot, conditional writes, unique values within a key, and
+ * readers that lag. Somebody else may keep documents here as well: those have no owner.
+ */
+import type { Identity, Slot } from './source.ts';
+
+export interface Copy {
+  /** The identity rebuilt from the document; null when it is not a source document. */
+  readonly owner: Identity | null;
+  /** The source version it was made from: its etag stands for its bytes. */
+  readonly content: number;
+  readonly unique: number;
+  readonly etag: number;
+}
+
+export interface Write {
+  readonly kind: 'create' | 'replace' | 'delete' | 'upsert';
+  readonly id: Identity;
+  readonly slot: Slot;
+  readonly content: number;
+  readonly unique: number;
+  /** The target etag that replace and delete insist on; null is unconditional, which no rule permits. */
+  readonly ifMatch: number | null;
+  /** A delete that is the second half of a move. */
+  readonly moving: boolean;
+}
+
+export type Status = 'ok' | 'conflict' | 'missing' | 'precondition';
+
+export class Target {
+  /** Every state there was; the index is the LSN. */
+  readonly states: ReadonlyMap<Slot, Copy>[] = [new Map()];
+  readonly #uniqueKeys: boolean;
+  #etag = 0;
+
+  constructor(uniqueKeys: boolean) {
+    this.#uniqueKeys = uniqueKeys;
+  }
+
+  get lsn(): number {
+    return this.states.length - 1;
+  }
+
+  get now(): ReadonlyMap<Slot, Copy> {
+    return this.at(this.lsn);
+  }
+
+  at(lsn: number): ReadonlyMap<Slot, Copy> {
+    const state = this.states[lsn];
+    if (state === undefined) throw new Error(`the target has no LSN ${lsn}`);
+    return state;
+  }
+
+  apply(write: Write): Status {
+    const held = this.now.get(write.slot);
+    switch (write.kind) {
+      case 'create':
+        if (held !== undefined) return 'conflict';
+        break;
+      case 'replace':
+      case 'delete':
+        if (held === undefined) return 'missing';
+        if (write.ifMatch !== null && held.etag !== write.ifMatch) return 'precondition';
+        break;
+      case 'upsert':
+        break;
+    }
+    if (write.kind !== 'delete' && this.#violates(write)) return 'conflict';
+    this.#change(write.slot, write.kind === 'delete' ? null : { ...write, owner: write.id });
+    return 'ok';
+  }
+
+  /** Somebody else's document. */
+  intrude(slot: Slot): void {
+    this.#change(slot, { owner: null, content: 0, unique: 0 });
+  }
+
+  #violates({ slot, unique }: Write): boolean {
+    if (!this.#uniqueKeys || unique === 0) return false;
+    return [...this.now].some(
+      ([other, copy]) => other !== slot && other[0] === slot[0] && copy.unique === unique,
+    );
+  }
+
+  #change(slot: Slot, copy: Omit<Copy, 'etag'> | null): void {
+    const next = new Map(this.now);
+    if (copy === null) next.delete(slot);
+    else {
+      const { owner, content, unique } = copy;
+      next.set(slot, { owner, content, unique, etag: ++this.#etag });
+    }
+    this.states.push(next);
+  }
+}
