@@ -121,6 +121,7 @@ const script = objectOf({ id: ['"s"', '"日本"', '"a/b"'], body: ['"function ()
 const settings = objectOf({
   avad: ['true', 'false'],
   numbers: ['"service"', '"verbatim"'],
+  queries: ['"direct"', '"planned"'],
   replicaLagMs: ['0', '50', '1e308'],
   pageBytes: ['0', '1', '4194304'],
   rangeLimitBytes: ['0', '1000', '1e12'],

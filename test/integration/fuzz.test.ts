@@ -27,7 +27,7 @@ const ROUNDS = 1500;
 const REQUESTS_PER_ROUND = 8;
 
 const QUIET = {
-  ru: 'off', avad: false, numbers: 'verbatim', replicaLagMs: 0, pageBytes: 4 * 1024 * 1024, rangeLimitBytes: 1e12,
+  ru: 'off', avad: false, numbers: 'verbatim', queries: 'direct', replicaLagMs: 0, pageBytes: 4 * 1024 * 1024, rangeLimitBytes: 1e12,
   ttlPurgeDelayMs: 2000, retentionSeconds: 604_800, logicalPartitionLimitBytes: 1e12,
 } as const; // prettier-ignore
 
