@@ -160,6 +160,8 @@ describe('an offer', () => {
     memory.container({}, manual(400));
     const offer = offerOf(memory);
     replaceOffer(memory.account, offer, manual(100_000));
+    memory.clock.advance(memory.account.settings.scaleUpMs);
+    finishScaling(memory.account);
     replaceOffer(memory.account, offer, manual(1000));
     expect(refusalOf(() => replaceOffer(memory.account, offer, manual(900)))?.status).toBe(400);
     expect(offerHistory(memory.account, offer).peakRu).toBe(100_000);
