@@ -78,6 +78,12 @@ export function createContainer(
   if (database.containers.has(id))
     throw new Refusal(409, `A container with id ${id} exists already in ${database.id}.`);
   const definition = parseDefinition(body);
+  if (account.settings.avad && own(body, 'changeFeedPolicy') !== undefined) {
+    throw new Refusal(
+      400,
+      'With continuous backup the retention of the change feed cannot be set on a container.',
+    );
+  }
   const shared = account.offers.get(database.self);
   const paid = throughput ?? (shared === undefined ? DEFAULT_THROUGHPUT : undefined);
   const number = account.catalog.nextNumber('containers');
@@ -197,6 +203,9 @@ export function offerHistory(account: Account, offer: OfferModel): OfferModel['h
 
 /** Changes a throughput: at once as far as the present ranges carry it, the rest when new ranges are there. */
 export function replaceOffer(account: Account, offer: OfferModel, throughput: Throughput): void {
+  if (offer.pendingUntilMs !== undefined) {
+    throw new Refusal(400, 'Another change of this throughput is still under way.', { substatus: 3205 });
+  }
   const history = offerHistory(account, offer);
   refuseBelowMinimum(throughput, history);
   const container = [...account.containers()].find((candidate) => candidate.self === offer.resource);

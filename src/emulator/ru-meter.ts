@@ -4,8 +4,9 @@
  * - At every whole second a bucket is refilled, never beyond one second's budget: idle time is not banked.
  * - A request that starts while anything is left runs to its end, even when it overshoots. What is missing
  *   then is a debt; the refills of later seconds pay it, and until they have, everything is refused.
- * - When units are scarce Low goes first. It may not touch what High used in the second before, less what
- *   High has used in this one already. An idle High keeps half of its claim each second.
+ * - When units are scarce Low goes first. It may not touch what High wanted in the second before (what it
+ *   used, and what it was refused at the price of its own requests), less what High has used in this one
+ *   already. An idle High keeps half of its claim each second.
  *
  * A budget of Infinity means "not metered": use is counted, nothing is refused and no debt is made.
  */
@@ -19,6 +20,11 @@ interface Bucket {
   reserveRu: number;
   second: number;
   highRu: number;
+  /** High's requests of this second: charged, and turned away. */
+  highCharged: number;
+  highRefused: number;
+  /** What a request of High costs, by the last second that had any. */
+  highPriceRu: number;
   thisSecondRu: number;
   lastSecondRu: number;
   totalRu: number;
@@ -48,6 +54,7 @@ export class RuMeter {
     const claimRu = priority === 'low' ? Math.max(0, state.reserveRu - state.highRu) : 0;
     if (state.leftRu - claimRu > DUST_RU) return undefined;
     state.throttled += 1;
+    if (priority === 'high') state.highRefused += 1;
     return waitMs(state, nowMs);
   }
 
@@ -57,7 +64,9 @@ export class RuMeter {
     state.leftRu -= ru;
     state.thisSecondRu += ru;
     state.totalRu += ru;
-    if (priority === 'high') state.highRu += ru;
+    if (priority === 'low') return;
+    state.highRu += ru;
+    state.highCharged += 1;
   }
 
   /** The range is gone. */
@@ -86,6 +95,9 @@ export class RuMeter {
       reserveRu: 0,
       second,
       highRu: 0,
+      highCharged: 0,
+      highRefused: 0,
+      highPriceRu: 1,
       thisSecondRu: 0,
       lastSecondRu: 0,
       totalRu: 0,
@@ -101,10 +113,14 @@ function turn(state: Bucket, second: number): void {
   const seconds = second - state.second;
   state.second = second;
   state.leftRu = Math.min(state.budgetRu, state.leftRu + seconds * state.budgetRu);
-  const claimRu = state.highRu > 0 ? state.highRu : state.reserveRu / 2;
+  if (state.highCharged > 0) state.highPriceRu = state.highRu / state.highCharged;
+  const wantedRu = state.highRu + state.highRefused * state.highPriceRu;
+  const claimRu = wantedRu > 0 ? wantedRu : state.reserveRu / 2;
   const kept = claimRu / 2 ** (seconds - 1);
   state.reserveRu = kept < CLAIM_MIN_RU ? 0 : Math.min(state.budgetRu, kept);
   state.highRu = 0;
+  state.highCharged = 0;
+  state.highRefused = 0;
   state.lastSecondRu = seconds === 1 ? state.thisSecondRu : 0;
   state.thisSecondRu = 0;
 }

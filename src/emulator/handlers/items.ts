@@ -39,7 +39,16 @@ function operationOf(call: Call, container: ContainerModel, kind: Kind): Operati
   };
 }
 
+/** Whoever asks for a trigger counts on what it does: better nothing happens than half of it. */
+function refuseTriggers(call: Call): void {
+  for (const name of ['x-ms-documentdb-pre-trigger-include', 'x-ms-documentdb-post-trigger-include']) {
+    if (call.headers[name] === undefined || call.headers[name] === '') continue;
+    throw new Refusal(501, 'Triggers are stored and listed by the emulator, but not executed.');
+  }
+}
+
 function perform(call: Call, kind: Kind): Reply {
+  refuseTriggers(call);
   const { account, priority } = call;
   const container = call.container();
   const operation = operationOf(call, container, kind);
