@@ -22,7 +22,7 @@ function asKey(path: Path, value: Value): Derived {
 
 /** Why a value that is there can be neither a key nor a part of one. */
 export function whyUnfit(value: Value): string | undefined {
-  if (value === composite) return 'an object or an array cannot be a key';
+  if (value === composite) return 'a key is a text, a number, a boolean or null';
   // 1e400 is JSON, but no double, and a key travels as one.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'the number is beyond what a key can hold';
   return undefined;

@@ -54,17 +54,12 @@ export function refusalOf(
   mayMiss: boolean,
 ): Refusal | undefined {
   const from = printPath(derived.path);
+  const to = printPath(path);
   if (derived.kind === 'invalid') {
-    return {
-      kind: 'refused',
-      reason: 'invalid-key',
-      why: `${from} cannot serve for ${printPath(path)}: ${derived.why}`,
-    };
+    const what = from === to ? `${from} cannot be a key` : `${from} cannot serve for ${to}`;
+    return { kind: 'refused', reason: 'invalid-key', why: `${what}: ${derived.why}` };
   }
   if (mayMiss) return undefined;
-  const what =
-    from === printPath(path)
-      ? `${from} is missing`
-      : `${from} is missing, which ${printPath(path)} is made of`;
-  return { kind: 'refused', reason: 'missing-key', why: what };
+  const why = from === to ? `${from} is missing` : `${from} is missing, which ${to} is made of`;
+  return { kind: 'refused', reason: 'missing-key', why };
 }

@@ -68,7 +68,8 @@ class Splitter {
       if (this.#inItem) {
         const end = this.#endAt(character, at);
         if (end !== undefined) {
-          yield this.#parse(text.slice(start, end));
+          // A stray mark is a value of its own, which JSON.parse refuses.
+          yield this.#parse(text.slice(start, Math.max(end, start + 1)));
           this.#inItem = false;
           this.#needsComma = this.#arrayLine !== undefined;
           // What ended a bare word is no part of it.
@@ -149,7 +150,14 @@ class Splitter {
     try {
       return { value: JSON.parse(text), line: this.#itemLine };
     } catch (error) {
-      throw this.#wrong(this.#itemLine + linesBefore(text, error), reason(error), error);
+      const said = error instanceof Error ? error.message : String(error);
+      // Node knows the position of some mistakes only, and shows a piece of the document, which we do not.
+      const position = /at position (\d+)/.exec(said)?.[1];
+      const why = said.replace(/ in JSON at position.*|, (?:"|\.{3}")[\s\S]*/, '');
+      if (position === undefined)
+        throw this.#wrong(this.#itemLine, `${why} in the value that begins there`, error);
+      const linesBefore = text.slice(0, Number(position)).split('\n').length - 1;
+      throw this.#wrong(this.#itemLine + linesBefore, why, error);
     }
   }
 
@@ -161,15 +169,4 @@ class Splitter {
       details: { line },
     });
   }
-}
-
-/** What JSON.parse says, without the piece of the document it shows. */
-function reason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/, (?:"|\.{3}")[\s\S]*/, '');
-}
-
-function linesBefore(text: string, error: unknown): number {
-  const position = /position (\d+)/.exec(reason(error))?.[1];
-  return position === undefined ? 0 : text.slice(0, Number(position)).split('\n').length - 1;
 }
