@@ -49,6 +49,7 @@ export class Account {
     this.meter = new RuMeter({ nowMs: () => clock.now() });
     const remembered = this.catalog.setting('account');
     this.#settings = changeSettings(DEFAULT_SETTINGS, remembered === undefined ? {} : JSON.parse(remembered));
+    this.#offsetMs = Number(this.catalog.setting('clockOffsetMs') ?? 0);
     this.#load();
   }
 
@@ -128,6 +129,7 @@ export class Account {
   }
 
   shiftClock(offsetMs: number): void {
+    this.transaction(() => this.catalog.saveSetting('clockOffsetMs', String(offsetMs)));
     this.#offsetMs = offsetMs;
   }
 

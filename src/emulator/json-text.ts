@@ -232,7 +232,7 @@ export function removeStep(text: string, from: number, step: string | number): s
 export function normalizeNumbers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
     if (token.startsWith('"')) return token;
-    if (/^-?\d+$/.test(token)) {
+    if (/^-?\d{1,19}$/.test(token)) {
       const whole = BigInt(token);
       if (BigInt.asIntN(64, whole) === whole) return whole.toString();
     }

@@ -176,9 +176,10 @@ function walk(text: string, steps: readonly string[]): { at: number; path: (stri
   return { at, path };
 }
 
-/** The sum of two numbers in JSON spelling; whole numbers add exactly. */
+/** The sum of two numbers in JSON spelling; whole numbers of up to 19 digits add exactly. */
 function added(left: string, right: string): string {
-  if (/^-?\d+$/.test(left) && /^-?\d+$/.test(right)) return (BigInt(left) + BigInt(right)).toString();
+  if (/^-?\d{1,19}$/.test(left) && /^-?\d{1,19}$/.test(right))
+    return (BigInt(left) + BigInt(right)).toString();
   const sum = Number(left) + Number(right);
   if (left.startsWith('"') || right.startsWith('"') || !Number.isFinite(sum)) {
     throw new Refusal(400, 'The patch operation incr needs numbers.');

@@ -21,6 +21,8 @@ export interface OpenOptions {
   readonly readonly?: boolean;
   /** FULL survives a power cut with the last commit, NORMAL may lose the last few, OFF the file. Default FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
+  /** How long to wait for a neighbour's lock; enough for its longest transaction when it is not given. */
+  readonly busyTimeoutMs?: number;
   /** Of a new file; SQLite's own choice when it is not given. */
   readonly pageSize?: 4096 | 8192 | 16_384;
 }
@@ -33,12 +35,12 @@ const SHIPPED = new URL('../../migrations/', import.meta.url);
 
 /** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
-  const { path, readonly = false, synchronous = 'FULL', pageSize } = options;
+  const { path, readonly = false, synchronous = 'FULL', pageSize, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   assert(path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
   let database: Database | undefined;
   try {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
-    database = new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
+    database = new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });
     // Before the switch to WAL, which fixes it.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
     // Switching to WAL is a write, which a read-only guest may not and need not do.
@@ -194,7 +196,7 @@ export function asDatabaseError(error: unknown, path: string): unknown {
   const cause = error instanceof Error ? error.message : String(error);
   if (code === 'SQLITE_BUSY' || code.startsWith('SQLITE_BUSY_')) {
     return new NotReadyError(`${path} is in use`, {
-      why: `another process kept it locked for more than ${BUSY_TIMEOUT_MS / 1000} s`,
+      why: 'another process keeps it locked',
       hint: 'wait for that process to end, then run the same command again',
       cause: error,
     });

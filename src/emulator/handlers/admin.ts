@@ -70,13 +70,16 @@ function optionsOf(call: Call): JsonObject {
   return call.body.trim() === '' ? {} : call.jsonBody();
 }
 
+const DAY_MS = 24 * 3600 * 1000;
+
 export function split(call: Call): Reply {
   const container = named(call);
   const options = optionsOf(call);
   const id = own(options, 'rangeId');
   const durationMs = own(options, 'durationMs') ?? 0;
-  if (typeof durationMs !== 'number' || !(durationMs >= 0))
-    throw new Refusal(400, 'durationMs is a number, 0 or more.');
+  if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs <= DAY_MS)) {
+    throw new Refusal(400, 'durationMs is a number from 0 to a day.');
+  }
   const [range = widestRange(container)] = id === undefined ? [] : rangesById(container, [id]);
   if (durationMs > 0) {
     beginSplit(call.account, container, range, durationMs);
@@ -110,10 +113,14 @@ export function configure(call: Call): Reply {
 
 export function shiftClock(call: Call): Reply {
   const offsetMs = own(call.anyJsonBody(), 'offsetMs');
-  // Dates end at 8.64e15 ms; a hundred years either way is plenty and stays far from there.
-  const limitMs = 100 * 365 * 24 * 3600 * 1000;
-  if (typeof offsetMs !== 'number' || !(Math.abs(offsetMs) <= limitMs)) {
-    throw new Refusal(400, 'offsetMs is a number of milliseconds, at most a hundred years either way.');
+  // `_ts` counts seconds from 1970; dates end at 8.64e15 ms, and a hundred years ahead is far from there.
+  const earliestMs = -call.account.machineMs();
+  const latestMs = 100 * 365 * 24 * 3600 * 1000;
+  if (typeof offsetMs !== 'number' || !(offsetMs >= earliestMs && offsetMs <= latestMs)) {
+    throw new Refusal(
+      400,
+      'offsetMs is a number of milliseconds that leads to 1970 or later, at most a hundred years ahead.',
+    );
   }
   call.account.shiftClock(offsetMs);
   return json(200, { offsetMs });
