@@ -29,6 +29,8 @@ export const DESIGN_MUTATIONS = [
 
 /** Rules that design 5-7 does not spell out; README.md beside this file tells the trace behind each. */
 export const FOUND_MUTATIONS = [
+  'page-behind-anchor-accepted',
+  'removal-without-intent',
   'session-token-not-in-intent',
   'slot-read-behind-write',
   'settled-slot-forgotten',

@@ -23,6 +23,8 @@ export interface Scenario {
   readonly resizing: boolean;
   readonly crashesMax: number;
   readonly networkTrouble: boolean;
+  /** How often the application acts before the mover is first started. */
+  readonly appFirst: number;
   /** Actions of the application, and of everything together. */
   readonly appMax: number;
   readonly actionsMax: number;
@@ -56,7 +58,8 @@ export function randomScenario(chance: Chance): Scenario {
     resizing: sometimes(),
     crashesMax: chance.below(3),
     networkTrouble: chance.below(2) === 0,
-    appMax: 3 + chance.below(6),
-    actionsMax: 40 + chance.below(120),
+    appFirst: chance.below(4),
+    appMax: 3 + chance.below(8),
+    actionsMax: 40 + chance.below(240),
   };
 }

@@ -49,10 +49,16 @@ export function explore(
   const world = new World(scenario, options.mutation);
   const trace: string[] = [];
   const seen = (failure: string): Finding => ({ ...trial, trace, failure });
-  const budget = { app: scenario.appMax, sticky: chance.below(4), task: '' };
+  const budget = {
+    app: scenario.appMax,
+    eager: 2 + chance.below(20),
+    sticky: chance.below(4),
+    task: '',
+  };
   for (let n = 0; n < scenario.actionsMax; n += 1) {
     const action = choose(world, chance, budget);
     if (action === null || !perform(world, action)) continue;
+    if (action.startsWith('app')) budget.app -= 1;
     trace.push(action);
     const failure = failureOf(world, trial);
     if (failure !== null) return seen(failure);
@@ -67,6 +73,8 @@ function failureOf(world: World, { steps }: Trial): string | null {
 
 interface Budget {
   app: number;
+  /** How many of a hundred actions are the application's. */
+  readonly eager: number;
   /** Of four steps, how many go on with the task of the step before. */
   readonly sticky: number;
   task: string;
@@ -75,14 +83,14 @@ interface Budget {
 function choose(world: World, chance: Chance, budget: Budget): string | null {
   const { scenario, network, process } = world;
   const dice = chance.below(100);
-  if (dice < 14 && budget.app > 0) {
-    budget.app -= 1;
-    return `app ${randomAppAction(chance, scenario)}`;
-  }
-  if (dice < 15 && scenario.crashesMax > world.crashes) return 'crash';
-  if (dice < 16 && scenario.resizing) return chance.one(['split 0', 'split 0', 'split 2', 'merge 0']);
-  if (dice < 17 && scenario.foreign) return chance.one(['foreign P7', 'foreign Q7']);
-  if (dice === 17 && chance.below(4) === 0) return 'quiet';
+  const early = world.ledger.leases.length === 0 && process === null && world.crashes === 0;
+  const before = early && budget.app > scenario.appMax - scenario.appFirst;
+  if (before || (dice < budget.eager && budget.app > 0)) return `app ${randomAppAction(chance, scenario)}`;
+  const rare = chance.below(100);
+  if (rare < 2 && process !== null && scenario.crashesMax > world.crashes) return 'crash';
+  if (rare === 2 && scenario.resizing) return chance.one(['split 0', 'split 0', 'split 2', 'merge 0']);
+  if (rare === 3 && scenario.foreign) return chance.one(['foreign P7', 'foreign Q7']);
+  if (rare === 4 && chance.below(3) === 0) return 'quiet';
   if (process === null) return dice < 60 ? 'start' : lateAction(chance, network.abandoned);
   if (dice < 40 && network.waiting.length > 0) {
     const fates: Fate[] = ['ok', 'ok', 'ok'];

@@ -30,18 +30,19 @@ export function* put(placing: Placing): Steps<'ok' | 'ask' | Reason> {
     page.begin([{ id, slot, etag, lsn: placing.lsn }]);
   const taken = new Set<Identity>();
   const ours = { id, slot, content: etag, unique: version.unique, moving: false };
+  let seen: Copy | null = null;
+  let known = row?.slot === slot;
   const ok = (): 'ok' => {
     for (const from of taken) revoke(placing, from);
-    if (taken.size > 0 || known) process.freed.push({ slot, emptied: false });
+    // What was replaced may have held a unique value that somebody waits for.
+    if (seen !== null) process.freed.push({ slot, emptied: false });
     return 'ok';
   };
+  if (known) seen = yield* readSlot(process, slot);
   if (process.lacks('unconditional-upsert')) {
     const status = yield* send(process, { ...ours, kind: 'upsert', ifMatch: null });
     if (status === 'ok') return ok();
   }
-  let seen: Copy | null = null;
-  let known = row?.slot === slot;
-  if (known) seen = yield* readSlot(process, slot);
   for (;;) {
     let write: Write = { ...ours, kind: 'create', ifMatch: null };
     if (seen !== null) {
@@ -93,7 +94,9 @@ export interface Removal {
 }
 
 /** Deletes our copy from a slot, and nobody else's. */
-export function* removeIfOurs({ process, id, slot, moving }: Removal): Steps {
+export function* removeIfOurs({ process, page, id, slot, moving }: Removal): Steps {
+  if (!page.claims(id, slot) && !process.lacks('removal-without-intent'))
+    page.begin([{ id, slot, etag: null, lsn: null }]);
   for (;;) {
     const seen = yield* readSlot(process, slot);
     const careless = process.lacks('delete-without-owner-check');

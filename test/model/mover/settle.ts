@@ -62,6 +62,8 @@ function* settle(
     page.row(id, { state, slot: kept, etag: null, lsn, feed: row?.feed ?? 'LV' });
     return null;
   }
+  // Older segments may claim what is not there any more.
+  for (const slot of slots) if (slot !== kept) page.override(id, slot);
   return kept === null ? null : { id, slot: kept, etag: null, lsn: null };
 }
 
