@@ -18,7 +18,7 @@ export interface Around {
   readonly commands?: readonly Command[];
   readonly clock?: Clock;
   /** What is piped in, in the pieces in which it arrives. */
-  readonly stdin?: readonly (string | Uint8Array)[];
+  readonly stdin?: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
 /** A command that runs in this process, and the hands on its keyboard. */
@@ -67,6 +67,8 @@ export function runCosmig(argv: readonly string[], around?: Around): Promise<Ran
   return new CosmigRun(argv, around).ended;
 }
 
-async function* pieces(texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) yield typeof text === 'string' ? Buffer.from(text) : text;
+async function* pieces(
+  texts: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) yield typeof text === 'string' ? Buffer.from(text) : text;
 }

@@ -428,7 +428,8 @@ describe('for any document', () => {
     fc.assert(
       fc.property(value, value, fc.constantFrom(...TEMPLATES.keys()), (a, b, index) => {
         const plan = plans[index] ?? planOf({});
-        const values = [a, b].slice(0, plan.inputs.length);
+        const both: Value[] = [a, b];
+        const values = both.slice(0, plan.inputs.length);
         expect(planOf({ derive: [TEMPLATES[index] ?? ''] }).compute(values)).toEqual(plan.compute(values));
       }),
     );

@@ -1,0 +1,302 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/main.ts';
+import { ManualClock } from '../../src/lib/clock.ts';
+import { CosmigRun, runCosmig } from '../helpers/run-cosmig.ts';
+
+const ORDERS = [
+  { id: 'o-1', tenantId: 'amber', createdAt: '2026-03-01T09:30:00Z' },
+  { id: 'o 2', tenantId: 'birch', createdAt: '2026-02-28T23:00:00-05:00' },
+  { id: 'o-3', createdAt: '2026-03-02' },
+  { id: 'o-4', tenantId: 'amber', createdAt: 'soon' },
+  { tenantId: 'amber', createdAt: 1_772_323_200 },
+];
+const LINES = ORDERS.map((order) => `${JSON.stringify(order)}\n`);
+const MONTHLY = ['--derive', '/pk={tenantId}-{createdAt|month}'];
+
+describe('the keys of documents', () => {
+  test('come a line each, with the id behind a tab; the summary is talk', async () => {
+    await expect(runCosmig(['key', ...MONTHLY], { stdin: LINES })).resolves.toEqual({
+      code: 0,
+      stdout:
+        '"amber-2026-03"\to-1\n' +
+        '"birch-2026-03"\t"o 2"\n' +
+        '(missing)\to-3\n' +
+        '(invalid-key: /createdAt cannot serve for /pk: the text is no ISO 8601 date)\to-4\n' +
+        '"amber-2026-03"\tmissing\n',
+      stderr: [
+        'partition key        /pk',
+        'documents            5',
+        'distinct keys        3',
+        'without a value      1 (the undefined key)',
+        'refused              1 invalid-key',
+        'in 10 even ranges    0 2 1 0 1 0 0 0 0 0',
+        'biggest keys          40.0 %  2  "amber-2026-03"',
+        '                      20.0 %  1  "birch-2026-03"',
+        '                      20.0 %  1  (missing)',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  test('are the same from an array, in any pieces, and from a file', async () => {
+    const { stdout } = await runCosmig(['key', ...MONTHLY, '--quiet'], { stdin: LINES });
+    const array = JSON.stringify(ORDERS, null, 2);
+    const pieces = array.match(/[\s\S]{1,7}/g) ?? [];
+    const expected = { code: 0, stdout, stderr: '' };
+    await expect(runCosmig(['key', '-', ...MONTHLY, '--quiet'], { stdin: pieces })).resolves.toEqual(
+      expected,
+    );
+    await expect(runCosmig(['key', file('orders.json', array), ...MONTHLY, '--quiet'])).resolves.toEqual(
+      expected,
+    );
+  });
+
+  test('of several levels are an array, with their types', async () => {
+    const argv = ['key', '--quiet', '--partition-key', '/tenantId', '--partition-key', '/address/"zip code"'];
+    const stdin = [
+      '{"id":"1","tenantId":"a","address":{"zip code":80331}}{"id":"2","tenantId":null,"address":{"zip code":"80331"}}' +
+        '{"id":"3","tenantId":"a"}{"id":"4","tenantId":["a"]}',
+    ];
+    expect((await runCosmig(argv, { stdin })).stdout).toBe(
+      '["a",80331]\t1\n[null,"80331"]\t2\n["a",(missing)]\t3\n' +
+        '(invalid-key: /tenantId cannot be a key: a key is a text, a number, a boolean or null)\t4\n',
+    );
+  });
+
+  test('--explain tells how each came about and where it lands', async () => {
+    const argv = ['key', '--explain', '--quiet', '--ranges', '4', ...MONTHLY];
+    expect((await runCosmig(argv, { stdin: LINES.slice(0, 1) })).stdout).toMatch(
+      /^"amber-2026-03"\to-1\n {2}\/tenantId is "amber"\n {2}\/createdAt is "2026-03-01T09:30:00Z"; month gives "2026-03"\n {2}\{tenantId\}-\{createdAt\|month\} gives "amber-2026-03"\n {2}\/pk is written as "amber-2026-03"\n {2}the key at \/pk is "amber-2026-03"\n {2}it hashes to [0-3][0-9A-F]{31}, in range [1-4] of 4\n$/,
+    );
+    expect((await runCosmig(argv, { stdin: LINES.slice(3, 4) })).stdout).toMatch(
+      /\n {2}invalid-key: \/createdAt cannot serve for \/pk: the text is no ISO 8601 date\n$/,
+    );
+  });
+
+  test('--json is one object; a missing level is {} in it, as on the wire', async () => {
+    const { code, stdout, stderr } = await runCosmig(['key', '--json', ...MONTHLY], { stdin: LINES });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      command: 'key',
+      complete: true,
+      partitionKey: ['/pk'],
+      documents: 5,
+      keys: { distinct: 3, exact: true },
+      missing: 1,
+      refused: { 'missing-key': 0, 'invalid-key': 1, 'key-too-long': 0 },
+      ranges: [0, 2, 1, 0, 1, 0, 0, 0, 0, 0],
+      biggest: [
+        { key: ['amber-2026-03'], documents: 2 },
+        { key: ['birch-2026-03'], documents: 1 },
+        { key: [{}], documents: 1 },
+      ],
+      results: [
+        { id: 'o-1', key: ['amber-2026-03'] },
+        { id: 'o 2', key: ['birch-2026-03'] },
+        { id: 'o-3', key: [{}] },
+        {
+          id: 'o-4',
+          reason: 'invalid-key',
+          why: '/createdAt cannot serve for /pk: the text is no ISO 8601 date',
+        },
+        { id: null, key: ['amber-2026-03'] },
+      ],
+      resultsLeftOut: 0,
+    });
+  });
+
+  test('--json holds the first thousand results and says how many it leaves out', async () => {
+    const stdin = Array.from({ length: 1005 }, (_, id) => `{"id":"${id}"}\n`);
+    const { stdout } = await runCosmig(['key', '--json', '--partition-key', '/id'], { stdin });
+    const { results, ...rest } = JSON.parse(stdout) as { results: unknown[] };
+    expect(results).toHaveLength(1000);
+    expect(rest).toMatchObject({ documents: 1005, keys: { distinct: 1005 }, resultsLeftOut: 5 });
+  });
+
+  test('more keys than are told apart are "at least" so many', async () => {
+    const stdin = [Array.from({ length: 100_001 }, (_, id) => `{"id":${id}}`).join('\n')];
+    const { stderr } = await runCosmig(['key', '--partition-key', '/id'], { stdin });
+    expect(stderr).toContain('documents            100001\ndistinct keys        at least 100000\n');
+  });
+
+  test('no documents are no trouble', async () => {
+    await expect(runCosmig(['key', '--partition-key', '/id', '--ranges', '2'])).resolves.toEqual({
+      code: 0,
+      stdout: '',
+      stderr:
+        'partition key        /id\ndocuments            0\ndistinct keys        0\nwithout a value      0\n' +
+        'refused              0\nin 2 even ranges     0 0\n',
+    });
+  });
+});
+
+describe('documents without a key', () => {
+  test('are refused one by one as dead letters', async () => {
+    const argv = ['key', ...MONTHLY, '--missing-key', 'dead-letter', '--quiet'];
+    expect((await runCosmig(argv, { stdin: LINES.slice(2, 3) })).stdout).toBe(
+      '(missing-key: /tenantId is missing, which /pk is made of)\to-3\n',
+    );
+  });
+
+  test('end the run where it is to fail', async () => {
+    const argv = ['key', ...MONTHLY, '--missing-key', 'fail', '--quiet'];
+    await expect(runCosmig(argv, { stdin: LINES })).resolves.toEqual({
+      code: 5,
+      stdout: '"amber-2026-03"\to-1\n"birch-2026-03"\t"o 2"\n',
+      stderr:
+        'cosmig: the document at line 3 of the input has no key\n' +
+        '  why  /tenantId is missing, which /pk is made of\n' +
+        '  now  use --missing-key keep or dead-letter to see the others, or choose another key\n',
+    });
+  });
+});
+
+describe('what cannot be read', () => {
+  test.each([
+    [
+      '{"id":"1"}\n{"id":}\n',
+      'the input is not JSON at line 2',
+      "Unexpected token '}' in the value that begins there",
+      'give one JSON object a line, or one array of objects',
+    ],
+    [
+      '{"id":"1"}\n[7]',
+      'the input holds something else than documents at line 2',
+      'a document is a JSON object',
+      'give one JSON object a line, or one array of objects',
+    ],
+    [
+      '{"id":"1"}\n{"id":"2"',
+      'the input is not JSON at line 2',
+      'the input ends before the value that begins there does',
+      'give one JSON object a line, or one array of objects',
+    ],
+  ])('case %#', async (text, what, why, now) => {
+    await expect(runCosmig(['key', '--partition-key', '/id'], { stdin: [text] })).resolves.toEqual({
+      code: 2,
+      stdout: '"1"\t1\n',
+      stderr: `cosmig: ${what}\n  why  ${why}\n  now  ${now}\n`,
+    });
+  });
+
+  test('is one JSON object too', async () => {
+    const { code, stdout } = await runCosmig(['key', '--partition-key', '/id', '--json'], { stdin: ['{'] });
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toEqual({
+      command: 'key',
+      complete: false,
+      error: {
+        code: 'usage',
+        message: 'the input is not JSON at line 1',
+        hint: 'give one JSON object a line, or one array of objects',
+      },
+    });
+  });
+
+  test('a file that is not there', async () => {
+    const name = join(folder, 'nope.json');
+    await expect(runCosmig(['key', name, '--partition-key', '/id'])).resolves.toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        `cosmig: ${name} cannot be read\n  why  ENOENT: no such file or directory, open '${name}'\n` +
+        '  now  give a file that can be read\n',
+    });
+  });
+});
+
+describe('what is asked wrong', () => {
+  test.each([
+    [
+      [],
+      'no key is asked for',
+      'neither a key path nor a derived property is given',
+      'give --partition-key PATH or --derive',
+    ],
+    [
+      ['--derive', '/pk={a|mnth}'],
+      '/pk={a|mnth} is wrong at character 8',
+      'there is no filter mnth',
+      'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3',
+    ],
+    [
+      ['--partition-key', '/id', '--missing-key', 'drop'],
+      '--missing-key drop is not possible',
+      'it is one of keep, dead-letter, fail',
+      'write for instance --missing-key keep',
+    ],
+  ])('%j', async (argv, what, why, now) => {
+    await expect(runCosmig(['key', ...argv], { stdin: LINES })).resolves.toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `cosmig: ${what}\n  why  ${why}\n  now  ${now}\n`,
+    });
+  });
+
+  test('several mistakes are a list', async () => {
+    const { code, stderr } = await runCosmig(['key', '--partition-key', '/_ts', '--derive', '/id={a}']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'cosmig: 2 things are wrong with the key\n' +
+        '- /_ts cannot be a key path\n' +
+        '  why  the service writes it, and every copy gets another value\n' +
+        '  now  choose a property that the application writes\n' +
+        '- /id cannot be derived\n' +
+        '  why  the name id has a meaning of its own\n' +
+        '  now  derive into a property of another name, /pk for instance\n',
+    });
+  });
+});
+
+describe('other ends', () => {
+  test('a reader who has gone ends it quietly', async () => {
+    let written = '';
+    let read = 0;
+    const stdin = (async function* () {
+      for (; read < 1000; read += 1) yield Buffer.from(`{"id":"${read}"}\n`);
+    })();
+    const stdout = { write: (text: string) => (written += text), room: async () => !written.includes('"2"') };
+    const stderr = { write: (text: string) => (written += text) };
+    const signals = { on: () => {}, off: () => {} };
+    const argv = ['key', '--partition-key', '/id'];
+    const clock = new ManualClock();
+    const leave = (): void => {};
+    const code = await runCommandLine({ argv, env: {}, stdin, stdout, stderr, signals, clock, leave });
+    expect({ code, written }).toEqual({ code: 0, written: '"0"\t0\n"1"\t1\n"2"\t2\n' });
+    expect(read).toBeLessThan(5);
+  });
+
+  test('a signal ends the wait for input that does not come', async () => {
+    let asked = (): void => {};
+    const waiting = new Promise<void>((resolve) => (asked = resolve));
+    const stdin = (async function* (): AsyncGenerator<Uint8Array> {
+      asked();
+      await new Promise(() => {});
+      yield Buffer.from('');
+    })();
+    const run = new CosmigRun(['key', '--partition-key', '/id'], { stdin });
+    await waiting;
+    run.press('SIGINT');
+    expect((await run.ended).code).toBe(130);
+  });
+});
+
+let folder = '';
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-key-'));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
