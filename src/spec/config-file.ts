@@ -76,7 +76,8 @@ export function parseConfig(text: string, name: string): ConfigFile {
       merge: false,
       // Its errors would quote the text.
       prettyErrors: false,
-      logLevel: 'silent',
+      // Less, and a second document would be passed over.
+      logLevel: 'error',
     });
     const [error] = [...document.errors, ...document.warnings];
     if (error !== undefined) {

@@ -8,17 +8,14 @@ import { inspect } from 'node:util';
 export class Connection {
   /** Origin and one slash. */
   readonly endpoint: string;
+  readonly signsInWith: 'key' | 'entra-id';
   readonly #key: string | undefined;
 
   constructor(endpoint: string, key: string | undefined) {
     this.endpoint = endpoint;
+    this.signsInWith = key === undefined ? 'entra-id' : 'key';
     this.#key = key;
     Object.freeze(this);
-  }
-
-  /** How it signs in: with the account's key, or as an Entra ID identity. */
-  get signsInWith(): 'key' | 'entra-id' {
-    return this.#key === undefined ? 'entra-id' : 'key';
   }
 
   /** The account key, for the SDK only; undefined with Entra ID. */

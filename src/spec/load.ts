@@ -18,8 +18,8 @@ import {
   type SPEC_OPTIONS,
 } from './fields.ts';
 import { asUsageError, Findings } from './findings.ts';
-import type { Given, Givens } from './given.ts';
-import { redactSecrets } from './secrets.ts';
+import { drop, sourceOf, type Given, type Givens } from './given.ts';
+import { holdsAny, redactSecrets } from './secrets.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -42,8 +42,10 @@ export function loadSpec(input: SpecInput): Checked {
   try {
     const file = readFile(input, folder);
     const givens = gather(input, file);
-    const findings = new Findings(givens, [...misspelt(input.env), ...file.problems]);
-    return check(findings, { folder, nowMs: input.clock.now() });
+    const astray = [...givens.values()].filter((given) => isAstray(given, secrets));
+    const problems = [...misspelt(input.env), ...file.problems, ...astray.map(problemOfAstray)];
+    if (astray.length > 0) throw asUsageError(problems);
+    return check(new Findings(givens, problems), { folder, nowMs: input.clock.now() });
   } catch (error) {
     if (!(error instanceof UsageError) || error.problems.length === 0) throw error;
     throw asUsageError(error.problems.map((problem) => redactSecrets(problem, secrets)));
@@ -109,6 +111,17 @@ function misspelt(env: Env): readonly Problem[] {
     const why = 'cosmig has no such variable and would pass it over';
     return [{ from: name, message: `${name} is not known`, why, hint: `did you mean ${PREFIX}${near}?` }];
   });
+}
+
+/** A secret that was pasted into another place as well would be pinned, stored and shown from there. */
+function isAstray({ field, texts }: Given, secrets: readonly string[]): boolean {
+  return fieldOf(field).type !== 'secret' && texts.some((text) => holdsAny(text, secrets));
+}
+
+function problemOfAstray(given: Given): Problem {
+  const from = sourceOf(given);
+  const why = 'it has the text of a secret that a variable holds, and would be stored and shown';
+  return { from, message: `${from} holds a secret`, why, hint: drop(given) };
 }
 
 /** Every secret text that the variables hold. */

@@ -1,8 +1,12 @@
-/** The last guard of complaints: a secret that was pasted into the wrong place as well is known by its text. */
+/** The last guard: a secret that was pasted into a wrong place as well is known by its text, whatever its shape. */
 import type { Problem } from '../lib/errors.ts';
 
 /** Shorter texts are no secrets, and taking them out would tear words apart. */
 const LENGTH_MIN = 6;
+
+export function holdsAny(text: string, secrets: readonly string[]): boolean {
+  return secrets.some((secret) => secret.length >= LENGTH_MIN && text.includes(secret));
+}
 
 /** The problem without these secrets. */
 export function redactSecrets(problem: Problem, secrets: readonly string[]): Problem {

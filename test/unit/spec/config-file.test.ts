@@ -1,0 +1,221 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../../src/lib/errors.ts';
+import { parseConfig, readConfigFile } from '../../../src/spec/config-file.ts';
+import { inFolder } from './loading.ts';
+
+function textsOf(text: string): Record<string, readonly string[]> {
+  const { givens, problems } = parseConfig(text, 'f.yaml');
+  expect(problems).toEqual([]);
+  return Object.fromEntries(givens.map(({ field, texts }) => [field, texts]));
+}
+
+function refusedBy(work: () => unknown): UsageError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a config file', () => {
+  test.each([
+    ['nothing', '', {}],
+    ['comments only', '# later\n', {}],
+    ['a text', 'source: shop/orders', { source: ['shop/orders'] }],
+    ['a text in quotes', 'derive: "/pk={a}: {b}"', { derive: ['/pk={a}: {b}'] }],
+    ['a template as it is', 'derive: /pk={a}-{b|hash:4}', { derive: ['/pk={a}-{b|hash:4}'] }],
+    ['a list', 'partitionKey:\n  - /a\n  - /b', { partitionKey: ['/a', '/b'] }],
+    ['a short list', 'partitionKey: [/a, /b]', { partitionKey: ['/a', '/b'] }],
+    ['a number as it was written', 'maxDeadLetters: 1e3', { maxDeadLetters: ['1e3'] }],
+    ['a number', 'targetThroughput: 4000', { targetThroughput: ['4000'] }],
+    ['a time, which is text', 'until: 05:30', { until: ['05:30'] }],
+    ['a percentage', 'sourceRu: 25%', { sourceRu: ['25%'] }],
+    ['a switch', 'yes: true', { yes: ['true'] }],
+    ['words that once were switches', 'source: yes/no', { source: ['yes/no'] }],
+    ['nothing after the colon', 'source:', { source: [''] }],
+    [
+      'JSON',
+      '{\n\t"source": "shop/orders",\n\t"partitionKey": ["/a"]\n}',
+      { source: ['shop/orders'], partitionKey: ['/a'] },
+    ],
+    [
+      'a byte order mark and CRLF',
+      '\uFEFFsource: a/b\r\ntarget: a/c\r\n',
+      { source: ['a/b'], target: ['a/c'] },
+    ],
+  ])('holds %s', (_case, text, expected) => {
+    expect(textsOf(text)).toEqual(expected);
+  });
+
+  test('remembers the line of every value', () => {
+    const { givens } = parseConfig('# one\nsource: a/b\n\nderive:\n  - /x={a}\n', 'f.yaml');
+    expect(givens.map(({ field, origin }) => ({ field, origin }))).toEqual([
+      { field: 'source', origin: { kind: 'file', file: 'f.yaml', line: 2 } },
+      { field: 'derive', origin: { kind: 'file', file: 'f.yaml', line: 4 } },
+    ]);
+  });
+});
+
+describe('single values that cannot be', () => {
+  test.each([
+    [
+      'an unknown name',
+      'colour: red',
+      'there is nothing called colour (f.yaml line 1)',
+      'see cosmig --help for what there is; names are in camelCase',
+    ],
+    [
+      'a misspelt name',
+      'source: a/b\npartitonKey: /a',
+      'there is nothing called partitonKey (f.yaml line 2)',
+      'did you mean partitionKey?',
+    ],
+    [
+      'a name in kebab case',
+      'partition-key: /a',
+      'there is nothing called partition-key (f.yaml line 1)',
+      'did you mean partitionKey?',
+    ],
+    [
+      '__proto__',
+      '__proto__: {source: a/b}',
+      'there is nothing called __proto__ (f.yaml line 1)',
+      'see cosmig --help for what there is; names are in camelCase',
+    ],
+    [
+      'constructor',
+      'constructor: x',
+      'there is nothing called constructor (f.yaml line 1)',
+      'see cosmig --help for what there is; names are in camelCase',
+    ],
+    [
+      'a name that is no word',
+      '"a b\\nc": x',
+      'there is nothing called this name (f.yaml line 1)',
+      'see cosmig --help for what there is; names are in camelCase',
+    ],
+    [
+      'an account key',
+      'sourceKey: abc',
+      'sourceKey is not taken from a file (f.yaml line 1)',
+      'set COSMIG_SOURCE_KEY instead, and take it out of the file',
+    ],
+    [
+      'a connection string',
+      'targetConnectionString: abc',
+      'targetConnectionString is not taken from a file (f.yaml line 1)',
+      'set COSMIG_TARGET_CONNECTION_STRING instead, and take it out of the file',
+    ],
+    [
+      'a secret by another name',
+      'accountKey: abc',
+      'there is nothing called accountKey (f.yaml line 1)',
+      'take it out if it is a secret: account keys and connection strings are given by variables only',
+    ],
+    [
+      'a list for one value',
+      'source: [a/b]',
+      'source is not possible like this (f.yaml line 1)',
+      'write for instance source: shop/orders',
+    ],
+    [
+      'a mapping',
+      'derive: {/pk: "{a}"}',
+      'derive is not possible like this (f.yaml line 1)',
+      'write for instance derive: /pk={tenantId}-{createdAt|month}',
+    ],
+    [
+      'lists in lists',
+      'partitionKey: [[/a]]',
+      'partitionKey is not possible like this (f.yaml line 1)',
+      'write for instance partitionKey: /tenantId',
+    ],
+    [
+      'an alias to nothing',
+      'source: *nobody',
+      'source is not possible like this (f.yaml line 1)',
+      'write for instance source: shop/orders',
+    ],
+    [
+      'an alias',
+      'source: &x a/b\ntarget: *x',
+      'target is not possible like this (f.yaml line 2)',
+      'write for instance target: shop/orders-by-tenant',
+    ],
+  ])('%s', (_case, text, message, hint) => {
+    expect(parseConfig(text, 'f.yaml').problems).toMatchObject([{ message, hint }]);
+  });
+});
+
+describe('files that cannot be used', () => {
+  test.each([
+    [
+      'the same name twice',
+      'source: a/b\nsource: c/d',
+      'f.yaml line 2 cannot be read',
+      'a name stands there a second time',
+    ],
+    [
+      'the same name twice in JSON',
+      '{"source": "a/b",\n"source": "c/d"}',
+      'f.yaml line 2 cannot be read',
+      'a name stands there a second time',
+    ],
+    [
+      'two documents',
+      'source: a/b\n---\ntarget: a/c',
+      'f.yaml line 2 cannot be read',
+      'a second document begins there',
+    ],
+    [
+      'a tag',
+      'source: !!js/function x',
+      'f.yaml line 1 cannot be read',
+      'it has a tag, and tags are not taken',
+    ],
+    [
+      'an open quote',
+      'source: "a/b',
+      'f.yaml line 1 cannot be read',
+      'a quote, a bracket or a colon is missing',
+    ],
+    ['a list at the top', '- source', 'f.yaml holds no spec', 'it is not a list of names with values'],
+    ['a word', 'hello', 'f.yaml holds no spec', 'it is not a list of names with values'],
+  ])('%s', (_case, text, message, why) => {
+    expect(refusedBy(() => parseConfig(text, 'f.yaml')).problems).toMatchObject([{ message, why }]);
+  });
+
+  test('an alias bomb is not set off', () => {
+    const lines = ['a0: &a0 [x, x]'];
+    for (let depth = 1; depth < 40; depth += 1)
+      lines.push(`a${depth}: &a${depth} [*a${depth - 1}, *a${depth - 1}]`);
+    const { givens, problems } = parseConfig(lines.join('\n'), 'f.yaml');
+    expect(givens).toEqual([]);
+    expect(problems).toHaveLength(40);
+  });
+
+  test('brackets in brackets without end are an error and no crash', () => {
+    const deep = `source: ${'['.repeat(30_000)}`;
+    expect(refusedBy(() => parseConfig(deep, 'f.yaml')).exitCode).toBe(2);
+  });
+
+  test('what is too large, no text or no file is said to be that', () => {
+    inFolder(undefined, (folder) => {
+      const file = join(folder, 'x.yaml');
+      const why = (): string | undefined => refusedBy(() => readConfigFile(file, 'x.yaml')).why;
+      expect(readConfigFile(file, 'x.yaml')).toBeUndefined();
+      writeFileSync(file, `# ${'x'.repeat(70_000)}`);
+      expect(why()).toBe('it has more than 64 KB');
+      writeFileSync(file, Buffer.from([0x73, 0xff, 0xfe]));
+      expect(why()).toBe('it is not text in UTF-8');
+      mkdirSync(join(folder, 'd'));
+      expect(refusedBy(() => readConfigFile(join(folder, 'd'), 'd')).why).toBe(
+        'reading it ended with EISDIR',
+      );
+    });
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { NotReadyError, UsageError } from '../../../src/lib/errors.ts';
+import { FIELD_NAMES, FIELDS } from '../../../src/spec/fields.ts';
+import { differences, fingerprint, pinnedOf, refuseChanges } from '../../../src/spec/fingerprint.ts';
+import { planFor } from '../../../src/spec/key-rules.ts';
+import { KEY, load, WHOLE, type Flags } from './loading.ts';
+
+const DERIVED: Flags = { ...WHOLE, derive: '/pk={a}' };
+const spec = (flags: Flags = {}, env: Record<string, string> = {}): ReturnType<typeof load>['spec'] =>
+  load({ flags: { ...DERIVED, ...flags }, env }).spec;
+
+/** One change of each pinned field. */
+const CHANGES = {
+  source: { source: 'shop/orders2' },
+  target: { target: 'shop/other' },
+  sourceEndpoint: { sourceEndpoint: 'https://b/', targetEndpoint: 'https://acme.documents.azure.com' },
+  targetEndpoint: { targetEndpoint: 'https://b/' },
+  partitionKey: { partitionKey: '/pk' },
+  derive: { derive: '/pk={b}' },
+  missingKey: { missingKey: 'fail' },
+  onCollision: { onCollision: 'fail' },
+  deletes: { deletes: 'marker:/gone' },
+  ttl: { ttl: 'remaining' },
+  keepSourceKeyAs: { keepSourceKeyAs: '/old' },
+} as const satisfies Record<string, Flags>;
+
+describe('a fingerprint', () => {
+  test('stays what it is: ledgers hold it', () => {
+    expect(fingerprint(spec())).toMatchInlineSnapshot(
+      `"068096bd99a3dcfd7b788bca47c9ef1e461c8e933af7eb626e768052272ddf81"`,
+    );
+  });
+
+  test('knows every pinned field of the table', () => {
+    expect(Object.keys(pinnedOf(spec())).toSorted()).toEqual(
+      FIELD_NAMES.filter((name) => FIELDS[name].pinned).toSorted(),
+    );
+    expect(Object.keys(CHANGES).toSorted()).toEqual(Object.keys(pinnedOf(spec())).toSorted());
+  });
+
+  test.each(Object.entries(CHANGES))('changes with %s, and the difference has its name', (name, flags) => {
+    const before = spec();
+    const after = spec(flags);
+    expect(fingerprint(after)).not.toBe(fingerprint(before));
+    expect(differences(pinnedOf(before), after).map(({ field }) => field)).toEqual([name]);
+  });
+
+  test.each<[string, Flags, Record<string, string>]>([
+    ['budgets', { sourceRu: '10%', targetRu: '400' }, {}],
+    ['throughput', { createTarget: 'true', targetThroughput: '400' }, {}],
+    ['time', { for: '2h' }, {}],
+    ['limits and switches', { maxDeadLetters: '1', yes: 'true', skipIfRunning: 'true', ledger: 'x.db' }, {}],
+    ['the key of the account', {}, { COSMIG_SOURCE_KEY: KEY }],
+    ['the spelling of an endpoint', { sourceEndpoint: 'https://ACME.documents.azure.com:443/' }, {}],
+    ['saying the default', { ttl: 'restart', missingKey: 'keep', deletes: 'auto' }, {}],
+  ])('does not change with %s', (_case, flags, env) => {
+    expect(fingerprint(spec(flags, env))).toBe(fingerprint(spec()));
+    expect(differences(pinnedOf(spec()), spec(flags, env))).toEqual([]);
+  });
+
+  test('tells two templates from one that looks like both', () => {
+    const both = spec({ partitionKey: '/a', derive: ['/a=x', '/b=y'] });
+    const one = spec({ partitionKey: '/a', derive: ['/a=x /b=y'] });
+    expect(fingerprint(both)).not.toBe(fingerprint(one));
+  });
+
+  test('outlives the ledger: what is pinned comes back from JSON the same', () => {
+    const pinned = JSON.parse(JSON.stringify(pinnedOf(spec()))) as ReturnType<typeof pinnedOf>;
+    expect(differences(pinned, spec())).toEqual([]);
+  });
+});
+
+test('a changed spec is refused by the names of what changed', () => {
+  const pinned = pinnedOf(spec());
+  refuseChanges(pinned, spec({ maxDeadLetters: '1' }));
+  const refuse = (): void => refuseChanges(pinned, spec({ ttl: 'remaining', keepSourceKeyAs: '/old' }));
+  expect(refuse).toThrow(NotReadyError);
+  expect(refuse).toThrow(
+    expect.objectContaining({
+      message: 'this migration was begun with another --ttl, --keep-source-key-as',
+      why: '--ttl was restart and is remaining; --keep-source-key-as was not given and is /old',
+    }),
+  );
+});
+
+describe('once the source has told its key', () => {
+  test('a plan is made of it', () => {
+    expect(planFor(spec(), ['/customerId']).targetPaths).toEqual([['tenantId']]);
+  });
+
+  test('a derived property in its place is refused, unless the old value is kept', () => {
+    const overwrites = { partitionKey: [], derive: '/customerId={tenantId}' };
+    expect(() => planFor(spec(overwrites), ['/customerId'])).toThrow(
+      expect.objectContaining({
+        message: '/customerId is the source key and cannot be overwritten',
+        problems: [expect.objectContaining({ from: 'source key /customerId' })],
+      }),
+    );
+    const plan = planFor(spec({ ...overwrites, keepSourceKeyAs: '/old' }), ['/customerId']);
+    expect(plan.sourcePathsInTarget).toEqual([['old']]);
+  });
+
+  test('everything wrong with it is told at once', () => {
+    const strange = spec({ partitionKey: '/pk', derive: ['/pk={x}', '/a={x}', '/b={x}'] });
+    expect(() => planFor(strange, ['/a', '/b'])).toThrow(UsageError);
+    expect(() => planFor(strange, ['/a', '/b'])).toThrow(
+      expect.objectContaining({ problems: [expect.anything(), expect.anything()] }),
+    );
+  });
+});

@@ -1,0 +1,175 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { complaints, ENDPOINT, inFolder, KEY, load, OTHER_KEY, problems, refusal, WHOLE } from './loading.ts';
+import { loadSpec } from '../../../src/spec/load.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { writeFileSync } from 'node:fs';
+
+describe('a flag wins over a variable, a variable over the file, the file over the default', () => {
+  const file = 'ledger: file.db\nmissingKey: fail\n';
+  const env = { COSMIG_LEDGER: 'variable.db' };
+
+  test.each([
+    ['flag', { flags: { ...WHOLE, ledger: 'flag.db' }, env, file }, 'flag.db'],
+    ['variable', { flags: WHOLE, env, file }, 'variable.db'],
+    ['file', { flags: WHOLE, file }, 'file.db'],
+    ['default', { flags: WHOLE }, join('.cosmig', 'shop.orders--shop.by-tenant.db')],
+    ['file, when the variable is empty', { flags: WHOLE, env: { COSMIG_LEDGER: '' }, file }, 'file.db'],
+  ])('%s', (_case, giving, expected) => {
+    const { ledger } = load(giving).spec;
+    expect(ledger.endsWith(`/${expected}`)).toBe(true);
+  });
+
+  test('each value for itself', () => {
+    const { spec } = load({
+      flags: { target: 'shop/new', derive: ['/pk={a}', '/bucket={id|hash:4}'] },
+      env: {
+        COSMIG_SOURCE: 'shop/orders',
+        COSMIG_PARTITION_KEY: '/pk, /bucket',
+        COSMIG_SOURCE_ENDPOINT: ENDPOINT,
+      },
+      file: 'source: never/read\npartitionKey: /never\nttl: remaining\nderive: /never={x}\nyes: true\nmaxDeadLetters: 5\n',
+    });
+    expect(spec).toMatchObject({
+      source: { database: 'shop', container: 'orders', endpoint: ENDPOINT },
+      target: { database: 'shop', container: 'new', endpoint: ENDPOINT },
+      partitionKey: ['/pk', '/bucket'],
+      derive: ['/pk={a}', '/bucket={id|hash:4}'],
+      ttl: 'remaining',
+      acceptsWarnings: true,
+      deadLettersMax: 5,
+    });
+  });
+
+  test('a switch that the file has on can be put off', () => {
+    const file = 'yes: true\nskipIfRunning: true';
+    expect(load({ flags: WHOLE, file }).spec).toMatchObject({ acceptsWarnings: true, skipsIfRunning: true });
+    const flags = { ...WHOLE, yes: 'false' };
+    expect(load({ flags, file }).spec).toMatchObject({ acceptsWarnings: false, skipsIfRunning: true });
+  });
+
+  test('a complaint names the source of the value that would have counted', () => {
+    const file = 'ttl: never\nonCollision: never';
+    const flags = { ...WHOLE, ttl: 'later' };
+    expect(complaints({ flags, file, env: { COSMIG_SOURCE: 'orders' } })).toEqual([
+      '--ttl: --ttl later is not possible',
+      'onCollision (cosmig.config.yaml line 2): onCollision: never (cosmig.config.yaml line 2) is not possible',
+    ]);
+    const { source: _source, ...rest } = WHOLE;
+    expect(complaints({ flags: rest, env: { COSMIG_SOURCE: 'orders' } })).toEqual([
+      'COSMIG_SOURCE: COSMIG_SOURCE orders is not possible',
+    ]);
+  });
+});
+
+describe('the config file', () => {
+  test('is named by --config, else by COSMIG_CONFIG, else found', () => {
+    inFolder('ttl: remaining', (folder) => {
+      writeFileSync(join(folder, 'flag.json'), '{"maxDeadLetters": 1}');
+      writeFileSync(join(folder, 'variable.yaml'), 'maxDeadLetters: 2');
+      const options = Object.fromEntries(Object.entries(WHOLE).map(([name, text]) => [name, [text]]));
+      const read = (flag: string[], env: Record<string, string>): unknown => {
+        const { spec } = loadSpec({ options: { ...options, config: flag }, env, clock: systemClock, folder });
+        return [spec.ttl, spec.deadLettersMax];
+      };
+      const env = { COSMIG_CONFIG: 'variable.yaml' };
+      expect(read(['flag.json'], env)).toEqual(['restart', 1]);
+      expect(read([], env)).toEqual(['restart', 2]);
+      expect(read([], {})).toEqual(['remaining', 10_000]);
+      expect(read([join(folder, 'flag.json')], {})).toEqual(['restart', 1]);
+    });
+  });
+
+  test.each([
+    [{ config: 'gone.yaml' }, {}, '--config gone.yaml is not there'],
+    [{ config: ['a', 'b'] }, {}, '--config was given more than once'],
+    [{ config: '' }, {}, '--config has no value'],
+    [{}, { COSMIG_CONFIG: 'gone.yaml' }, 'COSMIG_CONFIG gone.yaml is not there'],
+  ])('that cannot be read is the only complaint: %j %j', (flags, env, message) => {
+    expect(problems({ flags, env }).map((problem) => problem.message)).toEqual([message]);
+  });
+
+  test('that is broken is the only complaint, since nobody knows what it would have said', () => {
+    expect(complaints({ file: 'source: [a/b' })).toEqual([
+      'cosmig.config.yaml: cosmig.config.yaml line 1 cannot be read',
+    ]);
+  });
+});
+
+describe('variables', () => {
+  test.each(['COSMIG_SOURCE_KYE', 'COSMIG_SORUCE', 'COSMIG_TARGET_ENDPONT', 'COSMIG_PARTITION_KEYS'])(
+    '%s is a slip, and said to be one',
+    (name) => {
+      const [problem] = problems({ flags: WHOLE, env: { [name]: 'some text' } });
+      expect(problem).toMatchObject({ from: name, message: `${name} is not known` });
+      expect(problem?.hint).toMatch(/^did you mean COSMIG_[A-Z_]+\?$/);
+    },
+  );
+
+  test('of other uses are passed over', () => {
+    const names = ['SEED', 'LIVE', 'LIVE_ENDPOINT', 'LIVE_KEY', 'JSON', 'QUIET', 'VERBOSE', 'NO_COLOR'];
+    names.push('EMULATOR_PORT', 'EMULATOR_KEY', 'EMULATOR_DATA', 'EMULATOR_HOST');
+    const env = Object.fromEntries(names.map((name) => [`COSMIG_${name}`, 'x']));
+    expect(load({ flags: WHOLE, env: { ...env, COSMIG_SOURCE_KYE: '' } }).spec.ttl).toBe('restart');
+  });
+
+  test('end with a line where a file or a secret store gives them', () => {
+    const env = { COSMIG_SOURCE: 'shop/orders\n', COSMIG_SOURCE_KEY: `${KEY}\n` };
+    const { spec, connections } = load({ flags: { ...WHOLE, source: [] }, env });
+    expect(spec.source.container).toBe('orders');
+    expect(connections.source.revealKey()).toBe(KEY);
+  });
+
+  test.each([
+    ['/a', ['/a']],
+    ['/a,/b', ['/a', '/b']],
+    ['/a , /b/c', ['/a', '/b/c']],
+    ['/"x, y",/b', ['/"x, y"', '/b']],
+  ])('COSMIG_PARTITION_KEY=%s', (text, paths) => {
+    const { partitionKey: _none, ...flags } = WHOLE;
+    expect(load({ flags, env: { COSMIG_PARTITION_KEY: text } }).spec.partitionKey).toEqual(paths);
+  });
+});
+
+describe('everything wrong is told at once', () => {
+  test('from every place, in the order of the table', () => {
+    const error = refusal({
+      flags: { source: 'orders', targetRu: '0', until: '25:00', derive: '/pk={a|nope}' },
+      env: { COSMIG_TARGET: 'x', COSMIG_SOURCE_KEY: 'not base64!', COSMIG_SOURCE_ENDPOINT: 'acme' },
+      file: 'ttl: never\ntargetThroughput: 450\ncolour: red\n',
+    });
+    expect(error.exitCode).toBe(2);
+    expect(error.message).toBe('11 things are wrong with the migration spec');
+    expect(error.problems.map(({ message }) => message)).toEqual([
+      'there is nothing called colour (cosmig.config.yaml line 3)',
+      '--source orders is not possible',
+      'COSMIG_TARGET x is not possible',
+      'COSMIG_SOURCE_ENDPOINT acme is not possible',
+      'COSMIG_SOURCE_KEY is not possible',
+      '--derive /pk={a|nope} is not possible',
+      'ttl: never (cosmig.config.yaml line 1) is not possible',
+      '--target-ru 0 is not possible',
+      'targetThroughput: 450 (cosmig.config.yaml line 2) is not possible',
+      'targetThroughput (cosmig.config.yaml line 2) needs --create-target',
+      '--until 25:00 is not possible',
+    ]);
+  });
+
+  test('every problem says what, why and what to do', () => {
+    for (const problem of problems({ env: { COSMIG_TARGET_KEY: OTHER_KEY }, file: 'for: 3\nuntil: 4' })) {
+      for (const part of [problem.from, problem.message, problem.why, problem.hint])
+        expect(part).not.toBe('');
+      expect(problem.hint).not.toMatch(/undefined|\n/);
+    }
+  });
+
+  test('one problem is the error itself', () => {
+    const error = refusal({ flags: { ...WHOLE, ttl: 'later' } });
+    expect({ message: error.message, why: error.why, hint: error.hint }).toEqual({
+      message: '--ttl later is not possible',
+      why: 'it is one of restart, remaining',
+      hint: 'write for instance --ttl restart',
+    });
+    expect(error.problems).toHaveLength(1);
+  });
+});
