@@ -13,7 +13,8 @@ const DEVICES = 10_000;
 const ID = '6f9619ff-8b86-4d01-b42d-00cf########';
 const DEVICE = 'device-@@@@@@';
 
-function documentTemplate(): string {
+/** A document as its application wrote it, with marks where an id and a device are to be put in. */
+export function documentTemplate(): string {
   const properties = {
     id: ID,
     deviceId: DEVICE,

@@ -3,6 +3,7 @@
  * figures depend on the machine, ratios within one run much less.
  */
 import { parseArgs } from 'node:util';
+import { benchDocuments } from './pages.ts';
 import { benchEmulator } from './emulator.ts';
 import { benchKeys } from './keys.ts';
 import { pinSelf } from './pinning.ts';
@@ -20,6 +21,7 @@ export interface BenchOptions {
 
 const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Result[]>>> = {
   keys: benchKeys,
+  documents: benchDocuments,
   emulator: benchEmulator,
 };
 

@@ -556,3 +556,80 @@ export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): us
   memory.copy(out, start, stop - start);
   return out + (stop - start);
 }
+
+// Types of values in an identity; src/documents/identity.ts explains them.
+const TYPE_MISSING: u32 = 0;
+const TYPE_NULL: u32 = 1;
+const TYPE_FALSE: u32 = 2;
+const TYPE_TRUE: u32 = 3;
+const TYPE_NUMBER: u32 = 5;
+const TYPE_TEXT: u32 = 8;
+
+/** Texts of an identity are usually far shorter together; beyond, `identity` leaves it to its caller. */
+const IDENTITY_BYTES_MAX: usize = 4096;
+
+/**
+ * The identity hash over a row's values at `count` nodes, at `out`; the nodes are packed a byte each, the first one
+ * lowest, four to a number. It knows values whose bytes say all: texts
+ * without escapes, small whole numbers, words. For others it gives false, and the caller decodes them.
+ */
+export function identity(
+  rowAt: usize,
+  firstNodes: u32,
+  otherNodes: u32,
+  nodeCount: u32,
+  textAt: usize,
+  out: usize,
+): bool {
+  let to = textAt;
+  const values = rowAt + ROW_HEAD;
+  for (let i: u32 = 0; i < nodeCount; i += 1) {
+    const node = ((i < 4 ? firstNodes : otherNodes) >> ((i & 3) << 3)) & 0xff;
+    const entry = values + (usize(node) << 3);
+    const start = load<u32>(entry);
+    if (start == 0) {
+      store<u8>(to, TYPE_MISSING);
+      to += 1;
+      continue;
+    }
+    const from = page + usize(start);
+    const until = page + usize(load<u32>(entry, 4));
+    const byte: u32 = load<u8>(from);
+    if (byte == 0x22) {
+      const size = until - from - 2;
+      if (to - textAt + size > IDENTITY_BYTES_MAX) return false;
+      store<u8>(to, TYPE_TEXT);
+      store<u32>(to, u32(size), 1);
+      to += 5;
+      // Copied by blocks of 16, beyond its end too, where the next value or the hash's zeros follow.
+      for (let at: usize = 0; at < size; at += 16) {
+        const bytes = v128.load(from + 1 + at);
+        const escapes = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(0x5c)));
+        if (escapes != 0 && usize(ctz(escapes)) + at < size) return false;
+        v128.store(to + at, bytes);
+      }
+      to += size;
+    } else if (byte == 0x6e) {
+      store<u8>(to, TYPE_NULL);
+      to += 1;
+    } else if (byte == 0x74 || byte == 0x66) {
+      store<u8>(to, byte == 0x74 ? TYPE_TRUE : TYPE_FALSE);
+      to += 1;
+    } else {
+      const first = from + usize(byte == 0x2d);
+      // 18 digits surely fit an integer, 15 surely a double; objects and arrays fail at their first byte.
+      if (until - first > 15) return false;
+      let whole: i64 = 0;
+      for (let at = first; at < until; at += 1) {
+        const digit = u32(load<u8>(at)) - 0x30;
+        if (digit > 9) return false;
+        whole = whole * 10 + i64(digit);
+      }
+      store<u8>(to, TYPE_NUMBER);
+      store<f64>(to, f64(byte == 0x2d ? -whole : whole), 1);
+      to += 9;
+    }
+  }
+  hash(textAt, to - textAt, out);
+  return true;
+}

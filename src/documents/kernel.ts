@@ -24,6 +24,14 @@ interface KernelExports {
   readonly scanFeed: (page: number, sizeBytes: number, cuts: number, rows: number) => void;
   readonly scanArray: (page: number, sizeBytes: number, cuts: number, rows: number) => void;
   readonly hash: (at: number, sizeBytes: number, out: number) => void;
+  readonly identity: (
+    row: number,
+    firstNodes: number,
+    otherNodes: number,
+    nodeCount: number,
+    text: number,
+    out: number,
+  ) => number;
   readonly copyKept: (row: number, from: number, until: number, to: number) => number;
 }
 
@@ -64,6 +72,16 @@ function readKernel(): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** Up to eight nodes, a byte each, the first one lowest. */
+export interface PackedNodes {
+  readonly first: number;
+  readonly others: number;
+  readonly count: number;
+}
+
+/** Room for the texts of an identity, whose bound is the kernel's, and for the rest of it and its hash. */
+const IDENTITY_ROOM_BYTES = 4096 + 256;
+
 /** What the kernel found; the arrays are its memory and are overwritten by the next scan. */
 export interface KernelResult {
   readonly count: number;
@@ -99,6 +117,17 @@ class ScanKernel {
     const rows = new Int32Array(this.#exports.memory.buffer, this.#rowsAt, (count * this.#rowBytes) / 4);
     const cutCount = rows[rows.length - this.#rowBytes / 4 + 3] ?? 0;
     return { count, rows, cuts: new Int32Array(this.#exports.memory.buffer, cutsAt, cutCount * 2) };
+  }
+
+  /** The identity hash over a row's values, if the kernel can tell it from their bytes alone. */
+  hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
+    const rowAt = this.#rowsAt + row * this.#rowBytes;
+    const hashAt = align(this.#freeAt);
+    this.#grow(hashAt + IDENTITY_ROOM_BYTES);
+    const { first, others, count } = nodes;
+    if (this.#exports.identity(rowAt, first, others, count, hashAt + 16, hashAt) === 0) return false;
+    copyHash(this.#bytes, hashAt, out, at);
+    return true;
   }
 
   /** The hash of a value of a row, from `from` until `until`, without the row's cuts. */
@@ -143,6 +172,7 @@ class ScanKernel {
   }
 
   #grow(sizeBytes: number): void {
+    if (sizeBytes <= this.#bytes.length) return;
     growTo(this.#exports.memory, sizeBytes);
     this.#refresh();
   }
@@ -162,9 +192,11 @@ class HashKernel {
 
   /** Room for that many bytes; `bytes` may be another array afterwards, with the same content. */
   reserve(sizeBytes: number): void {
-    growTo(this.#exports.memory, this.start + sizeBytes + PADDING_BYTES);
-    const { buffer } = this.#exports.memory;
-    if (this.bytes.buffer !== buffer) this.bytes = new Uint8Array(buffer);
+    const neededBytes = this.start + sizeBytes + PADDING_BYTES;
+    // Asking the memory itself takes longer than hashing.
+    if (neededBytes <= this.bytes.length) return;
+    growTo(this.#exports.memory, neededBytes);
+    this.bytes = new Uint8Array(this.#exports.memory.buffer);
   }
 
   /** The hash of the bytes from `start` to `end`, as four words at `out[at]`. */

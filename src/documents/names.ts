@@ -111,8 +111,15 @@ export function encodeUnits(text: string): Uint8Array {
 
 /** Writes `encodeUnits(text)` at `at`, where there is room; gives the next position. */
 export function writeUnits(bytes: Uint8Array, at: number, text: string): number {
-  let end = at;
-  for (let i = 0; i < text.length; i += 1) {
+  const { length } = text;
+  let i = 0;
+  for (; i < length; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) break;
+    bytes[at + i] = unit;
+  }
+  let end = at + i;
+  for (; i < length; i += 1) {
     // Half a pair comes out as itself, a whole pair as one code point.
     const code = text.codePointAt(i) ?? 0;
     if (code < 0x80) {

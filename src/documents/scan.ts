@@ -9,6 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
 import { ROW_HEAD, scanKernel } from './kernel.ts';
+import type { PackedNodes } from './kernel.ts';
 import { nameTree, want, wanted } from './names.ts';
 import type { NameTree, Wanted } from './names.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
@@ -113,7 +114,8 @@ export class PageScan<Around = unknown> {
     this.tree = tree;
     this.#stride = ROW_HEAD + 2 * tree.count;
     const prefixes = paths.flatMap((path) => path.map((_step, i) => path.slice(0, i + 1)));
-    this.#paths = new Map(prefixes.map((path) => [keyOf(path), node(want(document, path))]));
+    const known = [...[...SYSTEM_PROPERTIES, 'id', 'ttl'].map((name) => [name]), ...prefixes];
+    this.#paths = new Map(known.map((path) => [keyOf(path), node(want(document, path))]));
   }
 
   /** The number of the value at a path that was asked for, or at a prefix of one. */
@@ -179,6 +181,16 @@ export class PageScan<Around = unknown> {
 
   cutEnd(cut: number): number {
     return this.#cuts[2 * cut + 1] ?? 0;
+  }
+
+  /**
+   * The identity hash over a row's values at the nodes; false when the values must be decoded for it (identity.ts
+   * does). Like `hashContent`, it is asked for before anybody scans another page.
+   */
+  hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
+    const kernel = scanKernel();
+    assert(kernel.generation === this.#generation, 'identities are hashed before another page is scanned');
+    return kernel.hashIdentity(row, nodes, out, at);
   }
 
   /**

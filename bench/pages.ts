@@ -1,0 +1,166 @@
+/**
+ * From a feed page to a batch body, and to content hashes: as bytes, and as most programs would do it, with
+ * JSON.parse and JSON.stringify on the same page. Documents of 1 KB as the feed delivers them, 100 a page.
+ */
+import { createHash } from 'node:crypto';
+import { BatchBody } from '../src/documents/batch-body.ts';
+import { HASH_WORDS } from '../src/documents/identity.ts';
+import { latestVersionScan, SYSTEM_PROPERTIES } from '../src/documents/scan.ts';
+import { makePlan } from '../src/keys/plan.ts';
+import type { PlanOptions } from '../src/keys/plan.ts';
+import { Rekey, rekeyPaths } from '../src/keys/rekey.ts';
+import { documentTemplate } from './documents.ts';
+import type { Result } from './report.ts';
+
+const DOCUMENTS = 100;
+/** Different pages, so that no cache holds the one that is read next. */
+const PAGES = 20;
+const ROUNDS = 12;
+
+interface Parsed {
+  [name: string]: unknown;
+}
+
+function feedPage(page: number): Buffer {
+  const template = documentTemplate();
+  const documents = Array.from({ length: DOCUMENTS }, (_, i) => {
+    const number = page * DOCUMENTS + i;
+    const text = template
+      .replace('########', String(number).padStart(8, '0'))
+      .replace('@@@@@@', String((number * 7919) % 10_000).padStart(6, '0'));
+    const hex = number.toString(16).padStart(8, '0');
+    const system = `"_rid":"a1B2AO${hex}AAAA==","_self":"dbs/a1B2AA==/colls/a1B2AOx7xJA=/docs/a1B2AO${hex}AAAA==/","_etag":"\\"${hex}-0000-0700-0000-65a1f3d20000\\"","_attachments":"attachments/","_ts":1705112530,"_lsn":${number + 4711}`;
+    return `${text.slice(0, -1)},${system}}`;
+  });
+  return Buffer.from(`{"_rid":"a1B2AOx7xJA=","Documents":[${documents.join(',')}],"_count":${DOCUMENTS}}`);
+}
+
+export async function benchDocuments(): Promise<Result[]> {
+  const pages = Array.from({ length: PAGES }, (_, page) => feedPage(page));
+  const results: Result[] = [];
+
+  const derived = (document: Parsed): string =>
+    `${String(document['tenantId'])}-${String(document['deviceId'])}`;
+  const own = { sourcePaths: ['/deviceId'], missingKey: 'keep' } as const;
+  const cases: ReadonlyArray<[string, PlanOptions, (document: Parsed) => unknown[]]> = [
+    [
+      'existing path',
+      { ...own, partitionKey: ['/tenantId'], derive: [] },
+      (document) => [document['tenantId']],
+    ],
+    [
+      'derived',
+      { ...own, partitionKey: [], derive: ['/pk={tenantId}-{deviceId}'] },
+      (document) => [(document['pk'] = derived(document))],
+    ],
+    [
+      'hierarchical',
+      { ...own, partitionKey: ['/tenantId', '/type', '/deviceId'], derive: [] },
+      (document) => [document['tenantId'], document['type'], document['deviceId']],
+    ],
+  ];
+  for (const [name, options, keyOf] of cases) {
+    const parsing = measure(pages, (page) => parseAndStringify(page, keyOf));
+    const [asBytes, withPlaces] = [false, true].map((places) => measure(pages, splicer(options, places)));
+    const to = 'parse + stringify';
+    results.push(
+      {
+        name: `page to batch body, ${name}`,
+        value: asBytes ?? 0,
+        unit: 'documents/s',
+        ratio: { value: (asBytes ?? 0) / parsing, to },
+        target: 'at least 3 x',
+      },
+      {
+        name: `the same with effective keys, ${name}`,
+        value: withPlaces ?? 0,
+        unit: 'documents/s',
+        ratio: { value: (withPlaces ?? 0) / parsing, to },
+        note: 'parse + stringify computes none',
+      },
+    );
+  }
+  results.push(benchContents(pages));
+  return results;
+}
+
+function splicer(options: PlanOptions, places: boolean): (page: Buffer) => number {
+  const plan = makePlan(options);
+  const scan = latestVersionScan(rekeyPaths(plan));
+  const kind = plan.targetPaths.length > 1 ? 'multi-hash' : 'hash-v2';
+  const rekey = new Rekey(scan, { plan, kind, ttl: { mode: 'restart' } });
+  const body = new BatchBody();
+  return (page) => {
+    scan.scan(page);
+    body.clear();
+    let digits = 0;
+    for (let row = 0; row < scan.count; row += 1) {
+      if (rekey.read(row, 0) !== 'moves') throw new Error('a document does not move');
+      if (places) digits += rekey.effectiveKey().length;
+      body.create(rekey.key);
+      rekey.write(body.out);
+      body.end();
+    }
+    return body.finish().length + digits;
+  };
+}
+
+function parseAndStringify(page: Buffer, keyOf: (document: Parsed) => unknown[]): number {
+  const { Documents: documents } = JSON.parse(page.toString()) as { Documents: Parsed[] };
+  const operations = documents.map((document) => {
+    for (const name of SYSTEM_PROPERTIES) delete document[name];
+    return { operationType: 'Create', partitionKey: JSON.stringify(keyOf(document)), resourceBody: document };
+  });
+  return Buffer.from(JSON.stringify(operations)).length;
+}
+
+function benchContents(pages: readonly Buffer[]): Result {
+  const scan = latestVersionScan([['deviceId']]);
+  const out = new Uint32Array(HASH_WORDS);
+  const asBytes = measure(pages, (page) => {
+    scan.scan(page);
+    for (let row = 0; row < scan.count; row += 1) scan.hashContent(row, out, 0);
+    return out[0] ?? 0;
+  });
+  const canonical = measure(pages, (page) => {
+    const { Documents: documents } = JSON.parse(page.toString()) as { Documents: Parsed[] };
+    let last = 0;
+    for (const document of documents) {
+      for (const name of SYSTEM_PROPERTIES) delete document[name];
+      last =
+        createHash('md5')
+          .update(JSON.stringify(sorted(document)))
+          .digest()[0] ?? 0;
+    }
+    return last;
+  });
+  return {
+    name: 'page to content hashes',
+    value: asBytes,
+    unit: 'documents/s',
+    ratio: { value: asBytes / canonical, to: 'parse + canonical form + MD5' },
+    target: 'at least 5 x',
+  };
+}
+
+/** The canonical form of a parsed value: members in the order of their names. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const out: Parsed = {};
+  for (const name of Object.keys(value).sort()) out[name] = sorted((value as Parsed)[name]);
+  return out;
+}
+
+/** Documents a second: the best of several rounds, because other work on the machine can only slow one down. */
+function measure(pages: readonly Buffer[], work: (page: Buffer) => number): number {
+  let bestMs = Infinity;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const start = performance.now();
+    let sum = 0;
+    for (const page of pages) sum += work(page);
+    bestMs = Math.min(bestMs, performance.now() - start);
+    if (!(sum > 0)) throw new Error('nothing came out');
+  }
+  return (pages.length * DOCUMENTS * 1000) / bestMs;
+}

@@ -1,0 +1,139 @@
+/**
+ * The body of a batch request: an array of operations around documents that are bytes already (facts/sdk.md 1.5).
+ * An operation's partition key is a JSON text inside a JSON text, with {} for a missing level.
+ */
+import type { KeyComponent } from '../keys/effective-key.ts';
+import { assert } from '../lib/assert.ts';
+import { ByteOutput } from './byte-output.ts';
+
+export type Key = readonly KeyComponent[];
+
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+
+const OPENING = {
+  Create: bytesOf('{"operationType":"Create","partitionKey":'),
+  Replace: bytesOf('{"operationType":"Replace","partitionKey":'),
+  Delete: bytesOf('{"operationType":"Delete","partitionKey":'),
+  Read: bytesOf('{"operationType":"Read","partitionKey":'),
+} as const;
+const ID = bytesOf(',"id":');
+const IF_MATCH = bytesOf(',"ifMatch":');
+const RESOURCE_BODY = bytesOf(',"resourceBody":');
+const KEY_OPEN = bytesOf('"[');
+const TEXT_MARK = bytesOf('\\"');
+const KEY_CLOSE = bytesOf(']"');
+const [OPEN, CLOSE, COMMA, END] = [0x5b, 0x5d, 0x2c, 0x7d];
+
+/** Which document an operation is about, beyond its key. */
+export interface Addressed {
+  /** The id: decoded, or as JSON text in bytes, quotes included. */
+  readonly id: string | Uint8Array;
+  /** The etag it must still have. */
+  readonly ifMatch?: string;
+}
+
+export class BatchBody {
+  /** Where a document is written between `create` or `replace` and `end`. */
+  readonly out: ByteOutput;
+  #count = 0;
+
+  constructor(out: ByteOutput = new ByteOutput()) {
+    this.out = out;
+    this.clear();
+  }
+
+  /** How many operations it holds. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** What `finish` will give has this size. */
+  get sizeBytes(): number {
+    return this.out.length + 1;
+  }
+
+  clear(): void {
+    this.#count = 0;
+    this.out.clear();
+    this.out.putByte(OPEN);
+  }
+
+  /** A create; its document follows, then `end`. */
+  create(key: Key): void {
+    this.#open('Create', key);
+    this.out.putBytes(RESOURCE_BODY);
+  }
+
+  /** A replace; its document follows, then `end`. */
+  replace(key: Key, addressed: Addressed): void {
+    this.#open('Replace', key);
+    this.#address(addressed);
+    this.out.putBytes(RESOURCE_BODY);
+  }
+
+  /** Ends a create or a replace. */
+  end(): void {
+    this.out.putByte(END);
+  }
+
+  delete(key: Key, addressed: Addressed): void {
+    this.#open('Delete', key);
+    this.#address(addressed);
+    this.end();
+  }
+
+  read(key: Key, addressed: Addressed): void {
+    this.#open('Read', key);
+    this.#address(addressed);
+    this.end();
+  }
+
+  /** The whole body; it stands until `clear`. */
+  finish(): Buffer {
+    this.out.putByte(CLOSE);
+    return this.out.view();
+  }
+
+  #open(type: keyof typeof OPENING, key: Key): void {
+    if (this.#count > 0) this.out.putByte(COMMA);
+    this.#count += 1;
+    this.out.putBytes(OPENING[type]);
+    putKey(this.out, key);
+  }
+
+  #address({ id, ifMatch }: Addressed): void {
+    this.out.putBytes(ID);
+    if (typeof id === 'string') this.out.putText(JSON.stringify(id));
+    else this.out.putBytes(id);
+    if (ifMatch === undefined) return;
+    this.out.putBytes(IF_MATCH);
+    this.out.putText(JSON.stringify(ifMatch));
+  }
+}
+
+/** A key as the text inside a text that the service wants. */
+export function putKey(out: ByteOutput, key: Key): void {
+  const { length } = out;
+  out.putBytes(KEY_OPEN);
+  for (let level = 0; level < key.length; level += 1) {
+    const value = key[level];
+    if (level > 0) out.putByte(COMMA);
+    if (typeof value === 'string') {
+      out.putBytes(TEXT_MARK);
+      if (!out.putPlain(value)) {
+        out.clear(length);
+        return putAnyKey(out, key);
+      }
+      out.putBytes(TEXT_MARK);
+    } else {
+      assert(typeof value !== 'number' || Number.isFinite(value), 'JSON can spell a key');
+      out.putText(value === undefined ? '{}' : JSON.stringify(value));
+    }
+  }
+  out.putBytes(KEY_CLOSE);
+}
+
+/** A key with a text that has to be escaped, once or twice. */
+function putAnyKey(out: ByteOutput, key: Key): void {
+  out.putText(JSON.stringify(JSON.stringify(key.map((value) => (value === undefined ? {} : value)))));
+}

@@ -1,0 +1,207 @@
+/**
+ * The target document, out of the source's bytes: without the system properties, with the properties that are added.
+ * Whatever is not cut or edited is carried over byte for byte.
+ */
+import { assert } from '../lib/assert.ts';
+import type { ByteOutput } from './byte-output.ts';
+import { decodeScalar, isComposite } from './scalar.ts';
+import type { Scalar } from './scalar.ts';
+import type { PageScan } from './scan.ts';
+
+/** A property path as its steps. */
+type Path = readonly string[];
+
+/** Texts that take the place of bytes, in ascending order; reused from document to document. */
+export class Edits {
+  count = 0;
+  readonly #from: number[] = [];
+  readonly #to: number[] = [];
+  readonly #texts: string[] = [];
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** `text` instead of the bytes from `from` to `to`; at one place, what is added first stands first. */
+  add(from: number, to: number, text: string): void {
+    let at = this.count;
+    this.count += 1;
+    for (; at > 0 && (this.#from[at - 1] ?? 0) > from; at -= 1) {
+      this.#from[at] = this.#from[at - 1] ?? 0;
+      this.#to[at] = this.#to[at - 1] ?? 0;
+      this.#texts[at] = this.#texts[at - 1] ?? '';
+    }
+    this.#from[at] = from;
+    this.#to[at] = to;
+    this.#texts[at] = text;
+  }
+
+  from(edit: number): number {
+    return this.#from[edit] ?? 0;
+  }
+
+  to(edit: number): number {
+    return this.#to[edit] ?? 0;
+  }
+
+  text(edit: number): string {
+    return this.#texts[edit] ?? '';
+  }
+}
+
+/** Writes a row's document without its system properties and with the edits, if there are any. */
+export function spliceDocument(out: ByteOutput, scan: PageScan, row: number, edits?: Edits): void {
+  const { page, nodes } = scan;
+  const last = scan.lastCut(row);
+  const count = edits?.count ?? 0;
+  let cut = scan.firstCut(row);
+  let edit = 0;
+  let from = scan.start(row, nodes.document);
+  while (cut < last || edit < count) {
+    // An edit is never inside a cut; one at the end of the document comes after the cut that ends there.
+    if (edits === undefined || edit === count || (cut < last && scan.cutStart(cut) < edits.from(edit))) {
+      out.putSlice(page, from, scan.cutStart(cut));
+      from = scan.cutEnd(cut);
+      cut += 1;
+    } else {
+      out.putSlice(page, from, edits.from(edit));
+      out.putText(edits.text(edit));
+      from = edits.to(edit);
+      edit += 1;
+    }
+  }
+  out.putSlice(page, from, scan.end(row, nodes.document));
+}
+
+/** What is done where an added property meets one that is there. */
+export type OnPresent =
+  /** Equal is fine, everything else is a conflict, even where nothing is to be added. */
+  | 'keep'
+  /** The value is replaced; where there is nothing to replace it by, it is a conflict. */
+  | 'replace'
+  /** The value is replaced if there is something to replace it by. */
+  | 'replace-or-leave';
+
+export interface AddedPath {
+  readonly path: Path;
+  readonly onPresent: OnPresent;
+}
+
+interface Branch {
+  /** The name as JSON. */
+  readonly name: string;
+  readonly node: number;
+  /** The index of the added path that ends here, or -1. */
+  readonly leaf: number;
+  readonly below: Branch[];
+}
+
+/** Plans the edits that add properties, top-level or nested, to the documents of one scan. */
+export class Adder {
+  readonly #scan: PageScan;
+  readonly #paths: readonly AddedPath[];
+  readonly #branches: Branch[] = [];
+
+  /** None of the paths leads through another one, and the scan was asked for all of them. */
+  constructor(scan: PageScan, paths: readonly AddedPath[]) {
+    this.#scan = scan;
+    this.#paths = paths;
+    paths.forEach(({ path }, leaf) => {
+      let branches = this.#branches;
+      path.forEach((step, i) => {
+        const name = JSON.stringify(step);
+        const isLeaf = i === path.length - 1;
+        let branch = branches.find((other) => other.name === name);
+        assert(branch === undefined || (!isLeaf && branch.leaf < 0), 'added paths do not overlap');
+        if (branch === undefined) {
+          const node = scan.nodeAt(path.slice(0, i + 1));
+          branch = { name, node, leaf: isLeaf ? leaf : -1, below: [] };
+          branches.push(branch);
+        }
+        branches = branch.below;
+      });
+    });
+  }
+
+  /** Appends the edits for these values, one for each path (undefined: none); or gives the path in conflict. */
+  plan(row: number, values: ReadonlyArray<Scalar | undefined>, edits: Edits): Path | undefined {
+    return this.#planObject(row, this.#scan.nodes.document, this.#branches, { values, edits });
+  }
+
+  #planObject(row: number, object: number, branches: readonly Branch[], job: Job): Path | undefined {
+    const scan = this.#scan;
+    let added = '';
+    for (const branch of branches) {
+      if (scan.start(row, branch.node) === 0) {
+        const member = memberOf(branch, job.values);
+        if (member !== '') added += added === '' ? member : `,${member}`;
+      } else {
+        const conflict =
+          branch.leaf < 0 ? this.#planBelow(row, branch, job) : this.#planLeaf(row, branch, job);
+        if (conflict !== undefined) return conflict;
+      }
+    }
+    if (added !== '') {
+      const end = scan.end(row, object) - 1;
+      job.edits.add(end, end, this.#isEmpty(row, object) ? added : `,${added}`);
+    }
+    return undefined;
+  }
+
+  #planBelow(row: number, branch: Branch, job: Job): Path | undefined {
+    if (this.#scan.page[this.#scan.start(row, branch.node)] === 0x7b)
+      return this.#planObject(row, branch.node, branch.below, job);
+    // Nothing can be put below a scalar or an array; if nothing has to, there is nothing wrong with it.
+    const leaf = firstLeaf(branch, (index) => job.values[index] !== undefined);
+    return leaf === undefined ? undefined : this.#paths[leaf]?.path;
+  }
+
+  #planLeaf(row: number, branch: Branch, job: Job): Path | undefined {
+    const scan = this.#scan;
+    const { path, onPresent } = this.#paths[branch.leaf] ?? { path: [], onPresent: 'keep' };
+    const value = job.values[branch.leaf];
+    const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
+    if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
+    if (!isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value) return undefined;
+    if (onPresent === 'keep') return path;
+    job.edits.add(start, end, JSON.stringify(value));
+    return undefined;
+  }
+
+  /** Whether nothing is left in an object: of the document, after its system properties have gone. */
+  #isEmpty(row: number, object: number): boolean {
+    const scan = this.#scan;
+    const isDocument = object === scan.nodes.document;
+    let at = scan.start(row, object) + 1;
+    // With nothing kept there is one cut, and it starts with the first member.
+    const cut = scan.firstCut(row);
+    if (isDocument && cut < scan.lastCut(row) && scan.cutStart(cut) === at) at = scan.cutEnd(cut);
+    const { page } = scan;
+    while ((page[at] ?? 0) <= 0x20) at += 1;
+    return at === scan.end(row, object) - 1;
+  }
+}
+
+interface Job {
+  readonly values: ReadonlyArray<Scalar | undefined>;
+  readonly edits: Edits;
+}
+
+/** A branch with all the values below it as a member; nothing if there are none. */
+function memberOf(branch: Branch, values: ReadonlyArray<Scalar | undefined>): string {
+  if (branch.leaf >= 0) {
+    const value = values[branch.leaf];
+    return value === undefined ? '' : `${branch.name}:${JSON.stringify(value)}`;
+  }
+  const members = branch.below.map((below) => memberOf(below, values)).filter((member) => member !== '');
+  return members.length === 0 ? '' : `${branch.name}:{${members.join(',')}}`;
+}
+
+function firstLeaf(branch: Branch, matches: (leaf: number) => boolean): number | undefined {
+  if (branch.leaf >= 0) return matches(branch.leaf) ? branch.leaf : undefined;
+  for (const below of branch.below) {
+    const leaf = firstLeaf(below, matches);
+    if (leaf !== undefined) return leaf;
+  }
+  return undefined;
+}
