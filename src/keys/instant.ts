@@ -13,6 +13,7 @@ const SECONDS_END = 1e11;
 const MIN_MS = -62_135_596_800_000;
 const END_MS = 253_402_300_800_000;
 const MINUTE_MS = 60_000;
+const FOUR_CENTURIES_MS = 146_097 * 86_400_000;
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
@@ -32,18 +33,26 @@ export function instantOf(value: Scalar): Instant | Unfit {
 function readIso(text: string): Instant | Unfit {
   const match = ISO.exec(text);
   if (match === null) return NO_DATE;
-  const part = (index: number): number => Number(match[index] ?? 0);
-  const [year, month, day] = [part(1), part(2), part(3)];
-  const [hour, minute, second] = [part(4), part(5), part(6)];
-  const [zoneHour, zoneMinute] = [part(9), part(10)];
+  const year = numberIn(match[1]);
+  const month = numberIn(match[2]);
+  const day = numberIn(match[3]);
+  const hour = numberIn(match[4]);
+  const minute = numberIn(match[5]);
+  const second = numberIn(match[6]);
+  const zoneHour = numberIn(match[9]);
+  const zoneMinute = numberIn(match[10]);
   const isTime = hour < 24 && minute < 60 && second < 60 && zoneHour < 24 && zoneMinute < 60;
   if (!isTime || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return NO_DAY;
-  const date = new Date(0);
-  // Date.UTC takes the years below 100 for those of the last century.
-  date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute, second, Number((match[7] ?? '').slice(0, 3).padEnd(3, '0')));
+  const fraction = match[7];
+  const ms = fraction === undefined ? 0 : numberIn(fraction.slice(0, 3).padEnd(3, '0'));
+  // Date.UTC takes the years below 100 for those of the last century; the calendar repeats after 400.
+  const local = Date.UTC(year + 400, month - 1, day, hour, minute, second, ms) - FOUR_CENTURIES_MS;
   const zoneMs = (zoneHour * 60 + zoneMinute) * MINUTE_MS;
-  return inYears(date.getTime() + (match[8] === '-' ? zoneMs : -zoneMs));
+  return inYears(match[8] === '-' ? local + zoneMs : local - zoneMs);
+}
+
+function numberIn(digits: string | undefined): number {
+  return digits === undefined ? 0 : Number(digits);
 }
 
 function inYears(ms: number): Instant | Unfit {
@@ -52,5 +61,5 @@ function inYears(ms: number): Instant | Unfit {
 
 function daysOf(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
