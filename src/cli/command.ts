@@ -79,13 +79,15 @@ export type OptionTable = Readonly<Record<string, Option>>;
 type Given<O extends Option, V> = O extends { readonly default: unknown } ? V : V | undefined;
 type Value<O extends Option> = O extends BooleanOption
   ? boolean
-  : O extends NumberOption
-    ? Given<O, number>
-    : O extends ListOption | RawOption
-      ? readonly string[]
-      : O extends ChoiceOption
-        ? O['choices'][number]
-        : Given<O, string>;
+  : O extends SecretOption
+    ? undefined
+    : O extends NumberOption
+      ? Given<O, number>
+      : O extends ListOption | RawOption
+        ? readonly string[]
+        : O extends ChoiceOption
+          ? O['choices'][number]
+          : Given<O, string>;
 
 /** The values of an option table, checked. */
 export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K]> };

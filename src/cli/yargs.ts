@@ -56,7 +56,9 @@ export async function parseCommandLine(
     throw new UsageError(failure.message, { why: 'the command line is wrong', hint: 'see cosmig --help' });
   }
   if (text !== '') return { kind: 'text', text };
-  return resolve(given as Readonly<Record<string, unknown>>, commands, env);
+  const parsed = resolve(given as Readonly<Record<string, unknown>>, commands, env);
+  if (parsed.kind === 'run') refuseOddSwitches(argv, parsed.command);
+  return parsed;
 }
 
 /** Whether somebody who could not type the rest right asked for JSON. */
@@ -174,6 +176,20 @@ function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Co
 
 function words(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** yargs takes whatever follows `--yes=` for no, unless it is `true`. */
+function refuseOddSwitches(argv: readonly string[], command: Command): void {
+  const table: OptionTable = { ...COMMON_OPTIONS, ...command.options };
+  for (const [name, option] of Object.entries(table)) {
+    const flag = `--${flagOf(name)}`;
+    const odd = argv.find((word) => word.startsWith(`${flag}=`) && !/=(?:true|false)$/.test(word));
+    if (!isSwitch(option) || odd === undefined) continue;
+    throw new UsageError(`${odd} is not possible`, {
+      why: 'it is on or off',
+      hint: `write ${flag}, or ${flag}=false`,
+    });
+  }
 }
 
 /** A secret that has been typed is said to be one, and never repeated. */

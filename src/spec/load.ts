@@ -3,6 +3,7 @@
  * default. What always holds: every value remembers where it came from, and no complaint repeats a secret.
  */
 import { resolve } from 'node:path';
+import type { Values } from '../cli/command.ts';
 import { UsageError, type Problem } from '../lib/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import { secretsOf } from './accounts.ts';
@@ -26,7 +27,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** What a command knows: its context has all of it. */
 export interface SpecInput {
   /** What the command line said, as read by SPEC_OPTIONS; a command that takes only some of them gives those. */
-  readonly options: { readonly [K in keyof typeof SPEC_OPTIONS]?: unknown };
+  readonly options: Partial<Values<typeof SPEC_OPTIONS>>;
   readonly env: Env;
   readonly clock: { now(): number };
   /** Where relative paths start and cosmig.config.yaml is looked for; by default the working directory. */
@@ -53,7 +54,7 @@ export function loadSpec(input: SpecInput): Checked {
 }
 
 function readFile({ options, env }: SpecInput, folder: string): ConfigFile {
-  const [flag, ...more] = textsOf(options.config);
+  const [flag, ...more] = options.config ?? [];
   const variable = env[CONFIG_VARIABLE] ?? '';
   const from = flag === undefined ? CONFIG_VARIABLE : '--config';
   const asked = flag ?? (variable === '' ? undefined : variable);
@@ -69,15 +70,11 @@ function readFile({ options, env }: SpecInput, folder: string): ConfigFile {
   return file;
 }
 
-function textsOf(option: unknown): readonly string[] {
-  return Array.isArray(option) ? option.map(String) : [];
-}
-
 /** One value for each field that anybody has given. */
 function gather({ options, env }: SpecInput, file: ConfigFile): Givens {
   const ofFile = new Map(file.givens.map((given) => [given.field, given]));
   const found = FIELD_NAMES.flatMap((field): Given[] => {
-    const texts = textsOf(options[field]);
+    const texts = options[field] ?? [];
     if (texts.length > 0) return [{ field, texts, origin: { kind: 'flag' } }];
     const given = fromVariable(field, env) ?? ofFile.get(field);
     return given === undefined ? [] : [given];

@@ -3,6 +3,7 @@ import type { Command, OptionTable, Values } from '../../src/cli/command.ts';
 import { commands } from '../../src/commands/all.ts';
 import { whenAborted } from '../../src/lib/abort.ts';
 import * as errors from '../../src/lib/errors.ts';
+import { flagOf } from '../../src/lib/flags.ts';
 import { CosmigRun, runCosmig } from '../helpers/run-cosmig.ts';
 
 const KEY = Buffer.alloc(64, 0xab).toString('base64');
@@ -68,12 +69,11 @@ describe('help and version', () => {
       // yargs breaks lines where it must.
       const flowing = stdout.replaceAll(/\s+/g, ' ');
       expect(code).toBe(0);
-      for (const [option, { env, help }] of Object.entries<OptionTable[string]>(command.options)) {
-        expect(flowing).toContain(
-          `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `,
-        );
+      for (const [option, { type, env, help }] of Object.entries<OptionTable[string]>(command.options)) {
+        // A secret has a variable and no flag.
+        expect(flowing).toContain(type === 'secret' ? `${env} ` : `--${flagOf(option)} `);
         expect(flowing).toContain(help.split(' ')[0]);
-        expect(flowing).toContain(env === undefined ? help.slice(0, 20) : `${env}]`);
+        expect(flowing).toContain(env === undefined ? help.slice(0, 20) : env);
       }
       for (const { line } of command.examples) expect(flowing).toContain(line);
     },
@@ -134,6 +134,12 @@ describe('a wrong command line', () => {
       '--port was given more than once',
       'it has one value',
       'keep one of them',
+    ],
+    [
+      ['emulator', '--https=yes'],
+      '--https=yes is not possible',
+      'it is on or off',
+      'write --https, or --https=false',
     ],
     [['demo', 'now'], 'now is one word too many', 'cosmig demo takes options only', 'see cosmig demo --help'],
     [

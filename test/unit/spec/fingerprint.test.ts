@@ -58,6 +58,11 @@ describe('a fingerprint', () => {
     expect(differences(pinnedOf(spec()), spec(flags, env))).toEqual([]);
   });
 
+  test('is the same whether the derived path is named as the key or not', () => {
+    const [alone, named] = [spec({ partitionKey: [] }), spec({ partitionKey: '/pk' })];
+    expect(fingerprint(alone)).toBe(fingerprint(named));
+  });
+
   test('tells two templates from one that looks like both', () => {
     const both = spec({ partitionKey: '/a', derive: ['/a=x', '/b=y'] });
     const one = spec({ partitionKey: '/a', derive: ['/a=x /b=y'] });
