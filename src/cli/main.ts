@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
-import { CanceledError, CosmigError } from '../lib/errors.ts';
+import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
 import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
 import { Output, type Sink } from './output.ts';
@@ -137,13 +137,21 @@ export async function main(): Promise<void> {
   leave(exitCode);
 }
 
-/** Writing to a stream that may be slow, or gone. */
+/** Writing to a stream that may be slow, gone, or full. */
 function sinkOf(stream: NodeJS.WriteStream): Sink {
   return {
     isTTY: stream.isTTY,
     write: (text) => stream.write(text),
     async room() {
       if (stream.writableNeedDrain) await flushed(stream);
+      const { errored } = stream;
+      // A reader who leaves (EPIPE) has what it wanted; a full disk has not.
+      if (errored !== null && (!('code' in errored) || errored.code !== 'EPIPE')) {
+        throw new UsageError('the output cannot be written', {
+          cause: errored,
+          hint: 'make room, or send it elsewhere',
+        });
+      }
       return stream.writable;
     },
   };
