@@ -46,6 +46,7 @@ const AWAITED = [
   'src/documents/batch-body.ts',
   'src/documents/byte-output.ts',
   'src/documents/identity.ts',
+  'src/documents/canonical.ts',
   'src/documents/kernel.ts',
   'src/documents/names.ts',
   'src/documents/page-error.ts',

@@ -48,7 +48,12 @@ export class ByteOutput {
     this.#bytes[at] = byte;
   }
 
-  /** JSON text without lone surrogates (JSON.stringify escapes them), as UTF-8. */
+  /** A number of 32 bits, lowest byte first. */
+  putWord(word: number): void {
+    for (let shift = 0; shift < 32; shift += 8) this.putByte((word >>> shift) & 0xff);
+  }
+
+  /** Text as UTF-8. JSON.stringify escapes lone surrogates; where they are not, they stay apart (`writeUnits`). */
   putText(text: string): void {
     const { length } = this;
     this.#advance(text.length * 3);

@@ -1,0 +1,230 @@
+/**
+ * Documents compared by what they mean. The order of members is free and of names that stand twice the last one
+ * counts; texts are compared by UTF-16 units; numbers are compared as the decimals they are, without a double in
+ * between: 1.10 is 1.1 and 11e-1, and 9223372036854775807 is not 9223372036854775808.
+ *
+ * It is asked only about documents whose bytes differ, so it may be slower than the scan, but not less exact. It
+ * never shows a value: a difference is told by its path.
+ */
+import { isUtf8 } from 'node:buffer';
+import { assert } from '../lib/assert.ts';
+import { ByteOutput } from './byte-output.ts';
+import { hashBytes } from './identity.ts';
+import { DEPTH_MAX } from './kernel.ts';
+import { NOT_UTF8, PageError } from './page-error.ts';
+import { SYSTEM_PROPERTIES } from './scan.ts';
+
+/** What a document means. */
+export type Canonical =
+  | { readonly kind: 'text' | 'number' | 'word'; readonly text: string }
+  | { readonly kind: 'array'; readonly items: readonly Canonical[] }
+  | { readonly kind: 'object'; readonly members: Map<string, Canonical> };
+
+/** Where two documents differ: names, and numbers of array elements. */
+export type DifferencePath = ReadonlyArray<string | number>;
+
+/**
+ * Reads a document, without its top-level system properties, and without the values at `omitted`, which are not to
+ * be compared.
+ */
+export function readCanonical(json: Uint8Array, omitted: ReadonlyArray<readonly string[]> = []): Canonical {
+  if (!isUtf8(json)) throw new PageError(NOT_UTF8, 0);
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
+  try {
+    JSON.parse(text);
+  } catch {
+    // The reason would quote the document.
+    throw new PageError('a document is not JSON', 0);
+  }
+  const form = new Reader(text).read();
+  for (const name of SYSTEM_PROPERTIES) omit(form, [name]);
+  for (const path of omitted) omit(form, path);
+  return form;
+}
+
+function omit(form: Canonical, path: readonly string[]): void {
+  let at: Canonical | undefined = form;
+  for (const [i, name] of path.entries()) {
+    if (at?.kind !== 'object') return;
+    if (i === path.length - 1) at.members.delete(name);
+    else at = at.members.get(name);
+  }
+}
+
+const SPACE = /[ \n\r\t]*/y;
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/** Reads text that JSON.parse has accepted. */
+class Reader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): Canonical {
+    this.#match(SPACE);
+    return this.#value(0);
+  }
+
+  #value(depth: number): Canonical {
+    if (depth > DEPTH_MAX) throw new PageError('it is nested too deeply', this.#at);
+    switch (this.#text[this.#at]) {
+      case '"':
+        return { kind: 'text', text: this.#string() };
+      case '{':
+        return this.#object(depth);
+      case '[':
+        return this.#array(depth);
+      case 't':
+        return this.#word('true');
+      case 'f':
+        return this.#word('false');
+      case 'n':
+        return this.#word('null');
+      default:
+        return { kind: 'number', text: decimalOf(this.#match(NUMBER)) };
+    }
+  }
+
+  #object(depth: number): Canonical {
+    const members = new Map<string, Canonical>();
+    this.#list('}', () => {
+      const name = this.#string();
+      this.#match(SPACE);
+      this.#at += 1;
+      this.#match(SPACE);
+      members.set(name, this.#value(depth + 1));
+    });
+    return { kind: 'object', members };
+  }
+
+  #array(depth: number): Canonical {
+    const items: Canonical[] = [];
+    this.#list(']', () => items.push(this.#value(depth + 1)));
+    return { kind: 'array', items };
+  }
+
+  /** From an opening bracket to behind the closing one. */
+  #list(close: string, readItem: () => void): void {
+    this.#at += 1;
+    this.#match(SPACE);
+    while (this.#text[this.#at] !== close) {
+      readItem();
+      this.#match(SPACE);
+      if (this.#text[this.#at] === ',') this.#at += 1;
+      this.#match(SPACE);
+    }
+    this.#at += 1;
+  }
+
+  #string(): string {
+    const start = this.#at;
+    let end = start + 1;
+    let escaped = false;
+    for (; this.#text[end] !== '"'; end += 1) {
+      if (this.#text[end] !== '\\') continue;
+      escaped = true;
+      end += 1;
+    }
+    this.#at = end + 1;
+    if (!escaped) return this.#text.slice(start + 1, end);
+    return JSON.parse(this.#text.slice(start, end + 1)) as string;
+  }
+
+  #word(text: string): Canonical {
+    this.#at += text.length;
+    return { kind: 'word', text };
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const [match] = pattern.exec(this.#text) ?? [];
+    assert(match !== undefined, 'JSON.parse has accepted the text');
+    this.#at += match.length;
+    return match;
+  }
+}
+
+/** A number as its digits, without zeros at either end, and the power of ten they stand for. */
+export function decimalOf(json: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(json) ?? [];
+  const digits = whole + fraction;
+  let start = 0;
+  while (digits[start] === '0') start += 1;
+  if (start === digits.length) return '0';
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  const power = BigInt(exponent.replace('+', '')) + BigInt(digits.length - end - fraction.length);
+  return `${sign}${digits.slice(start, end)}e${power}`;
+}
+
+// The first byte of a value says what it is; lengths and counts follow, so that nothing can run into another.
+const TYPES = { text: 1, number: 2, word: 3, array: 4, object: 5 } as const;
+
+/** The hash of what a document means, as four words at `out[at]`. */
+export function hashCanonical(form: Canonical, out: Uint32Array, at: number): void {
+  const bytes = new ByteOutput(1024);
+  put(bytes, form);
+  hashBytes(bytes.view(), out, at);
+}
+
+function put(bytes: ByteOutput, form: Canonical): void {
+  bytes.putByte(TYPES[form.kind]);
+  switch (form.kind) {
+    case 'array':
+      bytes.putWord(form.items.length);
+      for (const item of form.items) put(bytes, item);
+      return;
+    case 'object':
+      bytes.putWord(form.members.size);
+      for (const name of [...form.members.keys()].sort()) {
+        putText(bytes, name);
+        const value = form.members.get(name);
+        assert(value !== undefined, 'every name has a value');
+        put(bytes, value);
+      }
+      return;
+    case 'text':
+    case 'number':
+    case 'word':
+      putText(bytes, form.text);
+  }
+}
+
+function putText(bytes: ByteOutput, text: string): void {
+  bytes.putWord(text.length);
+  bytes.putText(text);
+}
+
+/** Where two documents first differ, in the order of the first one; undefined when they mean the same. */
+export function firstDifference(a: Canonical, b: Canonical): DifferencePath | undefined {
+  if (a.kind === 'array' && b.kind === 'array') {
+    for (let i = 0; i < Math.max(a.items.length, b.items.length); i += 1) {
+      const path = differenceOf(i, a.items[i], b.items[i]);
+      if (path !== undefined) return path;
+    }
+    return undefined;
+  }
+  if (a.kind === 'object' && b.kind === 'object') {
+    for (const name of new Set([...a.members.keys(), ...b.members.keys()])) {
+      const path = differenceOf(name, a.members.get(name), b.members.get(name));
+      if (path !== undefined) return path;
+    }
+    return undefined;
+  }
+  const isSame = a.kind === b.kind && 'text' in a && 'text' in b && a.text === b.text;
+  return isSame ? undefined : [];
+}
+
+function differenceOf(
+  step: string | number,
+  a: Canonical | undefined,
+  b: Canonical | undefined,
+): DifferencePath | undefined {
+  if (a === undefined || b === undefined) return [step];
+  const below = firstDifference(a, b);
+  return below === undefined ? undefined : [step, ...below];
+}
