@@ -1,0 +1,232 @@
+/** Identities are equal exactly if id and key values are, typed; how they are spelled and hashed makes no difference. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  HASH_WORDS,
+  IdentityHasher,
+  RowIdentity,
+  hashBytes,
+  hashText,
+} from '../../../src/documents/identity.ts';
+import { latestVersionScan } from '../../../src/documents/scan.ts';
+import type { KeyComponent } from '../../../src/keys/effective-key.ts';
+import '../../helpers/seed.ts';
+import { anyNumber, anyScalar, anyString, anyText } from './generate.ts';
+import { murmur128 } from './plain-murmur.ts';
+
+const LEVELS = [['a'], ['b', 'c'], ['d']];
+const scan = latestVersionScan(LEVELS);
+const rowIdentity = new RowIdentity(
+  scan,
+  scan.nodes.id,
+  LEVELS.map((path) => scan.nodeAt(path)),
+);
+const hasher = new IdentityHasher();
+const out = new Uint32Array(2 * HASH_WORDS);
+
+/** From the bytes of a document with these values, JSON each; undefined leaves one out. */
+function fromBytes(values: ReadonlyArray<string | undefined>): string {
+  const [id, a, c, d] = values;
+  const member = (name: string, json: string | undefined): string[] =>
+    json === undefined ? [] : [`"${name}": ${json}`];
+  const below = member('c', c).join('');
+  const members = [...member('d', d), ...member('id', id), ...member('a', a), `"b":{${below}}`];
+  scan.scan(Buffer.from(`{"Documents":[{},{${members.join(',')}}]}`));
+  rowIdentity.read(1, out, HASH_WORDS);
+  return hashText(out, HASH_WORDS);
+}
+
+/** From decoded values. */
+function fromValues(values: readonly KeyComponent[]): string {
+  hasher.clear();
+  for (const value of values) hasher.add(value);
+  hasher.finish(out, 0);
+  return hashText(out, 0);
+}
+
+function decoded(json: string | undefined): KeyComponent {
+  return json === undefined ? undefined : (JSON.parse(json) as KeyComponent);
+}
+
+const anyLevel = fc.option(fc.oneof(anyScalar, anyNumber, anyString), { nil: undefined });
+const anyIdentity = fc.tuple(anyString, anyLevel, anyLevel, anyLevel);
+
+describe('an identity', () => {
+  test('is the same from bytes and from values', () => {
+    fc.assert(
+      fc.property(anyIdentity, (values) => {
+        expect(fromBytes(values)).toBe(fromValues(values.map(decoded)));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('is equal to another exactly if all typed values are', () => {
+    const same = (a: KeyComponent, b: KeyComponent): boolean => a === b;
+    const few = fc.constantFrom(
+      undefined,
+      'null',
+      '0',
+      '-0',
+      '""',
+      '"0"',
+      '"a"',
+      '"\\u0061"',
+      '"ab"',
+      'true',
+    );
+    const narrow = fc.tuple(fc.constantFrom('"a"', '"b"', '"ab"'), few, few, few);
+    fc.assert(
+      fc.property(narrow, narrow, (a, b) => {
+        const equal = a.every((json, i) => same(decoded(json), decoded(b[i])));
+        expect(fromBytes(a) === fromBytes(b)).toBe(equal);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('of a long id or key is the same from bytes and from values', () => {
+    for (const length of [1023, 2048, 4090, 4096, 4097, 100_000]) {
+      const values = ['"i"', `"${'x'.repeat(length)}"`, `"${'é'.repeat(length)}"`, '1'];
+      expect(fromBytes(values)).toBe(fromValues(values.map(decoded)));
+    }
+  });
+
+  test('of another document follows without a trace of the one before', () => {
+    const hashes = [1, 2, 3, 40, 17, 5, 1].map((length) =>
+      fromBytes([`"${'z'.repeat(length)}"`, '1', '2', '3']),
+    );
+    expect(hashes[0]).toBe(hashes[6]);
+    expect(new Set(hashes).size).toBe(6);
+  });
+});
+
+describe('these identities are all different', () => {
+  test.each<[string, ReadonlyArray<ReadonlyArray<string | undefined>>]>([
+    [
+      'types',
+      [
+        ['"i"', '1'],
+        ['"i"', '"1"'],
+        ['"i"', 'true'],
+        ['"i"', '"true"'],
+        ['"i"', 'null'],
+        ['"i"'],
+        ['"i"', '"null"'],
+        ['"i"', '""'],
+        ['"i"', '0'],
+        ['"i"', 'false'],
+        ['"i"', '[]'],
+        ['"i"', '{}'],
+      ],
+    ],
+    [
+      'levels',
+      [
+        ['"a"', '"b"', '"c"'],
+        ['"a"', '"bc"', '""'],
+        ['"ab"', '"c"'],
+        ['"a"', '"bc"'],
+        ['"abc"'],
+        ['"a"', undefined, '"bc"'],
+        ['""', '"abc"'],
+      ],
+    ],
+    [
+      'missing and null',
+      [['"i"', 'null', undefined], ['"i"', undefined, 'null'], ['"i"', 'null', 'null'], ['"i"']],
+    ],
+    [
+      'lone surrogates',
+      [
+        ['"\\ud800"'],
+        ['"\\ud801"'],
+        ['"\\udc00"'],
+        ['"\\ufffd"'],
+        ['"\ufffd\ufffd"'],
+        ['"\\ud800\\ud800"'],
+        ['"\\udc00\\ud800"'],
+        ['"\\ud800\\udc00"'],
+        ['"?"'],
+      ],
+    ],
+    [
+      'numbers',
+      [
+        ['"i"', '9007199254740993'],
+        ['"i"', '9007199254740994'],
+        ['"i"', '1e400'],
+        ['"i"', '-1e400'],
+        ['"i"', '5e-324'],
+        ['"i"', '0'],
+        ['"i"', '1.5'],
+        ['"i"', '-1.5'],
+        ['"i"', '123456789012345'],
+      ],
+    ],
+    ['normal forms', [['"é"'], ['"e\u0301"'], ['"E"'], ['"e"']]],
+    ['zeros', [['"\\u0000"'], ['""'], ['"\\u0000\\u0000"'], ['"\\u0000"', '""']]],
+    [
+      'objects as keys',
+      [
+        ['"i"', '{"a":1}'],
+        ['"i"', '{"a":2}'],
+        ['"i"', '[1]'],
+        ['"i"', '"[1]"'],
+      ],
+    ],
+    ['ids that are no text', [['1'], ['"1"'], ['null'], [undefined], ['{}']]],
+  ])('%s', (_name, identities) => {
+    expect(new Set(identities.map(fromBytes)).size).toBe(identities.length);
+  });
+});
+
+describe('these spellings are one identity', () => {
+  test.each([
+    ['0', '-0', '0.0', '-0.0e5'],
+    ['1', '1.0', '1e0', '0.1E+1', '10e-1'],
+    ['9007199254740992', '9007199254740993', '9007199254740992.0'],
+    ['123456789012345', '123456789012345.0', '1.23456789012345e14'],
+    ['"é"', '"\\u00e9"', '"\\u00E9"'],
+    ['"😀"', '"\\ud83d\\ude00"'],
+    ['"/"', '"\\/"', '"\\u002f"'],
+  ])('%s', (...spellings) => {
+    expect(new Set(spellings.map((json) => fromBytes(['"i"', json]))).size).toBe(1);
+    expect(new Set(spellings.map((json) => fromBytes([json, '"k"']))).size).toBe(1);
+  });
+});
+
+describe('a hash', () => {
+  test('is MurmurHash3 of the bytes, whatever their number', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
+        hashBytes(bytes, out, 0);
+        expect([...out.subarray(0, 4)]).toEqual(murmur128(bytes));
+      }),
+    );
+  });
+
+  test('of contents is that of the kept bytes', () => {
+    fc.assert(
+      fc.property(fc.array(anyText), fc.nat(6), (texts, at) => {
+        const members = texts.map((text, i) => `"_${i}":${JSON.stringify(text)}`);
+        const document = `{${members.join(',')}}`;
+        members.splice(at, 0, '"_ts":1', '"_etag":"x"');
+        scan.scan(Buffer.from(`{"Documents":[{"a":1},{${members.join(',')}},{"b":1}]}`));
+        scan.hashContent(1, out, 0);
+        hashBytes(Buffer.from(document), out, 4);
+        expect(hashText(out, 0)).toBe(hashText(out, 4));
+      }),
+    );
+  });
+
+  test('is not asked of a page that another scan has replaced', () => {
+    const other = latestVersionScan([]);
+    scan.scan(Buffer.from('{"Documents":[{}]}'));
+    other.scan(Buffer.from('{"Documents":[{"a":1}]}'));
+    expect(() => scan.hashContent(0, out, 0)).toThrow('before another page is scanned');
+    expect(() => rowIdentity.read(0, out, 0)).toThrow('before another page is scanned');
+    // What was found still stands.
+    expect(scan.bytes(0, scan.nodes.document).toString()).toBe('{}');
+  });
+});
