@@ -45,7 +45,8 @@ interface Promotion {
 function* promoteOne(process: Process, { id, slot, tried }: Promotion): Steps {
   yield* retry(process, id);
   const took = process.rowOf(id)?.slot === slot;
-  const waits = process.letterOf(id)?.slot === slot;
+  const letter = process.letterOf(id);
+  const waits = letter?.slot === slot && letter.reason === 'collision';
   if (took || waits || process.lacks('promotion-stops-at-first')) return;
   promoteNext(process, slot, new Set([...tried, id]));
 }

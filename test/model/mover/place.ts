@@ -97,16 +97,19 @@ export interface Removal {
 export function* removeIfOurs({ process, page, id, slot, moving }: Removal): Steps {
   if (!page.claims(id, slot) && !process.lacks('removal-without-intent'))
     page.begin([{ id, slot, etag: null, lsn: null }]);
-  for (;;) {
+  for (let sent = false; ; sent = true) {
     const seen = yield* readSlot(process, slot);
     const careless = process.lacks('delete-without-owner-check');
-    // Found empty counts as left: the reply to our own delete may have been the one that was lost.
-    if (seen === null) process.freed.push({ slot, emptied: true });
-    if (seen === null || (seen.owner !== id && !careless)) return;
+    if (seen === null || (seen.owner !== id && !careless)) {
+      // The reply that was lost may have been the one to our delete: not ours any more counts as left.
+      if (sent || seen === null) process.freed.push({ slot, emptied: true });
+      return;
+    }
     const ifMatch = careless ? null : seen.etag;
     const write = { kind: 'delete', id, slot, content: 0, unique: 0, ifMatch, moving } as const;
     const status = yield* send(process, write);
-    if (status === 'ok') process.freed.push({ slot, emptied: true });
-    if (status === 'ok' || status === 'missing') return;
+    if (status !== 'ok') continue;
+    process.freed.push({ slot, emptied: true });
+    return;
   }
 }
