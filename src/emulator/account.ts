@@ -11,6 +11,7 @@ import { throttledCharge } from './charges.ts';
 import type { JsonObject } from './container-definition.ts';
 import { DocumentStore } from './document-store.ts';
 import { Faults } from './faults.ts';
+import { FeedStore } from './feed-store.ts';
 import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
 import { RU_PER_RANGE_MAX } from './offers.ts';
 import type { PhysicalRange } from './partitions.ts';
@@ -31,6 +32,7 @@ export class Account {
   readonly id = 'cosmig-emulator';
   readonly catalog: CatalogStore;
   readonly documents: DocumentStore;
+  readonly feeds: FeedStore;
   readonly databases = new Map<string, DatabaseModel>();
   readonly offers = new Map<string, OfferModel>();
   readonly faults = new Faults();
@@ -46,6 +48,7 @@ export class Account {
     this.#clock = clock;
     this.catalog = new CatalogStore(database);
     this.documents = new DocumentStore(database);
+    this.feeds = new FeedStore(database);
     this.meter = new RuMeter({ nowMs: () => clock.now() });
     const remembered = this.catalog.setting('account');
     this.#settings = changeSettings(DEFAULT_SETTINGS, remembered === undefined ? {} : JSON.parse(remembered));
@@ -91,7 +94,7 @@ export class Account {
       this.catalog.saveSetting('account', JSON.stringify(next));
       if (next.avad === before.avad) return;
       // Positions from before the switch point at changes nobody recorded.
-      if (!next.avad) this.documents.clearChanges();
+      if (!next.avad) this.feeds.clearChanges();
       for (const container of this.containers()) {
         for (const range of container.ranges) {
           range.avadFloor = range.lsn;

@@ -4,7 +4,7 @@
  */
 import type { Account } from './account.ts';
 import { emptyPollCharge, feedCharge } from './charges.ts';
-import type { FeedBody, FeedWindow } from './document-store.ts';
+import type { FeedBody, FeedWindow } from './feed-store.ts';
 import type { ContainerModel } from './model.ts';
 import type { PhysicalRange } from './partitions.ts';
 import { Refusal } from './refusal.ts';
@@ -71,14 +71,14 @@ function startOf(request: FeedRequest): Start {
 /** Lets go of changes beyond the retention; positions behind them are no longer served. */
 export function dropOldChanges(account: Account): void {
   if (!account.settings.avad) return;
-  const old = account.documents.oldChanges(account.nowTs() - account.settings.retentionSeconds);
+  const old = account.feeds.oldChanges(account.nowTs() - account.settings.retentionSeconds);
   if (old.length === 0) return;
   account.transaction(() => {
     for (const container of account.containers()) {
       for (const range of container.ranges) {
         const gone = old.find((entry) => entry.container === container.number && entry.range === range.id);
         if (gone === undefined) continue;
-        account.documents.dropChanges(container.number, range.id, gone.lsn);
+        account.feeds.dropChanges(container.number, range.id, gone.lsn);
         range.avadFloor = Math.max(range.avadFloor, gone.lsn);
         account.saveRange(container, range);
       }
@@ -120,13 +120,11 @@ export function readFeed(account: Account, container: ContainerModel, request: F
     afterTs: start.afterTs,
     nowTs: account.nowTs(),
   };
-  const { documents } = account;
+  const { feeds } = account;
   const lagging = request.visibleLsn < request.range.lsn;
   const limit = request.maxItems ?? ITEMS_MAX;
   const edge =
-    request.mode === 'latest-version'
-      ? documents.edge(window, limit, lagging)
-      : documents.changesEdge(window, limit);
+    request.mode === 'latest-version' ? feeds.edge(window, limit, lagging) : feeds.changesEdge(window, limit);
   const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
   if (edge.length === 0) {
     const etag = spell(request.mode, Math.max(start.after, request.visibleLsn));
@@ -136,8 +134,8 @@ export function readFeed(account: Account, container: ContainerModel, request: F
   // A version that was replaced is compared with what the reader sees, not with where the page ends.
   const page =
     request.mode === 'latest-version'
-      ? documents.page(filled, request.visibleLsn, lagging)
-      : documents.changesPage(filled);
+      ? feeds.page(filled, request.visibleLsn, lagging)
+      : feeds.changesPage(filled);
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
   return { ...page, etag: spell(request.mode, upTo), chargeRu: feedCharge(sizes) };
 }

@@ -1,7 +1,7 @@
 /**
  * All SQL about documents and their changes. Rows of one container stand together: `position` is the
  * container's number times 2^33 plus the document's own number, so that a scan in creation order is one
- * walk over the table. Pages of a feed are put together inside SQLite, as bytes, and never become objects.
+ * walk over the table. What feeds read of them is in feed-store.ts.
  */
 import type { Database } from '../lib/sqlite.ts';
 
@@ -21,35 +21,6 @@ export interface DocumentRow {
   text: string;
 }
 
-export interface ChangeRow {
-  container: number;
-  range: number;
-  lsn: number;
-  epk: string;
-  ts: number;
-  bytes: number;
-  entry: string;
-}
-
-/** A part of one range's feed: behind `after`, up to `upTo`, within [min, max) of the hash space. */
-export interface FeedWindow {
-  readonly container: number;
-  readonly range: number;
-  readonly after: number;
-  readonly upTo: number;
-  readonly min: string;
-  readonly max: string;
-  /** Only documents written after this second (a start by time); -1 for all. */
-  readonly afterTs: number;
-  /** Epoch seconds: what has expired by then is not shown. */
-  readonly nowTs: number;
-}
-
-export interface FeedBody {
-  count: number;
-  body: Buffer | null;
-}
-
 const NUMBERS_PER_CONTAINER = 2 ** 33;
 
 export function positionOf(container: number, item: number): number {
@@ -59,17 +30,6 @@ export function positionOf(container: number, item: number): number {
 export function itemNumberOf(position: number): number {
   return position % NUMBERS_PER_CONTAINER;
 }
-
-const WINDOW = `container = @container AND range = @range AND lsn > @after AND lsn <= @upTo
-  AND epk >= @min AND epk < @max`;
-const VISIBLE = `${WINDOW} AND ts > @afterTs AND (expires_at IS NULL OR expires_at > @nowTs)`;
-/** With a lagging replica, versions that were replaced after `upTo` still show. */
-const LAGGING = `(
-  SELECT lsn, bytes, text, container, range, epk, ts, expires_at, position FROM documents WHERE ${VISIBLE}
-  UNION ALL
-  SELECT lsn, bytes, text, container, range, epk, ts, expires_at, position FROM superseded
-  WHERE ${VISIBLE} AND until_lsn > @seen)`;
-const AS_FEED_ITEM = `text || ',"_lsn":' || lsn || '}'`;
 
 export class DocumentStore {
   readonly #sql;
@@ -124,19 +84,6 @@ export class DocumentStore {
          GROUP BY epk ORDER BY bytes DESC LIMIT 10`,
       ),
 
-      edge: database
-        .prepare(`SELECT lsn, bytes FROM documents WHERE ${VISIBLE} ORDER BY lsn LIMIT @limit`)
-        .raw(),
-      page: database.prepare<FeedWindow, FeedBody>(
-        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
-           SELECT ${AS_FEED_ITEM} AS item FROM documents WHERE ${VISIBLE} ORDER BY lsn, position)`,
-      ),
-      laggingEdge: database.prepare(`SELECT lsn, bytes FROM ${LAGGING} ORDER BY lsn LIMIT @limit`).raw(),
-      laggingPage: database.prepare<FeedWindow & { seen: number }, FeedBody>(
-        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
-           SELECT ${AS_FEED_ITEM} AS item FROM ${LAGGING} ORDER BY lsn, position)`,
-      ),
-
       scan: database.prepare<
         { container: number; after: number; upTo: number; min: string; max: string; nowTs: number },
         { position: number; text: string }
@@ -164,23 +111,6 @@ export class DocumentStore {
       textsOf: database.prepare<[number, number], DocumentRow>(
         'SELECT * FROM documents WHERE position > ? AND position <= ? ORDER BY position LIMIT 1000',
       ),
-
-      record: database.prepare<ChangeRow>(
-        `INSERT INTO changes (container, range, lsn, epk, ts, bytes, entry)
-         VALUES (@container, @range, @lsn, @epk, @ts, @bytes, @entry)`,
-      ),
-      changesEdge: database
-        .prepare(`SELECT lsn, bytes FROM changes WHERE ${WINDOW} ORDER BY lsn LIMIT @limit`)
-        .raw(),
-      changesPage: database.prepare<FeedWindow, FeedBody>(
-        `SELECT count(*) AS count, CAST(group_concat(entry, ',') AS BLOB) AS body FROM (
-           SELECT entry FROM changes WHERE ${WINDOW} ORDER BY lsn, number)`,
-      ),
-      oldChanges: database.prepare<[number], { container: number; range: number; lsn: number }>(
-        'SELECT container, range, max(lsn) AS lsn FROM changes WHERE ts < ? GROUP BY container, range',
-      ),
-      dropChanges: database.prepare('DELETE FROM changes WHERE container = ? AND range = ? AND lsn <= ?'),
-      clearChanges: database.prepare('DELETE FROM changes'),
 
       moveDocuments: database.prepare(
         'UPDATE documents SET range = @to WHERE container = @container AND range = @from AND epk >= @min AND epk < @max',
@@ -271,22 +201,6 @@ export class DocumentStore {
     return this.#sql.heaviestKeys.all(container, range);
   }
 
-  /**
-   * LSN and size of the next `limit` documents of a window, in feed order. `lagging`: `upTo` is what a
-   * lagging replica has seen, and it still shows the versions that were replaced since.
-   */
-  edge(window: FeedWindow, limit: number, lagging: boolean): [lsn: number, bytes: number][] {
-    if (!lagging) return this.#sql.edge.all({ ...window, limit }) as [number, number][];
-    return this.#sql.laggingEdge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
-  }
-
-  /** All documents of a window as the text of a JSON array, brackets apart. */
-  page(window: FeedWindow, seenLsn: number, lagging: boolean): FeedBody {
-    const none = { count: 0, body: null };
-    if (!lagging) return this.#sql.page.get(window) ?? none;
-    return this.#sql.laggingPage.get({ ...window, seen: seenLsn }) ?? none;
-  }
-
   /** Documents of a container in creation order. */
   scan(window: {
     container: number;
@@ -333,31 +247,6 @@ export class DocumentStore {
       if (last === undefined) return;
       after = last.position;
     }
-  }
-
-  record(row: ChangeRow): void {
-    this.#sql.record.run(row);
-  }
-
-  changesEdge(window: FeedWindow, limit: number): [lsn: number, bytes: number][] {
-    return this.#sql.changesEdge.all({ ...window, limit }) as [number, number][];
-  }
-
-  changesPage(window: FeedWindow): FeedBody {
-    return this.#sql.changesPage.get(window) ?? { count: 0, body: null };
-  }
-
-  /** Per range, the newest LSN whose changes are all older than a second. */
-  oldChanges(beforeTs: number): { container: number; range: number; lsn: number }[] {
-    return this.#sql.oldChanges.all(beforeTs);
-  }
-
-  dropChanges(container: number, range: number, upToLsn: number): void {
-    this.#sql.dropChanges.run(container, range, upToLsn);
-  }
-
-  clearChanges(): void {
-    this.#sql.clearChanges.run();
   }
 
   /** Hands everything of a range that lies in [min, max) to another range. */

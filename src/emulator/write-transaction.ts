@@ -157,7 +157,7 @@ export class WriteTransaction {
     if (!this.#account.settings.avad) return;
     const previous = previousLsn === undefined ? '' : `,"previousImageLSN":${previousLsn}`;
     const metadata = `{"operationType":"${operationType}","lsn":${row.lsn},"crts":${row.ts}${previous}}`;
-    this.#account.documents.record({
+    this.#account.feeds.record({
       container: row.container,
       range: row.range,
       lsn: row.lsn,
@@ -185,7 +185,7 @@ export class WriteTransaction {
     };
     const keyJson = key.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',');
     const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${keyJson}}}`;
-    this.#account.documents.record({
+    this.#account.feeds.record({
       container: before.container,
       range: before.range,
       lsn,
