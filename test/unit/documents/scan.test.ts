@@ -3,8 +3,10 @@
  * faults are held against the plain walk, which is written for reading.
  */
 import { isUtf8 } from 'node:buffer';
+import { statSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DEPTH_MAX } from '../../../src/documents/kernel.ts';
 import { PageError } from '../../../src/documents/page-error.ts';
 import {
   allVersionsScan,
@@ -218,3 +220,192 @@ function tellPlainly(scan: PageScan, page: Buffer): unknown {
   });
   return { rows };
 }
+
+describe('a page cut short', () => {
+  const page = Buffer.from(
+    '{"_rid":"x==" ,"Documents":[{"id":"é\\u00e9\\n","n":[-1.50e+3,true,false,null,{}],"_ts":0},{"a":{"b":[[]]}}],"_count":2} ',
+  );
+
+  test('ends where it was cut, whatever the byte', () => {
+    const scan = latestVersionScan(PATHS);
+    const whole = page.length - 1;
+    for (let size = 0; size < whole; size += 1) {
+      const cut = page.subarray(0, size);
+      const at = isUtf8(cut) ? size : size - 1;
+      expect(tell(scan, cut)).toEqual({ fault: expect.stringContaining(`at byte ${at}: it `) });
+    }
+    expect(tell(scan, page.subarray(0, whole))).toHaveProperty('rows');
+    expect(tell(scan, page)).toHaveProperty('rows');
+  });
+
+  test('has the same meaning or none with any of its bytes changed', () => {
+    const scan = latestVersionScan(PATHS);
+    for (let at = 0; at < page.length; at += 1) {
+      for (const byte of [...STRUCTURE, 0, 9, 127, 128, 195, 255]) {
+        const changed = Buffer.from(page);
+        changed[at] = byte;
+        const told = tell(scan, changed);
+        expect(told).toEqual(isUtf8(changed) ? tellPlainly(scan, changed) : told);
+        expect(verdictsOf(scan, changed)).toContain('rows' in told ? 'accepted' : 'refused');
+      }
+    }
+  });
+});
+
+describe('a fault is told with its byte', () => {
+  test.each([
+    ['', 0, 'it ends'],
+    [' ', 1, 'it ends'],
+    ['[]', 0, 'does not start'],
+    ['"Documents"', 0, 'does not start'],
+    ['{}', 2, 'it ends'],
+    ['{"documents":[]}', 16, 'it ends'],
+    ['{"Documents":{}}', 13, 'no array'],
+    ['{"Documents":[1]}', 14, 'not an object'],
+    ['{"Documents":[{},]}', 17, 'not an object'],
+    ['{"Documents":[{} {}]}', 17, 'comma'],
+    ['{"Documents":[{}]}x', 18, 'follows its end'],
+    ['{"Documents":[{"a" 1}]}', 19, 'colon'],
+    ['{"Documents":[{a:1}]}', 15, 'name'],
+    ['{"Documents":[{"a":1,}]}', 21, 'name'],
+    ['{"Documents":[{"a":}]}', 19, 'value'],
+    ['{"Documents":[{"a":tru}]}', 22, 'value'],
+    ['{"Documents":[{"a":nulL}]}', 22, 'value'],
+    ['{"Documents":[{"a":01}]}', 20, 'comma'],
+    ['{"Documents":[{"a":1.}]}', 21, 'number'],
+    ['{"Documents":[{"a":-}]}', 20, 'number'],
+    ['{"Documents":[{"a":1e}]}', 21, 'number'],
+    ['{"Documents":[{"a":+1}]}', 19, 'value'],
+    ['{"Documents":[{"a":NaN}]}', 19, 'value'],
+    ['{"Documents":[{"a":"\t"}]}', 20, 'control'],
+    ['{"Documents":[{"a":"\u0000"}]}', 20, 'control'],
+    ['{"Documents":[{"a":"\\x"}]}', 21, 'escape'],
+    ['{"Documents":[{"a":"\\u00g0"}]}', 24, 'escape'],
+    ['{"Documents":[{"a":\u00a01}]}', 19, 'value'],
+    ['{"Documents":[{"a":[1}]}', 21, 'comma'],
+    ['\ufeff{"Documents":[]}', 0, 'does not start'],
+    [Buffer.from([...Buffer.from('{"Documents":[{"é":"'), 0xed, 0xa0, 0x80]), 21, 'UTF-8'],
+  ])('%s', (page, offset, words) => {
+    const scan = latestVersionScan([]);
+    const error = (() => {
+      try {
+        return scan.scan(Buffer.from(page));
+      } catch (caught) {
+        return caught;
+      }
+    })();
+    expect(error).toBeInstanceOf(PageError);
+    expect(error).toMatchObject({ offset, exitCode: 6, message: expect.stringContaining(words) });
+    expect(scan.count).toBe(0);
+  });
+});
+
+describe('what a page holds', () => {
+  const nested = (depth: number): string => `{"Documents":[{"a":${'['.repeat(depth)}${']'.repeat(depth)}}]}`;
+
+  test('may be nested deeper than the service allows, but not without end', () => {
+    const scan = latestVersionScan([]);
+    // The page, the array and the document are three.
+    expect(tell(scan, Buffer.from(nested(DEPTH_MAX - 3)))).toHaveProperty('rows');
+    expect(tell(scan, Buffer.from(nested(DEPTH_MAX - 2)))).toHaveProperty('fault');
+    expect(tell(scan, Buffer.from(nested(100_000)))).toHaveProperty('fault');
+  });
+
+  test('may be 2 bytes or 2 MB, and many of them', () => {
+    const scan = latestVersionScan([['a']]);
+    const large = `{"a":"${'é'.repeat(1024 * 1024 - 10)}","_ts":1}`;
+    const texts = ['{}', large, '{"a":1}', ...Array.from({ length: 20_000 }, () => '{}'), large];
+    scan.scan(Buffer.from(`{"Documents":[${texts.join(',')}]}`));
+    expect(scan.count).toBe(texts.length);
+    const { document } = scan.nodes;
+    expect(texts.every((text, row) => scan.bytes(row, document).equals(Buffer.from(text)))).toBe(true);
+    expect(scan.bytes(2, scan.nodeAt(['a'])).toString()).toBe('1');
+    // A small page after a large one has nothing left of it.
+    expect(tell(scan, Buffer.from('{"Documents":[{"b":1}]}'))).toEqual(
+      tellPlainly(scan, Buffer.from('{"Documents":[{"b":1}]}')),
+    );
+  });
+
+  test('is found under names of any kind and number', () => {
+    const names = Array.from({ length: 60 }, (_, i) => `name-${'x'.repeat(i)}-${i}`);
+    const paths = [...names.map((name) => [name]), ['n'.repeat(5000)], [''], ['', '']];
+    const scan = latestVersionScan(paths);
+    const members = names.map((name, i) => `${JSON.stringify(name)}:${i}`);
+    const page = `{"Documents":[{${members.join(',')},"${'n'.repeat(5000)}":"long","":{"":"empty"}}]}`;
+    scan.scan(Buffer.from(page));
+    const found = paths.map((path) => parsedAt(scan, 0, scan.nodeAt(path)));
+    expect(found).toEqual([...names.keys(), 'long', { '': 'empty' }, 'empty']);
+  });
+
+  test('is the last Documents of two', () => {
+    const scan = latestVersionScan([]);
+    scan.scan(Buffer.from('{"Documents":[{"_ts":1},{}],"\\u0044ocuments":[{"id":"x"}],"Document":[]}'));
+    expect(scan.count).toBe(1);
+    expect(scan.bytes(0, scan.nodes.id).toString()).toBe('"x"');
+    expect(keptOf(scan, 0)).toBe('{"id":"x"}');
+  });
+
+  test('does not reach from one row into the next', () => {
+    const scan = latestVersionScan([['a', 'b']]);
+    scan.scan(Buffer.from('{"Documents":[{"a":{"b":1},"id":"x"},{"a":{}},{"a":{"b":2},"a":{}},{"b":1}]}'));
+    const found = [0, 1, 2, 3].map((row) => parsedAt(scan, row, scan.nodeAt(['a', 'b'])));
+    expect(found).toEqual([1, undefined, undefined, undefined]);
+    expect(scan.start(1, scan.nodes.id)).toBe(0);
+  });
+});
+
+describe('around a document', () => {
+  test('the all-versions feed has an envelope', () => {
+    const scan = allVersionsScan([['a']], [['a'], ['b', 'c']]);
+    const { around } = scan;
+    const change =
+      '{"current":{"id":"i","a":1,"_ts":2,"lsn":3},"metadata":{"operationType":"replace","lsn":41,"crts":1700000000,"previousImageLSN":40}}';
+    const removal =
+      '{"metadata":{"operationType":"delete","lsn":42,"crts":1700000001,"previousImageLSN":41,"timeToLiveExpired":true,"id":"i","partitionKey":{"a":"x","b/c":"y"}},"previous":{"id":"i","a":"x","b":{"c":"y"}}}';
+    const nested = '{"current":{},"metadata":{"id":"j","partitionKey":{"a":null,"b":{"c":"z"}}}}';
+    scan.scan(Buffer.from(`{"Documents":[${change},${removal},${nested}]}`));
+    const values = (row: number, nodes: readonly number[]): unknown[] =>
+      nodes.map((node) => parsedAt(scan, row, node));
+    const { operationType, lsn, crts, previousImageLsn, timeToLiveExpired, deletedId } = around;
+    const nodes = [operationType, lsn, crts, previousImageLsn, timeToLiveExpired, deletedId];
+    expect(values(0, nodes)).toEqual(['replace', 41, 1_700_000_000, 40, undefined, undefined]);
+    expect(values(1, nodes)).toEqual(['delete', 42, 1_700_000_001, 41, true, 'i']);
+    expect(keptOf(scan, 0)).toBe('{"id":"i","a":1,"lsn":3}');
+    expect(scan.start(1, scan.nodes.document)).toBe(0);
+    expect(keptOf(scan, 2)).toBe('{}');
+    const keys = (row: number): unknown[] => around.deletedKey.map((places) => values(row, places));
+    expect(keys(1)).toEqual([
+      ['x', 'x'],
+      ['y', undefined],
+    ]);
+    expect(keys(2)).toEqual([
+      [null, null],
+      [undefined, 'z'],
+    ]);
+    expect(values(1, [around.previousId, ...around.previousKey])).toEqual(['i', 'x', 'y']);
+  });
+
+  test('a reply to a batch has its outcome', () => {
+    const scan = replyScan([['a']]);
+    const { around } = scan;
+    scan.scan(
+      Buffer.from(
+        '[{"statusCode":200,"requestCharge":1.24,"eTag":"\\"1\\"","resourceBody":{"id":"i","statusCode":5,"a":2,"_ts":1}},{"statusCode":429,"subStatusCode":3200,"retryAfterMilliseconds":12,"message":"x"}]',
+      ),
+    );
+    const { statusCode, subStatusCode, requestCharge, eTag, retryAfterMilliseconds } = around;
+    const nodes = [statusCode, subStatusCode, requestCharge, eTag, retryAfterMilliseconds];
+    const values = (row: number): unknown[] => nodes.map((node) => parsedAt(scan, row, node));
+    expect(values(0)).toEqual([200, undefined, 1.24, '"1"', undefined]);
+    expect(values(1)).toEqual([429, 3200, undefined, undefined, 12]);
+    expect(keptOf(scan, 0)).toBe('{"id":"i","statusCode":5,"a":2}');
+    expect(parsedAt(scan, 0, scan.nodeAt(['a']))).toBe(2);
+    expect(scan.start(1, scan.nodes.document)).toBe(0);
+  });
+});
+
+test('the kernel was built from its source as it stands', () => {
+  const built = new URL('../../../dist/documents/kernel.wasm', import.meta.url);
+  const source = new URL('../../../wasm/kernel.ts', import.meta.url);
+  expect(statSync(built).mtimeMs, 'run npm run build').toBeGreaterThan(statSync(source).mtimeMs);
+});
