@@ -31,6 +31,7 @@ export const DESIGN_MUTATIONS = [
 export const FOUND_MUTATIONS = [
   'page-behind-anchor-accepted',
   'removal-without-intent',
+  'intent-not-durable',
   'session-token-not-in-intent',
   'slot-read-behind-write',
   'settled-slot-forgotten',
@@ -43,7 +44,6 @@ export const FOUND_MUTATIONS = [
   'commit-writes-old-outcome',
   'takeover-without-intent',
   'point-read-without-intent',
-  'own-copy-replaced-blindly',
   'index-keeps-second-slot',
   'override-ordered-by-intent',
 ] as const;

@@ -22,6 +22,10 @@ export interface Scenario {
   readonly foreign: boolean;
   readonly resizing: boolean;
   readonly crashesMax: number;
+  /** A crash may be the machine's: what was committed since the last durable write of the ledger is gone. */
+  readonly powerLoss: boolean;
+  /** The mover skips an event for which a later one of the same document waits already. */
+  readonly coalesces: boolean;
   readonly networkTrouble: boolean;
   /** How often the application acts before the mover is first started. */
   readonly appFirst: number;
@@ -57,6 +61,8 @@ export function randomScenario(chance: Chance): Scenario {
     foreign: chance.below(8) === 0,
     resizing: sometimes(),
     crashesMax: chance.below(3),
+    powerLoss: sometimes(),
+    coalesces: chance.below(2) === 0,
     networkTrouble: chance.below(2) === 0,
     appFirst: chance.below(4),
     appMax: 3 + chance.below(8),

@@ -5,6 +5,10 @@
 import { replay, type Finding } from './scheduler.ts';
 
 export function shrink(finding: Finding): Finding {
+  return leaveOut(rest(leaveOut(finding)));
+}
+
+function leaveOut(finding: Finding): Finding {
   let { trace, failure } = finding;
   for (let size = Math.ceil(trace.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let again = true; again;) {
@@ -21,12 +25,40 @@ export function shrink(finding: Finding): Finding {
   return { ...finding, trace, failure };
 }
 
+/** Most stories need only what the application did before some moment, and a mover that came to rest. */
+function rest(finding: Finding): Finding {
+  for (let at = finding.trace.length; at > 0; at -= 1) {
+    const app = finding.trace.slice(0, at).filter((action) => action.startsWith('app'));
+    if (app.length + 1 >= at) continue;
+    for (const trace of [app.toSpliced(-1, 0, 'quiet'), [...app, 'quiet']]) {
+      const shorter = [...trace, ...finding.trace.slice(at)];
+      const failure = replay(finding, shorter);
+      if (failure !== null) return { ...finding, trace: shorter, failure };
+    }
+  }
+  return finding;
+}
+
+/** Steps of one task that follow each other are one line. */
+export function linesOf(trace: readonly string[]): string[] {
+  const lines: { task: string | null; text: string }[] = [];
+  for (const action of trace) {
+    const [verb, name = '', lag] = action.split(' ');
+    const last = lines.at(-1);
+    if (verb !== 'task') lines.push({ task: null, text: action });
+    else if (last?.task === name) last.text += ` ${lag}`;
+    else lines.push({ task: name, text: action });
+  }
+  return lines.map(({ text }) => text);
+}
+
 export function tell({ scenario, mutation, trace, failure }: Finding): string {
   const on = Object.entries(scenario).map(([name, value]) => `${name}=${String(value)}`);
+  const lines = linesOf(trace);
   return [
     `${failure}${mutation === null ? '' : ` (without the rule: ${mutation})`}`,
     `  where ${on.join(' ')}`,
-    ...trace.map((action, n) => `  ${n + 1}. ${action}`),
-    `  ${trace.length + 1}. the application stops, the mover goes on until it rests`,
+    ...lines.map((line, n) => `  ${n + 1}. ${line}`),
+    `  ${lines.length + 1}. the application stops, the mover goes on until it rests`,
   ].join('\n');
 }

@@ -17,7 +17,7 @@ export class World {
   readonly source: Source;
   readonly target: Target;
   readonly network: Network;
-  readonly ledger = new Ledger();
+  readonly ledger: Ledger;
   process: Process | null = null;
   /** Slots with somebody else's document. */
   readonly foreign = new Set<Slot>();
@@ -30,6 +30,7 @@ export class World {
   constructor(scenario: Scenario, mutation: Mutation | null) {
     this.scenario = scenario;
     this.mutation = mutation;
+    this.ledger = new Ledger({ losesPower: scenario.powerLoss });
     this.source = new Source(scenario.ranges);
     this.target = new Target(scenario.uniqueKeys);
     this.network = new Network(this.target, (write) => this.#watchWrite(write));
@@ -52,6 +53,7 @@ export class World {
     this.crashes += 1;
     this.process = null;
     this.network.abandonAll();
+    this.ledger.losePower();
     return true;
   }
 

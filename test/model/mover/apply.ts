@@ -7,35 +7,28 @@
  *                  -> maps to a slot     -> placed there, then the old slot emptied, then the row
  *                  -> cannot be written  -> letter; the old slot emptied unless it is still the right one
  */
-import type { FeedName } from '../feeds.ts';
-import { slotOf, type Identity, type Slot, type Version } from '../source.ts';
+import { slotOf, type Slot, type Version } from '../source.ts';
+import type { Event } from './event.ts';
 import type { Reason, Row } from './ledger.ts';
 import type { Page } from './page.ts';
 import { put, removeIfOurs, type Placing } from './place.ts';
 import type { Process } from './process.ts';
 import { READ, type Steps } from './task.ts';
 
-export interface Event {
-  readonly id: Identity;
-  /** `read` asks for the current version, whatever it is: retries of letters. */
-  readonly kind: 'upsert' | 'delete' | 'read';
-  readonly version: Version | null;
-  readonly feed: FeedName;
-  readonly lsn: number | null;
-}
-
 export function* apply(process: Process, page: Page, event: Event): Steps {
   const { id } = event;
   let hint = event.version === null ? null : slotOf(id, event.version);
   let asks = event.kind === 'read';
+  process.queued.push(event);
   for (;;) {
     const wanted = (): Set<string> => namesOf(id, hint, process.rowOf(id)?.slot);
     const locking = !process.lacks('two-operations-in-flight');
     yield { until: () => !locking || process.locks.areFree(wanted()) };
     const held = wanted();
     if (locking) process.locks.take(held);
+    process.queued = process.queued.filter((one) => one !== event);
     const row = process.rowOf(id);
-    const verdict = asks ? 'ask' : judge(process, event, row);
+    const verdict = isSuperseded(process, event) ? 'old' : asks ? 'ask' : judge(process, event, row);
     if (verdict === 'replay') raise(process, page, event, row);
     let version = event.kind === 'delete' ? null : event.version;
     if (verdict === 'ask') {
@@ -49,12 +42,11 @@ export function* apply(process: Process, page: Page, event: Event): Steps {
       }
     }
     if (verdict === 'ask' || verdict === 'new') {
-      const subject = { process, page, event, row, asked: verdict === 'ask' };
-      const done = yield* version === null ? remove(subject) : place(subject, version);
-      asks = !done;
+      const subject = { process, page, event, row };
+      yield* version === null ? remove(subject) : place(subject, version);
     }
     process.locks.release(held);
-    if (!asks || verdict === 'replay' || verdict === 'old') return;
+    return;
   }
 }
 
@@ -63,12 +55,16 @@ interface Subject {
   readonly page: Page;
   readonly event: Event;
   readonly row: Row | undefined;
-  /** The version comes from a point read: it is the current one. */
-  readonly asked: boolean;
 }
 
 function namesOf(...names: readonly (string | null | undefined)[]): Set<string> {
   return new Set(names.filter((name) => typeof name === 'string'));
+}
+
+/** A hot document: a later event of the same feed waits already, and its page cannot commit before ours. */
+function isSuperseded(process: Process, { id, feed, lsn }: Event): boolean {
+  if (!process.world.scenario.coalesces || lsn === null) return false;
+  return process.queued.some((one) => one.id === id && one.feed === feed && (one.lsn ?? 0) > lsn);
 }
 
 /** Rule 1. */
@@ -94,42 +90,38 @@ function orderOf(event: Event, row: Row | undefined): Pick<Row, 'feed' | 'lsn'> 
 }
 
 /** Rule 4. */
-function* remove({ process, page, event, row }: Subject): Steps<true> {
+function* remove({ process, page, event, row }: Subject): Steps {
   const { id } = event;
   if (row?.slot !== undefined && row.slot !== null)
     yield* removeIfOurs({ process, page, id, slot: row.slot, moving: false });
   page.row(id, { state: 'tombstone', slot: null, etag: null, ...orderOf(event, row) });
   page.letter(id, null);
-  return true;
 }
 
-/** Rules 2, 3 and 6. False: the copy found there cannot be ranked, ask the source. */
-function* place(subject: Subject, version: Version): Steps<boolean> {
-  const { process, page, event, row, asked } = subject;
+/** Rules 2, 3 and 6. */
+function* place(subject: Subject, version: Version): Steps {
+  const { process, page, event, row } = subject;
   const { id } = event;
   const slot = slotOf(id, version);
   if (slot === null) return yield* quarantine(subject, { version, slot, reason: 'invalid-key' });
   if (version.big) return yield* quarantine(subject, { version, slot, reason: 'too-large' });
-  const placing: Placing = { process, page, id, slot, version, row, lsn: event.lsn, asked };
+  const placing: Placing = { process, page, id, slot, version, row, lsn: event.lsn };
   const old = row?.slot ?? null;
   const moves = old !== null && old !== slot;
   if (moves && process.lacks('old-slot-deleted-first'))
     yield* removeIfOurs({ process, page, id, slot: old, moving: true });
   let result = yield* put(placing);
-  if (result === 'ask') return false;
   if (result === 'unique-key' && !process.lacks('unique-letter-tried-once')) {
     // Whoever held the value may have left since the refusal, before our letter could be promoted.
     yield* quarantine(subject, { version, slot, reason: result });
     result = yield* put({ ...placing, row: process.rowOf(id) });
   }
-  if (result === 'ask') return false;
   if (result !== 'ok') return yield* quarantine(subject, { version, slot, reason: result });
   if (moves) yield* removeIfOurs({ process, page, id, slot: old, moving: true });
   const { etag } = version;
   const order = orderOf(event, row);
   page.live({ id, slot, etag, lsn: event.lsn }, { state: 'live', slot, etag, ...order });
   if (!process.lacks('letters-not-closed') || process.letterOf(id) === undefined) page.letter(id, null);
-  return true;
 }
 
 interface Refusal {
@@ -139,7 +131,7 @@ interface Refusal {
 }
 
 /** Rule 6: the letter is known before the locks are released, so that whoever leaves next sees it. */
-function* quarantine({ process, page, event, row }: Subject, refusal: Refusal): Steps<true> {
+function* quarantine({ process, page, event, row }: Subject, refusal: Refusal): Steps {
   const { id } = event;
   const { version, slot, reason } = refusal;
   const old = row?.slot ?? null;
@@ -151,5 +143,4 @@ function* quarantine({ process, page, event, row }: Subject, refusal: Refusal): 
   page.row(id, { state: 'quarantined', slot: kept, etag: version.etag, ...orderOf(event, row) });
   const order = process.letterOf(id)?.order ?? process.world.nextOrder();
   page.letter(id, { id, slot, reason, order });
-  return true;
 }

@@ -4,7 +4,8 @@
  */
 import { readFeed, type Change, type FeedName, type FeedPage } from '../feeds.ts';
 import { slotOf, type Lag } from '../source.ts';
-import { apply, type Event } from './apply.ts';
+import { apply } from './apply.ts';
+import type { Event } from './event.ts';
 import { buildIndex, spawnLeftovers } from './indexing.ts';
 import type { Claim, Lease } from './ledger.ts';
 import { retryWaiting } from './letters.ts';

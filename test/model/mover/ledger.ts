@@ -71,19 +71,52 @@ export interface Lease {
   avad: number | null;
 }
 
+interface Contents {
+  leases: Lease[];
+  rows: Map<Identity, Row>;
+  index: Map<Identity, Row>;
+  segments: Segment[];
+  overrides: Override[];
+  intents: Intent[];
+  letters: Map<Identity, Letter>;
+  leftovers: Takeover[];
+  tokens: number[];
+}
+
 export class Ledger {
   leases: Lease[] = [];
-  readonly rows = new Map<Identity, Row>();
-  readonly index = new Map<Identity, Row>();
+  rows = new Map<Identity, Row>();
+  index = new Map<Identity, Row>();
   segments: Segment[] = [];
   overrides: Override[] = [];
   intents: Intent[] = [];
-  readonly letters = new Map<Identity, Letter>();
+  letters = new Map<Identity, Letter>();
   /** Second copies that the index found, not yet removed. */
   leftovers: Takeover[] = [];
   /** Session tokens of the source by place: nothing older is ever read again. */
-  readonly tokens: number[] = Array.from({ length: PLACES }, () => 0);
+  tokens: number[] = Array.from({ length: PLACES }, () => 0);
   #seq = 0;
+  #synced: Contents;
+  readonly #losesPower: boolean;
+
+  constructor({ losesPower }: { losesPower: boolean }) {
+    this.#losesPower = losesPower;
+    this.#synced = structuredClone(this.#contents());
+  }
+
+  /** All transactions so far survive a power cut (synchronous FULL); the others may be lost, latest first. */
+  sync(): void {
+    if (this.#losesPower) this.#synced = structuredClone(this.#contents());
+  }
+
+  losePower(): void {
+    if (this.#losesPower) Object.assign(this, structuredClone(this.#synced));
+  }
+
+  #contents(): Contents {
+    const { leases, rows, index, segments, overrides, intents, letters, leftovers, tokens } = this;
+    return { leases, rows, index, segments, overrides, intents, letters, leftovers, tokens };
+  }
 
   nextSeq(): number {
     this.#seq += 1;

@@ -31,6 +31,7 @@ export class Page {
     if (this.#process.lacks('no-intent') || claims.length === 0) return;
     this.intent.claims.push(...claims);
     if (!ledger.intents.includes(this.intent)) ledger.intents.push(this.intent);
+    if (!this.#process.lacks('intent-not-durable')) ledger.sync();
   }
 
   claims(id: Identity, slot: Slot): boolean {
@@ -40,7 +41,9 @@ export class Page {
   beginTakeover(slot: Slot, from: Identity): void {
     if (this.#process.lacks('takeover-without-intent') || this.#process.lacks('no-intent')) return;
     this.intent.takeovers.push({ slot, from });
-    if (!this.#process.ledger.intents.includes(this.intent)) this.#process.ledger.intents.push(this.intent);
+    const { ledger } = this.#process;
+    if (!ledger.intents.includes(this.intent)) ledger.intents.push(this.intent);
+    ledger.sync();
   }
 
   /** Our copy of a document is where it belongs. Copied for the first time it goes to the segment. */
@@ -91,6 +94,7 @@ export class Page {
     ledger.overrides.push(...this.#overrides);
     ledger.dropIntent(this.intent);
     if (!this.#process.lacks('session-token-not-in-intent')) ledger.keepTokens(tokens);
+    if (this.#process.lacks('intent-not-durable')) ledger.sync();
   }
 
   /** Only for the mutations: each page's own outcome, and letters nobody knows of before the commit. */

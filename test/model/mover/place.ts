@@ -19,11 +19,13 @@ export interface Placing {
   readonly version: Version;
   readonly row: Row | undefined;
   readonly lsn: number | null;
-  readonly asked: boolean;
 }
 
-/** Puts a version into its slot. `ask`: a copy of ours is there that may be newer, so ask the source. */
-export function* put(placing: Placing): Steps<'ok' | 'ask' | Reason> {
+/**
+ * Puts a version into its slot. A copy of ours that is found there is replaced without asking which is
+ * newer: whatever the source has beyond this version has an event of its own, and that one is not done.
+ */
+export function* put(placing: Placing): Steps<'ok' | Reason> {
   const { process, page, id, slot, version, row } = placing;
   const { etag } = version;
   if (!page.claims(id, slot) && !process.lacks('point-read-without-intent'))
@@ -31,7 +33,7 @@ export function* put(placing: Placing): Steps<'ok' | 'ask' | Reason> {
   const taken = new Set<Identity>();
   const ours = { id, slot, content: etag, unique: version.unique, moving: false };
   let seen: Copy | null = null;
-  let known = row?.slot === slot;
+  const known = row?.slot === slot;
   const ok = (): 'ok' => {
     for (const from of taken) revoke(placing, from);
     // What was replaced may have held a unique value that somebody waits for.
@@ -47,10 +49,8 @@ export function* put(placing: Placing): Steps<'ok' | 'ask' | Reason> {
     let write: Write = { ...ours, kind: 'create', ifMatch: null };
     if (seen !== null) {
       if (seen.owner === null) return 'foreign-document';
-      if (seen.owner === id) {
-        if (!known && !placing.asked && !process.lacks('own-copy-replaced-blindly')) return 'ask';
-      } else if (yield* stillMaps(placing, seen.owner)) return 'collision';
-      else {
+      if (seen.owner !== id) {
+        if (yield* stillMaps(placing, seen.owner)) return 'collision';
         page.beginTakeover(slot, seen.owner);
         taken.add(seen.owner);
       }
@@ -61,10 +61,7 @@ export function* put(placing: Placing): Steps<'ok' | 'ask' | Reason> {
     const conflicting = seen !== null && status === 'conflict';
     if (conflicting) return 'unique-key';
     seen = yield* readSlot(process, slot);
-    if (status === 'ambiguous') {
-      if (seen?.owner === id && seen.content === etag) return ok();
-      known ||= seen?.owner === id && row?.slot === slot;
-    }
+    if (status === 'ambiguous' && seen?.owner === id && seen.content === etag) return ok();
     if (status === 'conflict' && seen === null && process.world.scenario.uniqueKeys) return 'unique-key';
   }
 }

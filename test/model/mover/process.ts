@@ -5,6 +5,7 @@
 import type { Mutation } from '../mutations.ts';
 import { PLACES, placeOf, type Identity, type Lag, type Slot, type Version } from '../source.ts';
 import type { World } from '../world.ts';
+import type { Event } from './event.ts';
 import type { Ledger, Letter, Override, Row } from './ledger.ts';
 import { Locks } from './locks.ts';
 import { STEP, type Steps, type Task } from './task.ts';
@@ -31,6 +32,8 @@ export class Process {
   readonly overrides: Override[] = [];
   /** Slots that changed hands: letters may wait for them. */
   readonly freed: Freed[] = [];
+  /** Events that wait for their locks. */
+  queued: Event[] = [];
   #names = 0;
 
   constructor(world: World) {
