@@ -155,6 +155,11 @@ describe('accounts', () => {
     expect(right({ sourceEndpoint: [] }, { env }).connections.source.revealKey()).toBe(KEY);
   });
 
+  test('a key that cannot be read is the one complaint, and not that there is none', () => {
+    const env = { COSMIG_SOURCE_KEY: 'no key' };
+    expect(wrong({ sourceEndpoint: LOCAL }, { env })).toHaveLength(1);
+  });
+
   test('one of them must be named', () => {
     expect(wrong({ sourceEndpoint: null })).toEqual([
       [

@@ -96,6 +96,17 @@ describe('the config file', () => {
   });
 });
 
+test('the folder is where relative paths start', () => {
+  inFolder(undefined, (folder) => {
+    const options = Object.fromEntries(Object.entries(WHOLE).map(([name, text]) => [name, [text].flat()]));
+    const ledger = (given: string[]): string =>
+      loadSpec({ options: { ...options, ledger: given }, env: {}, clock: systemClock, folder }).spec.ledger;
+    expect(ledger([])).toBe(join(folder, '.cosmig', 'shop.orders--shop.by-tenant.db'));
+    expect(ledger(['x/my.db'])).toBe(join(folder, 'x', 'my.db'));
+    expect(ledger(['/elsewhere/my.db'])).toBe('/elsewhere/my.db');
+  });
+});
+
 describe('variables', () => {
   test.each(['COSMIG_SOURCE_KYE', 'COSMIG_SORUCE', 'COSMIG_TARGET_ENDPONT', 'COSMIG_PARTITION_KEYS'])(
     '%s is a slip, and said to be one',

@@ -45,6 +45,7 @@ describe('an endpoint is brought into one form', () => {
     ['http://127.0.0.1.example.com/', { instead: 'https://127.0.0.1.example.com' }],
     ['http://localhost.example.com/', { instead: 'https://localhost.example.com' }],
     ['https://acme.documents.azure.com/dbs/shop', { instead: 'https://acme.documents.azure.com' }],
+    ['https://acme.documents.azure.com/?x=1', { instead: 'https://acme.documents.azure.com' }],
     ['https://acme.documents.azure.com/#x', { instead: 'https://acme.documents.azure.com' }],
     ['acme.documents.azure.com', wrong],
     ['acme', wrong],
