@@ -1,6 +1,6 @@
 /** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
 import type { Call, Reply } from '../call.ts';
-import { parseKey } from '../container-definition.ts';
+import { keyText, parseKey } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
 import {
   execute,
@@ -95,10 +95,12 @@ export const remove = (call: Call): Reply => perform(call, 'delete');
 export function removeKey(call: Call): Reply {
   const { account, priority } = call;
   const container = call.container();
-  const { epk, range } = placeOf(container, requireKey(call, container));
+  const key = requireKey(call, container);
+  const { epk, range } = placeOf(container, key);
   account.admit(container, range, priority);
   const removed = WriteTransaction.run(account, container, (transaction) => {
-    const rows = account.documents.ofKey(container.number, epk);
+    // Other keys of version 1 may share the hash.
+    const rows = account.documents.ofKey(container.number, epk).filter((row) => row.key === keyText(key));
     for (const row of rows) transaction.remove(range, row, transaction.hasExpired(row));
     return rows.length;
   });
