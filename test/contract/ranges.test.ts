@@ -441,6 +441,24 @@ forEachBackend('split', (backend) => {
     expect(await readEverything(wire)).toEqual(idsOf(numbered(10)));
   });
 
+  it.skipIf(backend.live)('keeps whoever names a key waiting, too', async () => {
+    const { container, wire } = await backend.container();
+    await wire.seed([{ id: 'a', pk: 'k' }]);
+    const { id: rangeId } = await wire.onlyRange();
+    await backend.admin.send('POST', `containers/${wire.adminPath}/split`, { rangeId, durationMs: 60_000 });
+    const scope = { key: ['k'] };
+    const replies = [
+      await wire.read('a', ['k']),
+      await wire.upsert('{"id":"a","pk":"k"}', ['k']),
+      await wire.query('SELECT * FROM c', scope),
+      await wire.readFeed(scope, 'beginning'),
+    ];
+    expect(replies.map((reply) => `${reply.status}/${substatusOf(reply)}`)).toEqual(
+      replies.map(() => '410/1007'),
+    );
+    await expect(container.deleteAllItemsForPartitionKey('k')).rejects.toMatchObject({ code: 410 });
+  });
+
   it.skipIf(backend.live)(
     'is survived by a client with an old map: points, bulk, queries and feeds',
     async () => {

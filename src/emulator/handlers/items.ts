@@ -97,6 +97,7 @@ export function removeKey(call: Call): Reply {
   const container = call.container();
   const key = requireKey(call, container);
   const { epk, range } = placeOf(container, key);
+  refuseWhileSplitting(range, account.machineMs());
   account.admit(container, range, priority);
   const removed = WriteTransaction.run(account, container, (transaction) => {
     // Other keys of version 1 may share the hash.

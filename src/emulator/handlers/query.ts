@@ -4,7 +4,7 @@ import { json, type Call, type Reply } from '../call.ts';
 import { queryCharge } from '../charges.ts';
 import { isObject, own, parseKey } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
-import { rangeById, rangeOf, type PhysicalRange } from '../partitions.ts';
+import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
 import { needsPlan, planOf } from '../query/plan.ts';
 import {
   compileQuery,
@@ -33,6 +33,11 @@ function ofOneKey(epk: string): { min: string; max: string } {
   return { min: epk, max: `${epk}0` };
 }
 
+function settled(call: Call, range: PhysicalRange): PhysicalRange {
+  refuseWhileSplitting(range, call.account.machineMs());
+  return range;
+}
+
 /** What part of a container a request is about, by its range and key headers. */
 export function scopeOf(call: Call, container: ContainerModel): Scope {
   const key = call.headers['x-ms-documentdb-partitionkey'];
@@ -41,11 +46,11 @@ export function scopeOf(call: Call, container: ContainerModel): Scope {
     const values = parseKey(definition, key);
     if (values.length === definition.keyPaths.length) {
       const epk = effectiveKey(definition.kind, values);
-      return { ...ofOneKey(epk), epk, range: rangeOf(ranges, epk) };
+      return { ...ofOneKey(epk), epk, range: settled(call, rangeOf(ranges, epk)) };
     }
     if (values.length > 0) {
       const prefix = prefixRange(values);
-      const range = rangeOf(ranges, prefix.min);
+      const range = settled(call, rangeOf(ranges, prefix.min));
       return { ...prefix, epk: undefined, range: range.max >= prefix.max ? range : undefined };
     }
   }
