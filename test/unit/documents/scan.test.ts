@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { statSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { hashBytes } from '../../../src/documents/identity.ts';
 import { DEPTH_MAX } from '../../../src/documents/kernel.ts';
 import { PageError } from '../../../src/documents/page-error.ts';
 import {
@@ -300,6 +301,12 @@ describe('a fault is told with its byte', () => {
   });
 });
 
+const escapedUnits = (text: string): string =>
+  Array.from(
+    { length: text.length },
+    (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`,
+  ).join('');
+
 describe('what a page holds', () => {
   const nested = (depth: number): string => `{"Documents":[{"a":${'['.repeat(depth)}${']'.repeat(depth)}}]}`;
 
@@ -336,6 +343,30 @@ describe('what a page holds', () => {
     const found = paths.map((path) => parsedAt(scan, 0, scan.nodeAt(path)));
     expect(found).toEqual([...names.keys(), 'long', { '': 'empty' }, 'empty']);
   });
+
+  test('is not disturbed by a name that is far longer than any wanted one', () => {
+    const scan = latestVersionScan([['a']]);
+    const name = '\\u0061'.repeat(20_000);
+    scan.scan(Buffer.from(`{"Documents":[{"b":1},{"${name}":1,"a":{"${name}":2},"${name}":3}]}`));
+    expect(parsedAt(scan, 1, scan.nodeAt(['a']))).toEqual({ ['a'.repeat(20_000)]: 2 });
+    const hashes = new Uint32Array(8);
+    scan.hashContent(0, hashes, 0);
+    hashBytes(Buffer.from('{"b":1}'), hashes, 4);
+    expect(hashes.slice(0, 4)).toEqual(hashes.slice(4));
+  });
+
+  test.each(['\ud800\ud801', '\ud800x', '\udc00\ud800', '\ud83d\ude00', '\ud800\\u0061', '\u0000'])(
+    'is found under a name of half pairs, however spelled: %j',
+    (name) => {
+      const others = ['\ufffd\ufffd', '\ud800', '\ud83d', '\udc00'];
+      const scan = latestVersionScan([[name], ...others.map((other) => [other])]);
+      for (const spelled of [JSON.stringify(name), `"${escapedUnits(name)}"`]) {
+        scan.scan(Buffer.from(`{"Documents":[{${spelled}:1}]}`));
+        expect(parsedAt(scan, 0, scan.nodeAt([name]))).toBe(1);
+        expect(others.map((other) => scan.start(0, scan.nodeAt([other])))).toEqual([0, 0, 0, 0]);
+      }
+    },
+  );
 
   test('is the last Documents of two', () => {
     const scan = latestVersionScan([]);
