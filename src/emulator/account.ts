@@ -206,16 +206,11 @@ export class Account {
     return { name: `${container.self}${range.id}`, budgetRu: this.rangeBudget(container) };
   }
 
-  /** Milliseconds to wait when the range has no budget left for a request of this priority. */
-  throttle(container: ContainerModel, range: PhysicalRange, priority: Priority): number | undefined {
-    if (this.#settings.ru === 'off') return undefined;
-    const bucket = this.#bucketOf(container, range);
-    return this.meter.admit(bucket.name, bucket.budgetRu, priority);
-  }
-
   /** Lets a request in, or refuses it with 429/3200 and the time to wait. */
   admit(container: ContainerModel, range: PhysicalRange, priority: Priority): void {
-    const waitMs = this.throttle(container, range, priority);
+    if (this.#settings.ru === 'off') return;
+    const bucket = this.#bucketOf(container, range);
+    const waitMs = this.meter.admit(bucket.name, bucket.budgetRu, priority);
     if (waitMs === undefined) return;
     throw new Refusal(429, 'The request rate is too large. Please retry after some time.', {
       substatus: 3200,

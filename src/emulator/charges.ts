@@ -26,6 +26,9 @@ const EMPTY_POLL_RU = 2;
 /** A query, for each physical range it visits, whatever it finds there (facts 3.8). */
 const QUERY_RANGE_RU = 2.5;
 
+/** What a refused operation costs when its reason has no price of its own. */
+export const REFUSED_RU = 1;
+
 /** Charges are told with two decimals. */
 export function roundRu(ru: number): number {
   return Math.round(ru * 100) / 100;

@@ -11,8 +11,9 @@ import { sleep } from '../lib/abort.ts';
 import type { Account } from './account.ts';
 import { authorize } from './auth.ts';
 import { Call, type Reply } from './call.ts';
+import { REFUSED_RU } from './charges.ts';
 import { parseKey } from './container-definition.ts';
-import type { FaultEffect, FaultTarget } from './faults.ts';
+import { refusalOf, type FaultEffect, type FaultTarget } from './faults.ts';
 import * as containers from './handlers/containers.ts';
 import { placeOf } from './operations.ts';
 import { Refusal, statusName } from './refusal.ts';
@@ -135,12 +136,8 @@ export class Dispatcher {
   }
 
   #work(call: Call, route: Route, effect: FaultEffect | undefined): Reply {
-    if (effect?.status !== undefined) {
-      throw new Refusal(effect.status, effect.message ?? 'A fault rule struck this request.', {
-        ...(effect.substatus === undefined ? {} : { substatus: effect.substatus }),
-        ...(effect.retryAfterMs === undefined ? {} : { retryAfterMs: effect.retryAfterMs }),
-      });
-    }
+    const refusal = refusalOf(effect);
+    if (refusal !== undefined) throw refusal;
     if (effect?.pkranges !== undefined && route.op === 'pkranges')
       return containers.ranges(call, effect.pkranges);
     return route.handle(call);
@@ -156,7 +153,7 @@ export class Dispatcher {
       status,
       headers,
       body: JSON.stringify({ code: statusName(status), message, ...refusal.body }),
-      chargeRu: refusal.chargeRu ?? 1,
+      chargeRu: refusal.chargeRu ?? REFUSED_RU,
     };
   }
 

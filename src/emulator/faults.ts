@@ -121,10 +121,18 @@ export class Faults {
    * it: where an earlier one fires, the request is not shown to the later ones.
    */
   strike(target: FaultTarget): FaultEffect | undefined {
-    for (const armed of this.#armed) {
-      if (matches(armed.rule.match, target) && fires(armed)) return armed.rule.effect;
-    }
-    return undefined;
+    return firstToFire(this.#armed, target);
+  }
+
+  /**
+   * The same for one operation inside a bulk request, which can be refused and nothing else: rules without a
+   * status do not see it, or they would be used up with nobody noticing.
+   */
+  strikeOperation(target: FaultTarget): FaultEffect | undefined {
+    return firstToFire(
+      this.#armed.filter(({ rule }) => rule.effect.status !== undefined),
+      target,
+    );
   }
 
   state(): {
@@ -134,6 +142,20 @@ export class Faults {
     const rules = this.#armed.map(({ rule, matched, fired }) => ({ ...rule, matched, fired }));
     return { seed: this.#seed, rules };
   }
+}
+
+function firstToFire(rules: readonly Armed[], target: FaultTarget): FaultEffect | undefined {
+  return rules.find((armed) => matches(armed.rule.match, target) && fires(armed))?.rule.effect;
+}
+
+/** The refusal an effect asks for; undefined when it asks for none. */
+export function refusalOf(effect: FaultEffect | undefined): Refusal | undefined {
+  if (effect?.status === undefined) return undefined;
+  const { status, substatus, retryAfterMs, message = 'A fault rule struck this request.' } = effect;
+  return new Refusal(status, message, {
+    ...(substatus === undefined ? {} : { substatus }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }
 
 function matches(match: Partial<FaultTarget>, target: FaultTarget): boolean {

@@ -3,9 +3,9 @@
  * range, each for itself). Both are one transaction with one LSN.
  */
 import type { Call, Reply } from '../call.ts';
-import { roundRu, throttledCharge } from '../charges.ts';
+import { REFUSED_RU, roundRu } from '../charges.ts';
 import { isObject, keyText, own, parseKey } from '../container-definition.ts';
-import type { FaultOp } from '../faults.ts';
+import { refusalOf, type FaultOp } from '../faults.ts';
 import { elementsOf, membersOf, skipSpace } from '../json-text.ts';
 import type { ContainerModel } from '../model.ts';
 import { execute, placeOf, type Kind, type Operation, type Outcome } from '../operations.ts';
@@ -18,8 +18,6 @@ import { requireKey } from './items.ts';
 
 const OPERATIONS_MAX = 100;
 const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
-/** What a refused operation costs when its reason has no price of its own. */
-const REFUSED_RU = 1;
 
 const KINDS: ReadonlyMap<unknown, Kind> = new Map([
   ['Create', 'create'],
@@ -150,12 +148,8 @@ const DEPENDENT: Result = {
 function strikeOne(call: Call, container: ContainerModel, range: PhysicalRange, op: FaultOp): void {
   if (!call.account.faults.active) return;
   const target = { op, db: container.database.id, coll: container.id, rangeId: String(range.id) };
-  const effect = call.account.faults.strike(target);
-  if (effect?.status === undefined) return;
-  throw new Refusal(effect.status, effect.message ?? 'A fault rule struck this operation.', {
-    ...(effect.substatus === undefined ? {} : { substatus: effect.substatus }),
-    ...(effect.retryAfterMs === undefined ? {} : { retryAfterMs: effect.retryAfterMs }),
-  });
+  const refusal = refusalOf(call.account.faults.strikeOperation(target));
+  if (refusal !== undefined) throw refusal;
 }
 
 function attempt(work: () => Result): Result {
@@ -178,14 +172,7 @@ function bulkOne(call: Call, transaction: WriteTransaction, range: PhysicalRange
       substatus: 1002,
     });
   }
-  const waitMs = account.throttle(container, range, priority);
-  if (waitMs !== undefined) {
-    throw new Refusal(429, 'The request rate is too large. Please retry after some time.', {
-      substatus: 3200,
-      retryAfterMs: waitMs,
-      chargeRu: throttledCharge(),
-    });
-  }
+  account.admit(container, range, priority);
   const result = attempt(() => succeeded(call, execute(account, transaction, operation), operation.kind));
   account.charge(container, range, result.chargeRu, priority);
   return result;

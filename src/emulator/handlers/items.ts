@@ -1,5 +1,6 @@
 /** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
 import type { Call, Reply } from '../call.ts';
+import { REFUSED_RU } from '../charges.ts';
 import { keyText, parseKey } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
 import {
@@ -15,9 +16,6 @@ import { parsePatch } from '../patch.ts';
 import { Refusal } from '../refusal.ts';
 import { sessionToken } from '../sessions.ts';
 import { WriteTransaction } from '../write-transaction.ts';
-
-/** What a refused operation costs when its reason has no price of its own. */
-const REFUSED_RU = 1;
 
 export function requireKey(call: Call, container: ContainerModel): Operation['key'] {
   const header = call.headers['x-ms-documentdb-partitionkey'];

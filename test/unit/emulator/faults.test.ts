@@ -115,6 +115,18 @@ describe('when a rule fires', () => {
   });
 });
 
+test('an operation within a bulk request is shown only to rules that can refuse it', () => {
+  const faults = faultsOf(
+    { match: { coll: 'C' }, times: 1, effect: { reset: 'after' } },
+    { match: { op: 'create' }, effect: THROTTLE },
+  );
+  expect([faults.strikeOperation(CREATE), faults.strike(CREATE)]).toEqual([THROTTLE, { reset: 'after' }]);
+  expect(faults.state().rules.map(({ matched, fired }) => [matched, fired])).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
 describe('the plan', () => {
   test('starts empty, is replaced as a whole, and cleared', () => {
     const faults = new Faults();
