@@ -9,7 +9,7 @@ import type { ByteOutput } from '../documents/byte-output.ts';
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
 import type { Scalar } from '../documents/scalar.ts';
-import type { PageScan } from '../documents/scan.ts';
+import type { EnvelopeNodes, PageScan } from '../documents/scan.ts';
 import { Adder, Edits, spliceDocument } from '../documents/splice.ts';
 import type { AddedPath } from '../documents/splice.ts';
 import { assert } from '../lib/assert.ts';
@@ -258,5 +258,39 @@ export class Placement {
   read(row: number): void {
     this.#identity.read(row, this.hashes, 0);
     this.#slot.read(row, this.hashes, 4);
+  }
+}
+
+/** Who was deleted: the identity that a delete of the all-versions feed tells of, in whatever shape it does. */
+export class Deletion {
+  readonly #scan: PageScan<EnvelopeNodes>;
+  readonly #hasher = new IdentityHasher();
+
+  /** The scan was made with the plan's source paths as key paths. */
+  constructor(scan: PageScan<EnvelopeNodes>) {
+    this.#scan = scan;
+  }
+
+  /**
+   * Puts the row's identity at `out[at]`. False when it cannot be rebuilt: a level that is not told may have been
+   * missing in the document, or may be told in a shape that is not known.
+   */
+  read(row: number, out: Uint32Array, at: number): boolean {
+    const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
+    const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
+    const levels = deletedKey.map((places) => places.find(isThere) ?? 0);
+    if (isThere(deletedId) && levels.every((node) => node !== 0)) this.#add(row, deletedId, levels);
+    // The last image, where one is sent, tells missing levels too.
+    else if (isThere(previousId)) this.#add(row, previousId, previousKey);
+    else return false;
+    this.#hasher.finish(out, at);
+    return true;
+  }
+
+  #add(row: number, id: number, levels: readonly number[]): void {
+    const scan = this.#scan;
+    this.#hasher.clear();
+    for (const node of [id, ...levels])
+      this.#hasher.addRaw(scan.page, scan.start(row, node), scan.end(row, node));
   }
 }

@@ -6,6 +6,7 @@ import {
   IdentityHasher,
   RowIdentity,
   hashBytes,
+  hashKey,
   hashText,
 } from '../../../src/documents/identity.ts';
 import { latestVersionScan } from '../../../src/documents/scan.ts';
@@ -202,6 +203,19 @@ describe('a hash', () => {
       fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
         hashBytes(bytes, out, 0);
         expect([...out.subarray(0, 4)]).toEqual(murmur128(bytes));
+      }),
+    );
+  });
+
+  test('is a key for maps that loses nothing', () => {
+    const word = fc.integer({ min: 0, max: 0xffff_ffff });
+    fc.assert(
+      fc.property(fc.tuple(word, word, word, word), fc.nat(127), (words, bit) => {
+        const hash = Uint32Array.from([0, ...words]);
+        const before = hashKey(hash, 1);
+        hash[1 + (bit >> 5)] = (hash[1 + (bit >> 5)] ?? 0) ^ (1 << (bit & 31));
+        expect(before).toHaveLength(8);
+        expect(hashKey(hash, 1)).not.toBe(before);
       }),
     );
   });

@@ -9,7 +9,7 @@ import type { KeyComponent } from '../../../src/keys/effective-key.ts';
 import { effectiveKey } from '../../../src/keys/effective-key.ts';
 import { makePlan } from '../../../src/keys/plan.ts';
 import type { KeyPlan, PlanOptions } from '../../../src/keys/plan.ts';
-import { DOCUMENT_BYTES_MAX, Placement, Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
+import { DOCUMENT_BYTES_MAX, Deletion, Placement, Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
 import type { TtlMode } from '../../../src/keys/rekey.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyText } from '../documents/generate.ts';
@@ -293,4 +293,41 @@ test('rows of the other pages are read alike', () => {
     return [hashText(rekey.hashes, 0), hashText(rekey.hashes, 4), out.view().toString()];
   });
   expect(new Set(read.map(String)).size).toBe(1);
+});
+
+describe('a delete of the all-versions feed', () => {
+  const paths = ['/a', '/b/c'];
+  const plan = makePlan({ ...SOURCE, sourcePaths: paths, partitionKey: ['/a'] });
+  const source = new Migration({ sourcePaths: paths, partitionKey: ['/a'] });
+  const scan = allVersionsScan(rekeyPaths(plan), plan.sourcePaths);
+  const identityOf = (entry: string): string | undefined => {
+    const out = new Uint32Array(4);
+    scan.scan(Buffer.from(`{"Documents":[{},${entry}]}`));
+    return new Deletion(scan).read(1, out, 0) ? hashText(out, 0) : undefined;
+  };
+  const { identity } = source.move('{"id":"i","a":"x","b":{"c":1}}');
+
+  test.each([
+    '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":"x","b/c":1}}}',
+    '{"metadata":{"operationType":"delete","id":"\\u0069","partitionKey":{"a":"x","b":{"c":1.0}}},"current":{}}',
+    '{"current":null,"metadata":{"operationType":"delete"},"previous":{"id":"i","a":"x","b":{"c":1}}}',
+    '{"metadata":{"id":"i","partitionKey":{"a":"x"}},"previous":{"id":"i","a":"x","b":{"c":1}}}',
+  ])('tells whose it is: %s', (entry) => {
+    expect(identityOf(entry)).toBe(identity);
+  });
+
+  test.each([
+    '{"metadata":{"operationType":"delete","id":"i"}}',
+    '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":"x"}}}',
+    '{"metadata":{"operationType":"delete","partitionKey":{"a":"x","b/c":1}}}',
+    '{"metadata":{"operationType":"delete","partitionKey":["x",1],"id":"i"}}',
+  ])('does not tell enough: %s', (entry) => {
+    expect(identityOf(entry)).toBeUndefined();
+  });
+
+  test('of a document without a key value is known from its last image', () => {
+    const entry = '{"metadata":{"id":"i","partitionKey":{}},"previous":{"id":"i","a":null}}';
+    expect(identityOf(entry)).toBe(source.move('{"id":"i","a":null}').identity);
+    expect(identityOf(entry)).not.toBe(source.move('{"id":"i"}').identity);
+  });
 });
