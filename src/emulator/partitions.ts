@@ -97,13 +97,31 @@ export function refuseWhileSplitting(range: PhysicalRange, nowMs: number): void 
   }
 }
 
-/** The bound that halves a range; undefined when it holds a single hash. */
-export function middleBound(kind: KeyKind, range: PhysicalRange): string | undefined {
+/** The bound that halves a part of the hash space; undefined when it holds a single hash. */
+function middleBound(kind: KeyKind, part: { min: string; max: string }): string | undefined {
   try {
-    return middleOf(kind, range.min, range.max);
+    return middleOf(kind, part.min, part.max);
   } catch (error) {
     if (error instanceof NotReadyError) return undefined;
     throw error;
+  }
+}
+
+/**
+ * The bound nearest to the middle of a range that parts two of its keys, found by halving towards them;
+ * undefined when they have one hash. Under a hierarchical key all may lie below one prefix, in a sliver of it.
+ */
+export function boundBetween(
+  kind: KeyKind,
+  range: PhysicalRange,
+  { first, last }: { first: string; last: string },
+): string | undefined {
+  let { min, max } = range;
+  for (;;) {
+    const middle = middleBound(kind, { min, max });
+    if (middle === undefined || (first < middle && middle <= last)) return middle;
+    if (last < middle) max = middle;
+    else min = middle;
   }
 }
 
@@ -115,14 +133,19 @@ export function halvesOf(
 ): [PhysicalRange, PhysicalRange] {
   const middle = middleBound(kind, range);
   if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
-  const half = (id: number, min: string, max: string): PhysicalRange => ({
+  return partsOf(range, middle, nextId);
+}
+
+/** What is below a bound within a range and what is not, not yet filled. */
+export function partsOf(range: PhysicalRange, bound: string, nextId: number): [PhysicalRange, PhysicalRange] {
+  const part = (id: number, min: string, max: string): PhysicalRange => ({
     ...newRange(id, min, max),
     parents: [...range.parents, range.id],
     lsn: range.lsn,
     avadFloor: range.avadFloor,
     commits: [...range.commits],
   });
-  return [half(nextId, range.min, middle), half(nextId + 1, middle, range.max)];
+  return [part(nextId, range.min, bound), part(nextId + 1, bound, range.max)];
 }
 
 /** One range in place of two neighbours, not yet filled. */

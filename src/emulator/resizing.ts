@@ -2,11 +2,13 @@
  * How ranges come and go: split, merge, and the splits that follow from size or throughput. All of one
  * change is one SQLite transaction; the memory follows after it.
  */
+import type { KeyKind } from '../keys/effective-key.ts';
+import { readOrderedNumber } from '../keys/encoding.ts';
 import { must } from '../lib/assert.ts';
 import type { Account } from './account.ts';
 import type { ContainerModel } from './model.ts';
 import { rangesToCarry } from './offers.ts';
-import { halvesOf, middleBound, rangeToRow, unionOf, type PhysicalRange } from './partitions.ts';
+import { boundBetween, halvesOf, partsOf, rangeToRow, unionOf, type PhysicalRange } from './partitions.ts';
 import { Refusal } from './refusal.ts';
 
 function exchange(
@@ -82,21 +84,29 @@ export function mergeRanges(
   return merged;
 }
 
-/** Splits the range with the most bytes until the container has `count` ranges. */
+/** Splits the widest range, and of several as wide the one with the most bytes, until there are `count`. */
 function growTo(account: Account, container: ContainerModel, count: number): void {
+  const { kind } = container.definition;
   while (container.ranges.length < count) {
-    const largest = container.ranges.reduce((best, range) =>
-      width(range) > width(best) || (width(range) === width(best) && range.bytes > best.bytes) ? range : best,
+    const [first] = container.ranges.toSorted(
+      (a, b) => shareOf(kind, b) - shareOf(kind, a) || b.bytes - a.bytes,
     );
-    splitRange(account, container, largest);
+    splitRange(account, container, must(first, 'a container has at least one range'));
   }
 }
 
-/** A range's share of the hash space, roughly: the leading hash digits tell enough to pick the widest. */
-function width(range: PhysicalRange): number {
-  const edge = (bound: string): number => Number.parseInt(bound.padEnd(12, '0').slice(0, 12), 16);
-  const top = range.max === 'FF' ? '400000000000' : range.max;
-  return edge(top) - edge(range.min);
+/** A range's share of the hash space in millionths: halves that differ by one hash are as wide as each other. */
+function shareOf(kind: KeyKind, { min, max }: PhysicalRange): number {
+  return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
+}
+
+/** Where a bound lies in the hash space, from 0 to 1. */
+function positionOf(kind: KeyKind, bound: string): number {
+  if (bound === '') return 0;
+  if (bound === 'FF') return 1;
+  // Version 1 spells its hashes as floating point numbers, whose digits do not rise evenly.
+  if (kind === 'hash-v1') return readOrderedNumber(bound) / 2 ** 32;
+  return Number.parseInt(bound.slice(0, 12).padEnd(12, '0'), 16) / 2 ** 46;
 }
 
 /** Gives containers the ranges that a raised throughput needs, once that has taken its time. */
@@ -111,15 +121,19 @@ export function finishScaling(account: Account): void {
   }
 }
 
-/** Splits every range that has outgrown its limit, unless all it holds is one logical partition. */
+/**
+ * Splits every range that has outgrown its limit, unless all it holds is one logical partition. Neither part
+ * is empty: an empty range would take its share of the throughput and have no use for it.
+ */
 export function splitOutgrown(account: Account): void {
   for (const container of account.containers()) {
     for (const range of container.ranges) {
       if (range.splittingUntilMs !== undefined || range.bytes <= account.settings.rangeLimitBytes) continue;
       const { first, last } = account.documents.keysWithin(container.number, range.min, range.max);
-      // Where all keys lie in one half, the other stays empty, and the next look halves again.
-      if (first === last || middleBound(container.definition.kind, range) === undefined) continue;
-      splitRange(account, container, range);
+      if (first === undefined || last === undefined) continue;
+      const bound = boundBetween(container.definition.kind, range, { first, last });
+      if (bound === undefined) continue;
+      exchange(account, container, [range], partsOf(range, bound, container.nextRange));
     }
   }
 }
@@ -134,7 +148,8 @@ export function rangesById(container: ContainerModel, ids: readonly unknown[]): 
   });
 }
 
-export function widestRange(container: ContainerModel): PhysicalRange {
+/** What is split when nobody says which: the range with the most documents. */
+export function fullestRange(container: ContainerModel): PhysicalRange {
   const first = must(container.ranges[0], 'a container has at least one range');
   return container.ranges.reduce((best, range) => (range.documents > best.documents ? range : best), first);
 }

@@ -5,7 +5,7 @@ import { isObject, own, type JsonObject } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
 import type { PhysicalRange } from '../partitions.ts';
 import { Refusal } from '../refusal.ts';
-import { beginSplit, mergeRanges, rangesById, splitRange, widestRange } from '../resizing.ts';
+import { beginSplit, mergeRanges, rangesById, splitRange, fullestRange } from '../resizing.ts';
 
 function rangeView(call: Call, container: ContainerModel, range: PhysicalRange): JsonObject {
   const spent = call.account.spentBy(container, range);
@@ -80,7 +80,7 @@ export function split(call: Call): Reply {
   if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs <= DAY_MS)) {
     throw new Refusal(400, 'durationMs is a number from 0 to a day.');
   }
-  const [range = widestRange(container)] = id === undefined ? [] : rangesById(container, [id]);
+  const [range = fullestRange(container)] = id === undefined ? [] : rangesById(container, [id]);
   if (durationMs > 0) {
     beginSplit(call.account, container, range, durationMs);
     return json(202, { splitting: String(range.id), durationMs });

@@ -10,6 +10,7 @@ import {
   type Throughput,
 } from '../../../src/emulator/offers.ts';
 import { finishScaling } from '../../../src/emulator/resizing.ts';
+import { initialBounds } from '../../../src/keys/effective-key.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../helpers/memory-account.ts';
 
@@ -199,5 +200,21 @@ describe('an offer', () => {
     finishScaling(memory.account);
     expect(container.ranges).toHaveLength(3);
     expect(memory.account.rangeBudget(container)).toBeCloseTo(400 / 3);
+  });
+
+  test.each([
+    [{ paths: ['/pk'], kind: 'Hash' }],
+    [{ paths: ['/pk'], kind: 'Hash', version: 2 }],
+    [{ paths: ['/pk', '/user'], kind: 'MultiHash', version: 2 }],
+  ])('the ranges it gets are as wide as each other under %j', (partitionKey) => {
+    using memory = new MemoryAccount({ scaleUpMs: 0 });
+    const container = memory.container({ partitionKey }, manual(400));
+    replaceOffer(memory.account, offerOf(memory), manual(80_000));
+    finishScaling(memory.account);
+    // Made with that many from the start, it would have the same: bounds apart by the rounding of a hash or two.
+    const near = (bound: string): string => bound.slice(0, 10);
+    expect(container.ranges.map(({ min }) => near(min))).toEqual(
+      initialBounds(container.definition.kind, 8).slice(0, -1).map(near),
+    );
   });
 });

@@ -13,12 +13,14 @@ import {
 import {
   beginSplit,
   finishSplits,
+  fullestRange,
   mergeRanges,
   rangesById,
   splitOutgrown,
   splitRange,
-  widestRange,
 } from '../../../src/emulator/resizing.ts';
+import { execute } from '../../../src/emulator/operations.ts';
+import { WriteTransaction } from '../../../src/emulator/write-transaction.ts';
 import { initialBounds, type KeyKind } from '../../../src/keys/effective-key.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../helpers/memory-account.ts';
@@ -179,6 +181,26 @@ describe('a container whose ranges come and go', () => {
     expect(hot.ranges).toHaveLength(1);
   });
 
+  test('splits between keys, also where a hierarchical key has them all below one prefix', () => {
+    using memory = new MemoryAccount({ rangeLimitBytes: 3000 });
+    const container = memory.container({
+      partitionKey: { paths: ['/pk', '/user'], kind: 'MultiHash', version: 2 },
+    });
+    WriteTransaction.run(memory.account, container, (transaction) => {
+      for (let number = 0; number < 40; number += 1) {
+        const [id, user] = [`${number}`, `u${number}`];
+        const text = JSON.stringify({ id, pk: 'tenant', user, text: 'x'.repeat(200) });
+        execute(memory.account, transaction, { kind: 'create', id, key: ['tenant', user], text });
+      }
+    });
+    for (let tick = 0; tick < 20; tick += 1) splitOutgrown(memory.account);
+    tiles(container.ranges);
+    for (const { bytes, documents } of container.ranges) {
+      expect(bytes).toBeLessThanOrEqual(3000);
+      expect(documents).toBeGreaterThan(0);
+    }
+  });
+
   test('a split that takes a while answers 410/1007 until it is done', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
@@ -225,6 +247,6 @@ describe('a container whose ranges come and go', () => {
       expect(refusalOf(() => rangesById(container, [id]))?.status).toBe(404);
     }
     memory.write(container, { id: 'a' });
-    expect(widestRange(container).documents).toBe(1);
+    expect(fullestRange(container).documents).toBe(1);
   });
 });
