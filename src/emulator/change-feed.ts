@@ -3,7 +3,7 @@
  * an etag. A page ends between two transactions, never inside one, so it may hold more than was asked for.
  */
 import type { Account } from './account.ts';
-import { emptyPollCharge, feedCharge } from './charges.ts';
+import { emptyPollCharge, feedCharge, roundRu } from './charges.ts';
 import type { FeedBody, FeedWindow } from './feed-store.ts';
 import type { ContainerModel } from './model.ts';
 import type { PhysicalRange } from './partitions.ts';
@@ -137,7 +137,9 @@ export function readFeed(account: Account, container: ContainerModel, request: F
       ? feeds.page(filled, request.visibleLsn, lagging)
       : feeds.changesPage(filled);
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
-  return { ...page, etag: spell(request.mode, upTo), chargeRu: feedCharge(sizes) };
+  // The last transaction may go on behind the edge: what was not measured there costs the average.
+  const chargeRu = roundRu((feedCharge(sizes) * page.count) / sizes.length);
+  return { ...page, etag: spell(request.mode, upTo), chargeRu };
 }
 
 /** The LSN a page may reach: whole transactions, at least one, within the limits of items and bytes. */

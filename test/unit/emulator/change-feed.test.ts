@@ -122,6 +122,27 @@ describe('a page', () => {
     expect([...pages(memory, container)].map((page) => page.lsns)).toEqual([[1, 2], [3], [4, 4, 4], [5]]);
   });
 
+  test.each([1, 3, 5, 20, undefined])('costs what is on it, with %j items asked', (maxItems) => {
+    using memory = new MemoryAccount({ avad: true });
+    const container = filled(memory, [5]);
+    const range = must(container.ranges[0], 'one range');
+    const { min, max, lsn: visibleLsn } = range;
+    for (const mode of ['latest-version', 'all-versions'] as const) {
+      const ifNoneMatch = mode === 'latest-version' ? undefined : '"0;full"';
+      const request = {
+        mode,
+        range,
+        min,
+        max,
+        ifNoneMatch,
+        ifModifiedSince: undefined,
+        maxItems,
+        visibleLsn,
+      };
+      expect(readFeed(memory.account, container, request)).toMatchObject({ count: 5, chargeRu: 5 });
+    }
+  });
+
   test('without anything new is a position, the same one or a later one', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
