@@ -44,7 +44,6 @@ export const FOUND_MUTATIONS = [
   'commit-writes-old-outcome',
   'takeover-without-intent',
   'point-read-without-intent',
-  'index-keeps-second-slot',
   'override-ordered-by-intent',
 ] as const;
 

@@ -6,7 +6,7 @@ import { readFeed, type Change, type FeedName, type FeedPage } from '../feeds.ts
 import { slotOf, type Lag } from '../source.ts';
 import { apply } from './apply.ts';
 import type { Event } from './event.ts';
-import { buildIndex, spawnLeftovers } from './indexing.ts';
+import { buildIndex } from './indexing.ts';
 import type { Claim, Lease } from './ledger.ts';
 import { retryWaiting } from './letters.ts';
 import { Page } from './page.ts';
@@ -43,7 +43,6 @@ export function* runLease(process: Process, lease: Lease): Steps {
     buildIndex(process, lease);
     if (lease.avad === null && deletes === 'avad') lease.avad = newestLsn(process, lease);
     lease.phase = 'tail';
-    spawnLeftovers(process);
     retryWaiting(process);
     if (early) return;
   }

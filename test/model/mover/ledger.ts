@@ -79,7 +79,6 @@ interface Contents {
   overrides: Override[];
   intents: Intent[];
   letters: Map<Identity, Letter>;
-  leftovers: Takeover[];
   tokens: number[];
 }
 
@@ -91,8 +90,6 @@ export class Ledger {
   overrides: Override[] = [];
   intents: Intent[] = [];
   letters = new Map<Identity, Letter>();
-  /** Second copies that the index found, not yet removed. */
-  leftovers: Takeover[] = [];
   /** Session tokens of the source by place: nothing older is ever read again. */
   tokens: number[] = Array.from({ length: PLACES }, () => 0);
   #seq = 0;
@@ -114,8 +111,8 @@ export class Ledger {
   }
 
   #contents(): Contents {
-    const { leases, rows, index, segments, overrides, intents, letters, leftovers, tokens } = this;
-    return { leases, rows, index, segments, overrides, intents, letters, leftovers, tokens };
+    const { leases, rows, index, segments, overrides, intents, letters, tokens } = this;
+    return { leases, rows, index, segments, overrides, intents, letters, tokens };
   }
 
   nextSeq(): number {

@@ -1,8 +1,7 @@
 /**
  * Owns the order of a run: anchors before the copy, settling before anything else, then every lease, the
- * letters that wait for somebody else, and what the last run left to remove.
+ * letters that wait for somebody else.
  */
-import { spawnLeftovers } from './indexing.ts';
 import type { Lease } from './ledger.ts';
 import { nameOf, runLease } from './lease.ts';
 import { promote, retryWaiting } from './letters.ts';
@@ -21,7 +20,6 @@ export function* run(process: Process): Steps {
   }
   for (const lease of ledger.leases) process.spawn(nameOf(lease), runLease(process, lease));
   process.spawn('promote', promote(process));
-  spawnLeftovers(process);
   retryWaiting(process);
 }
 
