@@ -34,10 +34,12 @@ export interface FeedRequest {
 // Two changes a page: enough for neighbours on one page and on the next, and nothing more.
 const CHANGES_MAX = 2;
 
-/** A page, or nothing: 410, the range was split. */
-export function readFeed(source: Source, request: FeedRequest): FeedPage | null {
+/** A page; or 410, the range was split; or 400, the position is older than AVAD's retention. */
+export function readFeed(source: Source, request: FeedRequest): FeedPage | 'split' | 'forgotten' {
   const { min, max, position } = request;
-  if (source.rangeOver(min, max) === undefined) return null;
+  const range = source.rangeOver(min, max);
+  if (range === undefined) return 'split';
+  if (request.feed === 'AVAD' && position < range.forgotten) return 'forgotten';
   const replica = Math.max(request.replica, position);
   const all = source.identities
     .filter((id) => min <= placeOf(id) && placeOf(id) < max)

@@ -31,6 +31,8 @@ export const DESIGN_MUTATIONS = [
 export const FOUND_MUTATIONS = [
   'page-behind-anchor-accepted',
   'removal-without-intent',
+  'lv-skipped-after-retention',
+  'deletes-not-swept-after-retention',
   'intent-not-durable',
   'session-token-not-in-intent',
   'slot-read-behind-write',

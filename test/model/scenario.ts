@@ -21,6 +21,8 @@ export interface Scenario {
   readonly batches: boolean;
   readonly foreign: boolean;
   readonly resizing: boolean;
+  /** AVAD may forget what the mover has not read yet. */
+  readonly retention: boolean;
   readonly crashesMax: number;
   /** A crash may be the machine's: what was committed since the last durable write of the ledger is gone. */
   readonly powerLoss: boolean;
@@ -60,6 +62,7 @@ export function randomScenario(chance: Chance): Scenario {
     batches: sometimes(),
     foreign: chance.below(8) === 0,
     resizing: sometimes(),
+    retention: deletes === 'avad' && sometimes(),
     crashesMax: chance.below(3),
     powerLoss: sometimes(),
     coalesces: chance.below(2) === 0,

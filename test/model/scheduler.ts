@@ -90,6 +90,7 @@ function choose(world: World, chance: Chance, budget: Budget): string | null {
   if (rare < 2 && process !== null && scenario.crashesMax > world.crashes) return 'crash';
   if (rare === 2 && scenario.resizing) return chance.one(['split 0', 'split 0', 'split 2', 'merge 0']);
   if (rare === 3 && scenario.foreign) return chance.one(['foreign P7', 'foreign Q7']);
+  if (rare === 5 && scenario.retention) return chance.one(['forget 0', 'forget 1', 'forget 2']);
   if (rare === 4 && chance.below(3) === 0) return 'quiet';
   if (process === null) return dice < 60 ? 'start' : lateAction(chance, network.abandoned);
   if (dice < 40 && network.waiting.length > 0) {
@@ -140,6 +141,8 @@ function perform(world: World, action: string): boolean {
     case 'split':
     case 'merge':
       return resize(world, verb, Number(first));
+    case 'forget':
+      return forget(world, Number(first));
     case 'foreign':
       return intrude(world, first);
     case 'quiet':
@@ -185,6 +188,13 @@ function resize({ source, scenario }: World, verb: 'split' | 'merge', min: numbe
   return true;
 }
 
+function forget({ source }: World, min: number): boolean {
+  const range = source.ranges.find((one) => one.min === min);
+  if (range === undefined || range.forgotten === range.lsn) return false;
+  range.forgotten = range.lsn;
+  return true;
+}
+
 function intrude(world: World, slot: string): boolean {
   if (world.target.now.has(slot)) return false;
   world.target.intrude(slot);
@@ -219,7 +229,7 @@ function quiet(world: World): true {
 function judge(world: World, how: { reconciled: boolean }): void {
   const stuck = [...(world.process?.tasks.keys() ?? [])].find((name) => /\/|^run$/.test(name));
   if (stuck !== undefined) world.failure ??= `${stuck} waits for ever`;
-  if (world.ledger.leases.some(({ phase }) => phase === 'copy')) world.failure ??= 'the copy never ends';
+  if (world.ledger.leases.some(({ phase }) => phase !== 'tail')) world.failure ??= 'the copy never ends';
   world.failure ??= judgeWorld(world, how);
 }
 

@@ -33,6 +33,8 @@ export interface Range {
   readonly min: number;
   readonly max: number;
   lsn: number;
+  /** AVAD has forgotten everything up to here: its retention is over. */
+  forgotten: number;
 }
 
 /** 0 is the newest state, 1 a step behind, 2 as old as the reader permits. */
@@ -59,6 +61,7 @@ export class Source {
       min: Math.round(n * width),
       max: Math.round((n + 1) * width),
       lsn: 0,
+      forgotten: 0,
     }));
   }
 
@@ -119,14 +122,14 @@ export class Source {
   split(range: Range): void {
     const middle = (range.min + range.max) / 2;
     const children = [
-      { min: range.min, max: middle, lsn: range.lsn },
-      { min: middle, max: range.max, lsn: range.lsn },
+      { ...range, max: middle },
+      { ...range, min: middle },
     ];
     this.ranges = this.ranges.flatMap((one) => (one === range ? children : [one]));
   }
 
   merge(left: Range, right: Range): void {
-    const merged = { min: left.min, max: right.max, lsn: Math.max(left.lsn, right.lsn) };
+    const merged = { ...left, max: right.max, lsn: Math.max(left.lsn, right.lsn) };
     this.ranges = this.ranges.flatMap((one) => (one === left ? [merged] : one === right ? [] : [one]));
   }
 

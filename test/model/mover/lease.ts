@@ -4,6 +4,7 @@
  */
 import { readFeed, type Change, type FeedName, type FeedPage } from '../feeds.ts';
 import { slotOf, type Lag } from '../source.ts';
+import { anchorAgain } from './anchor.ts';
 import { apply } from './apply.ts';
 import type { Event } from './event.ts';
 import { buildIndex } from './indexing.ts';
@@ -11,6 +12,7 @@ import type { Claim, Lease } from './ledger.ts';
 import { retryWaiting } from './letters.ts';
 import { Page } from './page.ts';
 import type { Process } from './process.ts';
+import { sweepLease } from './reconcile.ts';
 import { READ, type Steps } from './task.ts';
 
 // One page being written while the next is read is enough to get the order wrong.
@@ -21,6 +23,8 @@ interface Reader {
   readonly lease: Lease;
   readonly feed: FeedName;
   readonly copy: boolean;
+  /** Ends at the lease's anchor. */
+  readonly anchored: boolean;
   /** Where the next read starts; the lease's own position is where a commit has been. */
   position: number;
   /** The end of each page in flight, oldest first. */
@@ -38,15 +42,23 @@ export function* runLease(process: Process, lease: Lease): Steps {
   if (lease.phase === 'copy') {
     const early = deletes === 'avad' && process.lacks('avad-before-lv-ended');
     if (early) process.spawn(`${nameOf(lease)}~`, drainEarly(process, lease));
-    const split = yield* runFeed(process, lease, 'LV');
-    if (split) return;
+    if ((yield* runFeed(process, lease, 'LV')) === 'split') return;
     buildIndex(process, lease);
     if (lease.avad === null && deletes === 'avad') lease.avad = newestLsn(process, lease);
     lease.phase = 'tail';
     retryWaiting(process);
     if (early) return;
   }
-  yield* runFeed(process, lease, deletes === 'avad' ? 'AVAD' : 'LV');
+  for (;;) {
+    if (lease.phase === 'again') {
+      if ((yield* runFeed(process, lease, 'LV')) === 'split') return;
+      if (!process.lacks('deletes-not-swept-after-retention')) yield* sweepLease(process, lease);
+      lease.phase = 'tail';
+    }
+    const end = yield* runFeed(process, lease, deletes === 'avad' ? 'AVAD' : 'LV');
+    if (end === 'split') return;
+    yield* anchorAgain(process, lease);
+  }
 }
 
 function* drainEarly(process: Process, lease: Lease): Steps {
@@ -57,21 +69,32 @@ function newestLsn(process: Process, { min, max }: Lease): number {
   return process.world.source.rangeOver(min, max)?.lsn ?? 0;
 }
 
-/** Ends when the copy has, or when the range was split: then true. */
-function* runFeed(process: Process, lease: Lease, feed: FeedName): Steps<boolean> {
+/** Ends at the anchor, where the range was split, or where AVAD has forgotten what comes next. */
+function* runFeed(process: Process, lease: Lease, feed: FeedName): Steps<'anchor' | 'split' | 'forgotten'> {
   const copy = lease.phase === 'copy' && feed === 'LV';
+  const anchored = lease.phase !== 'tail' && feed === 'LV';
   const position = (feed === 'LV' ? lease.lv : lease.avad) ?? 0;
-  const reader: Reader = { process, lease, feed, copy, position, inFlight: [], pages: 0, ended: false };
+  const reader: Reader = {
+    process,
+    lease,
+    feed,
+    copy,
+    anchored,
+    position,
+    inFlight: [],
+    pages: 0,
+    ended: false,
+  };
   const { source } = process.world;
   for (;;) {
-    if (copy && (reader.ended || reader.position >= lease.anchor)) {
+    if (anchored && (reader.ended || reader.position >= lease.anchor)) {
       yield { until: () => reader.inFlight.length === 0 };
-      return false;
+      return 'anchor';
     }
     const { min, max } = lease;
     const hasNews = (): boolean => (source.rangeOver(min, max)?.lsn ?? Infinity) > reader.position;
     const room = (): boolean => reader.inFlight.length < PAGES_IN_FLIGHT_MAX;
-    yield { until: () => room() && (copy || hasNews()) };
+    yield { until: () => room() && (anchored || hasNews()) };
     const lag = yield READ;
     const page = readFeed(source, {
       feed,
@@ -80,11 +103,10 @@ function* runFeed(process: Process, lease: Lease, feed: FeedName): Steps<boolean
       position: reader.position,
       replica: replicaOf(reader, lag),
     });
-    if (page === null) {
-      yield* replaceByChildren(reader);
-      return true;
-    }
-    const behind = copy && page.token < lease.anchor;
+    if (page === 'split') yield* replaceByChildren(reader);
+    if (page === 'forgotten') yield { until: () => reader.inFlight.length === 0 };
+    if (page === 'split' || page === 'forgotten') return page;
+    const behind = anchored && page.token < lease.anchor;
     if (behind && !accepts(process, page)) continue;
     process.sawPage(min, max, page.token);
     startPage(reader, page);
@@ -108,8 +130,8 @@ function replicaOf({ process, lease, position }: Reader, lag: Lag): number {
 }
 
 function startPage(reader: Reader, page: FeedPage): void {
-  const { process, lease, copy } = reader;
-  const taken = copy ? page.changes.filter(({ lsn }) => lsn <= lease.anchor) : page.changes;
+  const { process, lease, anchored } = reader;
+  const taken = anchored ? page.changes.filter(({ lsn }) => lsn <= lease.anchor) : page.changes;
   const whole = taken.length === page.changes.length;
   // Changes beyond the anchor belong to the tail, which reads this page again from its start.
   const until = whole ? page : { ...page, changes: taken, end: reader.position };

@@ -63,10 +63,11 @@ export interface Override {
 export interface Lease {
   readonly min: number;
   readonly max: number;
-  phase: 'copy' | 'tail';
+  /** `again`: AVAD forgot what we had not read; LV shows it up to a new anchor, and deletes are swept. */
+  phase: 'copy' | 'again' | 'tail';
   /** The LV position; the copy ends where it reaches `anchor`. */
   lv: number;
-  readonly anchor: number;
+  anchor: number;
   /** The AVAD position; null until it is primed. */
   avad: number | null;
 }
@@ -129,7 +130,8 @@ export class Ledger {
   }
 
   indexed(id: Identity): boolean {
-    return this.leaseAt(placeOf(id))?.phase === 'tail';
+    const phase = this.leaseAt(placeOf(id))?.phase;
+    return phase !== undefined && phase !== 'copy';
   }
 
   keepTokens(tokens: readonly number[]): void {

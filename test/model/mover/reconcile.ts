@@ -2,7 +2,8 @@
  * Owns the sweep that finds deletes without a feed that tells them: every document of the target whose
  * identity the source no longer has, and every letter of such a document. Strangers are not touched.
  */
-import type { Identity, Slot } from '../source.ts';
+import { placeOf, type Identity, type Slot } from '../source.ts';
+import type { Lease } from './ledger.ts';
 import { retry } from './letters.ts';
 import { Page } from './page.ts';
 import { removeIfOurs } from './place.ts';
@@ -14,6 +15,14 @@ export function reconcile(process: Process): void {
   for (const [slot, { owner }] of process.world.target.now)
     if (owner !== null) process.spawn(`reconcile/${slot}`, sweep(process, slot, owner));
   for (const { id } of process.openLetters()) process.spawn(`retry/${id}`, retry(process, id));
+}
+
+/** The same for the documents of one lease, before it goes on. */
+export function* sweepLease(process: Process, { min, max }: Lease): Steps {
+  const mine = (id: Identity): boolean => min <= placeOf(id) && placeOf(id) < max;
+  for (const [slot, { owner }] of process.world.target.now)
+    if (owner !== null && mine(owner)) yield* sweep(process, slot, owner);
+  for (const { id } of process.openLetters().filter((one) => mine(one.id))) yield* retry(process, id);
 }
 
 function* sweep(process: Process, slot: Slot, id: Identity): Steps {
