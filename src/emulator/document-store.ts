@@ -21,6 +21,20 @@ export interface DocumentRow {
   text: string;
 }
 
+/** A part of a container: behind a position, within [min, max) of the hash space, not expired by `nowTs`. */
+export interface ScanWindow {
+  readonly container: number;
+  readonly after: number;
+  readonly min: string;
+  readonly max: string;
+  readonly nowTs: number;
+}
+
+export interface ScannedRow {
+  readonly position: number;
+  readonly text: string;
+}
+
 const NUMBERS_PER_CONTAINER = 2 ** 33;
 
 export function positionOf(container: number, item: number): number {
@@ -29,6 +43,25 @@ export function positionOf(container: number, item: number): number {
 
 export function itemNumberOf(position: number): number {
   return position % NUMBERS_PER_CONTAINER;
+}
+
+/** Few at first, because many scans stop early; never so many that documents of 2 MB fill the memory. */
+const CHUNK_FIRST = 4;
+const CHUNK_MAX = 64;
+
+/** Rows read a chunk at a time. */
+function* inChunks(
+  after: number,
+  read: (after: number, limit: number) => readonly ScannedRow[],
+): Generator<ScannedRow> {
+  let from = after;
+  for (let limit = CHUNK_FIRST; ; limit = Math.min(limit * 4, CHUNK_MAX)) {
+    const rows = read(from, limit);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return;
+    from = last.position;
+  }
 }
 
 export class DocumentStore {
@@ -84,21 +117,15 @@ export class DocumentStore {
          GROUP BY epk ORDER BY bytes DESC LIMIT 10`,
       ),
 
-      scan: database.prepare<
-        { container: number; after: number; upTo: number; min: string; max: string; nowTs: number },
-        { position: number; text: string }
-      >(
+      scan: database.prepare<ScanWindow & { upTo: number; limit: number }, ScannedRow>(
         `SELECT position, text || '}' AS text FROM documents
          WHERE position > @after AND position <= @upTo AND epk >= @min AND epk < @max
-         AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position`,
+         AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position LIMIT @limit`,
       ),
-      scanKey: database.prepare<
-        { container: number; after: number; min: string; max: string; nowTs: number },
-        { position: number; text: string }
-      >(
+      scanKey: database.prepare<ScanWindow & { limit: number }, ScannedRow>(
         `SELECT position, text || '}' AS text FROM documents INDEXED BY documents_by_identity
          WHERE container = @container AND epk >= @min AND epk < @max AND position > @after
-         AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position`,
+         AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position LIMIT @limit`,
       ),
 
       expired: database.prepare<[number, number], DocumentRow>(
@@ -201,28 +228,16 @@ export class DocumentStore {
     return this.#sql.heaviestKeys.all(container, range);
   }
 
-  /** Documents of a container in creation order. */
-  scan(window: {
-    container: number;
-    after: number;
-    min: string;
-    max: string;
-    nowTs: number;
-  }): Iterable<{ position: number; text: string }> {
-    const first = positionOf(window.container, 0);
-    const after = Math.max(window.after, first);
-    return this.#sql.scan.iterate({ ...window, after, upTo: positionOf(window.container + 1, 0) - 1 });
+  /** Documents of a container in creation order; the consumer may stop at any of them. */
+  scan(window: ScanWindow): Iterable<ScannedRow> {
+    const after = Math.max(window.after, positionOf(window.container, 0));
+    const upTo = positionOf(window.container + 1, 0) - 1;
+    return inChunks(after, (from, limit) => this.#sql.scan.all({ ...window, after: from, upTo, limit }));
   }
 
   /** Documents of one logical partition, found by their key, in creation order. */
-  scanKey(window: {
-    container: number;
-    after: number;
-    min: string;
-    max: string;
-    nowTs: number;
-  }): Iterable<{ position: number; text: string }> {
-    return this.#sql.scanKey.iterate(window);
+  scanKey(window: ScanWindow): Iterable<ScannedRow> {
+    return inChunks(window.after, (from, limit) => this.#sql.scanKey.all({ ...window, after: from, limit }));
   }
 
   expired(upToTs: number, limit: number): DocumentRow[] {

@@ -33,6 +33,30 @@ const BUSY_TIMEOUT_MS = 10_000;
 
 const SHIPPED = new URL('../../migrations/', import.meta.url);
 
+/**
+ * Every connection and statement of this process. From Node 24.19 on, better-sqlite3 12 aborts the process when
+ * the garbage collector, working on its own, finds one of them unused (its destructor then has no environment;
+ * version 13 is mended but asks for Node 22). So none ever becomes garbage; they are few and small. For the same
+ * reason nothing here may call `iterate()`: its iterators are such objects too, a new one each time.
+ */
+const kept: unknown[] = [];
+
+function lasting(database: Database): Database {
+  kept.push(database);
+  const prepare = database.prepare.bind(database);
+  database.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    kept.push(statement);
+    return statement;
+  }) as Database['prepare'];
+  database.pragma = (source, options) => {
+    const statement = database.prepare(`PRAGMA ${source}`);
+    if (!statement.reader) return statement.run();
+    return options?.simple === true ? statement.pluck().get() : statement.all();
+  };
+  return database;
+}
+
 /** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
   const { path, readonly = false, synchronous = 'FULL', pageSize, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
@@ -40,7 +64,9 @@ export function openDatabase(options: OpenOptions): Database {
   let database: Database | undefined;
   try {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
-    database = new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });
+    database = lasting(
+      new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }),
+    );
     // Before the switch to WAL, which fixes it.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
     // Switching to WAL is a write, which a read-only guest may not and need not do.
