@@ -96,13 +96,15 @@ export class Account {
       // Positions from before the switch point at changes nobody recorded.
       if (!next.avad) this.feeds.clearChanges();
       for (const container of this.containers()) {
-        for (const range of container.ranges) {
-          range.avadFloor = range.lsn;
-          this.saveRange(container, range);
-        }
+        for (const range of container.ranges) this.saveRange(container, { ...range, avadFloor: range.lsn });
       }
     });
     this.#settings = next;
+    if (next.avad !== before.avad) {
+      for (const container of this.containers()) {
+        for (const range of container.ranges) range.avadFloor = range.lsn;
+      }
+    }
     if (next.replicaLagMs === before.replicaLagMs) return;
     // Old versions were kept for the lag as it was, or not at all: every replica starts from what is there now.
     for (const container of this.containers()) for (const range of container.ranges) range.commits = [];
@@ -203,7 +205,7 @@ export class Account {
     const shared =
       this.offers.get(container.self) === undefined ? this.offers.get(container.database.self) : undefined;
     if (shared !== undefined) return { name: shared.resource, budgetRu: shared.throughput.ru };
-    return { name: `${container.self}${range.id}`, budgetRu: this.rangeBudget(container) };
+    return { name: ownBucket(container, range), budgetRu: this.rangeBudget(container) };
   }
 
   /** Lets a request in, or refuses it with 429/3200 and the time to wait. */
@@ -223,12 +225,22 @@ export class Account {
     this.meter.charge(this.#bucketOf(container, range).name, ru, priority);
   }
 
+  /** The range is gone; a budget that its database shares stays. */
+  forgetSpending(container: ContainerModel, range: PhysicalRange): void {
+    this.meter.forget(ownBucket(container, range));
+  }
+
   spentBy(
     container: ContainerModel,
     range: PhysicalRange,
   ): { totalRu: number; throttled: number; lastSecondRu: number } {
     return this.meter.spent(this.#bucketOf(container, range).name);
   }
+}
+
+/** What the meter calls a range that shares its budget with nobody. */
+function ownBucket(container: ContainerModel, range: PhysicalRange): string {
+  return `${container.self}${range.id}`;
 }
 
 /** The system properties of a database or container, behind what the client sent. */

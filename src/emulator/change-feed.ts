@@ -73,17 +73,20 @@ export function dropOldChanges(account: Account): void {
   if (!account.settings.avad) return;
   const old = account.feeds.oldChanges(account.nowTs() - account.settings.retentionSeconds);
   if (old.length === 0) return;
+  const floors = new Map<PhysicalRange, number>();
   account.transaction(() => {
     for (const container of account.containers()) {
       for (const range of container.ranges) {
         const gone = old.find((entry) => entry.container === container.number && entry.range === range.id);
         if (gone === undefined) continue;
         account.feeds.dropChanges(container.number, range.id, gone.lsn);
-        range.avadFloor = Math.max(range.avadFloor, gone.lsn);
-        account.saveRange(container, range);
+        const avadFloor = Math.max(range.avadFloor, gone.lsn);
+        account.saveRange(container, { ...range, avadFloor });
+        floors.set(range, avadFloor);
       }
     }
   });
+  for (const [range, avadFloor] of floors) range.avadFloor = avadFloor;
 }
 
 function refuseUnavailable(account: Account, request: FeedRequest): void {

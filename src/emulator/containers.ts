@@ -63,8 +63,9 @@ export function deleteDatabase(account: Account, database: DatabaseModel): void 
     account.catalog.deleteOffer(database.self);
     account.catalog.deleteDatabase(database.number);
   });
-  for (const container of database.containers.values()) account.offers.delete(container.self);
+  for (const container of database.containers.values()) forgetContainer(account, container);
   account.offers.delete(database.self);
+  account.meter.forget(database.self);
   account.databases.delete(database.id);
 }
 
@@ -160,7 +161,12 @@ function canonical(value: unknown): string {
 export function deleteContainer(account: Account, container: ContainerModel): void {
   account.transaction(() => dropContainer(account, container));
   container.database.containers.delete(container.id);
+  forgetContainer(account, container);
+}
+
+function forgetContainer(account: Account, container: ContainerModel): void {
   account.offers.delete(container.self);
+  for (const range of container.ranges) account.forgetSpending(container, range);
 }
 
 function dropContainer(account: Account, container: ContainerModel): void {

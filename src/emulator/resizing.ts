@@ -33,7 +33,7 @@ function exchange(
     account.catalog.countContainer({ number: container.number, nextRange, nextItem: container.nextItem });
   });
   container.replaceRanges(gone, come);
-  for (const range of gone) account.meter.forget(`${container.self}${range.id}`);
+  for (const range of gone) account.forgetSpending(container, range);
 }
 
 /** Splits a range in the middle of its hash space; the two children go on from its position. */
@@ -116,8 +116,8 @@ export function finishScaling(account: Account): void {
     for (const container of account.containers()) {
       if (container.self === offer.resource) growTo(account, container, rangesToCarry(offer.throughput));
     }
+    account.transaction(() => account.saveOffer({ ...offer, pendingUntilMs: undefined }));
     offer.pendingUntilMs = undefined;
-    account.transaction(() => account.saveOffer(offer));
   }
 }
 

@@ -119,6 +119,21 @@ describe('a container', () => {
     expect([second.rid === first.rid, second.documents]).toEqual([false, 0]);
   });
 
+  test('leaves no spending behind', () => {
+    using memory = new MemoryAccount();
+    const [first, second] = [memory.container(), memory.container()];
+    const spent = (): number[] =>
+      [first, second].flatMap((container) =>
+        container.ranges.map((range) => memory.account.spentBy(container, range).totalRu),
+      );
+    for (const container of [first, second])
+      for (const range of container.ranges) memory.account.charge(container, range, 5, 'high');
+    deleteContainer(memory.account, first);
+    expect(spent()).toEqual([0, 5]);
+    deleteDatabase(memory.account, memory.database);
+    expect(spent()).toEqual([0, 0]);
+  });
+
   test('goes with its database', () => {
     using memory = new MemoryAccount();
     memory.write(memory.container(), { id: 'a' });
