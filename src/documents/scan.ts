@@ -139,6 +139,17 @@ export class PageScan<Around = unknown> {
     return this;
   }
 
+  /**
+   * Whether a row has a document: where a delete or an outcome has none, it may be left out, null, or an empty object.
+   */
+  hasDocument(row: number): boolean {
+    let at = this.start(row, this.nodes.document);
+    if (at === 0 || this.page[at] !== 0x7b) return false;
+    do at += 1;
+    while ((this.page[at] ?? 0) <= 0x20);
+    return this.page[at] !== 0x7d;
+  }
+
   /** Where a row's value starts in the page; 0 when it is not there. */
   start(row: number, node: number): number {
     return this.#rows[row * this.#stride + ROW_HEAD + 2 * node] ?? 0;

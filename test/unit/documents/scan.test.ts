@@ -416,6 +416,22 @@ describe('around a document', () => {
     expect(values(1, [around.previousId, ...around.previousKey])).toEqual(['i', 'x', 'y']);
   });
 
+  test.each([
+    ['', false],
+    [',"current":null', false],
+    [',"current":"x"', false],
+    [',"current":[{}]', false],
+    [',"current":{}', false],
+    [',"current": {\n }', false],
+    [',"current":{"id":"i"}', true],
+    [',"current": { "_ts":1}', true],
+    [',"current":{"id":"i"},"current":null', false],
+  ])('a document is there or not: %j', (current, expected) => {
+    const scan = allVersionsScan([], []);
+    scan.scan(Buffer.from(`{"Documents":[{"metadata":{}${current}}]}`));
+    expect(scan.hasDocument(0)).toBe(expected);
+  });
+
   test('a reply to a batch has its outcome', () => {
     const scan = replyScan([['a']]);
     const { around } = scan;
