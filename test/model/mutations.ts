@@ -32,6 +32,7 @@ export const FOUND_MUTATIONS = [
   'page-behind-anchor-accepted',
   'removal-without-intent',
   'lv-skipped-after-retention',
+  'lv-restarts-where-it-ended',
   'deletes-not-swept-after-retention',
   'intent-not-durable',
   'session-token-not-in-intent',

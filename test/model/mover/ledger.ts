@@ -68,6 +68,8 @@ export interface Lease {
   /** The LV position; the copy ends where it reaches `anchor`. */
   lv: number;
   anchor: number;
+  /** An LV position from before AVAD was primed. */
+  back: number;
   /** The AVAD position; null until it is primed. */
   avad: number | null;
 }
