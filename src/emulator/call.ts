@@ -98,7 +98,7 @@ const PAGE_ITEMS_MAX = 100_000;
 const BODY_DEPTH_MAX = 500;
 
 /** Charges of control-plane calls, which cost the account's metadata budget and no range anything. */
-export const METADATA_READ_RU = 1;
+const METADATA_READ_RU = 1;
 export const METADATA_WRITE_RU = 4.95;
 
 export function json(

@@ -63,14 +63,19 @@ export function deleteCharge(bytes: number, terms: number): number {
 }
 
 /** A page of a feed, from the sizes of its items. How many pages they come in makes no difference. */
-export function feedCharge(itemBytes: Iterable<number>): number {
-  const ru = sumOfReads(itemBytes);
-  return ru === 0 ? EMPTY_POLL_RU : roundRu(ru);
+export function feedCharge(itemBytes: readonly number[]): number {
+  if (itemBytes.length === 0) return EMPTY_POLL_RU;
+  return roundRu(itemBytes.reduce((ru, bytes) => ru + interpolate(READ_RU, bytes), 0));
 }
 
-/** A query, from the number of physical ranges visited and the sizes of the items it had to load. */
-export function queryCharge(ranges: number, scannedBytes: Iterable<number> = []): number {
-  return roundRu(QUERY_RANGE_RU * ranges + sumOfReads(scannedBytes));
+/** A query, from the number of physical ranges visited and what it had to load, which counts by its average size. */
+export function queryCharge(
+  ranges: number,
+  loaded: { readonly items: number; readonly bytes: number },
+): number {
+  const { items, bytes } = loaded;
+  const reads = items === 0 ? 0 : items * interpolate(READ_RU, bytes / items);
+  return roundRu(QUERY_RANGE_RU * ranges + reads);
 }
 
 export const emptyPollCharge = (): number => EMPTY_POLL_RU;
@@ -80,12 +85,6 @@ export const throttledCharge = (): number => THROTTLED_RU;
 
 function replaceRu(oldBytes: number, newBytes: number, changedTerms: number): number {
   return interpolate(WRITE_RU, oldBytes) + interpolate(WRITE_RU, newBytes) + TERM_RU * changedTerms;
-}
-
-function sumOfReads(sizes: Iterable<number>): number {
-  let ru = 0;
-  for (const bytes of sizes) ru += interpolate(READ_RU, bytes);
-  return ru;
 }
 
 /** Linear between the columns, flat below the first, and above the last on along the last slope. */

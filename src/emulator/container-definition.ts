@@ -14,8 +14,6 @@ export interface ContainerDefinition {
   readonly keyPaths: readonly (readonly string[])[];
   /** Each key path as AVAD names it: without its leading slash. */
   readonly keyNames: readonly string[];
-  /** A migrated non-partitioned container: [] stands for a missing key value. */
-  readonly systemKey: boolean;
   /** null: TTL off; -1: on, nothing expires by default; n: seconds. */
   readonly defaultTtl: number | null;
   readonly uniqueKeys: readonly (readonly (readonly string[])[])[];
@@ -78,9 +76,7 @@ export function parsePath(path: unknown): string[] {
   return steps;
 }
 
-function parsePartitionKey(
-  body: JsonObject,
-): Pick<ContainerDefinition, 'kind' | 'keyPaths' | 'keyNames' | 'systemKey'> {
+function parsePartitionKey(body: JsonObject): Pick<ContainerDefinition, 'kind' | 'keyPaths' | 'keyNames'> {
   const definition = own(body, 'partitionKey');
   const paths = own(definition, 'paths');
   const kind = own(definition, 'kind') ?? 'Hash';
@@ -118,7 +114,6 @@ function parsePartitionKey(
     kind: keyKindOf(shape),
     keyPaths,
     keyNames: names,
-    systemKey: own(definition, 'systemKey') === true,
   };
 }
 
@@ -217,6 +212,7 @@ export function parseKey(definition: ContainerDefinition, json: string): KeyComp
     parsed = undefined;
   }
   if (!Array.isArray(parsed)) throw new Refusal(400, 'The partition key supplied is not a JSON array.');
+  // What the SDK sends for a missing value where a container was not partitioned once (systemKey).
   if (parsed.length === 0 && definition.keyPaths.length === 1) return [undefined];
   if (parsed.length > definition.keyPaths.length) {
     throw new Refusal(400, 'The partition key supplied has more values than the container has key paths.');

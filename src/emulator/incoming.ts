@@ -20,7 +20,6 @@ const SYSTEM_PROPERTIES: ReadonlySet<string> = new Set(['_rid', '_self', '_etag'
 
 export interface Incoming extends Version {
   readonly parsed: JsonObject;
-  readonly keyValues: readonly KeyComponent[];
 }
 
 export function checkId(id: unknown): string {
@@ -37,7 +36,7 @@ export function checkId(id: unknown): string {
   return id;
 }
 
-export function checkKeyLength(key: readonly KeyComponent[]): void {
+function checkKeyLength(key: readonly KeyComponent[]): void {
   for (const value of key) {
     if (
       typeof value === 'string' &&
@@ -114,7 +113,6 @@ export function receive(
   }
   return {
     parsed,
-    keyValues,
     id,
     epk: effectiveKey(definition.kind, keyValues),
     key: keyText(keyValues),

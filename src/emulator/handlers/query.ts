@@ -125,8 +125,7 @@ function answer(call: Call, spec: QuerySpec): Reply {
     maxBytes: call.account.settings.pageBytes,
     continuation: continuation === '' ? undefined : continuation,
   });
-  const average = page.scanned === 0 ? 0 : page.scannedBytes / page.scanned;
-  const chargeRu = queryCharge(visited.length, Array<number>(page.scanned).fill(average));
+  const chargeRu = queryCharge(visited.length, { items: page.scanned, bytes: page.scannedBytes });
   for (const range of visited)
     call.account.charge(container, range, chargeRu / visited.length, call.priority);
   const headers: Record<string, string | number> = {

@@ -63,21 +63,20 @@ function rangeAt(container: ContainerModel, index: number) {
   return must(container.ranges[index], 'the container has two ranges');
 }
 
-/** All that an account holds in memory, but for what it does not keep on purpose. */
+/** The fields of a model, but for links to others and what only memory keeps. */
+function fieldsOf(model: object): unknown {
+  const skipped = /^(?:database|containers|documentRid|previousRanges)$/;
+  return Object.fromEntries(Object.entries(model).filter(([name]) => !skipped.test(name)));
+}
+
+/** All that an account holds in memory and in its file. */
 function pictureOf(account: Account): unknown {
-  const containers = [...account.containers()].map((model) =>
-    Object.fromEntries(
-      Object.entries(model).filter(([name]) => !/^(?:database|documentRid|previousRanges)$/.test(name)),
-    ),
-  );
+  const containers = [...account.containers()].map(fieldsOf);
   const offers = [...account.offers.values()].map(({ pendingUntilMs, ...offer }) => ({
     ...offer,
     isPending: pendingUntilMs !== undefined,
   }));
-  const databases = [...account.databases.values()].map((database) => ({
-    ...database,
-    containers: undefined,
-  }));
+  const databases = [...account.databases.values()].map(fieldsOf);
   return structuredClone({ databases, containers, offers, settings: account.settings, at: account.nowMs() });
 }
 

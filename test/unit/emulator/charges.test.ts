@@ -70,7 +70,7 @@ describe('the worked examples of facts/service.md 3.1 to 3.4', () => {
   test('1,000 items of 1 KB cost about 1,000 RU, however they are read', () => {
     const sizes = Array.from({ length: 1000 }, () => KB);
     expect(feedCharge(sizes)).toBe(1000);
-    expect(queryCharge(1, sizes)).toBe(1002.5);
+    expect(queryCharge(1, { items: 1000, bytes: 1000 * KB })).toBe(1002.5);
   });
 });
 
@@ -80,7 +80,9 @@ test('a replace writes off the old size and pays for the new one', () => {
 });
 
 test('a query pays for each range, and for what it loads', () => {
-  expect([queryCharge(1), queryCharge(4), queryCharge(2, [KB, 2 * KB])]).toEqual([2.5, 10, 7.04]);
+  const nothing = { items: 0, bytes: 0 };
+  expect([queryCharge(1, nothing), queryCharge(4, nothing)]).toEqual([2.5, 10]);
+  expect(queryCharge(2, { items: 2, bytes: 3 * KB })).toBe(7.04);
 });
 
 test('a feed page pays for its items, and an empty one for the poll', () => {
