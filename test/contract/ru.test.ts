@@ -199,6 +199,8 @@ forEachBackend(
         },
       });
       const same = backend.lab.through(client, container);
+      // A debt of more than a second, so that the next ones are throttled however slow this machine is today.
+      await same.items.create(sized('debt', 1500));
       await Promise.all(Array.from({ length: 24 }, (_, n) => same.items.create(sized(`d${n}`, 64))));
       expect(throttled).toBeGreaterThan(0);
       const impatient = backend.client({ connectionPolicy: { retryOptions: { maxRetryAttemptCount: 0 } } });

@@ -1,4 +1,5 @@
 /** The emulator's own controls (cli.md 6), for tests: no key, loopback only. */
+import { must } from '../../src/lib/assert.ts';
 import { exchange, parseJson, type Reply } from './raw.ts';
 
 export type FaultOp =
@@ -123,6 +124,15 @@ export class Admin {
 
   async state(): Promise<Record<string, unknown>> {
     return parseJson(await this.#ok('GET', 'state'));
+  }
+
+  /** The ranges of the container DB/COLL. */
+  async ranges(path: string): Promise<readonly RangeState[]> {
+    const { containers } = (await this.state()) as {
+      containers: { database: string; id: string; ranges: RangeState[] }[];
+    };
+    const container = containers.find(({ database, id }) => `${database}/${id}` === path);
+    return must(container, `there is a container ${path}`).ranges;
   }
 
   /** Back to a quiet emulator: no faults, the clock as it is. */
