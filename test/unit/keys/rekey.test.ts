@@ -226,6 +226,7 @@ describe('the time to live', () => {
     [100, aged(40, ',"ttl":"100"'), '{"id":"i","a":1,"ttl":"100"}'],
     [100, aged(40, ',"ttl":null'), '{"id":"i","a":1,"ttl":null}'],
     [100, aged(40, ',"ttl":1.5'), '{"id":"i","a":1,"ttl":1.5}'],
+    [100, aged(40, ',"ttl":2147483648'), '{"id":"i","a":1,"ttl":2147483648}'],
     [100, '{"id":"i","a":1}', '{"id":"i","a":1}'],
     [100, aged(100), undefined],
     [-1, aged(400, ',"ttl":100'), undefined],
