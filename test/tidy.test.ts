@@ -45,8 +45,8 @@ const AMBIENT =
 const AWAITED = [
   'src/documents/batch-body.ts',
   'src/documents/byte-output.ts',
-  'src/documents/identity.ts',
   'src/documents/canonical.ts',
+  'src/documents/identity.ts',
   'src/documents/kernel.ts',
   'src/documents/names.ts',
   'src/documents/page-error.ts',
