@@ -91,6 +91,7 @@ function choose(world: World, chance: Chance, budget: Budget): string | null {
   if (rare === 2 && scenario.resizing) return chance.one(['split 0', 'split 0', 'split 2', 'merge 0']);
   if (rare === 3 && scenario.foreign) return chance.one(['foreign P7', 'foreign Q7']);
   if (rare === 5 && scenario.retention) return chance.one(['forget 0', 'forget 1', 'forget 2']);
+  if (rare === 6 && scenario.deletes === 'reconcile') return 'sweep';
   if (rare === 4 && chance.below(3) === 0) return 'quiet';
   if (process === null) return dice < 60 ? 'start' : lateAction(chance, network.abandoned);
   if (dice < 40 && network.waiting.length > 0) {
@@ -145,6 +146,8 @@ function perform(world: World, action: string): boolean {
       return forget(world, Number(first));
     case 'foreign':
       return intrude(world, first);
+    case 'sweep':
+      return sweep(world);
     case 'quiet':
       return quiet(world);
     default:
@@ -192,6 +195,13 @@ function forget({ source }: World, min: number): boolean {
   const range = source.ranges.find((one) => one.min === min);
   if (range === undefined || range.forgotten === range.lsn) return false;
   range.forgotten = range.lsn;
+  return true;
+}
+
+/** Deletes are looked for while the application and the tail go on; settling comes first here too. */
+function sweep({ process }: World): boolean {
+  if (process === null || !process.tasks.has('promote')) return false;
+  reconcile(process);
   return true;
 }
 
