@@ -122,4 +122,5 @@ CREATE TABLE superseded (
   text       TEXT NOT NULL
 ) STRICT;
 CREATE INDEX superseded_by_identity ON superseded (container, epk, id);
+CREATE INDEX superseded_by_time ON superseded (at_ms);
 CREATE INDEX superseded_by_lsn ON superseded (container, range, lsn);

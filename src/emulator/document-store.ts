@@ -122,11 +122,12 @@ export class DocumentStore {
          WHERE position > @after AND position <= @upTo AND epk >= @min AND epk < @max
          AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position LIMIT @limit`,
       ),
-      scanKey: database.prepare<ScanWindow & { limit: number }, ScannedRow>(
-        `SELECT position, text || '}' AS text FROM documents INDEXED BY documents_by_identity
-         WHERE container = @container AND epk >= @min AND epk < @max AND position > @after
-         AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position LIMIT @limit`,
-      ),
+      positionsOf: database
+        .prepare<[number, string, string], number>(
+          'SELECT position FROM documents WHERE container = ? AND epk = ? AND key = ? ORDER BY position',
+        )
+        .pluck(),
+      at: database.prepare<[number], DocumentRow>('SELECT * FROM documents WHERE position = ?'),
 
       expired: database.prepare<[number, number], DocumentRow>(
         'SELECT * FROM documents WHERE expires_at <= ? ORDER BY expires_at LIMIT ?',
@@ -235,9 +236,13 @@ export class DocumentStore {
     return inChunks(after, (from, limit) => this.#sql.scan.all({ ...window, after: from, upTo, limit }));
   }
 
-  /** Documents of one logical partition, found by their key, in creation order. */
-  scanKey(window: ScanWindow): Iterable<ScannedRow> {
-    return inChunks(window.after, (from, limit) => this.#sql.scanKey.all({ ...window, after: from, limit }));
+  /** Where the documents of one logical partition stand, in creation order. */
+  positionsOf(container: number, epk: string, key: string): number[] {
+    return this.#sql.positionsOf.all(container, epk, key);
+  }
+
+  at(position: number): DocumentRow | undefined {
+    return this.#sql.at.get(position);
   }
 
   expired(upToTs: number, limit: number): DocumentRow[] {

@@ -3,6 +3,7 @@
  * whole or throws a Refusal with nothing written, which is what lets a bulk request go on after a failure.
  */
 import { effectiveKey, type KeyComponent } from '../keys/effective-key.ts';
+import { must } from '../lib/assert.ts';
 import type { Account } from './account.ts';
 import {
   conflictCharge,
@@ -230,7 +231,7 @@ function insert(
 ): DocumentRow | undefined {
   refuseOverfull(account, transaction, range, incoming, 0);
   const values = uniqueValues(transaction.container, incoming);
-  refuseTaken(account, transaction.container, incoming.epk, values, undefined);
+  refuseTaken(account, transaction, incoming, values);
   const row = transaction.insert(range, incoming);
   if (row !== undefined) claim(account, row, values);
   return row;
@@ -246,7 +247,7 @@ function overwrite(
 ): Outcome {
   refuseOverfull(account, transaction, range, incoming, before.bytes);
   const values = uniqueValues(transaction.container, incoming);
-  refuseTaken(account, transaction.container, incoming.epk, values, before.position);
+  refuseTaken(account, transaction, incoming, values, before.position);
   const terms = changedTerms(
     JSON.parse(`${before.text}}`),
     incoming.parsed,
@@ -291,17 +292,23 @@ function uniqueValues(container: ContainerModel, incoming: Incoming): string[] {
   );
 }
 
+/** Refuses values that another document of the key holds; one that has expired gives way, with all it holds. */
 function refuseTaken(
   account: Account,
-  container: ContainerModel,
-  epk: string,
+  transaction: WriteTransaction,
+  incoming: Incoming,
   values: readonly string[],
-  ownPosition: number | undefined,
+  ownPosition?: number,
 ): void {
+  const { container } = transaction;
   for (const [number, value] of values.entries()) {
-    const holder = account.documents.uniqueHolder(container.number, epk, number, value);
-    if (holder === undefined || holder === ownPosition) continue;
-    throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: conflictCharge() });
+    const position = account.documents.uniqueHolder(container.number, incoming.epk, number, value);
+    if (position === undefined || position === ownPosition) continue;
+    const holder = must(account.documents.at(position), 'a value is held by a document that is there');
+    if (!transaction.hasExpired(holder)) {
+      throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: conflictCharge() });
+    }
+    transaction.remove(rangeOf(container.ranges, holder.epk), holder, true);
   }
 }
 

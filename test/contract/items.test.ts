@@ -558,6 +558,17 @@ forEachBackend('time to live', (backend) => {
     expect((await container.items.create({ id: 'd', pk: 'p' })).statusCode).toBe(201);
   });
 
+  it.skipIf(backend.live)('gives up its unique values when it expires, not when it is purged', async () => {
+    const { container } = await backend.container({
+      defaultTtl: 5,
+      uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] },
+    });
+    await container.items.create({ id: 'a', pk: 'p', email: 'x' });
+    expect((await failure(container.items.create({ id: 'b', pk: 'p', email: 'x' }))).code).toBe(409);
+    await backend.admin.clock(20 * SECOND_MS);
+    expect((await container.items.create({ id: 'b', pk: 'p', email: 'x' })).statusCode).toBe(201);
+  });
+
   it.skipIf(backend.live)('starts again with every write', async () => {
     const { container } = await backend.container({ defaultTtl: 30 });
     await container.items.create({ id: 'a', pk: 'p' });

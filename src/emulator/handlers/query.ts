@@ -1,8 +1,10 @@
 /** Queries over documents: of one key, a key prefix, one range or a part of it, or the whole container. */
 import { effectiveKey, prefixRange } from '../../keys/effective-key.ts';
+import { must } from '../../lib/assert.ts';
+import type { Account } from '../account.ts';
 import { json, type Call, type Reply } from '../call.ts';
 import { queryCharge } from '../charges.ts';
-import { isObject, own, parseKey } from '../container-definition.ts';
+import { isObject, keyText, own, parseKey } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
 import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
 import { needsPlan, planOf } from '../query/plan.ts';
@@ -22,8 +24,8 @@ const ITEMS_DEFAULT = 100;
 export interface Scope {
   readonly min: string;
   readonly max: string;
-  /** The whole key, when the scope is one logical partition. */
-  readonly epk: string | undefined;
+  /** The whole key, when the scope is one logical partition: where it lands, and its text as documents keep it. */
+  readonly key: { readonly epk: string; readonly text: string } | undefined;
   /** The range that is read; undefined for all of them. */
   readonly range: PhysicalRange | undefined;
 }
@@ -46,16 +48,17 @@ export function scopeOf(call: Call, container: ContainerModel): Scope {
     const values = parseKey(definition, key);
     if (values.length === definition.keyPaths.length) {
       const epk = effectiveKey(definition.kind, values);
-      return { ...ofOneKey(epk), epk, range: settled(call, rangeOf(ranges, epk)) };
+      const wholeKey = { epk, text: keyText(values) };
+      return { ...ofOneKey(epk), key: wholeKey, range: settled(call, rangeOf(ranges, epk)) };
     }
     if (values.length > 0) {
       const prefix = prefixRange(values);
       const range = settled(call, rangeOf(ranges, prefix.min));
-      return { ...prefix, epk: undefined, range: range.max >= prefix.max ? range : undefined };
+      return { ...prefix, key: undefined, range: range.max >= prefix.max ? range : undefined };
     }
   }
   const id = call.headers['x-ms-documentdb-partitionkeyrangeid'];
-  if (id === undefined || id === '') return { min: '', max: 'FF', epk: undefined, range: undefined };
+  if (id === undefined || id === '') return { min: '', max: 'FF', key: undefined, range: undefined };
   const range = rangeById(container.ranges, id, call.account.machineMs());
   const min = call.headers['x-ms-start-epk'] ?? range.min;
   const max = call.headers['x-ms-end-epk'] || range.max;
@@ -71,7 +74,7 @@ export function scopeOf(call: Call, container: ContainerModel): Scope {
       substatus: 1002,
     });
   }
-  return { min, max, epk: undefined, range };
+  return { min, max, key: undefined, range };
 }
 
 export function readQuerySpec(call: Call): QuerySpec {
@@ -91,19 +94,57 @@ function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
 
-function documentsIn(call: Call, container: ContainerModel, scope: Scope, query: CompiledQuery) {
+type Documents = (after: number) => Iterable<StoredDocument>;
+
+/** The documents a query may see, behind any position, as often as the query asks. */
+function documentsIn(call: Call, container: ContainerModel, scope: Scope, query: CompiledQuery): Documents {
   const { documents } = call.account;
-  const { min, max, epk } = scope;
   const nowTs = call.account.nowTs();
-  return (after: number): Iterable<StoredDocument> => {
-    const window = { container: container.number, after, min, max, nowTs };
-    if (epk === undefined) return documents.scan(window);
-    if (query.idEquals === undefined) return documents.scanKey(window);
-    const row = documents.find(container.number, epk, query.idEquals);
-    const isHere =
-      row !== undefined && row.position > after && (row.expires_at === null || row.expires_at > nowTs);
-    return isHere ? [{ position: row.position, text: `${row.text}}` }] : [];
+  const { min, max, key } = scope;
+  if (key === undefined)
+    return (after) => documents.scan({ container: container.number, after, min, max, nowTs });
+  // A key's documents are found once: sorting them anew for every chunk would cost the square of their number.
+  let positions: readonly number[] | undefined;
+  return (after) => {
+    positions ??= positionsOfKey(call, container, key, query);
+    return documentsAt(call.account, positions, after, nowTs);
   };
+}
+
+function positionsOfKey(
+  { account }: Call,
+  container: ContainerModel,
+  key: NonNullable<Scope['key']>,
+  query: CompiledQuery,
+): readonly number[] {
+  if (query.idEquals === undefined) return account.documents.positionsOf(container.number, key.epk, key.text);
+  const row = account.documents.find(container.number, key.epk, query.idEquals);
+  return row?.key === key.text ? [row.position] : [];
+}
+
+function* documentsAt(
+  account: Account,
+  positions: readonly number[],
+  after: number,
+  nowTs: number,
+): Generator<StoredDocument> {
+  for (let index = firstBehind(positions, after); index < positions.length; index += 1) {
+    const row = account.documents.at(must(positions[index], 'the index is within the list'));
+    if (row === undefined || (row.expires_at !== null && row.expires_at <= nowTs)) continue;
+    yield { position: row.position, text: `${row.text}}` };
+  }
+}
+
+/** The index of the first position behind `after`, in a rising list. */
+function firstBehind(positions: readonly number[], after: number): number {
+  let low = 0;
+  let high = positions.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (must(positions[middle], 'the middle is within the list') > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function answer(call: Call, spec: QuerySpec): Reply {

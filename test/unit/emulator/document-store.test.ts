@@ -55,10 +55,10 @@ describe('a scan', () => {
       memory.write(container, { id: `${number}`, key: number % 3 });
     const min = effectiveKey('hash-v2', [1]);
     const max = `${min}0`;
-    const window = { container: container.number, after: 0, min, max, nowTs: 0 };
-    const ofKey = [...memory.account.documents.scanKey(window)].map(
-      ({ text }) => (JSON.parse(text) as { id: string }).id,
-    );
+    const { documents } = memory.account;
+    const ofKey = documents
+      .positionsOf(container.number, min, '[1]')
+      .map((position) => documents.at(position)?.id);
     expect(ofKey).toEqual(scanned(memory, container, { min, max }));
     expect(ofKey).toEqual(Array.from({ length: 10 }, (_, index) => `${index * 3 + 1}`));
   });
