@@ -59,6 +59,6 @@ export function tell({ scenario, mutation, trace, failure }: Finding): string {
     `${failure}${mutation === null ? '' : ` (without the rule: ${mutation})`}`,
     `  where ${on.join(' ')}`,
     ...lines.map((line, n) => `  ${n + 1}. ${line}`),
-    `  ${lines.length + 1}. the application stops, the mover goes on until it rests`,
+    `  ${lines.length + 1}. the application stops, the mover rests, is killed, rests again (and sweeps)`,
   ].join('\n');
 }
