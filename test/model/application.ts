@@ -15,9 +15,11 @@ export function randomAppAction(chance: Chance, scenario: Scenario): string {
   if (scenario.misfits) verbs.push('grow', 'shrink', 'break');
   if (scenario.uniqueKeys) verbs.push('unique', 'unique', 'plain');
   if (scenario.ttl) verbs.push('expire', 'purge');
-  if (scenario.batches) verbs.push('batch', 'batch');
+  if (scenario.batches) verbs.push('batch', 'batch', 'vanish', 'return');
   const verb = chance.one(verbs);
-  return ['create', 'move', 'batch'].includes(verb) ? `${id} ${verb} ${key}` : `${id} ${verb}`;
+  return ['create', 'move', 'batch', 'vanish', 'return'].includes(verb)
+    ? `${id} ${verb} ${key}`
+    : `${id} ${verb}`;
 }
 
 /** False when the action is not possible now. */
@@ -27,7 +29,7 @@ export function act(source: Source, scenario: Scenario, action: string): boolean
   const marks = scenario.deletes === 'marker';
   const live = now !== null && !(marks && now.marked) ? now : null;
   const unique = scenario.uniqueKeys ? 1 : 0;
-  const put = (...contents: Content[]): boolean => {
+  const put = (...contents: (Content | null)[]): boolean => {
     source.put(id, contents);
     return true;
   };
@@ -39,7 +41,9 @@ export function act(source: Source, scenario: Scenario, action: string): boolean
   if (verb === 'create') return live === null && put({ ...NEW, key: keyFrom(key), unique });
   if (verb === 'batch')
     return put({ ...(live ?? NEW), key: other(keyFrom(key)) }, { ...(live ?? NEW), key: keyFrom(key) });
+  if (verb === 'vanish' && !marks) return put({ ...(live ?? NEW), key: keyFrom(key) }, null);
   if (live === null) return false;
+  if (verb === 'return' && !marks) return put(null, { ...live, key: keyFrom(key) });
   const change = CHANGES[verb];
   if (change !== undefined) return put({ ...live, ...change(key) });
   if (verb === 'delete' && marks) return put({ ...live, marked: true });

@@ -100,12 +100,15 @@ export class Source {
     return last !== undefined && last.expired && last.op !== 'delete';
   }
 
-  /** One transaction: each content is a version of its own, and all share one LSN. */
-  put(id: Identity, contents: readonly Content[]): void {
+  /** One transaction: each content is a version of its own, null is a delete, and all share one LSN. */
+  put(id: Identity, contents: readonly (Content | null)[]): void {
     const lsn = this.#tick(id);
     for (const content of contents) {
-      const op = this.now(id) === null ? 'create' : 'replace';
-      this.#append(id, { ...content, lsn, etag: ++this.#etag, op, expired: false });
+      const before = this.now(id);
+      const base = content ?? before;
+      if (base === null) continue;
+      const op = content === null ? 'delete' : before === null ? 'create' : 'replace';
+      this.#append(id, { ...base, lsn, etag: ++this.#etag, op, expired: false });
     }
   }
 
@@ -120,7 +123,7 @@ export class Source {
   }
 
   split(range: Range): void {
-    const middle = (range.min + range.max) / 2;
+    const middle = Math.floor((range.min + range.max) / 2);
     const children = [
       { ...range, max: middle },
       { ...range, min: middle },
