@@ -126,19 +126,24 @@ describe('values are found in any layout', () => {
   });
 });
 
+/** What V8, whose words change with Node, has against a value; without a position, all we know is its beginning. */
+function whyOf(value: string): string {
+  try {
+    JSON.parse(value);
+  } catch (error) {
+    const { message } = error as Error;
+    const end = message.indexOf(' in JSON at position ');
+    if (end >= 0) return message.slice(0, end);
+    return `${message.slice(0, message.indexOf(', "'))} in the value that begins there`;
+  }
+  throw new Error(`${value} is JSON`);
+}
+
 describe('a mistake is told with its line', () => {
   test.each<[text: string | Uint8Array, message: string, why: string]>([
-    [
-      '{"a":1}\n{"b":}\n',
-      'in.json is not JSON at line 2',
-      "Unexpected token '}' in the value that begins there",
-    ],
-    ['{"a":1}\n{\n"b":1,\n"c" 2}', 'in.json is not JSON at line 4', 'Unexpected number'],
-    [
-      '{"a":1}\nabc\n',
-      'in.json is not JSON at line 2',
-      "Unexpected token 'a' in the value that begins there",
-    ],
+    ['{"a":1}\n{"b":}\n', 'in.json is not JSON at line 2', whyOf('{"b":}')],
+    ['{"a":1}\n{\n"b":1,\n"c" 2}', 'in.json is not JSON at line 4', whyOf('{\n"b":1,\n"c" 2}')],
+    ['{"a":1}\nabc\n', 'in.json is not JSON at line 2', whyOf('abc')],
     [
       '{"a":1}\n{"b":2\n{"c":3}\n',
       'in.json is not JSON at line 2',
@@ -156,17 +161,9 @@ describe('a mistake is told with its line', () => {
       'in.json is not JSON at line 2',
       'a comma is missing between the items of the array',
     ],
-    ['{"a":1}}', 'in.json is not JSON at line 1', "Unexpected token '}' in the value that begins there"],
-    [
-      '{"a":1},{"b":2}',
-      'in.json is not JSON at line 1',
-      "Unexpected token ',' in the value that begins there",
-    ],
-    [
-      Buffer.from('{"a":1}\n\u0000', 'utf16le'),
-      'in.json is not JSON at line 1',
-      "Expected property name or '}'",
-    ],
+    ['{"a":1}}', 'in.json is not JSON at line 1', whyOf('}')],
+    ['{"a":1},{"b":2}', 'in.json is not JSON at line 1', whyOf(',')],
+    [Buffer.from('{"a":1}\n\u0000', 'utf16le'), 'in.json is not JSON at line 1', whyOf('{\u0000')],
     [
       Uint8Array.of(0x7b, 0xff),
       'in.json is not UTF-8 text',
