@@ -11,11 +11,12 @@ import type {
 } from '@azure/cosmos';
 import * as http from 'node:http';
 import { expect, it } from 'vitest';
+import { effectiveKey } from '../../src/keys/effective-key.ts';
 import type { FaultEffect, FaultOp } from '../helpers/admin.ts';
 import { failure } from '../helpers/failure.ts';
 import type { ClientOptions, RequestPlugin, TestContainer } from '../helpers/lab.ts';
 import { parseJson } from '../helpers/raw.ts';
-import { within } from '../helpers/wait.ts';
+import { until, within } from '../helpers/wait.ts';
 import type { Doc, WireContainer } from '../helpers/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
 import { hashKey, multiHashKey } from '../helpers/keys.ts';
@@ -368,6 +369,23 @@ forEachBackend('bulk and routing traps', (backend) => {
     await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 5 }, 1);
     const { code } = await container.items.batch(createOps('b'), 'p');
     expect(code).toBe(200);
+  });
+
+  it.skipIf(backend.live)('10: where a range has split, bulk fails with its write on its way', async () => {
+    const { container, wire } = await backend.container();
+    await container.items.bulk(createOps('a'));
+    const { id } = await wire.onlyRange();
+    await backend.admin.split(wire.adminPath, { rangeId: id, durationMs: 0 });
+    const epk = effectiveKey('hash-v2', ['p']);
+    const home = (await wire.ranges()).find((range) => range.minInclusive <= epk && epk < range.maxExclusive);
+    const match = { op: 'batch', rangeId: home?.id ?? '' } as const;
+    await backend.admin.faults([{ match, effect: { delayMs: 500, delayAt: 'before' } }]);
+    // The other half is asked to do nothing, and refuses that.
+    const error = await failure(container.items.bulk(createOps('b')));
+    expect(error.message).toContain('1 to 100 operations, not 0');
+    const isThere = async (): Promise<boolean> => (await wire.read('b', ['p'])).status === 200;
+    expect(await isThere()).toBe(false);
+    await until(isThere, { what: 'the write that nobody waits for' });
   });
 
   it.skipIf(backend.live)('10: 410 without a split is taken for an unsupported key', async () => {
