@@ -1,9 +1,10 @@
 /** One request as the handlers see it, and what they answer. */
 import type { Account } from './account.ts';
+import { REFUSED_RU } from './charges.ts';
 import { isObject, type JsonObject } from './container-definition.ts';
 import { maxDepth } from './json-text.ts';
 import type { ContainerModel } from './model.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, statusName } from './refusal.ts';
 import type { Priority } from './ru-meter.ts';
 
 export interface Reply {
@@ -108,4 +109,14 @@ export function json(
   chargeRu = METADATA_READ_RU,
 ): Reply {
   return { status, body: JSON.stringify(value), headers, chargeRu };
+}
+
+/** What a client reads of a request that was turned down. */
+export function refusalReply(refusal: Refusal): Reply {
+  const { status, substatus, retryAfterMs, message } = refusal;
+  const headers: Record<string, string | number> = {};
+  if (substatus !== 0) headers['x-ms-substatus'] = substatus;
+  if (retryAfterMs !== undefined) headers['x-ms-retry-after-ms'] = Math.ceil(retryAfterMs);
+  const body = JSON.stringify({ code: statusName(status), message, ...refusal.body });
+  return { status, headers, body, chargeRu: refusal.chargeRu ?? REFUSED_RU };
 }

@@ -10,8 +10,7 @@ import type { Duplex } from 'node:stream';
 import { sleep } from '../lib/abort.ts';
 import type { Account } from './account.ts';
 import { authorize } from './auth.ts';
-import { Call, type Reply } from './call.ts';
-import { REFUSED_RU } from './charges.ts';
+import { Call, refusalReply, type Reply } from './call.ts';
 import { parseKey } from './container-definition.ts';
 import { refusalOf, type FaultEffect, type FaultTarget } from './faults.ts';
 import * as containers from './handlers/containers.ts';
@@ -101,7 +100,7 @@ export class Dispatcher {
       if (!(await this.#troubleBefore(effect, response))) return;
       reply = this.#work(call.withBody(decode(body)), route, effect);
     } catch (error) {
-      reply = this.#refusal(error);
+      reply = refusalReply(error instanceof Refusal ? error : unexpected(error));
     }
     this.#account.counts.add(op, reply.status, Number(reply.headers?.['x-ms-substatus'] ?? 0));
     await this.#send(reply, effect, response);
@@ -141,20 +140,6 @@ export class Dispatcher {
     if (effect?.pkranges !== undefined && route.op === 'pkranges')
       return containers.ranges(call, effect.pkranges);
     return route.handle(call);
-  }
-
-  #refusal(error: unknown): Reply {
-    const refusal = error instanceof Refusal ? error : unexpected(error);
-    const { status, substatus, retryAfterMs, message } = refusal;
-    const headers: Record<string, string | number> = {};
-    if (substatus !== 0) headers['x-ms-substatus'] = substatus;
-    if (retryAfterMs !== undefined) headers['x-ms-retry-after-ms'] = Math.ceil(retryAfterMs);
-    return {
-      status,
-      headers,
-      body: JSON.stringify({ code: statusName(status), message, ...refusal.body }),
-      chargeRu: refusal.chargeRu ?? REFUSED_RU,
-    };
   }
 
   async #send(reply: Reply, effect: FaultEffect | undefined, response: ServerResponse): Promise<void> {

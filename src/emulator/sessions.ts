@@ -11,6 +11,9 @@ export function sessionToken(range: PhysicalRange, lsn: number): string {
   return `${range.id}:-1#${lsn}`;
 }
 
+/** The substatus of a 404 that speaks of the session and not of the document. */
+export const READ_SESSION_UNAVAILABLE = 1002;
+
 function tokenLsn(header: string, range: PhysicalRange): number | undefined {
   const known = new Set([String(range.id), ...range.parents.map(String)]);
   let newest: number | undefined;
@@ -40,7 +43,7 @@ export function visibleLsn(account: Account, range: PhysicalRange, token: string
   const asked = token === undefined || token === '' ? undefined : tokenLsn(token, range);
   if (asked !== undefined && asked > range.lsn) {
     throw new Refusal(404, 'The read session is not available for the input session token.', {
-      substatus: 1002,
+      substatus: READ_SESSION_UNAVAILABLE,
     });
   }
   const lagMs = account.settings.replicaLagMs;

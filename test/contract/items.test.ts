@@ -472,6 +472,24 @@ forEachBackend('limits', (backend) => {
   );
 });
 
+forEachBackend('refusals', (backend) => {
+  it('tell how new they are by a session token, as the SDK expects of 404, 409 and 412', async () => {
+    const { container, wire } = await backend.container();
+    await container.items.create({ id: 'a', pk: 'p' });
+    const present = await wire.read('a', ['p']);
+    const body = JSON.stringify({ id: 'a', pk: 'p' });
+    const refused = [
+      await wire.read('b', ['p']),
+      await wire.delete('b', ['p']),
+      await wire.create(body, ['p']),
+      await wire.replace('a', body, ['p'], { 'if-match': '"another"' }),
+    ];
+    expect(refused.map((reply) => reply.status)).toEqual([404, 404, 409, 412]);
+    const token = headerOf(present, 'x-ms-session-token');
+    expect(refused.map((reply) => headerOf(reply, 'x-ms-session-token'))).toEqual(refused.map(() => token));
+  });
+});
+
 forEachBackend('unique keys', (backend) => {
   const uniqueKeyPolicy = { uniqueKeys: [{ paths: ['/email'] }, { paths: ['/a', '/b/c'] }] };
 

@@ -1,5 +1,6 @@
 /** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
-import type { Call, Reply } from '../call.ts';
+import type { Account } from '../account.ts';
+import { refusalReply, type Call, type Reply } from '../call.ts';
 import { REFUSED_RU } from '../charges.ts';
 import { keyText, parseKey } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
@@ -14,7 +15,7 @@ import {
 import { refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
 import { parsePatch } from '../patch.ts';
 import { Refusal } from '../refusal.ts';
-import { sessionToken } from '../sessions.ts';
+import { READ_SESSION_UNAVAILABLE, sessionToken, visibleLsn } from '../sessions.ts';
 import { WriteTransaction } from '../write-transaction.ts';
 
 export function requireKey(call: Call, container: ContainerModel): Operation['key'] {
@@ -60,11 +61,22 @@ function perform(call: Call, kind: Kind): Reply {
         ? readDocument(account, container, operation)
         : WriteTransaction.run(account, container, (transaction) => execute(account, transaction, operation));
   } catch (error) {
-    if (error instanceof Refusal) account.charge(container, range, error.chargeRu ?? REFUSED_RU, priority);
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
+    account.charge(container, range, error.chargeRu ?? REFUSED_RU, priority);
+    return refusedReply(account, range, error, operation);
   }
   account.charge(container, range, outcome.chargeRu, priority);
   return replyTo(call, container, range, outcome);
+}
+
+/** Refusals that tell of the document tell how new that is: the SDK keeps their session tokens like any other. */
+const TELLING: ReadonlySet<number> = new Set([404, 409, 412]);
+
+function refusedReply(account: Account, range: PhysicalRange, refusal: Refusal, operation: Operation): Reply {
+  const reply = refusalReply(refusal);
+  if (!TELLING.has(refusal.status) || refusal.substatus === READ_SESSION_UNAVAILABLE) return reply;
+  const lsn = operation.kind === 'read' ? visibleLsn(account, range, operation.sessionToken) : range.lsn;
+  return { ...reply, headers: { ...reply.headers, lsn, 'x-ms-session-token': sessionToken(range, lsn) } };
 }
 
 function replyTo(call: Call, container: ContainerModel, range: PhysicalRange, outcome: Outcome): Reply {
