@@ -139,7 +139,10 @@ function wrongFilter(text: string, at: number, why: string, { example }: FilterK
   return wrongAt(text, at, why, `write for instance ${example}`);
 }
 
-/** Everything up to a bar or a brace, or a text in double quotes. An argument of nothing is none. */
+/**
+ * Everything up to a bar or a brace, or a text in double quotes. Spaces before the bar or brace belong to the template,
+ * as they do behind a name: nobody would find one at the end of a key. An argument of nothing is none.
+ */
 function readArgument(text: string, start: number): { argument: string | undefined; end: number } {
   if (text[start] === '"') {
     const quoted = readQuoted(text, start);
@@ -148,8 +151,8 @@ function readArgument(text: string, start: number): { argument: string | undefin
   }
   let end = start;
   while (end < text.length && !'|{}'.includes(text.charAt(end))) end += 1;
-  const argument = text.slice(start, end);
-  return { argument: argument === '' ? undefined : argument, end };
+  const argument = text.slice(start, end).replace(/ +$/, '');
+  return { argument: argument === '' ? undefined : argument, end: start + argument.length };
 }
 
 function skipSpaces(text: string, start: number): number {

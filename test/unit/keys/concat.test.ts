@@ -99,6 +99,7 @@ test.each([
   ],
   ['{at|day}', ['/at is 0; day gives "1970-01-01"']],
   ['{nope|default:x}', ['/nope is missing; default:x gives "x"']],
+  ['{ nope | default:x y }', ['/nope is missing; default:x y gives "x y"']],
   ['{id}-{nope}', ['/id is "abc"', '/nope is missing']],
   ['{id|month}', ['/id is "abc": the text is no ISO 8601 date']],
   [

@@ -35,7 +35,11 @@ describe('a template', () => {
     ['{x|default:"a|b}c"}', 'a|b}c'],
     [String.raw`{x|default:"say \"hi\""}`, 'say "hi"'],
     ['{x|default:""}', ''],
-    ['{x|default:a:b }', 'a:b '],
+    ['{x|default:a:b }', 'a:b'],
+    ['{ x | default:a b | upper }', 'A B'],
+    ['{x|default:"a " }', 'a '],
+    ['{ x | default:2024-05-06 | date:yyyy-MM }', '2024-05'],
+    ['{ id | slice:0:1 }', 'o'],
   ])('%s gives %j', (template, expected) => {
     expect(derive(template, DOCUMENT)).toBe(expected);
   });
