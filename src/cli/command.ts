@@ -39,7 +39,7 @@ export interface ChoiceOption extends OptionParts {
   readonly default: string;
 }
 
-/** Text that may be given several times, in an order that matters; in its variable separated by commas. */
+/** Paths, given one by one in an order that matters; in their variable separated by commas. */
 export interface ListOption extends OptionParts {
   readonly type: 'list';
 }

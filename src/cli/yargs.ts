@@ -6,7 +6,7 @@
 import yargs, { type Argv } from 'yargs';
 import { must, unreachable } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
-import { flagOf } from '../lib/flags.ts';
+import { flagOf, listOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import {
   COMMON_OPTIONS,
@@ -244,8 +244,8 @@ function readOption(name: string, option: Option, given: Readonly<Record<string,
   const fallback = option.env === undefined ? undefined : env[option.env];
   // An empty variable is one that was taken away.
   if (fallback !== undefined && fallback !== '') {
-    const several = option.type === 'list' ? fallback.split(',').map((text) => text.trim()) : fallback;
-    return check(must(option.env, 'it was read'), option, several);
+    const texts = option.type === 'list' ? listOf(fallback) : fallback;
+    return check(must(option.env, 'it was read'), option, texts);
   }
   return option.type === 'list' ? [] : option.default;
 }

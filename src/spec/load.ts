@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import type { Values } from '../cli/command.ts';
 import { UsageError, type Problem } from '../lib/errors.ts';
+import { listOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import { secretsOf } from './accounts.ts';
 import { check, type Checked } from './check.ts';
@@ -88,9 +89,7 @@ function fromVariable(field: FieldName, env: Env): Given | undefined {
   // Files and secret stores end what they hold with a line.
   const text = (name === undefined ? undefined : env[name])?.trim() ?? '';
   if (name === undefined || text === '') return undefined;
-  // A comma that a slash follows begins another path.
-  const texts = type === 'list' ? text.split(/,(?=\s*\/)/).map((part) => part.trim()) : [text];
-  return { field, texts, origin: { kind: 'variable', name } };
+  return { field, texts: type === 'list' ? listOf(text) : [text], origin: { kind: 'variable', name } };
 }
 
 const VARIABLES = [CONFIG_VARIABLE, ...FIELD_NAMES.flatMap((field) => fieldOf(field).env ?? [])];

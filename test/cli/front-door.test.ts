@@ -188,6 +188,7 @@ describe('options', () => {
   test('a list keeps the order of its flags; its variable is separated by commas', async () => {
     const env = { SAMPLE_PATH: '/a, /b' };
     await expect(read([], env)).resolves.toMatchObject({ path: ['/a', '/b'] });
+    await expect(read([], { SAMPLE_PATH: '/"a, b",/c' })).resolves.toMatchObject({ path: ['/"a, b"', '/c'] });
     await expect(read(['--path', '/x'], env)).resolves.toMatchObject({ path: ['/x'] });
     await expect(read(['--path', '/x', '--path=/y'])).resolves.toMatchObject({ path: ['/x', '/y'] });
     await expect(read(['--path', '/x', '--path='])).resolves.toContain('--path has no value');
