@@ -46,10 +46,11 @@ class Splitter {
   #depth = 0;
   #inString = false;
   #isEscaped = false;
-  /** Inside a value, inside an array of values, and after an item of it that a comma must follow. */
+  /** Inside a value, inside an array of values, after an item of it that a comma must follow, and after that comma. */
   #inItem = false;
   #arrayLine: number | undefined;
   #needsComma = false;
+  #needsItem = false;
 
   constructor(name: string) {
     this.#name = name;
@@ -72,6 +73,7 @@ class Splitter {
           yield this.#parse(text.slice(start, Math.max(end, start + 1)));
           this.#inItem = false;
           this.#needsComma = this.#arrayLine !== undefined;
+          this.#needsItem = false;
           // What ended a bare word is no part of it.
           if (end === at) this.#begins(character);
         }
@@ -103,6 +105,7 @@ class Splitter {
     if (' \t\r\n'.includes(character)) return false;
     const inArray = this.#arrayLine !== undefined;
     if (character === ']' && inArray) {
+      if (this.#needsItem) throw this.#wrong(this.line, 'after a comma the array ends, without another item');
       this.#arrayLine = undefined;
       this.#needsComma = false;
       return false;
@@ -111,6 +114,7 @@ class Splitter {
       if (character !== ',')
         throw this.#wrong(this.line, 'a comma is missing between the items of the array');
       this.#needsComma = false;
+      this.#needsItem = true;
       return false;
     }
     if (character === '[' && !inArray) {

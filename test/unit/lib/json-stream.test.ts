@@ -161,6 +161,7 @@ describe('a mistake is told with its line', () => {
       'in.json is not JSON at line 2',
       'a comma is missing between the items of the array',
     ],
+    ['[{"a":1},\n]', 'in.json is not JSON at line 2', 'after a comma the array ends, without another item'],
     ['{"a":1}}', 'in.json is not JSON at line 1', whyOf('}')],
     ['{"a":1},{"b":2}', 'in.json is not JSON at line 1', whyOf(',')],
     [Buffer.from('{"a":1}\n\u0000', 'utf16le'), 'in.json is not JSON at line 1', whyOf('{\u0000')],
