@@ -227,6 +227,13 @@ export function asDatabaseError(error: unknown, path: string): unknown {
       cause: error,
     });
   }
+  if (isAddonMissing(error, code)) {
+    return new NotReadyError('better-sqlite3 is not built for this Node', {
+      why: `its install script did not run here, or ran under another Node than ${process.version}`,
+      hint: 'run: npm rebuild better-sqlite3 (a newer npm first wants: npm install-scripts approve better-sqlite3)',
+      cause: error,
+    });
+  }
   const trouble = TROUBLE[/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? ''];
   if (trouble === undefined) return error;
   return new LedgerError(`${path} ${trouble.what}`, { why: cause, hint: trouble.hint, cause: error });
@@ -243,6 +250,11 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
   EEXIST: 'CANTOPEN',
   ENOENT: 'CANTOPEN',
 };
+
+/** Its loader tells no code when it finds no binary, but lists where it has looked. */
+function isAddonMissing(error: unknown, code: string): boolean {
+  return code === 'ERR_DLOPEN_FAILED' || (error instanceof Error && 'tries' in error);
+}
 
 function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -214,8 +214,15 @@ test.each([
   ['SQLITE_BUSY', NotReadyError, 'is in use'],
   ['ENOSPC', LedgerError, 'disk is full'],
   ['SQLITE_CONSTRAINT_UNIQUE', Error, 'as it came'],
+  ['ERR_DLOPEN_FAILED', NotReadyError, 'is not built for this Node'],
 ])('%s becomes %o', (code, kind, message) => {
   const error = asDatabaseError(Object.assign(new Error('as it came'), { code }), 'a.db');
   expect(error).toBeInstanceOf(kind);
   expect(error).toMatchObject({ message: expect.stringContaining(message) });
+});
+
+test('a binary that was never built is told by what the loader tried, since it gives no code', () => {
+  const error = asDatabaseError(Object.assign(new Error('no bindings'), { tries: ['a.node'] }), 'a.db');
+  expect(error).toBeInstanceOf(NotReadyError);
+  expect(error).toMatchObject({ hint: expect.stringContaining('npm rebuild better-sqlite3') });
 });
