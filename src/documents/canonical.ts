@@ -12,7 +12,7 @@ import { ByteOutput } from './byte-output.ts';
 import { hashBytes } from './identity.ts';
 import { DEPTH_MAX } from './kernel.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
-import { SYSTEM_PROPERTIES } from './scan.ts';
+import { SYSTEM_PROPERTIES } from './system-properties.ts';
 
 /** What a document means. */
 export type Canonical =

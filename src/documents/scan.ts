@@ -13,12 +13,10 @@ import type { PackedNodes } from './kernel.ts';
 import { nameTree, want, wanted } from './names.ts';
 import type { NameTree, Wanted } from './names.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
+import { SYSTEM_PROPERTIES } from './system-properties.ts';
 
 /** A property path as its steps. */
 type Path = readonly string[];
-
-/** The top-level properties that belong to the service and never travel (facts/service.md 8.1). */
-export const SYSTEM_PROPERTIES = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn'] as const;
 
 /** Numbers of values to ask a `PageScan` for. */
 export interface DocumentNodes {

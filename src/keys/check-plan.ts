@@ -2,6 +2,7 @@
  * What may not be asked of a key. Every rule keeps a promise: a source key that is overwritten cannot be told from
  * another's any more, a system property is the service's to write, a path under a text leads nowhere.
  */
+import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { UsageError } from '../lib/errors.ts';
 import { LEVELS_MAX } from './hierarchical.ts';
 import type { Derivation } from './parse.ts';
@@ -16,10 +17,8 @@ export interface Draft {
   readonly keep: Path | undefined;
 }
 
-/** Written by the service, and left behind by a copy. */
-const SYSTEM = ['_rid', '_self', '_etag', '_ts', '_attachments', '_lsn'];
 /** Not for a derived value either: the identity, the lifetime, and a name that a plain assignment would lose. */
-const RESERVED = ['id', 'ttl', ...SYSTEM];
+const RESERVED = ['id', 'ttl', ...SYSTEM_PROPERTIES];
 const LOST = '__proto__';
 
 /** Everything that is wrong with a draft. */
@@ -81,7 +80,7 @@ function aboutKey({ key, derivations }: Draft): UsageError[] {
   }
   for (const path of key) {
     const name = path[0] ?? '';
-    if (SYSTEM.includes(name)) {
+    if (SYSTEM_PROPERTIES.includes(name)) {
       problems.push(
         problem(
           `${printPath(path)} cannot be a key path`,
@@ -141,7 +140,7 @@ function aboutDerivation(
     }
   }
   for (const input of strategy.paths) {
-    if (SYSTEM.includes(input[0] ?? '')) {
+    if (SYSTEM_PROPERTIES.includes(input[0] ?? '')) {
       problems.push(
         problem(
           `${printed} cannot be derived from ${printPath(input)}`,

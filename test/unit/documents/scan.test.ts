@@ -9,13 +9,9 @@ import { describe, expect, test } from 'vitest';
 import { hashBytes } from '../../../src/documents/identity.ts';
 import { DEPTH_MAX } from '../../../src/documents/kernel.ts';
 import { PageError } from '../../../src/documents/page-error.ts';
-import {
-  allVersionsScan,
-  latestVersionScan,
-  replyScan,
-  SYSTEM_PROPERTIES,
-} from '../../../src/documents/scan.ts';
+import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/scan.ts';
 import type { PageScan } from '../../../src/documents/scan.ts';
+import { SYSTEM_PROPERTIES } from '../../../src/documents/system-properties.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyEnvelope, pageOf } from './generate.ts';
 import { Fault, PlainWalk, ROW_HEAD } from './plain-walk.ts';
@@ -61,9 +57,7 @@ function keptOf(scan: PageScan, row: number): string {
 }
 
 function withoutSystem(document: { [name: string]: Json }): Json {
-  return Object.fromEntries(
-    Object.entries(document).filter(([name]) => !(SYSTEM_PROPERTIES as readonly string[]).includes(name)),
-  );
+  return Object.fromEntries(Object.entries(document).filter(([name]) => !SYSTEM_PROPERTIES.includes(name)));
 }
 
 /** Own properties only: Object.fromEntries and JSON.parse agree on `__proto__`, toEqual does not look at it. */

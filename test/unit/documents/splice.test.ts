@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { BatchBody } from '../../../src/documents/batch-body.ts';
 import { ByteOutput } from '../../../src/documents/byte-output.ts';
 import type { Scalar } from '../../../src/documents/scalar.ts';
-import { SYSTEM_PROPERTIES, latestVersionScan } from '../../../src/documents/scan.ts';
+import { latestVersionScan } from '../../../src/documents/scan.ts';
+import { SYSTEM_PROPERTIES } from '../../../src/documents/system-properties.ts';
 import { Adder, Edits, spliceDocument } from '../../../src/documents/splice.ts';
 import type { AddedPath, OnPresent } from '../../../src/documents/splice.ts';
 import type { KeyComponent } from '../../../src/keys/effective-key.ts';
@@ -27,7 +28,7 @@ function spliced(json: string, edits?: (row: number) => Edits | undefined): stri
 }
 
 const membersOf = (text: string): Member[] => [...listMembers(text, 0)];
-const isSystem = (name: string): boolean => (SYSTEM_PROPERTIES as readonly string[]).includes(name);
+const isSystem = (name: string): boolean => SYSTEM_PROPERTIES.includes(name);
 
 describe('a document without edits', () => {
   test('keeps every member that is not a system property, byte for byte and in order', () => {
