@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { must } from '../lib/assert.ts';
+import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { parsePath } from '../keys/path.ts';
 import { UsageError } from '../lib/errors.ts';
 import { connectionsFrom } from './accounts.ts';
@@ -120,7 +121,9 @@ function readDeletes(text: string): Deletes | Wrong {
   if (!text.startsWith('marker')) return new Wrong('it is auto, avad, marker:/path or reconcile', 'auto');
   const path = text.slice('marker:'.length);
   try {
-    parsePath(path);
+    const [name = ''] = parsePath(path);
+    if (name === 'id' || SYSTEM_PROPERTIES.includes(name))
+      return new Wrong(`every document has ${name}, so all of them would pass for deleted`);
     if (text.startsWith('marker:')) return { kind: 'marker', path };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

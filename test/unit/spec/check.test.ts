@@ -385,6 +385,8 @@ describe('deletes', () => {
     ['AVAD', 'it is auto, avad, marker:/path or reconcile'],
     ['marker', 'a marker needs the path of the property that marks a deleted document'],
     ['marker:', 'a marker needs the path of the property that marks a deleted document'],
+    ['marker:/id', 'every document has id, so all of them would pass for deleted'],
+    ['marker:/_ts', 'every document has _ts, so all of them would pass for deleted'],
     ['marker:isDeleted', 'the path of the marker is wrong: a path begins with a slash'],
   ])('%s is refused', (text, why) => {
     expect(wrong({ deletes: text })).toEqual([
