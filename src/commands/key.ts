@@ -68,7 +68,9 @@ export const key: Command<typeof OPTIONS> = {
       if (computed.kind === 'refused' && options.missingKey === 'fail')
         throw failed(name, line, computed.why);
       if (results.length < RESULTS_MAX) results.push(resultOf(document, computed));
-      const steps = options.explain ? explain(plan, tally, values, computed) : [];
+      const steps = options.explain
+        ? [...explain(plan, tally, values, computed), ...conflicts(plan, document, computed)]
+        : [];
       // Whoever took what they wanted (`| head`) wants no summary of a part either.
       if (!(await out.line([lineOf(document, computed), ...steps].join('\n  ')))) return undefined;
     }
@@ -137,6 +139,19 @@ function explain(
   if (computed.kind === 'refused') return steps;
   const { effectiveKey, range } = tally.placeOf(computed.values);
   return [...steps, `it hashes to ${effectiveKey}, in range ${range} of ${tally.inRanges.length}`];
+}
+
+/** What stands in the way of a derived property: a copy never writes over a value that is the application's. */
+function conflicts(plan: KeyPlan, document: object, computed: ComputedKey): string[] {
+  if (computed.kind === 'refused') return [];
+  return plan.additionPaths.flatMap((path) => {
+    const there = valueAt(document, path);
+    const written = computed.additions.find((addition) => addition.path === path)?.value;
+    if (there === undefined || there === written) return [];
+    return [
+      `${printPath(path)} holds ${show(there)}: a copy would refuse the document (key-conflict), unless that is the source's key`,
+    ];
+  });
 }
 
 /** A missing level is {}, as it is on the wire of Cosmos DB: null is a key value of its own. */

@@ -76,6 +76,14 @@ describe('the keys of documents', () => {
     );
   });
 
+  test('--explain tells of a property that is to be written and holds something else', async () => {
+    const stdin = ['{"a":"x","pk":"y"}{"a":"x","pk":"x"}{"pk":[]}{"a":"x"}'];
+    const { stdout } = await runCosmig(['key', '--explain', '--quiet', '--derive', '/pk={a}'], { stdin });
+    const held = stdout.split('\n').filter((line) => line.includes('holds'));
+    const rest = "a copy would refuse the document (key-conflict), unless that is the source's key";
+    expect(held).toEqual([`  /pk holds "y": ${rest}`, `  /pk holds an object or array: ${rest}`]);
+  });
+
   test('--json is one object; a missing level is {} in it, as on the wire', async () => {
     const { code, stdout, stderr } = await runCosmig(['key', '--json', ...MONTHLY], { stdin: LINES });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
