@@ -278,7 +278,10 @@ export class Deletion {
   read(row: number, out: Uint32Array, at: number): boolean {
     const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
-    const levels = deletedKey.map((places) => places.find(isThere) ?? 0);
+    // No key value is an object or an array: {} may stand for a missing one, as it does in batches, but nobody says so.
+    const isTold = (node: number): boolean =>
+      isThere(node) && !isComposite(this.#scan.page, this.#scan.start(row, node));
+    const levels = deletedKey.map((places) => places.find(isTold) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) this.#add(row, deletedId, levels);
     // The last image, where one is sent, tells missing levels too.
     else if (isThere(previousId)) this.#add(row, previousId, previousKey);

@@ -313,6 +313,7 @@ describe('a delete of the all-versions feed', () => {
     '{"metadata":{"operationType":"delete","id":"\\u0069","partitionKey":{"a":"x","b":{"c":1.0}}},"current":{}}',
     '{"current":null,"metadata":{"operationType":"delete"},"previous":{"id":"i","a":"x","b":{"c":1}}}',
     '{"metadata":{"id":"i","partitionKey":{"a":"x"}},"previous":{"id":"i","a":"x","b":{"c":1}}}',
+    '{"metadata":{"id":"i","partitionKey":{"a":"x","b/c":{}}},"previous":{"id":"i","a":"x","b":{"c":1}}}',
   ])('tells whose it is: %s', (entry) => {
     expect(identityOf(entry)).toBe(identity);
   });
@@ -322,6 +323,8 @@ describe('a delete of the all-versions feed', () => {
     '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":"x"}}}',
     '{"metadata":{"operationType":"delete","partitionKey":{"a":"x","b/c":1}}}',
     '{"metadata":{"operationType":"delete","partitionKey":["x",1],"id":"i"}}',
+    '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":{},"b/c":1}}}',
+    '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":"x","b/c":[1]}}}',
   ])('does not tell enough: %s', (entry) => {
     expect(identityOf(entry)).toBeUndefined();
   });
