@@ -181,17 +181,10 @@ export class Rekey {
     for (const node of inputs) values.push(this.#valueAt(node));
     const computed = this.#plan.compute(values);
     if (computed.kind === 'refused') return computed;
-    for (const value of computed.values) {
-      // 1e400 is JSON, and Infinity to JSON.parse; nothing can write it back.
-      if (typeof value === 'number' && !Number.isFinite(value))
-        return { reason: 'invalid-key', why: 'a number is beyond what a double holds' };
-    }
     this.key = computed.values;
     if (this.#additionPaths.length > 0) {
       this.#added.fill(undefined);
       for (const { path, value } of computed.additions) {
-        if (typeof value === 'number' && !Number.isFinite(value))
-          return { reason: 'invalid-key', why: 'a number is beyond what a double holds' };
         const index = this.#additionPaths.indexOf(path);
         assert(index >= 0, 'a plan adds values at its addition paths');
         this.#added[index] = value;
