@@ -53,6 +53,7 @@ const AWAITED = [
   'src/documents/scalar.ts',
   'src/documents/scan.ts',
   'src/documents/splice.ts',
+  'src/engine/batcher.ts',
   'src/engine/hash-table.ts',
   'src/engine/sequencer.ts',
   'src/engine/wait.ts',
