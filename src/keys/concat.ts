@@ -60,13 +60,22 @@ function join(parts: readonly Part[], values: readonly Value[]): Derived {
   return { kind: 'value', value: text };
 }
 
+/**
+ * A long integer has been rounded by the time it is a double: two of them would share a text, and an application
+ * in another language, which has them exactly, would compute a third.
+ */
+function whyInexact(value: Value): string | undefined {
+  const isInexact = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  return isInexact ? 'the number is beyond 2^53, where neighbours read alike' : undefined;
+}
+
 /** What a value becomes on its way through the filters; `step` hears of each. */
 function fill(
   { filters }: Placeholder,
   value: Value,
   step?: (filter: string, result: Scalar | Unfit | undefined) => void,
 ): Scalar | Unfit | undefined {
-  const why = whyUnfit(value);
+  const why = whyUnfit(value) ?? whyInexact(value);
   if (why !== undefined) return { why };
   let result = value as Scalar | undefined;
   for (const { text, filter } of filters) {

@@ -26,9 +26,9 @@ describe('text around a value makes text of it, as JSON writes it', () => {
     [1.0, '-1'],
     [0.1, '-0.1'],
     [-0, '-0'],
-    [1e21, '-1e+21'],
     [1e-7, '-1e-7'],
-    [JSON.parse('9007199254740993'), '-9007199254740992'],
+    [1e-7, '-1e-7'],
+    [Number.MAX_SAFE_INTEGER, '-9007199254740991'],
     [true, '-true'],
     [false, '-false'],
     [null, '-null'],
@@ -36,6 +36,15 @@ describe('text around a value makes text of it, as JSON writes it', () => {
     ['\ud800', '-\ud800'],
   ])('%j gives %j', (value, expected) => {
     expect(derive('-{x}', { x: value })).toBe(expected);
+  });
+
+  test('a whole number beyond 2^53 is refused in a text, and taken where it is the key itself', () => {
+    const long = JSON.parse('{"x":9007199254740993}');
+    expect(derive('-{x}', long)).toEqual({
+      invalid: ['x'],
+      why: 'the number is beyond 2^53, where neighbours read alike',
+    });
+    expect(derive('{x}', long)).toBe(9007199254740992);
   });
 
   test('a missing value makes the whole key missing, an object makes it invalid; the first one is told', () => {
