@@ -5,7 +5,7 @@
 import { UsageError } from '../lib/errors.ts';
 import type { KeyComponent } from './effective-key.ts';
 import { valueAt } from './path.ts';
-import { makePlan, type Addition } from './plan.ts';
+import { makePlan, type Addition, type KeyPlan } from './plan.ts';
 
 /** How a document gets its key: what `--partition-key`, `--derive` and `--missing-key` say to cosmig. */
 export interface KeyRecipe {
@@ -23,7 +23,10 @@ export interface KeyRecipe {
 export interface DocumentKey {
   /** The key, one component a level; undefined where the document has no value. */
   readonly values: readonly KeyComponent[];
-  /** What to set on the document: `{ ...document, ...properties }`. Objects on the way keep their other members. */
+  /**
+   * What to set on the document: `{ ...document, ...properties }`. Objects on the way keep their other members;
+   * undefined stands where an old derived value has to go (JSON leaves it out).
+   */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
@@ -64,13 +67,22 @@ export function prepareKey(recipe: KeyRecipe): (document: object) => DocumentKey
         details: { reason },
       });
     }
-    return { values: computed.values, properties: propertiesOf(document, computed.additions) };
+    return { values: computed.values, properties: propertiesOf(document, plan, computed.additions) };
   };
 }
 
-function propertiesOf(document: object, additions: readonly Addition[]): Record<string, unknown> {
+function propertiesOf(
+  document: object,
+  { additionPaths }: KeyPlan,
+  additions: readonly Addition[],
+): Record<string, unknown> {
   let properties: Record<string, unknown> = {};
-  for (const { path, value } of additions) properties = withValue(properties, document, path, value);
+  for (const path of additionPaths) {
+    const addition = additions.find((candidate) => candidate.path === path);
+    // A derived value of earlier days must go, or the document would be written under a key it no longer has.
+    if (addition === undefined && valueAt(document, path) === undefined) continue;
+    properties = withValue(properties, document, path, addition?.value);
+  }
   return properties;
 }
 
@@ -79,7 +91,7 @@ function withValue(
   object: Record<string, unknown>,
   document: unknown,
   [name, ...rest]: readonly string[],
-  value: Addition['value'],
+  value: Addition['value'] | undefined,
 ): Record<string, unknown> {
   if (name === undefined) return object;
   if (rest.length === 0) return { ...object, [name]: value };

@@ -41,6 +41,16 @@ describe('the key of an application', () => {
     expect(document).toEqual(before);
   });
 
+  test('takes an old derived value away when there is none now', () => {
+    const derive = ['/pk={tenantId}', '/meta/pk={tenantId}'];
+    const { values, properties } = computeKey(
+      { derive, partitionKey: '/pk' },
+      { pk: 'old', meta: { by: 'eve', pk: 'old' } },
+    );
+    expect(values).toEqual([undefined]);
+    expect(properties).toStrictEqual({ pk: undefined, meta: { by: 'eve', pk: undefined } });
+  });
+
   test('places documents where a migration puts them', () => {
     const { values } = computeKey({ partitionKey: '/city' }, { city: 'redmond' });
     expect(effectiveKey('hash-v2', values)).toBe('22E342F38A486A088463DFF7838A5963');
