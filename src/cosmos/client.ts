@@ -5,6 +5,7 @@ import { createDefaultHttpClient, type HttpClient } from '@azure/core-rest-pipel
 import { CosmosClient } from '@azure/cosmos';
 import { assert } from '../lib/assert.ts';
 import { isLoopback, type Connection } from '../spec/connection.ts';
+import { RawLane } from './raw-lane.ts';
 import { signIn, type Identity } from './sign-in.ts';
 
 export { ChangeFeedStartFrom, PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
@@ -29,16 +30,23 @@ export interface AccountOptions {
 export class Account implements Disposable {
   readonly endpoint: string;
   readonly client: CosmosClient;
+  /** Where documents pass as bytes. */
+  readonly lane: RawLane;
 
   constructor(access: AccountAccess, options: AccountOptions = {}) {
-    const { discovery = false, agent } = options;
-    const httpClient = clientFor(access.endpoint, options);
+    const { discovery = false, agent, httpClient } = options;
+    const url = new URL(access.endpoint);
+    assert(
+      agent === undefined || url.protocol !== 'http:' || isLoopback(url.hostname),
+      'plain http is for this machine only',
+    );
+    this.lane = new RawLane(httpClient ?? createDefaultHttpClient());
     this.endpoint = access.endpoint;
     this.client = new CosmosClient({
       endpoint: access.endpoint,
       ...('key' in access ? { key: access.key } : { aadCredentials: access.credential }),
       ...(agent === undefined ? {} : { agent }),
-      ...(httpClient === undefined ? {} : { httpClient }),
+      httpClient: this.lane,
       connectionPolicy: {
         // Off, the SDK's hidden fail-over retries are off as well.
         enableEndpointDiscovery: discovery,
@@ -74,21 +82,4 @@ export async function connect(
   const key = connection.revealKey();
   if (key !== undefined) return new Account({ endpoint, key }, options);
   return new Account({ endpoint, credential: await signIn(endpoint, signal) }, options);
-}
-
-/**
- * The SDK allows plain http only with sockets of its own: with an agent of ours every request fails unless the
- * client that sends it allows it. Beyond this machine nobody shall.
- */
-function clientFor(endpoint: string, { agent, httpClient }: AccountOptions): HttpClient | undefined {
-  const url = new URL(endpoint);
-  if (url.protocol !== 'http:' || agent === undefined) return httpClient;
-  assert(isLoopback(url.hostname), 'plain http is for this machine only');
-  const inner = httpClient ?? createDefaultHttpClient();
-  return {
-    sendRequest(request) {
-      request.allowInsecureConnection = true;
-      return inner.sendRequest(request);
-    },
-  };
 }

@@ -1,0 +1,199 @@
+/**
+ * The one place that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk`
+ * (facts/sdk.md 0, level B), with the raw lane around them. What always holds: a request is sent once, has its own
+ * time limit, and gives a whole reply or says why there is none. No other file knows these two methods; the contract
+ * test of this one tells when a new SDK version has changed them.
+ */
+import { ClientContext, DiagnosticNodeInternal, ResourceType, type FeedOptions } from '@azure/cosmos';
+import { abortReason, Deadline } from '../lib/abort.ts';
+import { assert } from '../lib/assert.ts';
+import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './classify.ts';
+import type { Account } from './client.ts';
+import type { Passage, RawReply } from './raw-lane.ts';
+
+/** A container by its names. */
+export interface ContainerName {
+  readonly database: string;
+  readonly container: string;
+}
+
+/** A whole reply with what each of them has. */
+export interface Reply {
+  readonly status: number;
+  readonly substatus: number;
+  /** From the header: the SDK's number is cut to an integer. */
+  readonly chargeRu: number;
+  readonly sessionToken: string | undefined;
+  readonly body: Buffer;
+  header(name: string): string | undefined;
+}
+
+/** What a request came to. */
+export type Exchange =
+  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: false; readonly trouble: Trouble };
+
+export interface Call {
+  readonly signal: AbortSignal;
+  /** A server that says nothing for so long is not waited for. */
+  readonly timeoutMs?: number;
+}
+
+/** The two the public types have dropped: which feed is read. */
+export interface LaneFeedOptions extends FeedOptions {
+  useLatestVersionFeed?: boolean;
+  useAllVersionsAndDeletesFeed?: boolean;
+}
+
+export interface FeedCall extends Call {
+  readonly what: 'docs' | 'pkranges';
+  readonly options: LaneFeedOptions;
+  readonly rangeId?: string;
+  /** Only this part of the range. */
+  readonly part?: { readonly min: string; readonly max: string };
+}
+
+export interface BatchCall extends Call {
+  readonly rangeId: string;
+  readonly body: Uint8Array;
+  readonly sessionToken?: string;
+  /** The service leaves documents out of the reply to creates and replaces. */
+  readonly minimalReply?: boolean;
+}
+
+/** Less than the SDK's own limit, so that it is us who gives up; more than the service takes for anything. */
+const TIMEOUT_MS = 45_000;
+
+/** The constructor is there, the types have dropped it. */
+const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
+  level: string,
+  type: string,
+  parent: null,
+) => DiagnosticNodeInternal;
+
+export class ContainerLane {
+  readonly name: ContainerName;
+  readonly #account: Account;
+  readonly #context: ClientContext;
+  readonly #link: string;
+
+  constructor(account: Account, name: ContainerName) {
+    const context: unknown = Reflect.get(account.client, 'clientContext');
+    assert(context instanceof ClientContext, 'the SDK keeps its context where it did');
+    this.name = name;
+    this.#account = account;
+    this.#context = context;
+    this.#link = `dbs/${name.database}/colls/${name.container}`;
+  }
+
+  /** A page of a feed. */
+  async feed(call: FeedCall): Promise<Exchange> {
+    const { what, part, rangeId } = call;
+    const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
+    return this.#pass(call, { access: 'read' }, async (passage, signal) => {
+      await this.#context.queryFeed({
+        path: `/${encodeURI(this.#link)}/${what}`,
+        resourceType,
+        resourceId: this.#link,
+        resultFn: () => [],
+        // Nothing to ask makes it a read; the types want a text.
+        query: undefined as unknown as string,
+        options: { ...call.options, initialHeaders: passage.headers, abortSignal: signal },
+        diagnosticNode: newNode(),
+        ...(rangeId === undefined ? {} : { partitionKeyRangeId: rangeId }),
+        ...(part === undefined ? {} : { startEpk: part.min, endEpk: part.max }),
+      });
+    });
+  }
+
+  /** A ready-made body of operations, to one range. */
+  async batch(call: BatchCall): Promise<Exchange> {
+    const { body, rangeId, sessionToken, minimalReply = false } = call;
+    return this.#pass(call, { access: 'write', body }, async (passage, signal) => {
+      await this.#context.bulk({
+        body: 'bytes',
+        partitionKeyRangeId: rangeId,
+        path: `/${encodeURI(this.#link)}/docs`,
+        resourceId: this.#link,
+        bulkOptions: { continueOnError: true },
+        options: {
+          initialHeaders: passage.headers,
+          abortSignal: signal,
+          ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
+          ...(minimalReply ? { contentResponseOnWriteEnabled: false } : {}),
+        },
+        diagnosticNode: newNode(),
+      });
+    });
+  }
+
+  async #pass(
+    { signal, timeoutMs = TIMEOUT_MS }: Call,
+    { access, body }: { readonly access: Access; readonly body?: Uint8Array },
+    send: (passage: Passage, signal: AbortSignal) => Promise<void>,
+  ): Promise<Exchange> {
+    assert(timeoutMs <= TIMEOUT_MS, 'we give up before the SDK does');
+    signal.throwIfAborted();
+    using deadline = new Deadline(timeoutMs, 'a request', signal);
+    using passage = this.#account.lane.open(body);
+    let failure: unknown;
+    try {
+      await send(passage, deadline.signal);
+    } catch (error) {
+      failure = error;
+    }
+    // What the SDK made of the stub is of no interest. A reply that is here counts, even if somebody gave up.
+    if (passage.reply !== undefined) return judge(passage.reply, access);
+    if (signal.aborted) throw abortReason(signal);
+    const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
+    return { ok: false, trouble: troubleWithoutReply(cause, { sent: passage.sent, access }) };
+  }
+}
+
+function newNode(): DiagnosticNodeInternal {
+  return new DiagnosticNode('info', 'CLIENT_REQUEST_NODE', null);
+}
+
+function judge(raw: RawReply, access: Access): Exchange {
+  const substatus = numberIn(raw, 'x-ms-substatus') ?? 0;
+  const kind = classifyStatus(raw.status, substatus, access);
+  const sessionToken = raw.header('x-ms-session-token');
+  const chargeRu = numberIn(raw, 'x-ms-request-charge') ?? 0;
+  if (kind === 'done') {
+    const { status, body } = raw;
+    return {
+      ok: true,
+      reply: { status, substatus, chargeRu, sessionToken, body, header: (name) => raw.header(name) },
+    };
+  }
+  const retryAfterMs = retryAfterIn(raw);
+  const activityId = raw.header('x-ms-activity-id');
+  const told = substatus === 0 ? String(raw.status) : `${raw.status}/${substatus}`;
+  return {
+    ok: false,
+    trouble: {
+      kind,
+      status: raw.status,
+      substatus,
+      what: `the service answered ${told}`,
+      chargeRu,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(activityId === undefined ? {} : { activityId }),
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+    },
+  };
+}
+
+function numberIn(raw: RawReply, name: string): number | undefined {
+  const text = raw.header(name);
+  const value = text === undefined || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+/** The service speaks in milliseconds, a proxy in seconds. */
+function retryAfterIn(raw: RawReply): number | undefined {
+  const ms = numberIn(raw, 'x-ms-retry-after-ms');
+  if (ms !== undefined) return ms;
+  const seconds = numberIn(raw, 'retry-after');
+  return seconds === undefined ? undefined : seconds * 1000;
+}

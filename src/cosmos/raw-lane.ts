@@ -1,0 +1,170 @@
+/**
+ * The raw lane: the SDK's own `httpClient` seam, through which documents travel as bytes.
+ *
+ * A request that carries a lane token belongs to a passage. Its ready-made bytes are sent instead of the SDK's stub
+ * body, its reply's bytes are kept aside, and the SDK gets a stub to parse. Signing, endpoints and routing stay the
+ * SDK's. What always holds: the token leaves no process, bytes in are bytes out, a reply is whole or a failure, and
+ * the SDK sees no failure of the network it would retry by itself: the only retry loop is ours.
+ */
+import {
+  createHttpHeaders,
+  type HttpClient,
+  type PipelineRequest,
+  type PipelineResponse,
+} from '@azure/core-rest-pipeline';
+import { must } from '../lib/assert.ts';
+import { isLoopback } from '../spec/connection.ts';
+
+/** Names the passage; taken off before anything is sent. */
+export const LANE_HEADER = 'x-cosmig-lane';
+
+/** A page is 4 MB, and more when a transaction does not fit (facts/service.md 1.25). Beyond this nobody is sane. */
+const REPLY_BYTES_MAX = 256 * 1024 * 1024;
+const EVERY_STATUS = new Set([Number.POSITIVE_INFINITY]);
+/** What the SDK may act on: who it is, whether to sign in again, whether another region is to be asked. */
+const HEADERS_FOR_SDK = [
+  'x-ms-substatus',
+  'x-ms-activity-id',
+  'x-ms-retry-after-ms',
+  'www-authenticate',
+] as const;
+
+/** The reply ended before the length it had promised, or went on beyond all reason. */
+export class CutShort extends Error {
+  override readonly name = 'CutShort';
+
+  constructor() {
+    super('the reply is not as long as it should be');
+  }
+}
+
+/** What came back, as it came. */
+export interface RawReply {
+  readonly status: number;
+  /** By lower-case name. */
+  header(name: string): string | undefined;
+  readonly body: Buffer;
+}
+
+/** One request on its way through the lane. Disposing of it forgets its bytes. */
+export class Passage implements Disposable {
+  readonly token: string;
+  /** Sent instead of what the SDK made; nothing for a read. */
+  readonly body: Uint8Array | undefined;
+  /** Whether a byte may have left this process. */
+  sent = false;
+  reply: RawReply | undefined;
+  failure: unknown;
+  readonly #close: () => void;
+
+  constructor(token: string, body: Uint8Array | undefined, close: () => void) {
+    this.token = token;
+    this.body = body;
+    this.#close = close;
+  }
+
+  /** To be sent with the request. */
+  get headers(): Readonly<Record<string, string>> {
+    return { [LANE_HEADER]: this.token };
+  }
+
+  [Symbol.dispose](): void {
+    this.#close();
+  }
+}
+
+export class RawLane implements HttpClient {
+  readonly #inner: HttpClient;
+  readonly #open = new Map<string, Passage>();
+  #opened = 0;
+
+  constructor(inner: HttpClient) {
+    this.#inner = inner;
+  }
+
+  /** How many passages are under way. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  open(body?: Uint8Array): Passage {
+    this.#opened += 1;
+    const token = String(this.#opened);
+    const passage = new Passage(token, body, () => this.#open.delete(token));
+    this.#open.set(token, passage);
+    return passage;
+  }
+
+  async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
+    // The SDK allows plain http with sockets of its own only. Beyond this machine nobody shall.
+    const url = new URL(request.url);
+    if (url.protocol === 'http:' && isLoopback(url.hostname)) request.allowInsecureConnection = true;
+    const token = request.headers.get(LANE_HEADER);
+    if (token === undefined) return this.#inner.sendRequest(request);
+    return this.#carry(request, must(this.#open.get(token), 'a lane token belongs to a passage under way'));
+  }
+
+  async #carry(request: PipelineRequest, passage: Passage): Promise<PipelineResponse> {
+    // Signing in again sends the same passage twice; then the last reply counts.
+    passage.reply = undefined;
+    passage.failure = undefined;
+    request.headers.delete(LANE_HEADER);
+    request.streamResponseStatusCodes = EVERY_STATUS;
+    const { body } = passage;
+    if (body !== undefined) request.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    passage.sent = true;
+    try {
+      const response = await this.#inner.sendRequest(request);
+      const reply = await readReply(response);
+      passage.reply = reply;
+      return stubOf(reply, request);
+    } catch (error) {
+      passage.failure = error;
+      if (request.abortSignal?.aborted === true) throw aborted(error);
+      // No code: by its code the SDK would know it, and try again where we cannot see it.
+      throw new Error('the request failed on its way', { cause: error });
+    }
+  }
+}
+
+/** By this name the SDK knows that it was called off. */
+function aborted(cause: unknown): Error {
+  const error = new Error('the request was called off', { cause });
+  error.name = 'AbortError';
+  return error;
+}
+
+function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
+  const headers = createHttpHeaders();
+  for (const name of HEADERS_FOR_SDK) {
+    const value = reply.header(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  const { status } = reply;
+  const bodyAsText = status >= 400 ? '{"code":"refused","message":"the reply was kept aside"}' : '{}';
+  return { status, headers, request, bodyAsText };
+}
+
+async function readReply(response: PipelineResponse): Promise<RawReply> {
+  const { status, headers, readableStreamBody, bodyAsText } = response;
+  const body =
+    readableStreamBody === undefined ? Buffer.from(bodyAsText ?? '') : await readWhole(readableStreamBody);
+  const promised = headers.get('content-length');
+  // These two have no body, whatever length they speak of.
+  const bodyless = status === 204 || status === 304;
+  if (!bodyless && promised !== undefined && Number(promised) !== body.length) throw new CutShort();
+  return { status, header: (name) => headers.get(name), body };
+}
+
+/** Every byte of a stream that ended as it should. */
+async function readWhole(stream: NodeJS.ReadableStream): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of stream) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    sizeBytes += bytes.length;
+    if (sizeBytes > REPLY_BYTES_MAX) throw new CutShort();
+    chunks.push(bytes);
+  }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, sizeBytes);
+}

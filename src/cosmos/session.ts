@@ -1,0 +1,86 @@
+/**
+ * Session tokens: how far a range had come when it answered. What always holds: what was seen of a range never goes
+ * back, and a child of a split range knows what its parents had seen.
+ */
+
+/** `<range>:<version>#<lsn>[#<region>=<lsn>...]` (facts/sdk.md 1.3), or the older `<range>:<lsn>`. */
+interface Seen {
+  readonly version: number;
+  readonly lsn: number;
+  readonly regions: ReadonlyMap<string, number>;
+}
+
+/** The LSN up to which the replica that sent this token had come; nothing when the token cannot be read. */
+export function lsnOf(token: string | undefined): number | undefined {
+  if (token === undefined) return undefined;
+  const lsns = partsOf(token).map(([, seen]) => seen.lsn);
+  return lsns.length === 0 ? undefined : Math.max(...lsns);
+}
+
+/** The newest of two tokens, range by range. */
+export function newestSession(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined || one === other) return one ?? other;
+  const sessions = new Sessions();
+  sessions.add(one);
+  sessions.add(other);
+  return sessions.all();
+}
+
+/** What has been seen of every range of one container. */
+export class Sessions {
+  readonly #seen = new Map<string, Seen>();
+
+  add(token: string | undefined): void {
+    if (token === undefined) return;
+    for (const [id, seen] of partsOf(token)) {
+      const before = this.#seen.get(id);
+      this.#seen.set(id, before === undefined ? seen : merge(before, seen));
+    }
+  }
+
+  /** The token to read a range with: its own, and those of the ranges it came from. */
+  of(range: { readonly id: string; readonly parents: readonly string[] }): string | undefined {
+    return this.#join([...range.parents, range.id]);
+  }
+
+  all(): string | undefined {
+    return this.#join([...this.#seen.keys()]);
+  }
+
+  #join(ids: readonly string[]): string | undefined {
+    const parts = ids.flatMap((id) => {
+      const seen = this.#seen.get(id);
+      return seen === undefined ? [] : [`${id}:${textOf(seen)}`];
+    });
+    return parts.length === 0 ? undefined : parts.join(',');
+  }
+}
+
+function partsOf(token: string): ReadonlyArray<readonly [id: string, seen: Seen]> {
+  return token.split(',').flatMap((part) => {
+    const [id = '', vector = ''] = part.trim().split(':');
+    const seen = parse(vector);
+    return id === '' || seen === undefined ? [] : [[id, seen] as const];
+  });
+}
+
+function parse(vector: string): Seen | undefined {
+  const [first = '', second, ...rest] = vector.split('#');
+  const [version, lsn] = second === undefined ? [-1, Number(first)] : [Number(first), Number(second)];
+  if (first === '' || second === '' || !Number.isSafeInteger(version) || !Number.isSafeInteger(lsn))
+    return undefined;
+  const regions = rest.map((pair) => pair.split('=')).map(([name = '', at]) => [name, Number(at)] as const);
+  return { version, lsn, regions: new Map(regions.filter(([, at]) => Number.isSafeInteger(at))) };
+}
+
+function merge(one: Seen, other: Seen): Seen {
+  // Another version: the regions of the account have changed, and the newer one counts alone.
+  if (one.version !== other.version) return one.version > other.version ? one : other;
+  const regions = new Map(one.regions);
+  for (const [name, at] of other.regions) regions.set(name, Math.max(at, regions.get(name) ?? at));
+  return { version: one.version, lsn: Math.max(one.lsn, other.lsn), regions };
+}
+
+function textOf({ version, lsn, regions }: Seen): string {
+  return [`${version}#${lsn}`, ...[...regions].map(([name, at]) => `${name}=${at}`)].join('#');
+}
