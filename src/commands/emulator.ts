@@ -33,6 +33,7 @@ const OPTIONS = {
     env: 'COSMIG_EMULATOR_KEY',
     help: "account key in base64; without it Microsoft's published emulator key",
   },
+  readonlyKey: { type: 'text', help: 'a second key, which may read and query but not write' },
   config: { type: 'text', help: 'JSON file with account settings, as PUT /_emulator/account takes them' },
 } as const satisfies OptionTable;
 
@@ -68,7 +69,7 @@ export const emulator: Command<typeof OPTIONS> = {
 };
 
 async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> {
-  const { host, port, https, data, config, certificateOut } = options;
+  const { host, port, https, data, config, certificateOut, readonlyKey } = options;
   if (certificateOut !== undefined && !https) {
     throw new UsageError('--certificate-out needs --https', {
       why: 'only a server that speaks TLS has a certificate',
@@ -85,6 +86,7 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
     https,
     data,
     key,
+    ...(readonlyKey === undefined ? {} : { readonlyKey: checkKey(readonlyKey) }),
     ...(settings === undefined ? {} : { settings }),
   };
   try {

@@ -22,7 +22,7 @@ export interface AuthSettings {
   /** The master key, base64. */
   readonly key: string;
   /** A second key that may read and query, base64. */
-  readonly readonlyKey?: string;
+  readonly readonlyKey?: string | undefined;
   /** Whether Entra tokens are let in. */
   readonly aad: boolean;
   /** The machine's own time: a signature proves freshness to the machine, whatever the emulated clock says. */

@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { sleep } from '../lib/abort.ts';
 import type { Account } from './account.ts';
-import { authorize } from './auth.ts';
+import { authorize, type AuthSettings } from './auth.ts';
 import { Call, refusalReply, type Reply } from './call.ts';
 import { parseKey } from './container-definition.ts';
 import { refusalOf, type FaultEffect, type FaultTarget } from './faults.ts';
@@ -28,18 +28,21 @@ const CONTENT_LENGTH_ZERO = { 'content-length': 0 };
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
+/** The account's keys, base64. */
+type Keys = Pick<AuthSettings, 'key' | 'readonlyKey'>;
+
 export class Dispatcher {
   endpoint = '';
   readonly #account: Account;
-  readonly #key: string;
+  readonly #keys: Keys;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
   /** Answers that have not left yet. */
   readonly #unsent = new Set<ServerResponse>();
 
-  constructor(parts: { account: Account; key: string; signal: AbortSignal }) {
+  constructor(parts: { account: Account; keys: Keys; signal: AbortSignal }) {
     this.#account = parts.account;
-    this.#key = parts.key;
+    this.#keys = parts.keys;
     this.#signal = parts.signal;
   }
 
@@ -115,7 +118,7 @@ export class Dispatcher {
     }
     authorize(
       { method: call.method, headers: call.headers, ...signedResource(call.segments) },
-      { key: this.#key, aad: this.#account.settings.aad, nowMs: this.#account.machineMs() },
+      { ...this.#keys, aad: this.#account.settings.aad, nowMs: this.#account.machineMs() },
     );
   }
 

@@ -23,6 +23,8 @@ export interface EmulatorOptions {
   readonly data: string;
   /** The account key, base64. */
   readonly key: string;
+  /** A second key that may read and query, base64. */
+  readonly readonlyKey?: string;
   /** What `PUT /_emulator/account` takes, applied at start. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
@@ -109,7 +111,8 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     const certificate = options.https
       ? selfSignedCertificate(['localhost', '127.0.0.1', '::1', options.host], systemClock.now())
       : undefined;
-    const dispatcher = new Dispatcher({ account, key: options.key, signal: stopping.signal });
+    const { key, readonlyKey } = options;
+    const dispatcher = new Dispatcher({ account, keys: { key, readonlyKey }, signal: stopping.signal });
     const handle = dispatcher.handle.bind(dispatcher);
     // Node would answer a request without a host itself, and without the JSON body that an error has here.
     const lenient = { requireHostHeader: false };
