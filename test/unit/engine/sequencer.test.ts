@@ -49,8 +49,8 @@ describe('the table of names', () => {
 
   test('grows', () => {
     const table = new HashTable();
-    const numbers = Array.from({ length: 10_000 }, (_, hash) => table.take(names(hash), 0, 0));
-    expect(new Set(numbers).size).toBe(10_000);
+    const numbers = Array.from({ length: 3000 }, (_, hash) => table.take(names(hash), 0, 0));
+    expect(new Set(numbers).size).toBe(3000);
     expect(numbers.map((_, hash) => table.take(names(hash), 0, 0))).toEqual(numbers);
   });
 });

@@ -1,0 +1,41 @@
+/** One range of the target, as the writer keeps it: what waits, what is on its way, and what for. */
+import type { Clock } from '../lib/clock.ts';
+import { Batcher } from './batcher.ts';
+import type { Operation, WaitReason } from './exchange.ts';
+
+export interface Lane<V> {
+  readonly range: string;
+  readonly batches: Batcher<Operation<V>>;
+  inFlight: number;
+  /** Refusals in a row, counted once a rest. */
+  refusals: number;
+  restsUntilMs: number;
+  restsFor: WaitReason;
+  splitting: boolean;
+  gone: boolean;
+  /** It will be looked at in this turn of the loop. */
+  touched: boolean;
+  alarmMs: number;
+  reason: WaitReason;
+  sinceMs: number;
+  /** Who waits for room. */
+  outside: (() => void)[];
+}
+
+export function newLane<V>(range: string, clock: Clock): Lane<V> {
+  return {
+    range,
+    batches: new Batcher(clock),
+    inFlight: 0,
+    refusals: 0,
+    restsUntilMs: 0,
+    restsFor: 'nothing to do',
+    splitting: false,
+    gone: false,
+    touched: false,
+    alarmMs: Infinity,
+    reason: 'nothing to do',
+    sinceMs: clock.now(),
+    outside: [],
+  };
+}

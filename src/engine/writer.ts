@@ -1,0 +1,371 @@
+/**
+ * Sends operations to the target: batches per range, as many at once as the governor admits.
+ *
+ *   add -> its range -> batch -> admitted -> sent -> done | ambiguous: the operation is complete
+ *                         ^                       -> refused: back to the front, the range rests
+ *                         |                       -> split: ranges are asked for, grouped anew
+ *                         +--------------------------------+
+ *   drain -> everything goes at once; run() ends when all is complete
+ *   abort -> what waits is not done, what is on its way is ambiguous; run() throws the reason
+ *
+ * What always holds: every operation that was added is completed exactly once; what may have happened is ambiguous and
+ * never sent again; a range waits for nobody but itself, and for a reason that `waits` tells. That a document has one
+ * operation at a time is the sequencer's promise.
+ */
+import { setMaxListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ChildSignal } from '../lib/abort.ts';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { group, type Group } from '../lib/group.ts';
+import type { Random } from '../lib/random.ts';
+import { bodyOf, type Batch } from './batcher.ts';
+import type {
+  Governor,
+  Operation,
+  Outcome,
+  RangeMap,
+  RangeWait,
+  Refused,
+  Reply,
+  Send,
+  WaitReason,
+} from './exchange.ts';
+import { newLane, type Lane } from './lane.ts';
+import { restMs } from './patience.ts';
+import { waitFor } from './wait.ts';
+
+/** Operations that wait in one range, in batches: enough to keep it busy through a round trip. */
+const WAITING_MAX = 1000;
+/** Whatever a governor says: more only waits in the service's queues. */
+const IN_FLIGHT_MAX = 64;
+
+export interface WriterParts<V> {
+  readonly send: Send<V>;
+  readonly ranges: RangeMap;
+  readonly governor: Governor;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Resolves after a delay; rejects when called off. */
+  readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** While run() runs. */
+interface Running {
+  readonly members: Group;
+  readonly alarms: ChildSignal;
+}
+
+export class Writer<V> {
+  readonly #parts: WriterParts<V>;
+  readonly #lanes = new Map<string, Lane<V>>();
+  #running: Running | undefined;
+  #ended: Error | undefined;
+  #draining = false;
+  #unfinished = 0;
+  #drained = (): void => {};
+  readonly #whenDrained = new Promise<void>((resolve) => (this.#drained = resolve));
+
+  constructor(parts: WriterParts<V>) {
+    this.#parts = parts;
+  }
+
+  /** Operations that are not complete. */
+  get unfinished(): number {
+    return this.#unfinished;
+  }
+
+  /** What every range waits for. */
+  waits(): RangeWait[] {
+    return [...this.#lanes.values()].map(({ range, reason, sinceMs, batches, inFlight }) => ({
+      range,
+      reason,
+      sinceMs,
+      operations: batches.size,
+      inFlight,
+    }));
+  }
+
+  /** Looked at right before `add`, with nothing awaited in between. */
+  hasRoom(place: string): boolean {
+    const lane = this.#lanes.get(this.#parts.ranges.rangeOf(place));
+    return lane === undefined || lane.batches.size < WAITING_MAX;
+  }
+
+  /** Resolves when it is worth looking at `hasRoom` again. */
+  async whenRoom(place: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.hasRoom(place) || this.#ended !== undefined) return;
+    const lane = this.#laneOf(this.#parts.ranges.rangeOf(place));
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    lane.outside.push(wake);
+    try {
+      await waitFor(woken, signal);
+    } finally {
+      lane.outside = lane.outside.filter((other) => other !== wake);
+    }
+  }
+
+  /** Takes an operation over. After the end it is completed at once, as not done. */
+  add(operation: Operation<V>): void {
+    if (this.#ended !== undefined) {
+      operation.complete({ is: 'not-done', cause: this.#ended });
+      return;
+    }
+    assert(!this.#draining, 'nothing is added while the writer drains');
+    this.#unfinished += 1;
+    const lane = this.#laneOf(this.#parts.ranges.rangeOf(operation.place));
+    lane.gone = false;
+    lane.batches.add(operation);
+    this.#touch(lane);
+  }
+
+  /** Nobody will add anything: no batch waits for company any more, and run() ends when all is complete. */
+  drain(): void {
+    this.#draining = true;
+    if (this.#unfinished === 0) this.#drained();
+    for (const lane of this.#lanes.values()) this.#touch(lane);
+  }
+
+  /** Works until it is drained; `signal` calls it off. */
+  async run(signal: AbortSignal): Promise<void> {
+    assert(this.#running === undefined && this.#ended === undefined, 'a writer runs once');
+    let ended = new Error('the writer has ended');
+    try {
+      await group(signal, async (members) => {
+        const alarms = new ChildSignal(members.signal);
+        setMaxListeners(0, alarms.signal);
+        try {
+          this.#running = { members, alarms };
+          for (const lane of this.#lanes.values()) this.#touch(lane);
+          await waitFor(this.#whenDrained, members.signal);
+        } finally {
+          alarms.abort(ended);
+          alarms[Symbol.dispose]();
+        }
+      });
+    } catch (error) {
+      if (error instanceof Error) ended = error;
+      throw error;
+    } finally {
+      this.#running = undefined;
+      this.#ended = ended;
+      for (const lane of this.#lanes.values()) {
+        this.#completeAll(lane.batches.takeAll().map((one) => [one, { is: 'not-done', cause: ended }]));
+        this.#wakeOutside(lane);
+      }
+    }
+  }
+
+  #laneOf(range: string): Lane<V> {
+    const known = this.#lanes.get(range);
+    if (known !== undefined) return known;
+    const lane: Lane<V> = newLane(range, this.#parts.clock);
+    this.#lanes.set(range, lane);
+    return lane;
+  }
+
+  /** Looks at a range once everything that this turn of the loop brings has come: whole pages become whole batches. */
+  #touch(lane: Lane<V>): void {
+    if (this.#running === undefined || lane.touched) return;
+    lane.touched = true;
+    this.#running.members.start(async () => {
+      await nextTurn();
+      lane.touched = false;
+      this.#pump(lane);
+    });
+  }
+
+  /** Sends what may go, and notes what the rest waits for. */
+  #pump(lane: Lane<V>): void {
+    const { clock } = this.#parts;
+    while (this.#running !== undefined && !this.#running.members.signal.aborted) {
+      const wait = this.#waitOf(lane);
+      if (wait === undefined) {
+        this.#launch(lane, this.#running.members);
+        continue;
+      }
+      if (wait.reason !== lane.reason) {
+        lane.reason = wait.reason;
+        lane.sinceMs = clock.now();
+      }
+      if (wait.untilMs !== undefined) this.#setAlarm(lane, wait.untilMs, this.#running);
+      break;
+    }
+    if (lane.batches.size < WAITING_MAX) this.#wakeOutside(lane);
+    const isOver = lane.gone && lane.batches.size === 0 && lane.inFlight === 0;
+    if (isOver && this.#lanes.get(lane.range) === lane) this.#lanes.delete(lane.range);
+  }
+
+  /** Why no batch of this range may go now; undefined when one may. */
+  #waitOf(lane: Lane<V>): { readonly reason: WaitReason; readonly untilMs?: number } | undefined {
+    const { batches, inFlight } = lane;
+    const nowMs = this.#parts.clock.now();
+    if (lane.splitting) return { reason: 'splitting' };
+    if (batches.size === 0) return { reason: inFlight > 0 ? 'in flight' : 'nothing to do' };
+    if (nowMs < lane.restsUntilMs) return { reason: lane.restsFor, untilMs: lane.restsUntilMs };
+    if (inFlight >= IN_FLIGHT_MAX) return { reason: 'in flight' };
+    const { dueMs } = batches;
+    if (!batches.isReady(this.#paceOf(lane)) && dueMs !== undefined)
+      return { reason: 'filling', untilMs: dueMs };
+    const admission = this.#parts.governor.admit(lane.range, { inFlight });
+    if (admission === 'go') return undefined;
+    const { reason, delayMs } = admission;
+    assert(delayMs !== undefined || inFlight > 0, 'a governor lets an idle range go, or says when');
+    return delayMs === undefined ? { reason } : { reason, untilMs: nowMs + delayMs };
+  }
+
+  #paceOf({ inFlight }: Lane<V>): 'idle' | 'busy' {
+    return inFlight === 0 || this.#draining ? 'idle' : 'busy';
+  }
+
+  /** Looks again at that time; an alarm that is not needed any more does no harm. */
+  #setAlarm(lane: Lane<V>, atMs: number, { members, alarms }: Running): void {
+    if (lane.alarmMs <= atMs) return;
+    lane.alarmMs = atMs;
+    members.start(async (signal) => {
+      try {
+        // A timer may be early by what the clock rounds away.
+        await this.#parts.sleep(Math.max(1, atMs - this.#parts.clock.now()), alarms.signal);
+      } catch (error) {
+        // Drained: nobody needs it.
+        if (alarms.signal.aborted && !signal.aborted) return;
+        throw error;
+      }
+      if (lane.alarmMs === atMs) lane.alarmMs = Infinity;
+      this.#pump(lane);
+    });
+  }
+
+  #launch(lane: Lane<V>, members: Group): void {
+    const batch = lane.batches.next(this.#paceOf(lane));
+    assert(batch !== undefined, 'a batch that is ready is there');
+    lane.inFlight += 1;
+    members.start(async (signal) => this.#exchange(lane, batch, signal));
+  }
+
+  async #exchange(lane: Lane<V>, batch: Batch<Operation<V>>, signal: AbortSignal): Promise<void> {
+    const { clock, send } = this.#parts;
+    const sentMs = clock.now();
+    let reply: Reply<V>;
+    try {
+      reply = await waitFor(send(lane.range, bodyOf(batch), signal), signal);
+      assert(
+        !Array.isArray(reply.results) || reply.results.length === batch.operations.length,
+        'a reply tells of every operation',
+      );
+    } catch (cause) {
+      lane.inFlight -= 1;
+      this.#completeAll(batch.operations.map((one) => [one, { is: 'ambiguous', cause }]));
+      throw cause;
+    }
+    lane.inFlight -= 1;
+    this.#settle({ lane, batch, reply, sentMs });
+    this.#touch(lane);
+  }
+
+  #settle({ lane, batch, reply, sentMs }: Exchange<V>): void {
+    const { chargeRu, results } = reply;
+    const complete: [Operation<V>, Outcome<V>][] = [];
+    const again: Operation<V>[] = [];
+    let rest: Refused | undefined;
+    let throttled = 0;
+    let split = false;
+    for (const [i, operation] of batch.operations.entries()) {
+      const result = 'is' in results ? results : results[i];
+      if (result?.is !== 'refused') {
+        complete.push([operation, result ?? { is: 'ambiguous' }]);
+        continue;
+      }
+      again.push(operation);
+      if (result.kind === 'throttled') throttled += 1;
+      if (result.kind === 'split') split = true;
+      else if (rest === undefined || (result.retryAfterMs ?? 0) > (rest.retryAfterMs ?? 0)) rest = result;
+    }
+    // Whatever is thrown from here on finds every operation either in its range or complete.
+    lane.batches.putBack(again);
+    this.#completeAll(complete);
+    this.#parts.governor.observe(lane.range, {
+      chargeRu,
+      operations: batch.operations.length,
+      throttled,
+      retryAfterMs: rest?.retryAfterMs,
+      elapsedMs: this.#parts.clock.now() - sentMs,
+      inFlight: lane.inFlight,
+    });
+    if (again.length === 0) lane.refusals = 0;
+    if (rest !== undefined) this.#rest(lane, rest, sentMs);
+    if (split) this.#split(lane, sentMs);
+  }
+
+  /** Lets a range rest; replies to what was sent before the rest tell nothing new. */
+  #rest(lane: Lane<V>, { kind, retryAfterMs, cause }: Refused, sentMs: number): void {
+    if (sentMs >= lane.restsUntilMs) lane.refusals += 1;
+    const attempt = Math.max(1, lane.refusals);
+    const delayMs = restMs({ kind, attempt, hintMs: retryAfterMs, cause }, this.#parts.random);
+    const untilMs = this.#parts.clock.now() + delayMs;
+    if (untilMs <= lane.restsUntilMs) return;
+    lane.restsUntilMs = untilMs;
+    lane.restsFor = kind;
+  }
+
+  /** The range is gone: what waits there is grouped by the new ranges, which somebody may have asked for already. */
+  #split(lane: Lane<V>, sentMs: number): void {
+    if (lane.splitting || this.#regroup(lane)) return;
+    lane.splitting = true;
+    this.#running?.members.start(async (signal) => {
+      await waitFor(this.#parts.ranges.refresh(lane.range, signal), signal);
+      lane.splitting = false;
+      // The service may know of a split before it tells where the ranges are now.
+      if (!this.#regroup(lane)) this.#rest(lane, { is: 'refused', kind: 'split' }, sentMs);
+      this.#touch(lane);
+    });
+  }
+
+  /** Moves what belongs elsewhere by now; false when all of it still belongs here. */
+  #regroup(lane: Lane<V>): boolean {
+    const moved = new Map<Lane<V>, Operation<V>[]>();
+    for (const operation of lane.batches.takeAll()) {
+      const other = this.#laneOf(this.#parts.ranges.rangeOf(operation.place));
+      const list = moved.get(other);
+      if (list === undefined) moved.set(other, [operation]);
+      else list.push(operation);
+    }
+    for (const [other, operations] of moved) {
+      other.gone = false;
+      other.batches.putBack(operations);
+      this.#touch(other);
+    }
+    lane.gone = !moved.has(lane);
+    if (lane.gone) this.#wakeOutside(lane);
+    return lane.gone;
+  }
+
+  /** Completes them all, even if one of those who are told throws. */
+  #completeAll(list: readonly (readonly [Operation<V>, Outcome<V>])[]): void {
+    const thrown: unknown[] = [];
+    for (const [operation, outcome] of list) {
+      this.#unfinished -= 1;
+      try {
+        operation.complete(outcome);
+      } catch (error) {
+        thrown.push(error);
+      }
+    }
+    if (this.#draining && this.#unfinished === 0) this.#drained();
+    if (thrown.length > 0) throw thrown[0];
+  }
+
+  #wakeOutside(lane: Lane<V>): void {
+    for (const wake of lane.outside.splice(0)) wake();
+  }
+}
+
+interface Exchange<V> {
+  readonly lane: Lane<V>;
+  readonly batch: Batch<Operation<V>>;
+  readonly reply: Reply<V>;
+  /** When it was sent. */
+  readonly sentMs: number;
+}
