@@ -46,7 +46,7 @@ export interface Operation<V> extends Batched {
 /** The target's ranges as we know them. */
 export interface RangeMap {
   rangeOf(place: string): string;
-  /** Asks the service again, because this range is gone. */
+  /** Asks the service again, because this range is gone; several may ask at once. */
   refresh(range: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -85,6 +85,7 @@ export interface Governor {
 export interface RangeWait {
   readonly range: string;
   readonly reason: WaitReason;
+  /** Since when, with nothing completed in between. */
   readonly sinceMs: number;
   /** Waiting, without those on their way. */
   readonly operations: number;

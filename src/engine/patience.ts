@@ -47,7 +47,7 @@ export function restMs({ kind, attempt, hintMs, cause }: Refusal, random: Random
       ...(cause === undefined ? {} : { cause }),
     });
   }
-  if (hintMs !== undefined) return Math.ceil(hintMs * (1 + JITTER * random.next()));
+  if (hintMs !== undefined && hintMs > 0) return Math.ceil(hintMs * (1 + JITTER * random.next()));
   const fullMs = Math.min(REST_MAX_MS, FIRST_MS * 2 ** (attempt - 1));
   return Math.ceil(fullMs * (0.5 + random.next() / 2));
 }

@@ -148,6 +148,7 @@ export class Sequencer {
     const { state } = turn;
     if (state === 'held' || state === 'waiting') this.#leave(turn);
     turn.state = 'over';
+    this.#wake(turn);
   }
 
   #join(turn: Turn, names: Uint32Array, count: number): void {

@@ -123,6 +123,7 @@ export class Writer<V> {
 
   /** Nobody will add anything: no batch waits for company any more, and run() ends when all is complete. */
   drain(): void {
+    if (this.#draining) return;
     this.#draining = true;
     if (this.#unfinished === 0) this.#drained();
     for (const lane of this.#lanes.values()) this.#touch(lane);
@@ -151,10 +152,10 @@ export class Writer<V> {
     } finally {
       this.#running = undefined;
       this.#ended = ended;
-      for (const lane of this.#lanes.values()) {
-        this.#completeAll(lane.batches.takeAll().map((one) => [one, { is: 'not-done', cause: ended }]));
-        this.#wakeOutside(lane);
-      }
+      const lanes = [...this.#lanes.values()];
+      const left = lanes.flatMap(({ batches }) => batches.takeAll());
+      for (const lane of lanes) this.#wakeOutside(lane);
+      this.#completeAll(left.map((one) => [one, { is: 'not-done', cause: ended }]));
     }
   }
 
@@ -168,9 +169,11 @@ export class Writer<V> {
 
   /** Looks at a range once everything that this turn of the loop brings has come: whole pages become whole batches. */
   #touch(lane: Lane<V>): void {
-    if (this.#running === undefined || lane.touched) return;
+    const members = this.#running?.members;
+    // Called off: the group may have ended already, and takes nobody any more.
+    if (members === undefined || members.signal.aborted || lane.touched) return;
     lane.touched = true;
-    this.#running.members.start(async () => {
+    members.start(async () => {
       await nextTurn();
       lane.touched = false;
       this.#pump(lane);
@@ -294,7 +297,11 @@ export class Writer<V> {
       elapsedMs: this.#parts.clock.now() - sentMs,
       inFlight: lane.inFlight,
     });
-    if (again.length === 0) lane.refusals = 0;
+    if (complete.length > 0) lane.sinceMs = this.#parts.clock.now();
+    // No reply at all: the next batch would become ambiguous as well.
+    if ('is' in results && results.is === 'ambiguous')
+      rest = { is: 'refused', kind: 'transient', cause: results.cause };
+    else if (again.length === 0) lane.refusals = 0;
     if (rest !== undefined) this.#rest(lane, rest, sentMs);
     if (split) this.#split(lane, sentMs);
   }

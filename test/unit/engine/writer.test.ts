@@ -84,6 +84,25 @@ describe('a range', () => {
     expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual(['done', 'done', 'ambiguous', 'done']);
   });
 
+  test('that did not reply rests, though nothing of it is sent again', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    lab.take().reply({ chargeRu: 0, results: { is: 'ambiguous' } });
+    await settled();
+    lab.add();
+    await settled();
+    expect([lab.outcome(1), lab.requests.length]).toEqual(['ambiguous', 0]);
+    expect(reasons(lab.writer.waits())).toEqual(['transient']);
+    await lab.advance(50);
+    const request = lab.take();
+    expect(request.numbers).toEqual([2]);
+    request.reply(done(request));
+    lab.writer.drain();
+    await run;
+  });
+
   test('that has split is asked for once, and its operations go where they belong', async () => {
     const lab = new Lab();
     const run = lab.writer.run(lab.stop.signal);
