@@ -5,8 +5,10 @@
  */
 import { PriorityLevel } from '@azure/cosmos';
 import { assert } from '../lib/assert.ts';
-import { TroubleError } from './classify.ts';
+import { TroubleError, troubleOf } from './classify.ts';
 import type { Call, ContainerLane, LaneFeedOptions, Reply } from './container-lane.ts';
+import { admitted, type Governor } from './governor.ts';
+import type { Load } from './range-gate.ts';
 import { isPart, type FeedRange } from './ranges.ts';
 import { retrying, type Patience } from './retry.ts';
 import { lsnOf } from './session.ts';
@@ -54,6 +56,8 @@ export interface PageCall extends Call {
 
 export interface PagesCall extends Omit<PageCall, 'sessionToken'> {
   readonly patience: Patience;
+  /** Whom the source's RU are counted by. */
+  readonly governor?: Governor;
   /** Asked before every page. */
   readonly sessionToken?: () => string | undefined;
   /** Throws a PageError for a damaged page, or a TroubleError for one that is too old; it is then read again. */
@@ -105,17 +109,15 @@ export class Feed {
    * that may pass is waited for; a split, and what lasts, is thrown, and the last position given is still good.
    */
   async *pages(start: FeedStart, call: PagesCall): AsyncGenerator<Page, never, undefined> {
-    const { patience, sessionToken, check, signal, timeoutMs } = call;
+    const { patience, governor, sessionToken, check, signal, timeoutMs } = call;
+    const { id } = this.#settings.range.range;
     let from = start;
     for (;;) {
       const page = await retrying(
         async () => {
-          const token = sessionToken?.();
-          const page = await this.read(from, {
-            signal,
-            sessionToken: token,
-            ...(timeoutMs === undefined ? {} : { timeoutMs }),
-          });
+          const ask = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+          const read = (): Promise<Page> => this.read(from, { ...ask, sessionToken: sessionToken?.() });
+          const page = governor === undefined ? await read() : await governed(governor, { id, signal, read });
           check?.(page);
           return page;
         },
@@ -124,6 +126,33 @@ export class Feed {
       yield page;
       from = page.position;
     }
+  }
+}
+
+/** Reads when the budget allows, and counts what it cost, refusals too. */
+async function governed(
+  governor: Governor,
+  {
+    id,
+    signal,
+    read,
+  }: { readonly id: string; readonly signal: AbortSignal; readonly read: () => Promise<Page> },
+): Promise<Page> {
+  await admitted(governor, id, { signal });
+  let load: Load = { chargeRu: 0, operations: 1, throttled: 0, retryAfterMs: undefined };
+  try {
+    const page = await read();
+    load = { ...load, chargeRu: page.chargeRu };
+    return page;
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble !== undefined) {
+      const { chargeRu, kind, retryAfterMs } = trouble;
+      load = { chargeRu, operations: 1, throttled: kind === 'throttled' ? 1 : 0, retryAfterMs };
+    }
+    throw error;
+  } finally {
+    governor.observe(id, load);
   }
 }
 

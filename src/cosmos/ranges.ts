@@ -48,10 +48,14 @@ export function tile(listed: readonly PhysicalRange[]): readonly PhysicalRange[]
   // Right after a split both generations may be listed.
   const gone = new Set(listed.flatMap(({ parents }) => parents));
   const unique = new Map(listed.filter(({ id }) => !gone.has(id)).map((range) => [range.id, range]));
-  const ranges = [...unique.values()].toSorted((a, b) => (a.min < b.min ? -1 : a.min > b.min ? 1 : 0));
+  const ranges = inOrder([...unique.values()]);
   const fault = gapOrOverlap(ranges, WHOLE);
   if (fault !== undefined) throw unusable(fault);
   return ranges;
+}
+
+function inOrder(ranges: readonly PhysicalRange[]): PhysicalRange[] {
+  return ranges.toSorted((a, b) => (a.min < b.min ? -1 : a.min > b.min ? 1 : 0));
 }
 
 /** What is wrong with intervals that should cover `whole` in their order; nothing when they do. */
@@ -83,7 +87,7 @@ export function remap(
   ranges: readonly PhysicalRange[],
   reader: FeedRange,
 ): { readonly changed: boolean; readonly readers: readonly FeedRange[] } {
-  const readers = ranges
+  const readers = inOrder(ranges)
     .filter(({ min, max }) => min < reader.max && max > reader.min)
     .map((range) => ({
       range,

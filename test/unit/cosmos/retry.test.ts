@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { TroubleError, type Trouble, type TroubleKind } from '../../../src/cosmos/classify.ts';
+import { Patience, retrying, type PatienceParts, type Wait } from '../../../src/cosmos/retry.ts';
+import { ManualClock } from '../../../src/lib/clock.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+
+const { signal: forever } = new AbortController();
+
+function trouble(kind: TroubleKind, more: Partial<Trouble> = {}): Trouble {
+  return { kind, status: 0, substatus: 0, what: `it was ${kind}`, chargeRu: 0, ...more };
+}
+
+/** Time passes by waiting only. */
+function rig(random = seededRandom(1)): { patience: Patience; waits: Wait[]; parts: PatienceParts } {
+  const clock = new ManualClock();
+  const waits: Wait[] = [];
+  const parts: PatienceParts = {
+    clock,
+    random,
+    onWait: (wait) => waits.push(wait),
+    pause: async (delayMs, signal) => {
+      signal.throwIfAborted();
+      clock.advance(delayMs);
+    },
+  };
+  return { patience: new Patience(parts), waits, parts };
+}
+
+/** Fails in these ways, then gives a word. */
+function failing(...troubles: readonly Trouble[]): () => Promise<string> {
+  let at = 0;
+  return async () => {
+    const next = troubles[at];
+    at += 1;
+    if (next !== undefined) throw new TroubleError(next);
+    return 'done';
+  };
+}
+
+test('waits longer and longer, with the reason by name, and gives what came in the end', async () => {
+  const { patience, waits } = rig();
+  const work = failing(
+    trouble('transient'),
+    trouble('transient'),
+    trouble('transient'),
+    trouble('throttled'),
+  );
+  await expect(retrying(work, { signal: forever, patience })).resolves.toBe('done');
+  expect(waits.map(({ reason, attempt }) => [reason, attempt])).toEqual([
+    ['transient', 1],
+    ['transient', 2],
+    ['transient', 3],
+    ['throttled', 1],
+  ]);
+  const [first = 0, second = 0, third = 0] = waits.map(({ delayMs }) => delayMs);
+  expect(first).toBeGreaterThanOrEqual(50);
+  expect(first).toBeLessThanOrEqual(100);
+  expect(second).toBeGreaterThanOrEqual(100);
+  expect(third).toBeGreaterThanOrEqual(200);
+});
+
+test('is never sooner than the service asks, and two who were told the same do not come together', () => {
+  const delays = Array.from(
+    { length: 50 },
+    (_, seed) => rig(seededRandom(seed)).patience.next(trouble('throttled', { retryAfterMs: 1000 })).delayMs,
+  );
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(1000);
+  expect(Math.max(...delays)).toBeLessThanOrEqual(1300);
+  expect(new Set(delays).size).toBeGreaterThan(20);
+});
+
+describe('gives up', () => {
+  test.each(['ambiguous', 'conflict', 'too-large', 'fatal', 'split'] as const)(
+    'at once: %s',
+    async (kind) => {
+      const { patience, waits } = rig();
+      const run = retrying(failing(trouble(kind)), { signal: forever, patience });
+      await expect(run).rejects.toMatchObject({ trouble: { kind } });
+      expect(waits).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['denied', 120],
+    ['transient', 300],
+    ['throttled', 900],
+  ] as const)('%s: within %i s, as exit code 6', async (kind, seconds) => {
+    const { patience, waits, parts } = rig();
+    const startedMs = parts.clock.now();
+    const run = retrying(() => Promise.reject(new TroubleError(trouble(kind))), {
+      signal: forever,
+      patience,
+    });
+    await expect(run).rejects.toMatchObject({ exitCode: 6, trouble: { kind } });
+    const lastedMs = parts.clock.now() - startedMs;
+    expect(lastedMs).toBeLessThanOrEqual(seconds * 1000);
+    expect(lastedMs).toBeGreaterThan(seconds * 1000 * 0.85);
+    // Even so nobody hammers.
+    expect(waits.length).toBeLessThan(200);
+  });
+
+  test('a wait is over when the signal says so', async () => {
+    const stop = new AbortController();
+    const run = retrying(failing(trouble('throttled', { retryAfterMs: 60_000 })), {
+      signal: stop.signal,
+      patience: new Patience({
+        clock: new ManualClock(),
+        random: seededRandom(1),
+        onWait: () => stop.abort(new Error('stop')),
+      }),
+    });
+    await expect(run).rejects.toThrow('stop');
+  });
+
+  test('our own mistakes are not tried again', async () => {
+    const { patience } = rig();
+    await expect(
+      retrying(() => Promise.reject(new TypeError('ours')), { signal: forever, patience }),
+    ).rejects.toThrow(TypeError);
+  });
+});
+
+test('a split is waited for where that is asked, and success makes patient again', async () => {
+  const { patience, waits } = rig();
+  const options = { signal: forever, patience, splits: 'waited-for' } as const;
+  await retrying(failing(trouble('split'), trouble('split')), options);
+  await retrying(failing(trouble('split')), options);
+  expect(waits.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
+});
