@@ -1,0 +1,54 @@
+/** What a column holds, checked on the way out: a ledger that says something else is damaged. */
+import { LedgerError } from '../lib/errors.ts';
+
+/** A row as SQLite gives it. */
+export type Columns = Readonly<Record<string, unknown>>;
+
+export function number(row: Columns, name: string): number {
+  const value = row[name];
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw damaged(name, value);
+  return value;
+}
+
+export function text(row: Columns, name: string): string {
+  const value = row[name];
+  if (typeof value !== 'string') throw damaged(name, value);
+  return value;
+}
+
+/** A value of `sizeBytes`, or of any size. */
+export function bytes(row: Columns, name: string, sizeBytes?: number): Buffer {
+  const value = row[name];
+  if (!Buffer.isBuffer(value) || value.length !== (sizeBytes ?? value.length)) throw damaged(name, value);
+  return value;
+}
+
+export function oneOf<T extends string>(row: Columns, name: string, allowed: readonly T[]): T {
+  const value = allowed.find((one) => one === row[name]);
+  if (value === undefined) throw damaged(name, row[name]);
+  return value;
+}
+
+/** The value, or null where there is none. */
+export function orNull<T>(row: Columns, name: string, read: (row: Columns, name: string) => T): T | null {
+  return row[name] === null ? null : read(row, name);
+}
+
+/** JSON that we wrote ourselves. */
+export function list(row: Columns, name: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text(row, name));
+    if (Array.isArray(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw damaged(name, row[name]);
+}
+
+function damaged(name: string, value: unknown): LedgerError {
+  const found = Buffer.isBuffer(value) ? `${value.length} bytes` : value === null ? 'nothing' : typeof value;
+  return new LedgerError('the ledger is damaged', {
+    why: `${name} holds ${found}, which no cosmig writes`,
+    hint: 'restore the ledger from a backup made while the migration was stopped',
+  });
+}

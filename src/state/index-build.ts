@@ -1,0 +1,256 @@
+/**
+ * Owns the building of a tree's index, an external merge sort over its segments:
+ *
+ *   collect   up to 65,536 entries are sorted in memory and become a run of level 0, until every segment is scanned
+ *   merge     up to 64 runs of the lowest level become one of the next, until one is left
+ *   done      that one is the index
+ *
+ * A step is some milliseconds and at most one transaction, so that the event loop breathes in between. A crash
+ * at any moment costs what is in memory: how far the runs have come is written with them, and a block that was merged
+ * leaves in the transaction that holds its entries elsewhere. Memory does not grow with the number of documents.
+ */
+import { assert, must } from '../lib/assert.ts';
+import type { EntryStore } from './entries.ts';
+import {
+  compareEntries,
+  INDEX_BYTES,
+  prefixOf,
+  SORTED_MAX,
+  sortEntries,
+  writeIndexEntry,
+} from './index-entry.ts';
+import type { BuildState, RunStore } from './index-runs.ts';
+import { IndexWriter } from './index-writer.ts';
+import { markAt } from './marks.ts';
+import type { RowStore } from './rows.ts';
+import { SEGMENT_ENTRIES_MAX } from './segment.ts';
+import type { Transactions } from './transaction.ts';
+
+/** How much is done at a time. */
+export interface BuildSizes {
+  /** At most 65,536 entries are sorted at once. */
+  readonly runEntries: number;
+  readonly segmentsAStep: number;
+  readonly blocksAStep: number;
+}
+
+/** 8,192 entries read or 8,736 merged in a step: some milliseconds. */
+const SIZES: BuildSizes = { runEntries: SORTED_MAX, segmentsAStep: 32, blocksAStep: 48 };
+/** One block of each is in memory: 256 KB; 64 runs hold four million documents, so two passes are enough for 268 million. */
+const FAN_IN = 64;
+
+interface Stores {
+  readonly transactions: Transactions;
+  readonly runs: RunStore;
+  readonly entries: EntryStore;
+  readonly rows: RowStore;
+}
+
+export class IndexBuild {
+  readonly #stores: Stores;
+  readonly #tree: number;
+  readonly #sizes: BuildSizes;
+  #state: BuildState;
+  /** Collected and not sorted yet. */
+  #collected: Buffer;
+  #count = 0;
+  #scannedTo: number;
+  #merge: Merge | undefined;
+
+  constructor(stores: Stores, tree: number, sizes = SIZES) {
+    assert(sizes.runEntries <= SORTED_MAX, 'a sort takes at most 65,536 entries');
+    this.#stores = stores;
+    this.#tree = tree;
+    this.#sizes = sizes;
+    assert(!stores.runs.hasOpenSegments(tree), 'an index is built when every page of its tree is committed');
+    stores.transactions.run(() => stores.runs.begin(tree));
+    this.#state = must(stores.runs.state(tree), 'a build that has begun has a state');
+    this.#scannedTo = this.#state.scannedTo;
+    this.#collected = Buffer.alloc((sizes.runEntries + SEGMENT_ENTRIES_MAX) * INDEX_BYTES);
+  }
+
+  get phase(): BuildState['phase'] {
+    return this.#state.phase;
+  }
+
+  /** Does a little more; false when the index is done. After an error only a new build may go on. */
+  step(): boolean {
+    switch (this.#state.phase) {
+      case 'collect':
+        this.#collect();
+        return true;
+      case 'merge':
+        this.#stores.transactions.run(() => this.#mergeMore());
+        return this.#state.phase !== ('done' as string);
+      case 'done':
+        return false;
+    }
+  }
+
+  #collect(): void {
+    const { entries, transactions } = this.#stores;
+    const segments = transactions.read(() =>
+      entries.after({ tree: this.#tree, after: this.#scannedTo, limit: this.#sizes.segmentsAStep }),
+    );
+    for (const segment of segments) {
+      const { count, data } = segment;
+      for (let place = 0; place < count; place += 1) {
+        if (markAt(segment, count, place) === 0) continue;
+        writeIndexEntry(data, { segment: segment.number, place }, this.#collected, this.#count * INDEX_BYTES);
+        this.#count += 1;
+      }
+      this.#scannedTo = segment.number;
+      if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) this.#writeRun('collect');
+    }
+    if (segments.length < this.#sizes.segmentsAStep) this.#writeRun('merge');
+  }
+
+  #writeRun(next: BuildState['phase']): void {
+    const { transactions, runs } = this.#stores;
+    transactions.run(() => {
+      if (this.#count > 0) {
+        const writer = new IndexWriter(this.#stores, runs.addRun(this.#tree, 0));
+        const sorted = sortEntries(this.#collected, this.#count);
+        for (let at = 0; at < sorted.length; at += INDEX_BYTES) writer.add(sorted, at);
+        writer.finish();
+      }
+      this.#keep({ phase: next, scannedTo: this.#scannedTo, output: null, consumed: null });
+    });
+    this.#count = 0;
+  }
+
+  #mergeMore(): void {
+    const { runs } = this.#stores;
+    this.#merge ??= this.#openMerge();
+    const merge = this.#merge;
+    if (merge === undefined) {
+      this.#keep({ ...this.#state, phase: 'done', output: null, consumed: null });
+      this.#collected = Buffer.alloc(0);
+      return;
+    }
+    if (merge.advance(this.#sizes.blocksAStep)) {
+      this.#keep({ ...this.#state, consumed: Buffer.from(merge.writer.consumed) });
+      return;
+    }
+    for (const run of merge.inputs) runs.dropRun(run);
+    this.#keep({ ...this.#state, output: null, consumed: null });
+    this.#merge = undefined;
+  }
+
+  /** The merge that a crash interrupted, or the next one; none when one run is left. */
+  #openMerge(): Merge | undefined {
+    const { runs } = this.#stores;
+    const { output, consumed } = this.#state;
+    const inputs = runs.runs(this.#tree).filter(({ number }) => number !== output);
+    if (output === null && inputs.length <= 1) return undefined;
+    const lowest = inputs[0]?.level ?? 0;
+    // Of the lowest level, or of any where that level has one only; in order, so that a resume takes the same.
+    const same = inputs.filter(({ level }) => level === lowest);
+    const taken = (same.length > 1 ? same : inputs).slice(0, FAN_IN).map(({ number }) => number);
+    const level =
+      Math.max(...inputs.filter(({ number }) => taken.includes(number)).map((run) => run.level)) + 1;
+    const into = output ?? runs.addRun(this.#tree, level);
+    this.#state = { ...this.#state, output: into };
+    return new Merge(this.#stores, { inputs: taken, output: into, consumed });
+  }
+
+  #keep(state: BuildState): void {
+    this.#stores.runs.keepState(this.#tree, state);
+    this.#state = state;
+  }
+}
+
+interface Cursor {
+  readonly run: number;
+  block: number;
+  data: Buffer;
+  at: number;
+  prefix: number;
+}
+
+/** Several runs into one; the smallest entry of all cursors is taken again and again. */
+class Merge {
+  readonly inputs: readonly number[];
+  readonly writer: IndexWriter;
+  readonly #runs: RunStore;
+  /** Sorted by their entry, smallest last. */
+  readonly #cursors: Cursor[] = [];
+  /** Blocks that are read and not yet written elsewhere, with their last entry. */
+  #spent: Array<{ block: number; last: Buffer }> = [];
+
+  constructor(stores: Stores, { inputs, output, consumed }: MergeOptions) {
+    this.inputs = inputs;
+    this.#runs = stores.runs;
+    this.writer = new IndexWriter(stores, output);
+    for (const run of inputs) this.#openCursor(run, consumed);
+  }
+
+  /** Writes some blocks; false when there is nothing left. */
+  advance(blocks: number): boolean {
+    const end = this.writer.blocks + blocks;
+    while (this.writer.blocks < end) {
+      const cursor = this.#cursors.pop();
+      if (cursor === undefined) {
+        this.writer.finish();
+        return false;
+      }
+      this.writer.add(cursor.data, cursor.at);
+      cursor.at += INDEX_BYTES;
+      if (cursor.at < cursor.data.length || this.#nextBlock(cursor)) this.#insert(cursor);
+    }
+    const { consumed } = this.writer;
+    this.#spent = this.#spent.filter(({ block, last }) => {
+      const isWritten = compareEntries(last, 0, consumed, 0) <= 0;
+      if (isWritten) this.#runs.dropBlock(block);
+      return !isWritten;
+    });
+    return true;
+  }
+
+  #openCursor(run: number, consumed: Buffer | null): void {
+    const from = consumed ?? Buffer.alloc(INDEX_BYTES);
+    const block = this.#runs.blockWith(run, from) ?? this.#runs.blockAfter(run, from);
+    if (block === null) return;
+    const cursor: Cursor = { run, block: block.number, data: block.data, at: 0, prefix: 0 };
+    // Nothing is as small as zeros with a segment of 0, and segments begin at 1.
+    while (compareEntries(cursor.data, cursor.at, from, 0) <= 0) {
+      cursor.at += INDEX_BYTES;
+      if (cursor.at === cursor.data.length && !this.#nextBlock(cursor)) return;
+    }
+    this.#insert(cursor);
+  }
+
+  #nextBlock(cursor: Cursor): boolean {
+    const last = cursor.data.subarray(cursor.data.length - INDEX_BYTES);
+    this.#spent.push({ block: cursor.block, last });
+    const next = this.#runs.blockAfter(cursor.run, last);
+    if (next === null) return false;
+    cursor.block = next.number;
+    cursor.data = next.data;
+    cursor.at = 0;
+    return true;
+  }
+
+  #insert(cursor: Cursor): void {
+    cursor.prefix = prefixOf(cursor.data, cursor.at);
+    let [low, high] = [0, this.#cursors.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = this.#cursors[middle];
+      if (other === undefined || isBehind(other, cursor)) low = middle + 1;
+      else high = middle;
+    }
+    this.#cursors.splice(low, 0, cursor);
+  }
+}
+
+interface MergeOptions {
+  readonly inputs: readonly number[];
+  readonly output: number;
+  readonly consumed: Buffer | null;
+}
+
+function isBehind(one: Cursor, other: Cursor): boolean {
+  if (one.prefix !== other.prefix) return one.prefix > other.prefix;
+  return compareEntries(one.data, one.at, other.data, other.at) > 0;
+}

@@ -1,0 +1,49 @@
+/**
+ * Owns the grouping of intents: all that are asked for in one turn of the event loop are made durable with one sync. It is
+ * what lets many ranges share the disk; a sync costs more than the intents it covers.
+ */
+import type { PageStore } from './pages.ts';
+import type { SessionToken } from './tokens.ts';
+import type { Intent } from './work.ts';
+
+interface Waiting {
+  readonly intent: Intent;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export class IntentGroup {
+  readonly #pages: PageStore;
+  readonly #tokens: () => readonly SessionToken[];
+  #waiting: Waiting[] = [];
+
+  /** `tokens` gives the newest session tokens, which go with every intent. */
+  constructor(pages: PageStore, tokens: () => readonly SessionToken[]) {
+    this.#pages = pages;
+    this.#tokens = tokens;
+  }
+
+  /** Resolves when the intent is on the disk: then its writes may be sent. */
+  async add(intent: Intent): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // After the replies of this turn, which may bring more pages.
+      if (this.#waiting.length === 0) setImmediate(() => this.#flush());
+      this.#waiting.push({ intent, resolve, reject });
+    });
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    try {
+      this.#pages.intend(
+        waiting.map(({ intent }) => intent),
+        { tokens: this.#tokens() },
+      );
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+      return;
+    }
+    for (const { resolve } of waiting) resolve();
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Owns the leases: which part of the key space has been read up to where. What always holds: the leases that are not
+ * replaced tile the key space, and no position is empty.
+ */
+import { assert, must } from '../lib/assert.ts';
+import { NotReadyError } from '../lib/errors.ts';
+import type { Database } from '../lib/sqlite.ts';
+import { list, number, oneOf, orNull, text } from './column.ts';
+import type { Columns } from './column.ts';
+import type { Feed } from './rows.ts';
+import type { Transactions } from './transaction.ts';
+
+/** Up to the anchor; once more after retention was exceeded; behind it; and history, after a split or merge. */
+const PHASES = ['copy', 'again', 'tail', 'replaced'] as const;
+export type LeasePhase = (typeof PHASES)[number];
+
+/** The whole key space, as [min, max). */
+export const KEY_SPACE = { min: '', max: 'FF' } as const;
+
+/** Taken before the copy starts, and again where retention was exceeded. */
+export interface Anchor {
+  readonly etag: string;
+  readonly lsn: number;
+  readonly session: string;
+}
+
+export interface Lease {
+  readonly number: number;
+  /** Leases that come from one range have one tree, and one index. */
+  readonly tree: number;
+  readonly rangeId: string;
+  /** Numbers of the leases it came from. */
+  readonly parents: readonly number[];
+  readonly min: string;
+  readonly max: string;
+  readonly phase: LeasePhase;
+  /** Null: from the beginning. */
+  readonly lvPosition: string | null;
+  /** Null: not primed. */
+  readonly avadPosition: string | null;
+  /** A position of LV from before AVAD was primed, to start from again. */
+  readonly backPosition: string | null;
+  readonly anchor: Anchor | null;
+  /** Deletes are to be swept before AVAD goes on. */
+  readonly sweepPending: boolean;
+  /** That were read. */
+  readonly documents: number;
+}
+
+/** What is there before a lease has a number; without a tree it begins one. */
+export type NewLease = Omit<Lease, 'number' | 'tree' | 'documents'> & { readonly tree?: number };
+
+/** The end of a page. */
+export interface Move {
+  readonly lease: number;
+  readonly feed: Feed;
+  readonly position: string;
+  /** How many documents were read with it. */
+  readonly documents?: number;
+}
+
+/** What an engine changes of a lease besides its position. */
+export type LeaseChange = Partial<
+  Pick<Lease, 'phase' | 'lvPosition' | 'avadPosition' | 'backPosition' | 'anchor' | 'sweepPending'>
+>;
+
+export class LeaseStore {
+  readonly #transactions: Transactions;
+  readonly #sql;
+
+  constructor(database: Database, transactions: Transactions) {
+    this.#transactions = transactions;
+    this.#sql = {
+      all: database.prepare<[], Columns>('SELECT * FROM leases ORDER BY number'),
+      live: database.prepare<[], Columns>("SELECT * FROM leases WHERE phase <> 'replaced' ORDER BY min"),
+      get: database.prepare<[number], Columns>('SELECT * FROM leases WHERE number = ?'),
+      insert: database.prepare(
+        `INSERT INTO leases (tree, range_id, parents, min, max, phase, lv_position, avad_position, back_position,
+           anchor_etag, anchor_lsn, anchor_session, sweep_pending)
+         VALUES (@tree, @rangeId, @parents, @min, @max, @phase, @lvPosition, @avadPosition, @backPosition,
+           @anchorEtag, @anchorLsn, @anchorSession, @sweepPending)`,
+      ),
+      plant: database.prepare('UPDATE leases SET tree = number WHERE number = ?'),
+      update: database.prepare(
+        `UPDATE leases SET phase = @phase, lv_position = @lvPosition, avad_position = @avadPosition,
+           back_position = @backPosition, anchor_etag = @anchorEtag, anchor_lsn = @anchorLsn,
+           anchor_session = @anchorSession, sweep_pending = @sweepPending WHERE number = @number`,
+      ),
+      replace: database.prepare("UPDATE leases SET phase = 'replaced' WHERE number = ?"),
+      moveLv: database.prepare(
+        `UPDATE leases SET lv_position = @position, documents = documents + @documents
+         WHERE number = @lease AND phase <> 'replaced'`,
+      ),
+      moveAvad: database.prepare(
+        `UPDATE leases SET avad_position = @position, documents = documents + @documents
+         WHERE number = @lease AND phase <> 'replaced'`,
+      ),
+      inFlight: database.prepare<[number], number>('SELECT count(*) FROM intents WHERE lease = ?').pluck(),
+      regrow: database.prepare('UPDATE leases SET tree = @into WHERE tree = @tree'),
+      regrowSegments: database.prepare('UPDATE segments SET tree = @into WHERE tree = @tree'),
+      dropBlocks: database.prepare(
+        'DELETE FROM index_blocks WHERE run IN (SELECT number FROM index_runs WHERE tree = ?)',
+      ),
+      dropRuns: database.prepare('DELETE FROM index_runs WHERE tree = ?'),
+      dropBuild: database.prepare('DELETE FROM index_builds WHERE tree = ?'),
+    };
+  }
+
+  /** Those that are read, in the order of the key space. */
+  live(): Lease[] {
+    return this.#transactions.read(() => this.#sql.live.all().map(parseLease));
+  }
+
+  /** With those that were replaced. */
+  all(): Lease[] {
+    return this.#transactions.read(() => this.#sql.all.all().map(parseLease));
+  }
+
+  get(lease: number): Lease {
+    const row = must(this.#sql.get.get(lease), `there is a lease ${lease}`);
+    return parseLease(row);
+  }
+
+  /** The anchored ranges, all of them, before the copy starts. Durable. */
+  begin(leases: readonly NewLease[]): Lease[] {
+    assert(this.live().length === 0, 'a migration is anchored once');
+    return this.#transactions.durable(() => {
+      const numbers = leases.map((lease) => this.#insert(lease));
+      this.#checkTiling();
+      return numbers.map((one) => this.get(one));
+    });
+  }
+
+  /** After a split (one by its children) or a merge (several by one); all that was read of them is committed. Durable. */
+  replace(parents: readonly number[], children: readonly NewLease[]): Lease[] {
+    return this.#transactions.durable(() => {
+      for (const parent of parents) {
+        assert(this.get(parent).phase !== 'replaced', 'a lease is replaced once');
+        assert(
+          this.#sql.inFlight.get(parent) === 0,
+          'children start when all pages of their parent are done',
+        );
+      }
+      const [tree, ...others] = new Set(parents.map((parent) => this.get(parent).tree));
+      for (const other of others) this.#join(other, must(tree, 'a child has a parent'));
+      for (const parent of parents) this.#sql.replace.run(parent);
+      const numbers = children.map((child) =>
+        this.#insert({ ...child, parents, tree: must(tree, 'a child has a parent') }),
+      );
+      this.#checkTiling();
+      return numbers.map((one) => this.get(one));
+    });
+  }
+
+  /** Durable. */
+  change(lease: number, change: LeaseChange): Lease {
+    return this.#transactions.durable(() => {
+      this.#sql.update.run(columnsOf({ ...this.get(lease), ...change }));
+      return this.get(lease);
+    });
+  }
+
+  /** Within a commit. */
+  move({ lease, feed, position, documents = 0 }: Move): void {
+    assert(position !== '', 'a position is never empty');
+    const statement = feed === 'LV' ? this.#sql.moveLv : this.#sql.moveAvad;
+    const { changes } = statement.run({ lease, position, documents });
+    assert(changes === 1, `the lease ${lease} that moves is being read`);
+  }
+
+  #insert(lease: NewLease): number {
+    const columns = columnsOf({ ...lease, tree: lease.tree ?? 0, number: 0, documents: 0 });
+    const inserted = Number(this.#sql.insert.run(columns).lastInsertRowid);
+    if (lease.tree === undefined) this.#sql.plant.run(inserted);
+    return inserted;
+  }
+
+  /** Two trees become one, whose index is built anew, since a document of either may be asked of it. */
+  #join(tree: number, into: number): void {
+    for (const one of [tree, into]) {
+      this.#sql.dropBlocks.run(one);
+      this.#sql.dropRuns.run(one);
+      this.#sql.dropBuild.run(one);
+    }
+    this.#sql.regrow.run({ tree, into });
+    this.#sql.regrowSegments.run({ tree, into });
+  }
+
+  #checkTiling(): void {
+    let end: string = KEY_SPACE.min;
+    for (const { min, max } of this.live()) {
+      if (min !== end) throw untiled(end, min);
+      end = max;
+    }
+    if (end !== KEY_SPACE.max) throw untiled(end, KEY_SPACE.max);
+  }
+}
+
+function untiled(end: string, next: string): NotReadyError {
+  return new NotReadyError('the ranges of the source leave a gap or overlap', {
+    why: `one ends at "${end}" and the next begins at "${next}"`,
+    hint: 'run the same command again: the ranges are read anew; nothing was changed',
+  });
+}
+
+function columnsOf(lease: Lease): Columns {
+  const { anchor, sweepPending, parents, ...columns } = lease;
+  return {
+    ...columns,
+    parents: JSON.stringify(parents),
+    anchorEtag: anchor?.etag ?? null,
+    anchorLsn: anchor?.lsn ?? null,
+    anchorSession: anchor?.session ?? null,
+    sweepPending: sweepPending ? 1 : 0,
+  };
+}
+
+function parseLease(row: Columns): Lease {
+  const etag = orNull(row, 'anchor_etag', text);
+  return {
+    number: number(row, 'number'),
+    tree: number(row, 'tree'),
+    rangeId: text(row, 'range_id'),
+    parents: list(row, 'parents').map(Number),
+    min: text(row, 'min'),
+    max: text(row, 'max'),
+    phase: oneOf(row, 'phase', PHASES),
+    lvPosition: orNull(row, 'lv_position', text),
+    avadPosition: orNull(row, 'avad_position', text),
+    backPosition: orNull(row, 'back_position', text),
+    anchor:
+      etag === null ? null : { etag, lsn: number(row, 'anchor_lsn'), session: text(row, 'anchor_session') },
+    sweepPending: number(row, 'sweep_pending') === 1,
+    documents: number(row, 'documents'),
+  };
+}

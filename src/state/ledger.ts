@@ -1,0 +1,187 @@
+/**
+ * The memory of one migration: one SQLite file, and beside it a small one that is the mover's lock.
+ *
+ * While a mover works the file is in WAL mode, and others read it through the mover's -wal and -shm. When it closes
+ * cleanly the file goes back to the old mode and stands alone, so that reading it needs and makes no other file, not
+ * even where nothing may be written. After a crash -wal and -shm are still there; SQLite reads them, and where it may
+ * not write -shm it keeps that index in memory.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { LedgerError, NotReadyError } from '../lib/errors.ts';
+import { asDatabaseError, migrate, openDatabase } from '../lib/sqlite.ts';
+import type { Database } from '../lib/sqlite.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { CounterStore } from './counters.ts';
+import { EntryStore } from './entries.ts';
+import { FactStore } from './facts.ts';
+import { IndexBuild } from './index-build.ts';
+import type { BuildSizes } from './index-build.ts';
+import { RunStore } from './index-runs.ts';
+import { LeaseStore } from './leases.ts';
+import { LetterStore } from './letters.ts';
+import { MoverLock } from './lock.ts';
+import { Lookup } from './lookup.ts';
+import { PageStore } from './pages.ts';
+import { RowStore } from './rows.ts';
+import { TokenStore } from './tokens.ts';
+import { Transactions } from './transaction.ts';
+
+/** Index blocks are made to fill one. */
+const PAGE_SIZE = 4096;
+
+export interface OpenLedger {
+  readonly path: string;
+  readonly spec: MigrationSpec;
+  readonly nowMs: number;
+  /** What to do when there is none: only a migration's first command may begin one. */
+  readonly create: 'if-missing' | 'never';
+}
+
+export class Ledger {
+  readonly facts: FactStore;
+  readonly leases: LeaseStore;
+  readonly tokens: TokenStore;
+  readonly pages: PageStore;
+  readonly rows: RowStore;
+  readonly letters: LetterStore;
+  readonly counters: CounterStore;
+  readonly lookup: Lookup;
+  readonly #database: Database;
+  readonly #lock: MoverLock | null;
+  readonly #index;
+
+  private constructor(database: Database, lock: MoverLock | null) {
+    this.#database = database;
+    this.#lock = lock;
+    const transactions = new Transactions(database);
+    this.facts = new FactStore(database, transactions);
+    this.leases = new LeaseStore(database, transactions);
+    this.tokens = new TokenStore(database);
+    this.rows = new RowStore(database);
+    this.letters = new LetterStore(database, transactions);
+    this.counters = new CounterStore(database);
+    const { rows, leases, letters, counters, tokens } = this;
+    this.pages = new PageStore({ database, transactions, rows, leases, letters, counters, tokens });
+    this.#index = { transactions, rows, runs: new RunStore(database), entries: new EntryStore(database) };
+    this.lookup = new Lookup(this.#index);
+  }
+
+  /** For the mover: creates the file or goes on with it, and takes the lock. */
+  static open({ path, spec, nowMs, create }: OpenLedger): Ledger {
+    if (create === 'never' && !existsSync(path)) throw missing(path);
+    const lock = MoverLock.take(path);
+    let database: Database | undefined;
+    try {
+      database = openDatabase({ path, pageSize: PAGE_SIZE });
+      migrate(database, 'ledger');
+      const ledger = new Ledger(database, lock);
+      ledger.facts.hold(spec, nowMs);
+      ledger.#readOnce();
+      return ledger;
+    } catch (error) {
+      database?.close();
+      lock.release();
+      throw asDatabaseError(error, path);
+    }
+  }
+
+  /** For everybody else: changes no byte of the file, while a mover works and after a crash. */
+  static openReadonly(path: string): Ledger {
+    if (!existsSync(path)) throw missing(path);
+    const database = openDatabase({ path, readonly: true });
+    try {
+      migrate(database, 'ledger');
+      const ledger = new Ledger(database, null);
+      ledger.#readOnce();
+      return ledger;
+    } catch (error) {
+      database.close();
+      throw error instanceof LedgerError && isUnmigrated(error)
+        ? unfinished(path, error)
+        : asDatabaseError(error, path);
+    }
+  }
+
+  /** Whether a mover works with it now. */
+  static isRunning(path: string): boolean {
+    return MoverLock.isHeld(path);
+  }
+
+  /** The index over the segments of a tree; ask for steps until there are no more. */
+  buildIndex(tree: number, sizes?: BuildSizes): IndexBuild {
+    return new IndexBuild(this.#index, tree, sizes);
+  }
+
+  /** Whether the documents of a tree are found by `lookup`. */
+  isIndexed(tree: number): boolean {
+    return this.#index.runs.state(tree)?.phase === 'done';
+  }
+
+  /** A copy of this moment; the mover goes on, also when another process calls this. Refuses to overwrite. */
+  backup(to: string): void {
+    if (existsSync(to)) {
+      throw new NotReadyError(`${to} exists already`, {
+        why: 'a backup overwrites nothing',
+        hint: 'give another path, or remove that file',
+      });
+    }
+    // Not `backup()` of better-sqlite3: it leaves an object to the garbage collector (see sqlite.ts).
+    const part = `${to}.part`;
+    try {
+      rmSync(part, { force: true });
+      this.#database.prepare('VACUUM INTO ?').run(part);
+      const file = openSync(part, 'r+');
+      fsyncSync(file);
+      closeSync(file);
+      renameSync(part, to);
+    } catch (error) {
+      throw asDatabaseError(error, to);
+    }
+  }
+
+  /** Leaves one file behind, unless somebody is reading it. */
+  close(): void {
+    try {
+      if (this.#lock !== null) this.#database.pragma('journal_mode = DELETE');
+    } catch (error) {
+      // A reader holds on to the WAL; it stays, and the next run goes on with it.
+      if (!(asDatabaseError(error, '') instanceof NotReadyError)) throw error;
+    } finally {
+      this.#database.close();
+      this.#lock?.release();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** What is small is read once, so that a damaged file is refused at the door and not in mid-run. */
+  #readOnce(): void {
+    this.facts.read();
+    this.leases.all();
+    this.tokens.all();
+    this.counters.all();
+    this.facts.lastRun();
+  }
+}
+
+function missing(path: string): LedgerError {
+  return new LedgerError(`there is no ledger at ${path}`, {
+    why: 'no migration was begun with it, or it is elsewhere',
+    hint: 'check --ledger and the working directory; cosmig copy begins a migration',
+  });
+}
+
+/** What `migrate` says when there is something to do and nothing may be written. */
+function isUnmigrated({ cause }: { cause?: unknown }): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_READONLY';
+}
+
+function unfinished(path: string, cause: unknown): LedgerError {
+  return new LedgerError(`${path} was made by an older cosmig, or its making was interrupted`, {
+    why: 'reading it would have to change it first',
+    hint: 'run cosmig copy or cosmig tail with this cosmig once',
+    cause,
+  });
+}

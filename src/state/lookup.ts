@@ -1,0 +1,47 @@
+/** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
+import type { EntryStore } from './entries.ts';
+import { findIdentity, INDEX_BYTES, placeIn } from './index-entry.ts';
+import type { RunStore } from './index-runs.ts';
+import type { Row, RowStore } from './rows.ts';
+import { HASH_BYTES } from './segment.ts';
+import type { Transactions } from './transaction.ts';
+
+interface Stores {
+  readonly transactions: Transactions;
+  readonly rows: RowStore;
+  readonly runs: RunStore;
+  readonly entries: EntryStore;
+}
+
+export class Lookup {
+  readonly #stores: Stores;
+  readonly #probe = Buffer.alloc(INDEX_BYTES, 0xff);
+
+  constructor(stores: Stores) {
+    this.#stores = stores;
+  }
+
+  /**
+   * The row of a document, as the tail left it or as the copy did; null if nothing is known, or not indexed yet. With
+   * the tree of its lease one index is asked; with null, all.
+   */
+  find(identity: Buffer, tree: number | null): Row | null {
+    const { transactions, rows } = this.#stores;
+    return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, tree));
+  }
+
+  #indexed(identity: Buffer, tree: number | null): Row | null {
+    const { runs, entries, rows } = this.#stores;
+    identity.copy(this.#probe, 0, 0, HASH_BYTES);
+    for (const run of runs.finished(tree)) {
+      const block = runs.blockWith(run, this.#probe);
+      const at = block === null ? -1 : findIdentity(block.data, identity);
+      if (block === null || at < 0) continue;
+      const landed = entries.read(placeIn(block.data, at));
+      if (rows.isOverridden(landed)) continue;
+      const { slot, targetKey, etag, lsn, feed } = landed;
+      return { identity, state: 'live', slot, targetKey, etag, lsn, feed };
+    }
+    return null;
+  }
+}

@@ -1,0 +1,109 @@
+/** Owns the rows of documents that the tail has touched, and the overrides of what segments claim. */
+import type { KeyComponent } from '../keys/effective-key.ts';
+import type { Database } from '../lib/sqlite.ts';
+import { bytes, number, oneOf, orNull } from './column.ts';
+import type { Columns } from './column.ts';
+import { packKey, unpackKey } from './key-bytes.ts';
+import { ETAG_BYTES, HASH_BYTES } from './segment.ts';
+
+export const FEEDS = ['LV', 'AVAD'] as const;
+export type Feed = (typeof FEEDS)[number];
+
+const STATES = ['live', 'tombstone', 'quarantined'] as const;
+
+/** What is known of a document. */
+export interface Row {
+  readonly identity: Buffer;
+  readonly state: (typeof STATES)[number];
+  /** Where our copy is, by hash and by key; a quarantined document may still have a stale one. */
+  readonly slot: Buffer | null;
+  readonly targetKey: readonly KeyComponent[] | null;
+  /** `etagToBytes` of the source version it was made from; null when it is not known which. */
+  readonly etag: Buffer | null;
+  readonly lsn: number | null;
+  /** LSNs of the two feeds are not compared with each other. */
+  readonly feed: Feed;
+}
+
+/** What was written of `identity` at `slot` before `sequence` is not there any more. */
+export interface Override {
+  readonly identity: Buffer;
+  readonly slot: Buffer;
+  readonly sequence: number;
+}
+
+export class RowStore {
+  readonly #sql;
+
+  constructor(database: Database) {
+    this.#sql = {
+      get: database.prepare<[Buffer], Columns>('SELECT * FROM rows WHERE identity = ?'),
+      put: database.prepare(
+        `INSERT INTO rows (identity, state, slot, target_key, etag, lsn, feed)
+         VALUES (@identity, @state, @slot, @targetKey, @etag, @lsn, @feed)
+         ON CONFLICT (identity) DO UPDATE SET state = @state, slot = @slot, target_key = @targetKey,
+           etag = @etag, lsn = @lsn, feed = @feed`,
+      ),
+      count: database.prepare<[], Columns>(
+        `SELECT state, count(*) AS documents FROM rows GROUP BY state ORDER BY state`,
+      ),
+      override: database.prepare(
+        `INSERT INTO overrides (identity, slot, sequence) VALUES (@identity, @slot, @sequence)
+         ON CONFLICT (identity, slot) DO UPDATE SET sequence = max(sequence, @sequence)`,
+      ),
+      overrideOf: database
+        .prepare<[Buffer, Buffer], number>('SELECT sequence FROM overrides WHERE identity = ? AND slot = ?')
+        .pluck(),
+      overridden: database
+        .prepare<[Buffer, Buffer], Buffer>(
+          'SELECT DISTINCT identity FROM overrides WHERE identity BETWEEN ? AND ? ORDER BY identity',
+        )
+        .pluck(),
+    };
+  }
+
+  find(identity: Buffer): Row | null {
+    const row = this.#sql.get.get(identity);
+    return row === undefined ? null : parseRow(row);
+  }
+
+  /** Within a commit. */
+  put(row: Row): void {
+    this.#sql.put.run({ ...row, targetKey: row.targetKey === null ? null : packKey(row.targetKey) });
+  }
+
+  /** Within a commit. */
+  override(override: Override): void {
+    this.#sql.override.run(override);
+  }
+
+  /** Whether an entry that landed with number `sequence` has been cancelled since. */
+  isOverridden({ identity, slot, sequence }: Override): boolean {
+    return (this.#sql.overrideOf.get(identity, slot) ?? -1) > sequence;
+  }
+
+  /** Identities between two, both included, of which something was cancelled. */
+  overriddenBetween(first: Buffer, last: Buffer): Buffer[] {
+    return this.#sql.overridden.all(first, last);
+  }
+
+  /** Reads all of them: for the end of a run, not for its progress. */
+  count(): Readonly<Record<Row['state'], number>> {
+    const counts = { live: 0, tombstone: 0, quarantined: 0 };
+    for (const row of this.#sql.count.all()) counts[oneOf(row, 'state', STATES)] = number(row, 'documents');
+    return counts;
+  }
+}
+
+function parseRow(row: Columns): Row {
+  const hash = (from: Columns, name: string): Buffer => bytes(from, name, HASH_BYTES);
+  return {
+    identity: hash(row, 'identity'),
+    state: oneOf(row, 'state', STATES),
+    slot: orNull(row, 'slot', hash),
+    targetKey: orNull(row, 'target_key', (from, name) => unpackKey(bytes(from, name))),
+    etag: orNull(row, 'etag', (from, name) => bytes(from, name, ETAG_BYTES)),
+    lsn: orNull(row, 'lsn', number),
+    feed: oneOf(row, 'feed', FEEDS),
+  };
+}
