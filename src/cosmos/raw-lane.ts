@@ -146,14 +146,30 @@ function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
 }
 
 async function readReply(response: PipelineResponse): Promise<RawReply> {
-  const { status, headers, readableStreamBody, bodyAsText } = response;
+  const { status, headers } = response;
+  const header = (name: string): string | undefined => headers.get(name);
+  try {
+    return { status, header, body: await readBody(response) };
+  } catch (error) {
+    // A refusal is one by its status; what a proxy has made of its words is of no interest.
+    if (status >= 400) return { status, header, body: Buffer.alloc(0) };
+    throw error;
+  }
+}
+
+async function readBody({
+  status,
+  headers,
+  readableStreamBody,
+  bodyAsText,
+}: PipelineResponse): Promise<Buffer> {
   const body =
     readableStreamBody === undefined ? Buffer.from(bodyAsText ?? '') : await readWhole(readableStreamBody);
   const promised = headers.get('content-length');
   // These two have no body, whatever length they speak of.
   const bodyless = status === 204 || status === 304;
   if (!bodyless && promised !== undefined && Number(promised) !== body.length) throw new CutShort();
-  return { status, header: (name) => headers.get(name), body };
+  return body;
 }
 
 /** Every byte of a stream that ended as it should. */
