@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+
 import type { MigrationSpec } from '../../../src/spec/migration-spec.ts';
 import type { BuildSizes } from '../../../src/state/index-build.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
@@ -34,9 +34,15 @@ export const SPEC: MigrationSpec = {
   skipsIfRunning: false,
 };
 
+const folders: string[] = [];
+// At the end of the process, because a test may end with ledgers open.
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-state-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
 

@@ -1,0 +1,260 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
+import { openDatabase } from '../../../src/lib/sqlite.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import {
+  beginLease,
+  buildIndex,
+  crashCopy,
+  hashOf,
+  intendPage,
+  NOW_MS,
+  openLedger,
+  SMALL,
+  SPEC,
+  temporaryFolder,
+} from './making.ts';
+
+const CHILD = fileURLToPath(new URL('mover-process.ts', import.meta.url));
+
+function childArguments(...args: string[]): string[] {
+  return ['--import', import.meta.resolve('tsx'), CHILD, ...args];
+}
+
+/** The names and bytes of everything beside a ledger. */
+function bytesBeside(path: string): Record<string, string> {
+  const folder = dirname(path);
+  return Object.fromEntries(
+    readdirSync(folder)
+      .toSorted()
+      .map((name) => [name, readFileSync(join(folder, name)).toString('base64')]),
+  );
+}
+
+/** The ledger and its log: what -shm holds is locks and an index of the log, and no memory. */
+function ledgerBytes(path: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(bytesBeside(path)).filter(([name]) => !name.endsWith('-shm')));
+}
+
+function somePath(): string {
+  return join(temporaryFolder(), 'ledger.db');
+}
+
+function pictureOf(ledger: Ledger): unknown {
+  const { facts, leases, tokens, counters, letters } = ledger;
+  return [facts.read(), leases.all(), tokens.all(), counters.all(), letters.counts(), facts.lastRun()];
+}
+
+function fill(ledger: Ledger): void {
+  ledger.facts.holdContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: -1 });
+  ledger.facts.decideDeletes('avad');
+  ledger.facts.enter('copying', { nowMs: NOW_MS, details: { why: 'begun' } });
+  ledger.facts.beginRun({ command: 'copy', pid: 7, nowMs: NOW_MS });
+  const lease = beginLease(ledger);
+  intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's' }], position: '"1"' })();
+  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null }], {
+    tokens: [{ rangeId: '0', token: '0:-1#9' }],
+    counters: { read: 1, written: 1 },
+  });
+}
+
+describe('a ledger', () => {
+  test('is the same when it is opened again, after a clean end and after a crash', () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    fill(ledger);
+    const picture = pictureOf(ledger);
+    const copy = crashCopy(path);
+    ledger.close();
+    for (const one of [path, copy]) {
+      using reopened = openLedger(one);
+      expect(pictureOf(reopened)).toEqual(picture);
+      expect(reopened.facts.journal({ after: 0, limit: 10 })).toEqual([
+        { number: 1, atMs: NOW_MS, event: 'phase copying', details: '{"why":"begun"}' },
+      ]);
+    }
+  });
+
+  test('that is closed is one file beside its lock', () => {
+    const path = somePath();
+    openLedger(path).close();
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock']);
+  });
+
+  test('refuses another spec by the names of what changed', () => {
+    const path = somePath();
+    openLedger(path).close();
+    const open = (): Ledger => openLedger(path, { ...SPEC, partitionKey: ['/zip'], missingKey: 'fail' });
+    expect(open).toThrow(NotReadyError);
+    expect(open).toThrow(/another .*--partition-key.*--missing-key|another .*--missing-key.*--partition-key/);
+    openLedger(path, { ...SPEC, deadLettersMax: 5 }).close();
+  });
+
+  test.each([
+    ['a recreated source', { sourceRid: 'new=' }, /source container was deleted and created again/],
+    ['a recreated target', { targetRid: 'new=' }, /target container was deleted and created again/],
+    ['another TTL', { sourceTtl: 60 }, /TTL was changed/],
+  ])('refuses %s', (_what, change, message) => {
+    using ledger = openLedger(somePath());
+    const containers = { sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null };
+    ledger.facts.holdContainers(containers);
+    ledger.facts.holdContainers(containers);
+    expect(() => ledger.facts.holdContainers({ ...containers, ...change })).toThrow(message);
+  });
+
+  test('finds deletes in one way for ever', () => {
+    using ledger = openLedger(somePath());
+    ledger.facts.decideDeletes('avad');
+    ledger.facts.decideDeletes('avad');
+    expect(() => ledger.facts.decideDeletes('reconcile')).toThrow(/cannot become reconcile/);
+  });
+
+  test('that is missing, foreign, damaged or newer is refused, and stays as it is', () => {
+    const path = somePath();
+    const never = (): Ledger => Ledger.open({ path, spec: SPEC, nowMs: NOW_MS, create: 'never' });
+    expect(never).toThrow(/there is no ledger/);
+    expect(() => Ledger.openReadonly(path)).toThrow(/there is no ledger/);
+    expect(readdirSync(dirname(path))).toEqual([]);
+
+    writeFileSync(path, 'not a database, but long enough to be taken for a header of one'.repeat(100));
+    expect(never).toThrow(LedgerError);
+    expect(() => Ledger.openReadonly(path)).toThrow(LedgerError);
+
+    const foreign = somePath();
+    const other = openDatabase({ path: foreign });
+    other.exec('CREATE TABLE theirs (a)');
+    other.close();
+    expect(() => openLedger(foreign)).toThrow(/not a cosmig database/);
+
+    const newer = somePath();
+    openLedger(newer).close();
+    const later = openDatabase({ path: newer });
+    later.exec("INSERT INTO cosmig_schema VALUES (9, 'ledger', '0009_later.sql', 'x', 'now')");
+    later.close();
+    expect(() => openLedger(newer)).toThrow(/newer than this cosmig/);
+    expect(() => Ledger.openReadonly(newer)).toThrow(/newer than this cosmig/);
+
+    const damaged = somePath();
+    openLedger(damaged).close();
+    truncateSync(damaged, 8192);
+    expect(() => openLedger(damaged)).toThrow(LedgerError);
+    expect(() => Ledger.openReadonly(damaged)).toThrow(LedgerError);
+  });
+
+  test('that holds what no cosmig writes is damaged', () => {
+    const path = somePath();
+    openLedger(path).close();
+    const database = openDatabase({ path });
+    database.exec(
+      "INSERT INTO leases (tree, range_id, parents, min, max, phase) VALUES (1, '0', '{', '', 'FF', 'copy')",
+    );
+    database.close();
+    expect(() => openLedger(path)).toThrow(/damaged/);
+  });
+});
+
+describe('reading a ledger', () => {
+  test('changes no byte and makes no file after a clean end', () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    fill(ledger);
+    const picture = pictureOf(ledger);
+    ledger.close();
+    const before = bytesBeside(path);
+    const reader = Ledger.openReadonly(path);
+    expect(pictureOf(reader)).toEqual(picture);
+    expect(Ledger.isRunning(path)).toBe(false);
+    expect(bytesBeside(path)).toEqual(before);
+    reader.close();
+    expect(bytesBeside(path)).toEqual(before);
+  });
+
+  test('changes neither the file nor its log while a mover works, nor after a crash', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    const picture = pictureOf(ledger);
+    const before = ledgerBytes(path);
+    const reader = Ledger.openReadonly(path);
+    expect(pictureOf(reader)).toEqual(picture);
+    expect(Ledger.isRunning(path)).toBe(true);
+    reader.close();
+    expect(ledgerBytes(path)).toEqual(before);
+
+    const crashed = crashCopy(path);
+    const left = ledgerBytes(crashed);
+    const visitor = Ledger.openReadonly(crashed);
+    expect(pictureOf(visitor)).toEqual(picture);
+    visitor.close();
+    expect(ledgerBytes(crashed)).toEqual(left);
+  });
+
+  test('does not keep a mover from ending', () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    const reader = Ledger.openReadonly(path);
+    reader.facts.read();
+    ledger.close();
+    expect(reader.facts.read().phase).toBe('new');
+    reader.close();
+    openLedger(path).close();
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock']);
+  }, 30_000);
+});
+
+describe('the lock', () => {
+  test('lets one mover in, in whatever process, and status read', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    expect(() => openLedger(path)).toThrow(/another cosmig is working/);
+    const second = promisify(execFile)(process.execPath, childArguments('open', path));
+    await expect(second).rejects.toMatchObject({ stdout: 'NotReadyError' });
+    const status = await promisify(execFile)(process.execPath, childArguments('status', path));
+    expect(status.stdout).toBe('new running');
+    ledger.close();
+    const later = await promisify(execFile)(process.execPath, childArguments('open', path));
+    expect(later.stdout).toBe('opened');
+  }, 30_000);
+});
+
+describe('a backup', () => {
+  test('is made while the mover works, and is a ledger', () => {
+    const folder = temporaryFolder();
+    using ledger = openLedger(join(folder, 'ledger.db'));
+    fill(ledger);
+    const to = join(folder, 'backup.db');
+    using reader = Ledger.openReadonly(join(folder, 'ledger.db'));
+    reader.backup(to);
+    expect(() => ledger.backup(to)).toThrow(/exists already/);
+    intendPage(ledger, { lease: ledger.leases.get(1), documents: [], position: '"2"' })();
+    using copy = openLedger(to);
+    expect(copy.leases.get(1).lvPosition).toBe('"1"');
+    expect(readdirSync(folder)).not.toContain('backup.db.part');
+  });
+});
+
+describe('a SIGKILL', () => {
+  test('in the middle of the index costs nothing', async () => {
+    const path = somePath();
+    for (const steps of [5, 30, 60]) {
+      const child = spawn(process.execPath, childArguments('build', path, String(steps)), {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(child.stdout, 'data');
+      expect(Ledger.isRunning(path)).toBe(true);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      expect(Ledger.isRunning(path)).toBe(false);
+    }
+    using ledger = openLedger(path);
+    buildIndex(ledger, 1, SMALL);
+    for (let i = 0; i < 4000; i += 7)
+      expect(ledger.lookup.find(hashOf(`d${i}`), 1)?.slot).toEqual(hashOf(`s${i}`));
+  }, 60_000);
+});

@@ -1,0 +1,49 @@
+// Run as its own process by the tests of the lock and of SIGKILL.
+import { must } from '../../../src/lib/assert.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { beginLease, intendPage, openLedger, SMALL } from './making.ts';
+
+const [what, path = '', steps = '0'] = process.argv.slice(2);
+
+function say(text: string): void {
+  process.stdout.write(text);
+}
+
+switch (what) {
+  case 'open':
+    try {
+      openLedger(path).close();
+      say('opened');
+    } catch (error) {
+      say(error instanceof Error ? error.name : 'trouble');
+      process.exitCode = 3;
+    }
+    break;
+  case 'status': {
+    using ledger = Ledger.openReadonly(path);
+    say(`${ledger.facts.read().phase} ${Ledger.isRunning(path) ? 'running' : 'idle'}`);
+    break;
+  }
+  case 'build': {
+    const ledger = openLedger(path);
+    if (ledger.leases.live().length === 0) {
+      const lease = beginLease(ledger);
+      for (let first = 0; first < 4000; first += 500) {
+        const documents = Array.from({ length: 500 }, (_, i) => ({
+          identity: `d${first + i}`,
+          slot: `s${first + i}`,
+        }));
+        intendPage(ledger, { lease, documents, position: `"${first}"` })();
+      }
+    }
+    const { tree } = must(ledger.leases.live()[0], 'there is a lease');
+    const build = ledger.buildIndex(tree, SMALL);
+    for (let step = 0; step < Number(steps); step += 1) build.step();
+    say('waiting');
+    // Goes on with the index while it waits to be killed.
+    setInterval(() => build.step(), 5);
+    break;
+  }
+  default:
+    throw new Error(`what is ${what}?`);
+}
