@@ -86,7 +86,10 @@ export class Writer<V> {
     }));
   }
 
-  /** Looked at right before `add`, with nothing awaited in between. */
+  /**
+   * For those who bring new work, right before `add`, with nothing awaited in between. A task under way adds without
+   * asking: there are only so many tasks, and it holds locks that others wait for.
+   */
   hasRoom(place: string): boolean {
     const lane = this.#lanes.get(this.#parts.ranges.rangeOf(place));
     return lane === undefined || lane.batches.size < WAITING_MAX;

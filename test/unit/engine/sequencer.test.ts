@@ -47,6 +47,19 @@ describe('the table of names', () => {
     );
   });
 
+  test('gives out again what was dropped', () => {
+    const table = new HashTable();
+    const given = new Set<number>();
+    for (let round = 0; round < 100; round += 1) {
+      const numbers = [1, 2, 3].map((hash) => table.take(names(hash + round * 3), 0, 0));
+      for (const number of numbers) {
+        given.add(number);
+        table.drop(number);
+      }
+    }
+    expect(given.size).toBe(3);
+  });
+
   test('grows', () => {
     const table = new HashTable();
     const numbers = Array.from({ length: 3000 }, (_, hash) => table.take(names(hash), 0, 0));
@@ -166,6 +179,20 @@ describe('hot documents', () => {
 });
 
 describe('a full sequencer', () => {
+  test('wakes the next one when the first does not come, or was called off', async () => {
+    const sequencer = new Sequencer({ waitingMax: 1 });
+    const stop = new AbortController();
+    const holder = enter(sequencer, [1]);
+    enter(sequencer, [1]);
+    const calledOff = sequencer.whenRoom(stop.signal);
+    const others = [sequencer.whenRoom(never), sequencer.whenRoom(never)];
+    stop.abort(new Error('enough'));
+    sequencer.release(holder);
+    await expect(calledOff).rejects.toThrow('enough');
+    await Promise.all(others);
+    expect(sequencer.hasRoom).toBe(true);
+  });
+
   test('takes nobody in, and wakes those outside one after the other', async () => {
     const sequencer = new Sequencer({ waitingMax: 1 });
     const holder = enter(sequencer, [1]);

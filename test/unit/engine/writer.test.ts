@@ -199,13 +199,144 @@ describe('a range', () => {
   });
 });
 
+describe('rests and rooms', () => {
+  /** A lab with two batches of one range on their way. */
+  async function twoOnTheirWay(): Promise<{ lab: Lab; run: Promise<void> }> {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 200; i += 1) lab.add();
+    await settled();
+    expect(lab.requests).toHaveLength(2);
+    return { lab, run };
+  }
+
+  test('what was sent before a rest does not count as another attempt', async () => {
+    const { lab, run } = await twoOnTheirWay();
+    for (const request of lab.requests.splice(0))
+      request.reply({ chargeRu: 0, results: { is: 'refused', kind: 'transient' } });
+    await lab.advance(50);
+    expect(lab.requests).toHaveLength(2);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('a shorter hint does not end a longer rest', async () => {
+    const { lab, run } = await twoOnTheirWay();
+    lab.take().reply({ chargeRu: 0, results: throttled(1000) });
+    lab.take().reply({ chargeRu: 0, results: throttled(10) });
+    await lab.advance(999);
+    expect(lab.requests).toEqual([]);
+    await lab.advance(251);
+    expect(lab.requests).toHaveLength(2);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('an earlier alarm is not forgotten for a later one', async () => {
+    let delayMs = 1000;
+    const lab = new Lab({
+      governor: {
+        admit: () => (delayMs > 0 ? { reason: 'no budget', delayMs } : 'go'),
+        observe: () => {},
+      },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    delayMs = 10;
+    lab.add();
+    await settled();
+    delayMs = 0;
+    await lab.advance(10);
+    expect(lab.take().numbers).toEqual([1, 2]);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect(lab.timers).toBe(0);
+  });
+
+  test('there is a limit to what is on its way, whatever the governor says', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 7000; i += 1) lab.add();
+    await settled();
+    expect(lab.requests).toHaveLength(64);
+    expect(lab.writer.waits()[0]).toMatchObject({ reason: 'in flight', operations: 600, inFlight: 64 });
+    const sinceMs = lab.writer.waits()[0]?.sinceMs ?? 0;
+    lab.clock.advance(77);
+    const request = lab.take();
+    request.reply(done(request));
+    await settled();
+    // Progress: a watchdog starts to count anew.
+    expect(lab.writer.waits()[0]?.sinceMs).toBe(sinceMs + 77);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('whoever waits for room in a range that splits looks again', async () => {
+    const lab = new Lab({
+      governor: {
+        admit: (_range, { inFlight }) => (inFlight < 1 ? 'go' : { reason: 'in flight' }),
+        observe: () => {},
+      },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 1400; i += 1) lab.add(i % 64);
+    let woken = '';
+    await settled();
+    const outside = lab.writer.whenRoom('0', lab.stop.signal).then(() => (woken = 'woken'));
+    await settled();
+    expect(woken).toBe('');
+    lab.actual = [0, 32];
+    lab.take().reply({ chargeRu: 0, results: { is: 'refused', kind: 'split' } });
+    await lab.advance(10);
+    await outside;
+    expect(lab.writer.hasRoom('0')).toBe(true);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+});
+
 describe('the end', () => {
+  test('whoever goes on adding while it comes is told every time', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    const ends: string[] = [];
+    const insist = async (): Promise<void> => {
+      while (ends.length < 40)
+        await new Promise<void>((resolve) => {
+          lab.writer.add(
+            lab.operation(0, ({ is }) => {
+              ends.push(is);
+              resolve();
+            }),
+          );
+        });
+    };
+    const insisting = insist();
+    await settled();
+    lab.stop.abort(new Error('enough'));
+    // Not a turn of the loop in between: right while the group ends.
+    const late: number[] = [];
+    for (let hops = 0; hops < 40; hops += 1) {
+      late.push(lab.add());
+      await Promise.resolve();
+    }
+    await expect(run).rejects.toThrow('enough');
+    await insisting;
+    expect(ends[0]).toBe('ambiguous');
+    expect(new Set([...ends.slice(1), ...late.map((number) => lab.outcome(number))])).toEqual(
+      new Set(['not-done']),
+    );
+  });
+
   test('drain sends what waits for company, and ends when all is complete', async () => {
     const lab = new Lab();
     const run = lab.writer.run(lab.stop.signal);
     lab.add();
     await settled();
     lab.add();
+    await settled();
+    expect(lab.timers).toBe(1);
     lab.writer.drain();
     expect(() => lab.add()).toThrow('drains');
     await settled();
