@@ -76,12 +76,24 @@ export class LaneLab implements AsyncDisposable {
 
   send(
     ops: readonly Op[],
-    options: { rangeId?: string; timeoutMs?: number; signal?: AbortSignal; sessionToken?: string } = {},
+    options: {
+      rangeId?: string;
+      timeoutMs?: number;
+      signal?: AbortSignal;
+      sessionToken?: string;
+      /** How many operations there are said to be. */
+      claimed?: number;
+    } = {},
   ): Promise<BatchResult> {
-    const { rangeId = '0', signal = NEVER, ...rest } = options;
+    const { rangeId = '0', signal = NEVER, claimed = ops.length, ...rest } = options;
     const reads = (row: number): boolean => ops[row]?.do === 'read';
-    const batch = { rangeId, signal, body: bodyOf(ops), count: ops.length, reads, ...rest };
+    const batch = { rangeId, signal, body: bodyOf(ops), count: claimed, reads, ...rest };
     return sendBatch(this.lane, batch, replyScan([]));
+  }
+
+  /** Nobody answers any more. */
+  async close(): Promise<void> {
+    await this.#emulator.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
