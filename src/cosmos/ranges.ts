@@ -6,6 +6,7 @@ import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../lib/assert.ts';
 import { TroubleError, type Trouble } from './classify.ts';
 import type { Call, ContainerLane } from './container-lane.ts';
+import { retrying, type Patience } from './retry.ts';
 
 /** A stretch of effective partition keys: upper-case hex, from `min` up to and without `max`. */
 export interface Interval {
@@ -97,6 +98,23 @@ export function remap(
   assert(gapOrOverlap(readers, reader) === undefined, 'the children of a range cover it');
   const [only] = readers;
   return { changed: readers.length !== 1 || only?.range.id !== reader.range.id, readers };
+}
+
+/**
+ * Who reads on after a 410: the reader itself, or its children, each from the position that the reader had. A 410 is
+ * never answered at once, and `patience` has borne it: while the service is not done with its split, whoever comes
+ * back here waits longer each time, until a page has come.
+ */
+export async function readersAfter(
+  lane: ContainerLane,
+  reader: FeedRange,
+  options: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
+): Promise<readonly FeedRange[]> {
+  const { trouble, patience, signal } = options;
+  await patience.bear(trouble, signal);
+  const asking = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
+  const ranges = await retrying(() => readRanges(lane, { signal }), asking);
+  return remap(ranges, reader).readers;
 }
 
 function parseRanges(body: Buffer): PhysicalRange[] {

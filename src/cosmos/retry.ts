@@ -48,9 +48,8 @@ export interface PatienceParts {
 /** How long one piece of work has been in trouble, and how long it still bears it. */
 export class Patience {
   readonly #parts: PatienceParts;
-  #kind: TroubleKind | undefined;
-  #sinceMs = 0;
-  #attempt = 0;
+  readonly #borne = new Map<TroubleKind, { attempts: number; lastedMs: number }>();
+  #last: { readonly kind: TroubleKind; readonly atMs: number } | undefined;
 
   constructor(parts: PatienceParts) {
     this.#parts = parts;
@@ -58,8 +57,13 @@ export class Patience {
 
   /** It worked: what follows is new trouble. */
   reset(): void {
-    this.#kind = undefined;
-    this.#attempt = 0;
+    this.#borne.clear();
+    this.#last = undefined;
+  }
+
+  /** The same patience, for work that has been in no trouble yet. */
+  fresh(): Patience {
+    return new Patience(this.#parts);
   }
 
   /** Waits, or throws the trouble when waiting does not help, or does not help any more. */
@@ -72,15 +76,24 @@ export class Patience {
   /** How long to wait now; throws like `bear`. */
   next(trouble: Trouble): Wait {
     const { clock, random, limits = LIMITS } = this.#parts;
-    const limit = limits[trouble.kind];
+    const { kind } = trouble;
+    const limit = limits[kind];
     if (limit === undefined) throw new TroubleError(trouble);
     const nowMs = clock.now();
-    if (this.#kind !== trouble.kind) [this.#kind, this.#sinceMs, this.#attempt] = [trouble.kind, nowMs, 0];
-    this.#attempt += 1;
-    const delayMs = delayFor(limit, this.#attempt, { hintMs: trouble.retryAfterMs, random });
-    const lastedMs = nowMs - this.#sinceMs;
-    if (lastedMs + delayMs > limit.totalMs) throw lasting(trouble, lastedMs);
-    return { reason: trouble.kind, delayMs, attempt: this.#attempt, trouble };
+    // Since the last trouble nothing has worked; that time is its own, so kinds that take turns end as well.
+    if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += Math.max(0, nowMs - this.#last.atMs);
+    this.#last = { kind, atMs: nowMs };
+    const borne = this.#of(kind);
+    borne.attempts += 1;
+    const delayMs = delayFor(limit, borne.attempts, { hintMs: trouble.retryAfterMs, random });
+    if (borne.lastedMs + delayMs > limit.totalMs) throw lasting(trouble, borne.lastedMs);
+    return { reason: kind, delayMs, attempt: borne.attempts, trouble };
+  }
+
+  #of(kind: TroubleKind): { attempts: number; lastedMs: number } {
+    let borne = this.#borne.get(kind);
+    if (borne === undefined) this.#borne.set(kind, (borne = { attempts: 0, lastedMs: 0 }));
+    return borne;
   }
 }
 
@@ -98,7 +111,7 @@ function delayFor(
 
 function lasting(trouble: Trouble, lastedMs: number): TroubleError {
   const seconds = Math.round(lastedMs / 1000);
-  return new TroubleError({ ...trouble, what: `${trouble.what}, and nothing else for ${seconds} s` });
+  return new TroubleError({ ...trouble, what: `${trouble.what}, for ${seconds} s now` });
 }
 
 /**

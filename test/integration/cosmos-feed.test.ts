@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TroubleError, type TroubleKind } from '../../src/cosmos/classify.ts';
 import { Feed, type FeedMode, type FeedStart, type Page, type PagesCall } from '../../src/cosmos/feed.ts';
 import { Governor } from '../../src/cosmos/governor.ts';
-import { readRanges, remap, wholeOf, type FeedRange } from '../../src/cosmos/ranges.ts';
+import { readersAfter, readRanges, remap, wholeOf, type FeedRange } from '../../src/cosmos/ranges.ts';
 import { Patience, type Wait } from '../../src/cosmos/retry.ts';
 import { Sessions } from '../../src/cosmos/session.ts';
 import { allVersionsScan, latestVersionScan } from '../../src/documents/scan.ts';
@@ -51,7 +51,7 @@ function ids(page: Page): string[] {
 /** Waits are real but short. */
 function patience(): { patience: Patience; waits: Wait[] } {
   const waits: Wait[] = [];
-  const limit = { firstMs: 1, longestMs: 20, totalMs: 3000 };
+  const limit = { firstMs: 1, longestMs: 20, totalMs: 1000 };
   const limits = { throttled: limit, transient: limit, denied: { ...limit, totalMs: 100 }, split: limit };
   return {
     waits,
@@ -279,18 +279,20 @@ describe('ranges', () => {
     const todo = [...readers];
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
       const [range, start] = next;
+      const own = patience().patience;
       const reader = await feed({ range });
       let at = start;
       try {
-        for await (const page of reader.pages(at, { signal, patience: patience().patience })) {
+        for await (const page of reader.pages(at, { signal, patience: own })) {
           seen.push(...ids(page));
           at = page.position;
           if (page.status === 304) break;
         }
       } catch (error) {
         if (!(error instanceof TroubleError) || error.trouble.kind !== 'split') throw error;
-        const { readers: children } = remap(await readRanges(lab.lane, { signal }), range);
-        for (const child of children) todo.push([child, at]);
+        const { trouble } = error;
+        for (const child of await readersAfter(lab.lane, range, { trouble, patience: own, signal }))
+          todo.push([child, at]);
       }
     }
     return seen;
@@ -325,6 +327,31 @@ describe('ranges', () => {
     ]);
     expect([...ids(one), ...ids(other), ...rest].sort()).toEqual(names(24).sort());
   });
+
+  test.each([1000, 1002, 1007, 1008])(
+    'a range that answers 410/%i for ever is not hammered, and ends as exit code 6',
+    async (substatus) => {
+      await faulty({ status: 410, substatus }, { times: 10_000 });
+      const range = await lab.range();
+      const { patience: own, waits } = patience();
+      const reader = await feed({ range });
+      const loop = async (): Promise<never> => {
+        for (;;) {
+          const error = await failure(reader.pages('now', { signal, patience: own }).next());
+          if (!(error instanceof TroubleError)) throw error;
+          const { trouble } = error;
+          expect(await readersAfter(lab.lane, range, { trouble, patience: own, signal })).toEqual([range]);
+        }
+      };
+      expect(await failure(loop())).toMatchObject({
+        exitCode: 6,
+        trouble: { kind: 'split', status: 410, substatus },
+      });
+      expect(waits.length).toBeGreaterThan(10);
+      // The longest wait here is 20 ms, the whole patience 1 s: a loop without a pause would send thousands.
+      expect(await matched()).toBeLessThan(200);
+    },
+  );
 
   test('a 410 while the list still shows the same range changes nothing but the time', async () => {
     const range = await lab.range();

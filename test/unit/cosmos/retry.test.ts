@@ -11,14 +11,18 @@ function trouble(kind: TroubleKind, more: Partial<Trouble> = {}): Trouble {
 }
 
 /** Time passes by waiting only. */
-function rig(random = seededRandom(1)): { patience: Patience; waits: Wait[]; parts: PatienceParts } {
+function rig(random = seededRandom(1)): {
+  patience: Patience;
+  waits: Wait[];
+  parts: PatienceParts & { readonly clock: ManualClock };
+} {
   const clock = new ManualClock();
   const waits: Wait[] = [];
-  const parts: PatienceParts = {
+  const parts = {
     clock,
     random,
-    onWait: (wait) => waits.push(wait),
-    pause: async (delayMs, signal) => {
+    onWait: (wait: Wait) => void waits.push(wait),
+    pause: async (delayMs: number, signal: AbortSignal) => {
       signal.throwIfAborted();
       clock.advance(delayMs);
     },
@@ -97,6 +101,22 @@ describe('gives up', () => {
     expect(lastedMs).toBeGreaterThan(seconds * 1000 * 0.85);
     // Even so nobody hammers.
     expect(waits.length).toBeLessThan(200);
+  });
+
+  test('kinds of trouble that take turns do not make it patient for ever', async () => {
+    const { patience, waits, parts } = rig();
+    const startedMs = parts.clock.now();
+    let turn = 0;
+    const work = async (): Promise<never> => {
+      turn += 1;
+      parts.clock.advance(1000);
+      throw new TroubleError(trouble(turn % 2 === 0 ? 'transient' : 'throttled'));
+    };
+    await expect(retrying(work, { signal: forever, patience })).rejects.toMatchObject({
+      trouble: { kind: 'transient' },
+    });
+    expect(parts.clock.now() - startedMs).toBeLessThan(16 * 60_000);
+    expect(waits.length).toBeGreaterThan(10);
   });
 
   test('a wait is over when the signal says so', async () => {
