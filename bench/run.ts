@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { benchDocuments } from './pages.ts';
 import { benchEmulator } from './emulator.ts';
 import { benchKeys } from './keys.ts';
+import { benchLedger } from './ledger.ts';
 import { pinSelf } from './pinning.ts';
 import { formatTable } from './report.ts';
 import type { Result } from './report.ts';
@@ -21,6 +22,7 @@ export interface BenchOptions {
 
 const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Result[]>>> = {
   keys: benchKeys,
+  ledger: benchLedger,
   documents: benchDocuments,
   emulator: benchEmulator,
 };

@@ -55,6 +55,8 @@ export class IndexBuild {
   #collected: Buffer;
   #count = 0;
   #scannedTo: number;
+  /** Sorted, and on its way into a run. */
+  #writing: Writing | undefined;
   #merge: Merge | undefined;
 
   constructor(stores: Stores, tree: number, sizes = SIZES) {
@@ -66,6 +68,7 @@ export class IndexBuild {
     stores.transactions.run(() => stores.runs.begin(tree));
     this.#state = must(stores.runs.state(tree), 'a build that has begun has a state');
     this.#scannedTo = this.#state.scannedTo;
+    this.#dropUnfinished();
     this.#collected = Buffer.alloc((sizes.runEntries + SEGMENT_ENTRIES_MAX) * INDEX_BYTES);
   }
 
@@ -89,6 +92,10 @@ export class IndexBuild {
 
   #collect(): void {
     const { entries, transactions } = this.#stores;
+    if (this.#writing !== undefined) {
+      transactions.run(() => this.#writeMore());
+      return;
+    }
     const segments = transactions.read(() =>
       entries.after({ tree: this.#tree, after: this.#scannedTo, limit: this.#sizes.segmentsAStep }),
     );
@@ -100,23 +107,48 @@ export class IndexBuild {
         this.#count += 1;
       }
       this.#scannedTo = segment.number;
-      if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) this.#writeRun('collect');
+      // Those behind it are read again when this run is written.
+      if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) return this.#beginRun('collect');
     }
-    if (segments.length < this.#sizes.segmentsAStep) this.#writeRun('merge');
+    if (segments.length < this.#sizes.segmentsAStep) this.#beginRun('merge');
   }
 
-  #writeRun(next: BuildState['phase']): void {
-    const { transactions, runs } = this.#stores;
-    transactions.run(() => {
-      if (this.#count > 0) {
-        const writer = new IndexWriter(this.#stores, runs.addRun(this.#tree, 0));
-        const sorted = sortEntries(this.#collected, this.#count);
-        for (let at = 0; at < sorted.length; at += INDEX_BYTES) writer.add(sorted, at);
-        writer.finish();
-      }
-      this.#keep({ phase: next, scannedTo: this.#scannedTo, output: null, consumed: null });
-    });
+  #beginRun(next: BuildState['phase']): void {
+    const sorted = sortEntries(this.#collected, this.#count);
     this.#count = 0;
+    this.#writing = { next, sorted, at: 0, writer: undefined };
+  }
+
+  /** The run counts when its last block is written: only then the state says that its segments are scanned. */
+  #writeMore(): void {
+    const { runs } = this.#stores;
+    const writing = must(this.#writing, 'a run is being written');
+    const { sorted, next } = writing;
+    if (sorted.length > 0) {
+      if (writing.writer === undefined) {
+        const output = runs.addRun(this.#tree, 0);
+        writing.writer = new IndexWriter(this.#stores, output);
+        this.#keep({ ...this.#state, output });
+      }
+      const { writer } = writing;
+      const end = writer.blocks + this.#sizes.blocksAStep;
+      for (; writing.at < sorted.length && writer.blocks < end; writing.at += INDEX_BYTES)
+        writer.add(sorted, writing.at);
+      if (writing.at < sorted.length) return;
+      writer.finish();
+    }
+    this.#keep({ phase: next, scannedTo: this.#scannedTo, output: null, consumed: null });
+    this.#writing = undefined;
+  }
+
+  /** A run of the collecting that a crash interrupted is begun anew. */
+  #dropUnfinished(): void {
+    const { phase, output } = this.#state;
+    if (phase !== 'collect' || output === null) return;
+    this.#stores.transactions.run(() => {
+      this.#stores.runs.dropRun(output);
+      this.#keep({ ...this.#state, output: null });
+    });
   }
 
   #mergeMore(): void {
@@ -158,6 +190,13 @@ export class IndexBuild {
     this.#stores.runs.keepState(this.#tree, state);
     this.#state = state;
   }
+}
+
+interface Writing {
+  readonly next: BuildState['phase'];
+  readonly sorted: Buffer;
+  at: number;
+  writer: IndexWriter | undefined;
 }
 
 interface Cursor {

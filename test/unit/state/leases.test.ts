@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { NotReadyError } from '../../../src/lib/errors.ts';
+import {
+  beginLease,
+  buildIndex,
+  hashOf,
+  intendPage,
+  newLease,
+  openLedger,
+  temporaryFolder,
+} from './making.ts';
+
+function somePath(): string {
+  return join(temporaryFolder(), 'ledger.db');
+}
+
+const LEFT = newLease({ rangeId: '1', min: '', max: '7F' });
+const RIGHT = newLease({ rangeId: '2', min: '7F', max: 'FF' });
+
+describe('leases', () => {
+  test('come back as they were, each with a tree of its own', () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    const begun = ledger.leases.begin([
+      LEFT,
+      { ...RIGHT, anchor: null, backPosition: null, sweepPending: true },
+    ]);
+    expect(begun).toEqual([
+      { ...LEFT, number: 1, tree: 1, documents: 0 },
+      { ...RIGHT, anchor: null, backPosition: null, sweepPending: true, number: 2, tree: 2, documents: 0 },
+    ]);
+    ledger.close();
+    using reopened = openLedger(path);
+    expect(reopened.leases.live()).toEqual(begun);
+    expect(() => reopened.leases.begin([LEFT, RIGHT])).toThrow(/anchored once/);
+  });
+
+  test.each([
+    ['a gap', [LEFT, { ...RIGHT, min: '80' }]],
+    ['an overlap', [LEFT, { ...RIGHT, min: '70' }]],
+    ['no end', [LEFT]],
+    ['no beginning', [RIGHT]],
+  ])('with %s are refused, and nothing is kept', (_what, leases) => {
+    using ledger = openLedger(somePath());
+    expect(() => ledger.leases.begin(leases)).toThrow(NotReadyError);
+    expect(ledger.leases.all()).toEqual([]);
+  });
+
+  test('change phase, anchor and what is pending', () => {
+    using ledger = openLedger(somePath());
+    const { number } = beginLease(ledger);
+    const anchor = { etag: '"40"', lsn: 40, session: '0:-1#40' };
+    ledger.leases.change(number, { phase: 'again', anchor, lvPosition: '"4"', sweepPending: true });
+    const change = { phase: 'again', anchor, lvPosition: '"4"', sweepPending: true, avadPosition: '"5"' };
+    expect(ledger.leases.get(number)).toMatchObject(change);
+    expect(() => ledger.leases.change(number, { lvPosition: '' })).toThrow(/CHECK/);
+    expect(ledger.leases.get(number)).toMatchObject(change);
+  });
+
+  test('children wait for the pages of their parent and belong to its tree', () => {
+    using ledger = openLedger(somePath());
+    const parent = beginLease(ledger);
+    const documents = [{ identity: 'a', slot: 'p' }];
+    const commit = intendPage(ledger, { lease: parent, documents, position: '"8"' });
+    const split = (): unknown => ledger.leases.replace([parent.number], [LEFT, RIGHT]);
+    expect(split).toThrow(/all pages of their parent/);
+    commit();
+    split();
+    expect(split).toThrow(/replaced once/);
+    const live = ledger.leases.live();
+    expect(live.map(({ tree, parents, max }) => ({ tree, parents, max }))).toEqual([
+      { tree: parent.tree, parents: [parent.number], max: '7F' },
+      { tree: parent.tree, parents: [parent.number], max: 'FF' },
+    ]);
+    const move = { lease: parent.number, feed: 'LV' as const, position: '"9"' };
+    expect(() => ledger.pages.commit([{ page: 9, move }])).toThrow(/is being read/);
+    buildIndex(ledger, parent.tree);
+    expect(ledger.lookup.find(hashOf('a'), parent.tree)?.slot).toEqual(hashOf('p'));
+  });
+
+  test('a split that leaves a gap leaves the parent', () => {
+    using ledger = openLedger(somePath());
+    const parent = beginLease(ledger);
+    expect(() => ledger.leases.replace([parent.number], [LEFT])).toThrow(NotReadyError);
+    expect(ledger.leases.live()).toEqual([parent]);
+  });
+
+  test('a merge makes one tree of two, whose index is built anew', () => {
+    using ledger = openLedger(somePath());
+    const [left, right] = ledger.leases.begin([LEFT, RIGHT]);
+    if (left === undefined || right === undefined) throw new Error('two leases were begun');
+    intendPage(ledger, { lease: left, documents: [{ identity: 'a', slot: 'p' }], position: '"1"' })();
+    intendPage(ledger, { lease: right, documents: [{ identity: 'b', slot: 'q' }], position: '"1"' })();
+    buildIndex(ledger, right.tree);
+    const [merged] = ledger.leases.replace([left.number, right.number], [newLease({ rangeId: '3' })]);
+    expect(merged).toMatchObject({ tree: left.tree, parents: [left.number, right.number] });
+    expect([left.tree, right.tree].map((tree) => ledger.isIndexed(tree))).toEqual([false, false]);
+    buildIndex(ledger, left.tree);
+    const slots = ['a', 'b'].map((one) => ledger.lookup.find(hashOf(one), left.tree)?.slot);
+    expect(slots).toEqual([hashOf('p'), hashOf('q')]);
+  });
+});
