@@ -4,6 +4,7 @@
  * time limit, and gives a whole reply or says why there is none. No other file knows these two methods; the contract
  * test of this one tells when a new SDK version has changed them.
  */
+import { setMaxListeners } from 'node:events';
 import { ClientContext, DiagnosticNodeInternal, ResourceType, type FeedOptions } from '@azure/cosmos';
 import { abortReason, Deadline } from '../lib/abort.ts';
 import { assert } from '../lib/assert.ts';
@@ -134,6 +135,8 @@ export class ContainerLane {
   ): Promise<Exchange> {
     assert(timeoutMs <= TIMEOUT_MS, 'we give up before the SDK does');
     signal.throwIfAborted();
+    // As many listen as requests are under way, each until its own is over; that is no leak.
+    setMaxListeners(0, signal);
     using deadline = new Deadline(timeoutMs, 'a request', signal);
     using passage = this.#account.lane.open(body);
     let failure: unknown;

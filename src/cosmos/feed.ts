@@ -36,6 +36,8 @@ export interface Page {
   readonly sessionToken: string | undefined;
   /** How far the replica that answered had come. */
   readonly lsn: number | undefined;
+  /** Whose page it is: a container made anew under the same name has another. */
+  readonly containerRid: string | undefined;
   /** The service's clock, in text. */
   readonly date: string | undefined;
 }
@@ -175,6 +177,7 @@ function pageFrom(reply: Reply, mode: FeedMode): Page {
     chargeRu,
     sessionToken,
     lsn: lsnOf(sessionToken),
+    containerRid: reply.header('x-ms-content-path'),
     date: reply.header('date'),
   };
 }

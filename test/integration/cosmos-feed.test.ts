@@ -113,6 +113,8 @@ describe('pages', () => {
     expect(page.lsn).toBe(2);
     expect(Number.isNaN(Date.parse(page.date ?? ''))).toBe(false);
     expect(page.position.etag).toMatch(/^".*"$/);
+    const { resource } = await lab.account.client.database('shop').container('orders').read();
+    expect(page.containerRid).toBe(resource?._rid);
   });
 
   test('of all versions tell of deletes; they have no beginning, and no position of the other feed', async () => {

@@ -1,13 +1,16 @@
 /** The raw lane end to end: every odd document, byte for byte, there and back; and what never leaves the process. */
 import { createServer } from 'node:http';
+import { Agent } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Account } from '../../src/cosmos/client.ts';
 import { ContainerLane } from '../../src/cosmos/container-lane.ts';
 import { Feed } from '../../src/cosmos/feed.ts';
+import { readRanges, wholeOf } from '../../src/cosmos/ranges.ts';
 import { latestVersionScan, replyScan } from '../../src/documents/scan.ts';
 import { must } from '../../src/lib/assert.ts';
 import { LaneLab } from '../helpers/cosmos-lane.ts';
+import { startTestEmulator } from '../helpers/emulator.ts';
 
 const signal = new AbortController().signal;
 
@@ -97,4 +100,54 @@ test('no private header leaves, the bytes sent are those given, and the SDK neve
     server.closeAllConnections();
     server.close();
   }
+});
+
+describe('by Entra ID', () => {
+  /** A token as Entra ID makes them, signed by nobody. */
+  const token = (): string => {
+    const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    return `${part({ alg: 'none' })}.${part({ exp: Math.floor(Date.now() / 1000) + 3600 })}.${part('signature')}`;
+  };
+
+  test('documents pass over TLS; whoever gets no token is denied, and nothing was sent', async () => {
+    await using emulator = await startTestEmulator({ https: true, settings: { aad: true } });
+    const agent = new Agent({ ca: emulator.certificate, keepAlive: true });
+    let refusal: Error | undefined;
+    const credential = {
+      getToken: async () => {
+        if (refusal !== undefined) throw refusal;
+        // About to end, so that it is asked for again and again.
+        return { token: token(), expiresOnTimestamp: Date.now() + 1000 };
+      },
+    };
+    try {
+      const { endpoint, key } = emulator;
+      using owner = new Account({ endpoint, key }, { agent });
+      const { database } = await owner.client.databases.create({ id: 'shop' });
+      await database.containers.create({ id: 'orders', partitionKey: '/pk' });
+      using account = new Account({ endpoint, credential }, { agent });
+      const lane = new ContainerLane(account, { database: 'shop', container: 'orders' });
+      const [range] = await readRanges(lane, { signal });
+      const feed = new Feed(lane, {
+        mode: 'latest-version',
+        range: wholeOf(must(range, 'there is a range')),
+      });
+      expect(await feed.read('beginning', { signal })).toMatchObject({ status: 304 });
+
+      refusal = Object.assign(new Error('no'), { name: 'CredentialUnavailableError' });
+      using other = new Account({ endpoint, credential }, { agent });
+      const body = Buffer.from('[]');
+      const batch = await new ContainerLane(other, lane.name).batch({ signal, rangeId: '0', body });
+      expect(batch).toMatchObject({ ok: false, trouble: { kind: 'denied', status: 0 } });
+    } finally {
+      agent.destroy();
+    }
+  });
+
+  test('a certificate that nobody trusts is fatal at once', async () => {
+    await using emulator = await startTestEmulator({ https: true });
+    using account = new Account({ endpoint: emulator.endpoint, key: emulator.key });
+    const lane = new ContainerLane(account, { database: 'shop', container: 'orders' });
+    await expect(readRanges(lane, { signal })).rejects.toMatchObject({ trouble: { kind: 'fatal' } });
+  });
 });
