@@ -348,7 +348,6 @@ export class Writer<V> {
       this.#touch(other);
     }
     lane.gone = !moved.has(lane);
-    if (lane.gone) this.#wakeOutside(lane);
     return lane.gone;
   }
 

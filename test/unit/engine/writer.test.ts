@@ -297,6 +297,19 @@ describe('rests and rooms', () => {
 });
 
 describe('the end', () => {
+  test('nobody waits for room in a writer that has ended', async () => {
+    const lab = new Lab({
+      governor: { admit: () => ({ reason: 'no budget', delayMs: 50 }), observe: () => {} },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    while (lab.writer.hasRoom('0')) lab.add(0);
+    const outside = lab.writer.whenRoom('0', new AbortController().signal);
+    await settled();
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    await outside;
+  });
+
   test('whoever goes on adding while it comes is told every time', async () => {
     const lab = new Lab();
     const run = lab.writer.run(lab.stop.signal);
@@ -431,6 +444,7 @@ test('rests grow, keep to the hint, and never end before it', () => {
     expect(hinted).toBeGreaterThanOrEqual(200);
     expect(hinted).toBeLessThanOrEqual(250);
   }
+  expect(restMs({ kind: 'throttled', attempt: 1, hintMs: 0, cause: undefined }, random)).toBeGreaterThan(0);
   const refusal = { kind: 'transient', attempt: 31, hintMs: undefined, cause: undefined } as const;
   expect(() => restMs(refusal, random)).toThrow('cannot be reached');
 });
