@@ -34,15 +34,29 @@ export function orNull<T>(row: Columns, name: string, read: (row: Columns, name:
   return row[name] === null ? null : read(row, name);
 }
 
-/** JSON that we wrote ourselves. */
+/** A JSON array that we wrote ourselves. */
 export function list(row: Columns, name: string): unknown[] {
+  const value = json(row, name);
+  if (!Array.isArray(value)) throw damaged(name, row[name]);
+  return value;
+}
+
+/** A JSON object of texts that we wrote ourselves. */
+export function texts(row: Columns, name: string): Readonly<Record<string, string>> {
+  const value = json(row, name);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject || !Object.values(value).every((one) => typeof one === 'string'))
+    throw damaged(name, row[name]);
+  return value as Readonly<Record<string, string>>;
+}
+
+function json(row: Columns, name: string): unknown {
   try {
-    const value: unknown = JSON.parse(text(row, name));
-    if (Array.isArray(value)) return value;
+    return JSON.parse(text(row, name));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (error instanceof SyntaxError) throw damaged(name, row[name]);
+    throw error;
   }
-  throw damaged(name, row[name]);
 }
 
 function damaged(name: string, value: unknown): LedgerError {

@@ -2,13 +2,12 @@
  * Owns what a migration is: the pinned spec, the containers by `_rid`, the source's TTL, how deletes are found, the phase;
  * its runs and its journal.
  */
-import { must } from '../lib/assert.ts';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { fingerprint, pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { Pinned } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { number, oneOf, orNull, text } from './column.ts';
+import { number, oneOf, orNull, text, texts } from './column.ts';
 import type { Columns } from './column.ts';
 import type { Transactions } from './transaction.ts';
 
@@ -103,7 +102,8 @@ export class FactStore {
     }
     const sourceRid = orNull(row, 'source_rid', text);
     return {
-      pinned: parsePinned(text(row, 'pinned')),
+      // A field that a later cosmig added is not there, and differs from any value by that.
+      pinned: texts(row, 'pinned') as Pinned,
       fingerprint: text(row, 'fingerprint'),
       createdAtMs: number(row, 'created_at_ms'),
       containers:
@@ -188,12 +188,6 @@ export class FactStore {
       outcome: orNull(row, 'outcome', text),
     };
   }
-}
-
-/** Written by `hold`; a field that a later cosmig added is not there, and differs from any value by that. */
-function parsePinned(json: string): Pinned {
-  const value: unknown = JSON.parse(json);
-  return must(typeof value === 'object' ? value : null, 'the pinned spec is an object') as Pinned;
 }
 
 function recreated(side: 'source' | 'target', was: string, is: string): NotReadyError {

@@ -147,6 +147,20 @@ describe('a ledger', () => {
     expect(() => Ledger.openReadonly(damaged)).toThrow(LedgerError);
   });
 
+  test.each([
+    "UPDATE migration SET pinned = '{'",
+    "UPDATE migration SET pinned = '[]'",
+    "UPDATE migration SET deletes = 'sometimes'",
+  ])('with %s is damaged', (sql) => {
+    const path = somePath();
+    openLedger(path).close();
+    const database = openDatabase({ path });
+    database.exec(sql);
+    database.close();
+    expect(() => openLedger(path)).toThrow(/damaged/);
+    expect(() => Ledger.openReadonly(path)).toThrow(/damaged/);
+  });
+
   test('that holds what no cosmig writes is damaged', () => {
     const path = somePath();
     openLedger(path).close();

@@ -1,3 +1,4 @@
+import { statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { IntentGroup } from '../../../src/state/intent-group.ts';
@@ -179,6 +180,38 @@ describe('a commit', () => {
     const outcomes = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' })();
     using crashed = openLedger(crashCopy(path));
     expect(crashed.pages.nextSequence()).toBeGreaterThan(Math.max(...outcomes));
+  });
+});
+
+describe('a power cut', () => {
+  test('leaves a prefix of what was done: never a position without its outcomes, nor the other way round', () => {
+    const pages = 20;
+    const path = somePath();
+    using ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    for (let n = 1; n <= pages; n += 1) {
+      const page = ledger.pages.nextPage();
+      ledger.pages.intend([
+        { page, lease: lease.number, feed: 'AVAD', claims: [claimOf('write', `d${n}`, 'p')] },
+      ]);
+      const move = { lease: lease.number, feed: 'AVAD' as const, position: `"${100 + n}"` };
+      ledger.pages.commit([{ page, move, rows: [rowOf(`d${n}`, 'p')] }], { counters: { read: 1 } });
+    }
+    const seen = new Set<number>();
+    const sizeBytes = statSync(`${path}-wal`).size;
+    for (let cut = sizeBytes; cut > 0; cut -= 9001) {
+      const copy = crashCopy(path);
+      truncateSync(`${copy}-wal`, cut);
+      using left = openLedger(copy);
+      const done = Number(left.leases.live()[0]?.avadPosition?.slice(1, -1) ?? '100') - 100;
+      seen.add(done);
+      const committed = Math.max(done, 0);
+      expect(left.counters.all()['read'] ?? 0).toBe(committed);
+      for (let n = 1; n <= pages; n += 1)
+        expect(left.lookup.find(hashOf(`d${n}`), null)).toEqual(n <= committed ? rowOf(`d${n}`, 'p') : null);
+      for (const page of left.pages.unsettled()) expect(page).toBe(committed + 1);
+    }
+    expect(seen.size).toBeGreaterThan(10);
   });
 });
 
