@@ -47,6 +47,7 @@ export class Batcher<T extends Batched> {
   #openSinceMs = 0;
   readonly #slots = new SlotSet();
   #size = 0;
+  #sizeBytes = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -55,6 +56,11 @@ export class Batcher<T extends Batched> {
   /** Operations inside. */
   get size(): number {
     return this.#size;
+  }
+
+  /** Their bytes, each with its comma. */
+  get sizeBytes(): number {
+    return this.#sizeBytes;
   }
 
   /** When the open batch is due; undefined when there is none, or when something else can go now. */
@@ -73,6 +79,7 @@ export class Batcher<T extends Batched> {
     this.#open.push(operation);
     this.#openBytes += sizeBytes;
     this.#size += 1;
+    this.#sizeBytes += sizeBytes;
     if (this.#open.length === OPERATIONS_MAX || this.#openBytes >= BODY_BYTES_MAX - 1) this.#seal();
   }
 
@@ -80,6 +87,7 @@ export class Batcher<T extends Batched> {
   putBack(operations: readonly T[]): void {
     this.#refused = [...operations, ...this.#refused];
     this.#size += operations.length;
+    for (const { bytes } of operations) this.#sizeBytes += bytes.length + 1;
   }
 
   /** Whether `next` would give something. */
@@ -92,10 +100,11 @@ export class Batcher<T extends Batched> {
   /** The next batch, if one is ready. */
   next(pace: Pace): Batch<T> | undefined {
     if (!this.isReady(pace)) return undefined;
-    if (this.#refused.length > 0) return this.#nextRefused();
-    if (this.#sealed.length === 0) this.#seal();
-    const batch = this.#sealed.shift();
-    this.#size -= batch?.operations.length ?? 0;
+    if (this.#refused.length === 0 && this.#sealed.length === 0) this.#seal();
+    const batch = this.#refused.length > 0 ? this.#nextRefused() : this.#sealed.shift();
+    if (batch === undefined) return undefined;
+    this.#size -= batch.operations.length;
+    this.#sizeBytes -= batch.sizeBytes - 1; // the last bracket
     return batch;
   }
 
@@ -106,6 +115,7 @@ export class Batcher<T extends Batched> {
     this.#sealed.length = 0;
     this.#clearOpen();
     this.#size = 0;
+    this.#sizeBytes = 0;
     return all;
   }
 
@@ -132,9 +142,7 @@ export class Batcher<T extends Batched> {
       sizeBytes += bytes.length + 1;
       count += 1;
     }
-    const operations = this.#refused.splice(0, count);
-    this.#size -= count;
-    return { operations, sizeBytes };
+    return { operations: this.#refused.splice(0, count), sizeBytes };
   }
 }
 

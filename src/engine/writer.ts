@@ -19,7 +19,7 @@ import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { group, type Group } from '../lib/group.ts';
 import type { Random } from '../lib/random.ts';
-import { bodyOf, type Batch } from './batcher.ts';
+import { BODY_BYTES_MAX, bodyOf, type Batch } from './batcher.ts';
 import type {
   Governor,
   Operation,
@@ -37,6 +37,8 @@ import { waitFor } from './wait.ts';
 
 /** Operations that wait in one range, in batches: enough to keep it busy through a round trip. */
 const WAITING_MAX = 1000;
+/** The same for big documents: memory does not grow with them. */
+const WAITING_BYTES_MAX = 10 * BODY_BYTES_MAX;
 /** Whatever a governor says: more only waits in the service's queues. */
 const IN_FLIGHT_MAX = 64;
 
@@ -92,7 +94,7 @@ export class Writer<V> {
    */
   hasRoom(place: string): boolean {
     const lane = this.#lanes.get(this.#parts.ranges.rangeOf(place));
-    return lane === undefined || lane.batches.size < WAITING_MAX;
+    return lane === undefined || isRoomy(lane);
   }
 
   /** Resolves when it is worth looking at `hasRoom` again. */
@@ -199,7 +201,7 @@ export class Writer<V> {
       if (wait.untilMs !== undefined) this.#setAlarm(lane, wait.untilMs, this.#running);
       break;
     }
-    if (lane.batches.size < WAITING_MAX) this.#wakeOutside(lane);
+    if (isRoomy(lane)) this.#wakeOutside(lane);
     const isOver = lane.gone && lane.batches.size === 0 && lane.inFlight === 0;
     if (isOver && this.#lanes.get(lane.range) === lane) this.#lanes.delete(lane.range);
   }
@@ -369,6 +371,10 @@ export class Writer<V> {
   #wakeOutside(lane: Lane<V>): void {
     for (const wake of lane.outside.splice(0)) wake();
   }
+}
+
+function isRoomy<V>({ batches }: Lane<V>): boolean {
+  return batches.size < WAITING_MAX && batches.sizeBytes < WAITING_BYTES_MAX;
 }
 
 interface Exchange<V> {

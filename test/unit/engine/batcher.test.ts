@@ -133,11 +133,13 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
         expect(done.map(({ number }) => number)).toEqual(out.slice(out.length - done.length));
       }
       expect(batches.size).toBe(waiting.length);
+      const sizes = all.map((one, number) => operation(number, one.sizeBytes).bytes.length + 1);
+      expect(batches.sizeBytes).toBe(waiting.reduce((sum, number) => sum + (sizes[number] ?? 0), 0));
       for (let batch = batches.next('idle'); batch !== undefined; batch = batches.next('idle')) {
         check(batch);
         expect(numbersOf(batch)).toEqual(waiting.splice(0, batch.operations.length));
       }
-      expect([batches.size, waiting.length]).toEqual([0, 0]);
+      expect([batches.size, batches.sizeBytes, waiting.length]).toEqual([0, 0, 0]);
     }),
     { numRuns: 60 },
   );

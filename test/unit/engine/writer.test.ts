@@ -272,6 +272,17 @@ describe('rests and rooms', () => {
     await expect(run).rejects.toThrow('enough');
   });
 
+  test('big documents fill the room sooner', () => {
+    const lab = new Lab();
+    const bytes = Buffer.alloc(1024 * 1024);
+    for (let i = 0; i < 2; i += 1) {
+      expect(lab.writer.hasRoom('0')).toBe(true);
+      lab.writer.add({ ...lab.operation(0), bytes });
+    }
+    expect(lab.writer.hasRoom('0')).toBe(false);
+    expect(lab.writer.hasRoom('1')).toBe(false);
+  });
+
   test('whoever waits for room in a range that splits looks again', async () => {
     const lab = new Lab({
       governor: {
