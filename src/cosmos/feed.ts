@@ -107,6 +107,20 @@ export class Feed {
   }
 
   /**
+   * After a 400 to a position that was good: whether it is older than the service remembers, or the feed is not to
+   * be had any more. The service says the same to both, so it is asked for `now`; nothing is read by that.
+   */
+  async whyRefused(call: Call): Promise<'position-too-old' | 'feed-not-available'> {
+    try {
+      await this.read('now', call);
+      return 'position-too-old';
+    } catch (error) {
+      if (troubleOf(error)?.status === 400) return 'feed-not-available';
+      throw error;
+    }
+  }
+
+  /**
    * Pages for as long as somebody pulls, those of 304 too: whether to wait or to end is the reader's to say. Trouble
    * that may pass is waited for; a split, and what lasts, is thrown, and the last position given is still good.
    */

@@ -274,6 +274,33 @@ describe('trouble', () => {
   });
 });
 
+describe('a position in all versions that is refused', () => {
+  test('is older than the service remembers', async () => {
+    await lab.admin.account({ retentionSeconds: 60 });
+    const reader = await feed({ mode: 'all-versions' });
+    const { position } = await reader.read('now', { signal });
+    await fill(0, 1);
+    await lab.admin.clock(3_600_000);
+    expect(await troubleIn(reader.read(position, { signal }))).toBe('fatal');
+    expect(await reader.whyRefused({ signal })).toBe('position-too-old');
+    await lab.admin.clock(0);
+  });
+
+  test('or the feed was switched off', async () => {
+    const reader = await feed({ mode: 'all-versions' });
+    const { position } = await reader.read('now', { signal });
+    await lab.admin.account({ avad: false });
+    expect(await troubleIn(reader.read(position, { signal }))).toBe('fatal');
+    expect(await reader.whyRefused({ signal })).toBe('feed-not-available');
+  });
+
+  test('or that cannot be told now', async () => {
+    await faulty({ status: 503 });
+    const reader = await feed({ mode: 'all-versions' });
+    expect(await troubleIn(reader.whyRefused({ signal }))).toBe('transient');
+  });
+});
+
 describe('ranges', () => {
   /** Drains every reader, following splits and merges, each from the position that its parent had. */
   async function drainAll(readers: ReadonlyArray<readonly [FeedRange, FeedStart]>): Promise<string[]> {
