@@ -105,7 +105,10 @@ export class RawLane implements HttpClient {
   }
 
   async #carry(request: PipelineRequest, passage: Passage): Promise<PipelineResponse> {
-    // Signing in again sends the same passage twice; then the last reply counts.
+    // A fail-over of the SDK's may send a write again that has been done; what came first then stands.
+    if (passage.sent && passage.body !== undefined && !wasRefused(passage))
+      throw new Error('a write is sent once');
+    // Signing in again, or to another region, sends the same passage twice; then the last reply counts.
     passage.reply = undefined;
     passage.failure = undefined;
     request.headers.delete(LANE_HEADER);
@@ -125,6 +128,11 @@ export class RawLane implements HttpClient {
       throw new Error('the request failed on its way', { cause: error });
     }
   }
+}
+
+/** Whether the last reply said that nothing was even tried: not signed in, or not the region to write to. */
+function wasRefused({ reply }: Passage): boolean {
+  return reply?.status === 401 || reply?.status === 403;
 }
 
 /** By this name the SDK knows that it was called off. */

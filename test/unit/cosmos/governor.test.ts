@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Governor } from '../../../src/cosmos/governor.ts';
 import { allowedRu, RuBudget } from '../../../src/cosmos/ru-budget.ts';
+import type { Governor as LoadControl } from '../../../src/engine/exchange.ts';
 import { ManualClock } from '../../../src/lib/clock.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 
@@ -103,6 +104,11 @@ function service(options: {
 
 const sum = (tallies: ReadonlyMap<string, Tally>, of: keyof Tally): number =>
   [...tallies.values()].reduce((total, tally) => total + tally[of], 0);
+
+test('is what the engine asks of load control', () => {
+  const control: LoadControl = new Governor({ clock: new ManualClock(), random: seededRandom(1) });
+  expect(control.admit('0', { inFlight: 0 })).toBe('go');
+});
 
 describe('a budget', () => {
   test.each([
