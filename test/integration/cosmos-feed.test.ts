@@ -230,7 +230,7 @@ describe('trouble', () => {
     await fill(0, 5);
     await faulty({ hang: 'before' });
     const { patience: own, waits } = patience();
-    const { seen } = await drain(await feed(), 'beginning', { patience: own, timeoutMs: 200 });
+    const { seen } = await drain(await feed(), 'beginning', { patience: own, timeoutMs: 600 });
     expect(seen).toEqual(names(5));
     expect(waits.map(({ reason }) => reason)).toEqual(['transient']);
   });
