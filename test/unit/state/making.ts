@@ -101,6 +101,7 @@ export interface CopyPage {
     readonly identity: string;
     readonly slot: string;
     readonly landed?: boolean;
+    readonly lsn?: number;
   }>;
   readonly position: string;
 }
@@ -109,8 +110,8 @@ export interface CopyPage {
 export function intendPage(ledger: Ledger, { lease, documents, position }: CopyPage): () => number[] {
   const builder = new SegmentBuilder();
   const name = Buffer.from('."id""pk"');
-  for (const { identity, slot } of documents) {
-    builder.add(entryOf(identity, slot));
+  for (const { identity, slot, lsn = 1 } of documents) {
+    builder.add(entryOf(identity, slot, { lsn }));
     builder.name(name, 1, 5);
     builder.name(name, 5, 9);
   }
