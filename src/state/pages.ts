@@ -170,6 +170,10 @@ export class PageStore {
 
   #intend({ page, lease, feed, copied, claims = [] }: Intent): void {
     this.#sql.intend.run({ page, lease, feed });
+    if (lease !== null && copied !== undefined) {
+      // A merge elsewhere may have joined its tree to another: who still has the old lease would copy past the index.
+      assert(this.#parts.leases.get(lease).tree === copied.tree, 'a page goes to the tree its lease has now');
+    }
     for (const part of copied?.parts ?? []) {
       const { lastInsertRowid } = this.#addSegment(copied?.tree ?? 0, feed, part);
       this.#sql.names.run(page, lastInsertRowid, part.names);

@@ -97,6 +97,10 @@ describe('leases', () => {
     expect(merged).toMatchObject({ tree: left.tree, parents: [left.number, right.number] });
     expect([left.tree, right.tree].map((tree) => ledger.isIndexed(tree))).toEqual([false, false]);
     buildIndex(ledger, left.tree);
+    const stale = { ...left, number: merged?.number ?? 0, tree: right.tree };
+    expect(() => intendPage(ledger, { lease: stale, documents: [], position: '"2"' })).toThrow(
+      /tree its lease has now/,
+    );
     const slots = ['a', 'b'].map((one) => ledger.lookup.find(hashOf(one), left.tree)?.slot);
     expect(slots).toEqual([hashOf('p'), hashOf('q')]);
   });
