@@ -70,7 +70,6 @@ const AWAITED = [
   'src/engine/lane.ts',
   'src/engine/patience.ts',
   'src/engine/sequencer.ts',
-  'src/engine/wait.ts',
   'src/engine/writer.ts',
   'src/keys/rekey.ts',
   'src/lib/group.ts',

@@ -14,10 +14,10 @@
  * After `ready` the caller reads its row again: it may have changed, and the slot it names must be among the names
  * (test/model/README.md).
  */
+import { orAborted } from '../lib/abort.ts';
 import { HASH_WORDS } from '../documents/identity.ts';
 import { assert } from '../lib/assert.ts';
 import { HashTable } from './hash-table.ts';
-import { waitFor } from './wait.ts';
 
 /** The place of an event in its feed. Only a later one of the same feed makes it needless. */
 export interface FeedOrder {
@@ -92,7 +92,7 @@ export class Sequencer {
       if (seen === 0) this.#outside.push(wake);
       else this.#outside.unshift(wake);
       try {
-        await waitFor(woken, signal);
+        await orAborted(woken, signal);
       } catch (error) {
         const at = this.#outside.indexOf(wake);
         if (at >= 0) this.#outside.splice(at, 1);
@@ -124,7 +124,7 @@ export class Sequencer {
       if (turn.state === 'waiting') {
         assert(turn.wake === undefined, 'one caller waits for a turn');
         const woken = new Promise<void>((resolve) => (turn.wake = resolve));
-        await waitFor(woken, signal);
+        await orAborted(woken, signal);
       }
     } catch (error) {
       this.release(turn);

@@ -12,9 +12,8 @@
  * never sent again; a range waits for nobody but itself, and for a reason that `waits` tells. That a document has one
  * operation at a time is the sequencer's promise.
  */
-import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ChildSignal } from '../lib/abort.ts';
+import { ChildSignal, orAborted } from '../lib/abort.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { group, type Group } from '../lib/group.ts';
@@ -33,7 +32,6 @@ import type {
 } from './exchange.ts';
 import { newLane, type Lane } from './lane.ts';
 import { restMs } from './patience.ts';
-import { waitFor } from './wait.ts';
 
 /** Operations that wait in one range, in batches: enough to keep it busy through a round trip. */
 const WAITING_MAX = 1000;
@@ -106,7 +104,7 @@ export class Writer<V> {
     const woken = new Promise<void>((resolve) => (wake = resolve));
     lane.outside.push(wake);
     try {
-      await waitFor(woken, signal);
+      await orAborted(woken, signal);
     } finally {
       lane.outside = lane.outside.filter((other) => other !== wake);
     }
@@ -141,11 +139,10 @@ export class Writer<V> {
     try {
       await group(signal, async (members) => {
         const alarms = new ChildSignal(members.signal);
-        setMaxListeners(0, alarms.signal);
         try {
           this.#running = { members, alarms };
           for (const lane of this.#lanes.values()) this.#touch(lane);
-          await waitFor(this.#whenDrained, members.signal);
+          await orAborted(this.#whenDrained, members.signal);
         } finally {
           alarms.abort(ended);
           alarms[Symbol.dispose]();
@@ -258,7 +255,7 @@ export class Writer<V> {
     const sentMs = clock.now();
     let reply: Reply<V>;
     try {
-      reply = await waitFor(send(lane.range, bodyOf(batch), signal), signal);
+      reply = await orAborted(send(lane.range, bodyOf(batch), signal), signal);
       assert(
         !Array.isArray(reply.results) || reply.results.length === batch.operations.length,
         'a reply tells of every operation',
@@ -327,7 +324,7 @@ export class Writer<V> {
     if (lane.splitting || this.#regroup(lane)) return;
     lane.splitting = true;
     this.#running?.members.start(async (signal) => {
-      await waitFor(this.#parts.ranges.refresh(lane.range, signal), signal);
+      await orAborted(this.#parts.ranges.refresh(lane.range, signal), signal);
       lane.splitting = false;
       // The service may know of a split before it tells where the ranges are now.
       if (!this.#regroup(lane)) this.#rest(lane, { is: 'refused', kind: 'split' }, sentMs);

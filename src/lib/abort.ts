@@ -2,6 +2,7 @@
  * Waiting that can be called off. What always holds: a reason to stop is an Error that says why, and
  * whatever ends a wait also removes its timer and its listener.
  */
+import { setMaxListeners } from 'node:events';
 import { assert } from './assert.ts';
 
 // Node keeps a delay in 31 bits and fires at once when it is longer.
@@ -38,6 +39,9 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
   const aborted = new Promise<never>((_resolve, reject) => {
     onAbort = (): void => reject(abortReason(signal));
   });
+  // Many may wait under one signal, and each takes its listener away again: from the eleventh on Node would
+  // report a leak that is none.
+  setMaxListeners(0, signal);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -14,12 +14,30 @@ import {
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length;
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
   const left = vi.getTimerCount();
   vi.useRealTimers();
   assert(left === 0, 'no wait leaves a timer behind');
+});
+
+test('a hundred waits under one signal are no leak, and Node is not heard to say so', async () => {
+  const warned = vi.fn<(warning: Error) => void>();
+  process.on('warning', warned);
+  try {
+    const calling = new AbortController();
+    const waits = Array.from({ length: 100 }, () => sleep(1000, calling.signal));
+    calling.abort(new Error('called off'));
+    const ends = await Promise.allSettled(waits);
+    expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
+    // Node tells its warnings in the next turn.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(warned).not.toHaveBeenCalled();
+    expect(listeners(calling.signal)).toBe(0);
+  } finally {
+    process.off('warning', warned);
+  }
 });
 
 describe('sleep', () => {
