@@ -36,7 +36,7 @@ CREATE TABLE offers (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE scripts (
-  number    INTEGER PRIMARY KEY,
+  number    INTEGER PRIMARY KEY AUTOINCREMENT,
   container INTEGER NOT NULL REFERENCES containers (number) ON DELETE CASCADE,
   kind      TEXT NOT NULL,
   id        TEXT NOT NULL,

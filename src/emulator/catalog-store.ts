@@ -102,9 +102,6 @@ export class CatalogStore {
       script: database.prepare<[number, string, string], ScriptRow>(
         'SELECT * FROM scripts WHERE container = ? AND kind = ? AND id = ?',
       ),
-      lastScript: database.prepare<[], { last: number }>(
-        'SELECT coalesce(max(number), 0) AS last FROM scripts',
-      ),
       saveScript: database.prepare(
         `INSERT OR REPLACE INTO scripts (number, container, kind, id, rid, body, etag, ts)
          VALUES (@number, @container, @kind, @id, @rid, @body, @etag, @ts)`,
@@ -137,8 +134,8 @@ export class CatalogStore {
     return this.#sql.containers.all();
   }
 
-  /** A number that no database or container ever had, so that a recreated one is another one. */
-  nextNumber(table: 'databases' | 'containers'): number {
+  /** A number that no database, container or script ever had, so that a recreated one is another one. */
+  nextNumber(table: 'databases' | 'containers' | 'scripts'): number {
     return (this.#sql.lastNumber.get(table)?.last ?? 0) + 1;
   }
 
@@ -199,10 +196,6 @@ export class CatalogStore {
 
   script(container: number, kind: string, id: string): ScriptRow | undefined {
     return this.#sql.script.get(container, kind, id);
-  }
-
-  nextScriptNumber(): number {
-    return (this.#sql.lastScript.get()?.last ?? 0) + 1;
   }
 
   saveScript(row: ScriptRow): void {

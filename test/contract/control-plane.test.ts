@@ -491,7 +491,7 @@ forEachBackend('scripts', (backend) => {
       triggerType: TriggerType.Pre,
       triggerOperation: TriggerOperation.All,
     });
-    await scripts.userDefinedFunctions.create({ id: 'udf', body: BODY });
+    const udf = await scripts.userDefinedFunctions.create({ id: 'udf', body: BODY });
 
     expect((await scripts.storedProcedures.readAll().fetchAll()).resources).toMatchObject([
       { id: 'proc', body: BODY, _rid: expect.any(String), _etag: expect.any(String) },
@@ -513,6 +513,9 @@ forEachBackend('scripts', (backend) => {
     expect((await scripts.trigger('trig').delete()).statusCode).toBe(204);
     expect((await scripts.userDefinedFunction('udf').delete()).statusCode).toBe(204);
     expect((await scripts.storedProcedures.readAll().fetchAll()).resources).toEqual([]);
+    // The last number given out is free now, and still not given out again.
+    const again = await scripts.userDefinedFunctions.create({ id: 'udf', body: BODY });
+    expect(again.resource?._rid).not.toBe(udf.resource?._rid);
     expect((await failure(scripts.trigger('trig').read())).code).toBe(404);
   });
 

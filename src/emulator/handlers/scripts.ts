@@ -37,7 +37,7 @@ export function create(call: Call): Reply {
   if (call.account.catalog.script(container.number, kind, id) !== undefined) {
     throw new Refusal(409, `There is a script ${id} already.`);
   }
-  const number = call.account.catalog.nextScriptNumber();
+  const number = call.account.catalog.nextNumber('scripts');
   const row = {
     number,
     container: container.number,
