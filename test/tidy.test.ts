@@ -68,7 +68,6 @@ const AWAITED = [
   'src/engine/exchange.ts',
   'src/engine/hash-table.ts',
   'src/engine/lane.ts',
-  'src/engine/patience.ts',
   'src/engine/sequencer.ts',
   'src/engine/writer.ts',
   'src/keys/rekey.ts',

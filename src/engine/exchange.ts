@@ -1,6 +1,9 @@
 /** What the writer and the world say to each other: operations, replies, admissions, waits. */
-import type { Batched } from './batcher.ts';
-import type { RefusalKind } from './patience.ts';
+import type { Trouble } from '../cosmos/classify.ts';
+import type { Batch, Batched } from './batcher.ts';
+
+/** Not done, and why: nothing of it has happened. */
+export type RefusalKind = 'throttled' | 'transient' | 'denied' | 'split';
 
 /** What the service said to one operation. */
 export type Result<V> =
@@ -11,9 +14,8 @@ export type Result<V> =
 export interface Refused {
   readonly is: 'refused';
   readonly kind: RefusalKind;
-  readonly retryAfterMs?: number;
-  /** What is thrown when it stays so. */
-  readonly cause?: unknown;
+  /** What the service said; it is thrown when it stays so. */
+  readonly trouble: Trouble;
 }
 
 /** It has happened or has not, or will: only a read after the request timeout can tell. */
@@ -92,4 +94,4 @@ export interface RangeWait {
   readonly inFlight: number;
 }
 
-export type Send<V> = (range: string, body: Uint8Array, signal: AbortSignal) => Promise<Reply<V>>;
+export type Send<V> = (range: string, batch: Batch<Operation<V>>, signal: AbortSignal) => Promise<Reply<V>>;

@@ -1,4 +1,5 @@
 /** One range of the target, as the writer keeps it: what waits, what is on its way, and what for. */
+import type { Patience } from '../cosmos/retry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Batcher } from './batcher.ts';
 import type { Operation, WaitReason } from './exchange.ts';
@@ -7,8 +8,8 @@ export interface Lane<V> {
   readonly range: string;
   readonly batches: Batcher<Operation<V>>;
   inFlight: number;
-  /** Refusals in a row, counted once a rest. */
-  refusals: number;
+  /** How long it has been refused, and how long that is borne. */
+  readonly patience: Patience;
   restsUntilMs: number;
   restsFor: WaitReason;
   splitting: boolean;
@@ -22,12 +23,15 @@ export interface Lane<V> {
   outside: (() => void)[];
 }
 
-export function newLane<V>(range: string, clock: Clock): Lane<V> {
+export function newLane<V>(
+  range: string,
+  { clock, patience }: { readonly clock: Clock; readonly patience: Patience },
+): Lane<V> {
   return {
     range,
     batches: new Batcher(clock),
     inFlight: 0,
-    refusals: 0,
+    patience: patience.fresh(),
     restsUntilMs: 0,
     restsFor: 'nothing to do',
     splitting: false,

@@ -13,12 +13,13 @@
  * operation at a time is the sequencer's promise.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { troubleOf, type Trouble } from '../cosmos/classify.ts';
+import type { Patience } from '../cosmos/retry.ts';
 import { ChildSignal, orAborted } from '../lib/abort.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { group, type Group } from '../lib/group.ts';
-import type { Random } from '../lib/random.ts';
-import { BODY_BYTES_MAX, bodyOf, type Batch } from './batcher.ts';
+import { BODY_BYTES_MAX, type Batch } from './batcher.ts';
 import type {
   Governor,
   Operation,
@@ -31,7 +32,6 @@ import type {
   WaitReason,
 } from './exchange.ts';
 import { newLane, type Lane } from './lane.ts';
-import { restMs } from './patience.ts';
 
 /** Operations that wait in one range, in batches: enough to keep it busy through a round trip. */
 const WAITING_MAX = 1000;
@@ -45,7 +45,8 @@ export interface WriterParts<V> {
   readonly ranges: RangeMap;
   readonly governor: Governor;
   readonly clock: Clock;
-  readonly random: Random;
+  /** For each range afresh: how long refusals are borne. */
+  readonly patience: Patience;
   /** Resolves after a delay; rejects when called off. */
   readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
@@ -164,7 +165,7 @@ export class Writer<V> {
   #laneOf(range: string): Lane<V> {
     const known = this.#lanes.get(range);
     if (known !== undefined) return known;
-    const lane: Lane<V> = newLane(range, this.#parts.clock);
+    const lane: Lane<V> = newLane(range, this.#parts);
     this.#lanes.set(range, lane);
     return lane;
   }
@@ -255,7 +256,7 @@ export class Writer<V> {
     const sentMs = clock.now();
     let reply: Reply<V>;
     try {
-      reply = await orAborted(send(lane.range, bodyOf(batch), signal), signal);
+      reply = await orAborted(send(lane.range, batch, signal), signal);
       assert(
         !Array.isArray(reply.results) || reply.results.length === batch.operations.length,
         'a reply tells of every operation',
@@ -276,7 +277,7 @@ export class Writer<V> {
     const again: Operation<V>[] = [];
     let rest: Refused | undefined;
     let throttled = 0;
-    let split = false;
+    let split: Trouble | undefined;
     for (const [i, operation] of batch.operations.entries()) {
       const result = 'is' in results ? results : results[i];
       if (result?.is !== 'refused') {
@@ -285,8 +286,8 @@ export class Writer<V> {
       }
       again.push(operation);
       if (result.kind === 'throttled') throttled += 1;
-      if (result.kind === 'split') split = true;
-      else if (rest === undefined || (result.retryAfterMs ?? 0) > (rest.retryAfterMs ?? 0)) rest = result;
+      if (result.kind === 'split') split = result.trouble;
+      else if (rest === undefined || hintOf(result) > hintOf(rest)) rest = result;
     }
     // Whatever is thrown from here on finds every operation either in its range or complete.
     lane.batches.putBack(again);
@@ -295,39 +296,39 @@ export class Writer<V> {
       chargeRu,
       operations: batch.operations.length,
       throttled,
-      retryAfterMs: rest?.retryAfterMs,
+      retryAfterMs: rest?.trouble.retryAfterMs,
       elapsedMs: this.#parts.clock.now() - sentMs,
       inFlight: lane.inFlight,
     });
     if (complete.length > 0) lane.sinceMs = this.#parts.clock.now();
     // No reply at all: the next batch would become ambiguous as well.
     if ('is' in results && results.is === 'ambiguous')
-      rest = { is: 'refused', kind: 'transient', cause: results.cause };
-    else if (again.length === 0) lane.refusals = 0;
+      rest = { is: 'refused', kind: 'transient', trouble: silence(results.cause) };
+    else if (complete.length > 0) lane.patience.reset();
     if (rest !== undefined) this.#rest(lane, rest, sentMs);
-    if (split) this.#split(lane, sentMs);
+    if (split !== undefined) this.#split(lane, split, sentMs);
   }
 
-  /** Lets a range rest; replies to what was sent before the rest tell nothing new. */
-  #rest(lane: Lane<V>, { kind, retryAfterMs, cause }: Refused, sentMs: number): void {
-    if (sentMs >= lane.restsUntilMs) lane.refusals += 1;
-    const attempt = Math.max(1, lane.refusals);
-    const delayMs = restMs({ kind, attempt, hintMs: retryAfterMs, cause }, this.#parts.random);
-    const untilMs = this.#parts.clock.now() + delayMs;
-    if (untilMs <= lane.restsUntilMs) return;
-    lane.restsUntilMs = untilMs;
+  /** Lets a range rest; replies to what was sent before the rest tell nothing new but their hints. */
+  #rest(lane: Lane<V>, refused: Refused, sentMs: number): void {
+    const nowMs = this.#parts.clock.now();
+    const isNew = sentMs >= lane.restsUntilMs;
+    const { kind, trouble } = refused;
+    const delayMs = isNew ? lane.patience.next({ ...trouble, kind }).delayMs : hintOf(refused);
+    if (nowMs + delayMs <= lane.restsUntilMs) return;
+    lane.restsUntilMs = nowMs + delayMs;
     lane.restsFor = kind;
   }
 
   /** The range is gone: what waits there is grouped by the new ranges, which somebody may have asked for already. */
-  #split(lane: Lane<V>, sentMs: number): void {
+  #split(lane: Lane<V>, trouble: Trouble, sentMs: number): void {
     if (lane.splitting || this.#regroup(lane)) return;
     lane.splitting = true;
     this.#running?.members.start(async (signal) => {
       await orAborted(this.#parts.ranges.refresh(lane.range, signal), signal);
       lane.splitting = false;
       // The service may know of a split before it tells where the ranges are now.
-      if (!this.#regroup(lane)) this.#rest(lane, { is: 'refused', kind: 'split' }, sentMs);
+      if (!this.#regroup(lane)) this.#rest(lane, { is: 'refused', kind: 'split', trouble }, sentMs);
       this.#touch(lane);
     });
   }
@@ -372,6 +373,16 @@ export class Writer<V> {
 
 function isRoomy<V>({ batches }: Lane<V>): boolean {
   return batches.size < WAITING_MAX && batches.sizeBytes < WAITING_BYTES_MAX;
+}
+
+function hintOf({ trouble }: Refused): number {
+  return trouble.retryAfterMs ?? 0;
+}
+
+/** A request that was not answered, as the range feels it. */
+function silence(cause: unknown): Trouble {
+  const what = 'the target did not answer';
+  return troubleOf(cause) ?? { kind: 'transient', status: 0, substatus: 0, what, chargeRu: 0, cause };
 }
 
 interface Exchange<V> {

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Outcome, Result } from '../../../src/engine/exchange.ts';
 import { Sequencer } from '../../../src/engine/sequencer.ts';
-import { Lab, settled, throttled, type Request } from './writer-lab.ts';
+import { Lab, refused, settled, throttled, type Request } from './writer-lab.ts';
 
 interface Sent {
   readonly id: number;
@@ -80,7 +80,7 @@ test('no two operations of a document or a slot are on their way, and each docum
         const gone = !lab.isThere(request.range);
         const results = request.numbers.map((number): Result<number> => {
           for (const name of namesOf(number)) busy.delete(name);
-          if (gone) return { is: 'refused', kind: 'split' };
+          if (gone) return refused('split');
           if (random.below(6) === 0) return throttled(random.below(30));
           done.push(sent.get(number) as Sent);
           return random.below(8) === 0 ? { is: 'ambiguous' } : { is: 'done', value: number };

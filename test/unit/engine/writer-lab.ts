@@ -1,5 +1,15 @@
 /** A target of ranges, and a time, that do what a test says; nothing here waits for a real clock. */
-import type { Operation, Outcome, RangeMap, Reply, Result } from '../../../src/engine/exchange.ts';
+import { Patience } from '../../../src/cosmos/retry.ts';
+import { bodyOf } from '../../../src/engine/batcher.ts';
+import type {
+  Operation,
+  Outcome,
+  RangeMap,
+  RefusalKind,
+  Refused,
+  Reply,
+  Result,
+} from '../../../src/engine/exchange.ts';
 import { Writer, type WriterParts } from '../../../src/engine/writer.ts';
 import { abortReason } from '../../../src/lib/abort.ts';
 import { ManualClock } from '../../../src/lib/clock.ts';
@@ -35,11 +45,11 @@ export class Lab implements RangeMap {
     const { clock, random } = this;
     this.writer = new Writer({
       clock,
-      random,
+      patience: new Patience({ clock, random }),
       ranges: this,
       sleep: async (delayMs, signal) => this.#sleep(delayMs, signal),
       governor: { admit: () => 'go', observe: () => {} },
-      send: async (range, body) => this.#send(range, body),
+      send: async (range, batch) => this.#send(range, bodyOf(batch)),
       ...parts,
     });
   }
@@ -141,8 +151,14 @@ export const done = (request: Request): Reply<number> => ({
   results: request.numbers.map((value): Result<number> => ({ is: 'done', value })),
 });
 
-export const throttled = (retryAfterMs: number): Result<number> & { is: 'refused' } => ({
+/** Nothing of it has happened. */
+export const refused = (
+  kind: RefusalKind,
+  hint: { retryAfterMs?: number; cause?: unknown } = {},
+): Refused => ({
   is: 'refused',
-  kind: 'throttled',
-  retryAfterMs,
+  kind,
+  trouble: { kind, status: 0, substatus: 0, what: `it is ${kind}`, chargeRu: 0, ...hint },
 });
+
+export const throttled = (retryAfterMs: number): Refused => refused('throttled', { retryAfterMs });
