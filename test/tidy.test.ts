@@ -83,6 +83,7 @@ const AWAITED = [
   'src/spec/key-rules.ts',
   'src/spec/ledger-path.ts',
   'src/spec/load.ts',
+  'src/spec/migration-name.ts',
   'src/spec/migration-spec.ts',
   'src/spec/secrets.ts',
   'src/spec/values.ts',

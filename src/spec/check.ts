@@ -82,6 +82,29 @@ export function check(findings: Findings, { folder, nowMs }: Surroundings): Chec
   return { spec: deepFreeze(spec), connections: Object.freeze(reached) };
 }
 
+/** The absolute path of the ledger: as it was given, or named after both containers. */
+export function checkLedger(findings: Findings, { folder }: Surroundings): string {
+  const path =
+    findings.given('ledger') === undefined ? namedLedger(findings) : findings.one('ledger', readFile);
+  findings.throwIfAny();
+  return resolve(folder, must(path, 'what is missing was complained about'));
+}
+
+function namedLedger(findings: Findings): string | undefined {
+  const source = findings.one('source', values.readContainer);
+  const target = findings.one('target', values.readContainer);
+  if (source !== undefined && target !== undefined) return defaultLedger(source, target);
+  if (findings.given('source') === undefined || findings.given('target') === undefined) {
+    findings.report(
+      flagOfField('ledger'),
+      'no ledger was given',
+      'it is found by its path, or by the names of both containers',
+      `${waysToGive('ledger')}; or give ${flagOfField('source')} and ${flagOfField('target')}`,
+    );
+  }
+  return undefined;
+}
+
 /** The value, or that of the default in the table; nothing after a complaint. */
 function orDefault<T>(field: FieldName, findings: Findings, read: values.Read<T>): T | undefined {
   if (findings.given(field) !== undefined) return findings.one(field, read);

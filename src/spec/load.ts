@@ -8,7 +8,7 @@ import { UsageError, type Problem } from '../lib/errors.ts';
 import { listOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import { secretsOf } from './accounts.ts';
-import { check, type Checked } from './check.ts';
+import { check, checkLedger, type Checked, type Surroundings } from './check.ts';
 import { readConfigFile, type ConfigFile } from './config-file.ts';
 import {
   CONFIG_VARIABLE,
@@ -39,6 +39,16 @@ const CONFIG_NAME = 'cosmig.config.yaml';
 
 /** The spec and its connections; throws a UsageError with everything that is wrong. */
 export function loadSpec(input: SpecInput): Checked {
+  return judged(input, check);
+}
+
+/** Where the ledger is, by the same sources of values: for commands that need no account and nothing else of the spec. */
+export function loadLedgerPath(input: SpecInput): string {
+  return judged(input, checkLedger);
+}
+
+/** What `judge` makes of everything that was given. */
+function judged<T>(input: SpecInput, judge: (findings: Findings, surroundings: Surroundings) => T): T {
   const folder = input.folder ?? process.cwd();
   const secrets = secretsIn(input.env);
   try {
@@ -47,7 +57,7 @@ export function loadSpec(input: SpecInput): Checked {
     const astray = [...givens.values()].filter((given) => isAstray(given, secrets));
     const problems = [...misspelt(input.env), ...file.problems, ...astray.map(problemOfAstray)];
     if (astray.length > 0) throw asUsageError(problems);
-    return check(new Findings(givens, problems), { folder, nowMs: input.clock.now() });
+    return judge(new Findings(givens, problems), { folder, nowMs: input.clock.now() });
   } catch (error) {
     if (!(error instanceof UsageError) || error.problems.length === 0) throw error;
     throw asUsageError(error.problems.map((problem) => redactSecrets(problem, secrets)));

@@ -1,8 +1,10 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { complaints, ENDPOINT, inFolder, KEY, load, OTHER_KEY, problems, refusal, WHOLE } from './loading.ts';
-import { loadSpec } from '../../../src/spec/load.ts';
+import { loadLedgerPath, loadSpec } from '../../../src/spec/load.ts';
+import { migrationName } from '../../../src/spec/migration-name.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { UsageError } from '../../../src/lib/errors.ts';
 import { writeFileSync } from 'node:fs';
 
 describe('a flag wins over a variable, a variable over the file, the file over the default', () => {
@@ -107,6 +109,48 @@ test('the folder is where relative paths start', () => {
   });
 });
 
+describe('the ledger alone', () => {
+  const found = (giving: Parameters<typeof load>[0]): string =>
+    inFolder(giving.file, (folder) => {
+      const options = Object.fromEntries(
+        Object.entries(giving.flags ?? {}).map(([name, text]) => [name, [text].flat()]),
+      );
+      const input = { options, env: giving.env ?? {}, clock: systemClock, folder };
+      return relative(folder, loadLedgerPath(input));
+    });
+
+  test.each([
+    ['by its path, without anything else', { flags: { ledger: 'flag.db' } }, 'flag.db'],
+    ['by a variable', { env: { COSMIG_LEDGER: 'variable.db' }, file: 'ledger: file.db' }, 'variable.db'],
+    ['by a file that says more than is asked', { file: 'ledger: file.db\nttl: remaining' }, 'file.db'],
+    [
+      'where the whole spec has it',
+      { flags: { source: 'shop/orders' }, file: 'target: shop/by-tenant' },
+      join('.cosmig', 'shop.orders--shop.by-tenant.db'),
+    ],
+  ])('is found %s', (_how, giving, expected) => {
+    expect(found(giving)).toBe(expected);
+  });
+
+  test.each([
+    ['nothing', {}, ['no ledger was given']],
+    ['one container', { flags: { source: 'shop/orders' } }, ['no ledger was given']],
+    ['a wrong one', { flags: { source: 'orders', target: 'a/b' } }, ['--source orders is not possible']],
+    ['no file', { flags: { ledger: ':memory:' } }, ['--ledger :memory: is not possible']],
+    ['a secret', { flags: { ledger: KEY }, env: { COSMIG_SOURCE_KEY: KEY } }, ['--ledger holds a secret']],
+  ])('is not found by %s', (_what, giving, messages) => {
+    const refused = complaint(() => found(giving));
+    expect(refused.problems.map(({ message }) => message)).toEqual(messages);
+    expect(JSON.stringify(refused.problems)).not.toContain(KEY);
+  });
+});
+
+test('a migration is named by both ends, from a spec or from what is pinned', () => {
+  const { spec } = load({ flags: WHOLE });
+  expect(migrationName(spec)).toBe('shop/orders -> shop/by-tenant');
+  expect(migrationName({ source: 'shop/orders', target: 'shop/by-tenant' })).toBe(migrationName(spec));
+});
+
 describe('variables', () => {
   test.each(['COSMIG_SOURCE_KYE', 'COSMIG_SORUCE', 'COSMIG_TARGET_ENDPONT', 'COSMIG_PARTITION_KEYS'])(
     '%s is a slip, and said to be one',
@@ -184,3 +228,13 @@ describe('everything wrong is told at once', () => {
     expect(error.problems).toHaveLength(1);
   });
 });
+
+function complaint(act: () => unknown): UsageError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
