@@ -108,10 +108,10 @@ export interface Reporter {
   /** The result of a command that goes on after it (a server that is ready). At most once, instead of returning one. */
   announce(result: Result): void;
   /**
-   * One line of a result too long to be kept; not with --json, where the one object has to do. Resolves when there
-   * is room for the next: true, or false when nobody reads on (`cosmig ... | head`).
+   * One line of a result too long to be kept. With --json it is `json` instead, or nothing where the one object of
+   * the end has to do. Resolves when there is room for the next: true, or false when nobody reads on (`| head`).
    */
-  line(text: string): Promise<boolean>;
+  line(text: string, json?: Result['json']): Promise<boolean>;
 }
 
 /** All that a command may know of the world around it. */
@@ -136,9 +136,20 @@ export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
 }
 
+/** What commands that share their first word are called together. */
+export interface Group {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** A few sentences for its own help. */
+  readonly description: string;
+}
+
 /** A command: what it is called, how it is told about, and what it does. */
 export interface Command<T extends OptionTable = OptionTable> {
+  /** One word; in a group two, of which the first is the group's. */
   readonly name: string;
+  readonly group?: Group;
   /** One line for the list of commands. */
   readonly summary: string;
   /** A few sentences for its own help. */

@@ -10,7 +10,7 @@ import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
 import { Output, type Sink } from './output.ts';
 import { Stopping, type SignalSource } from './signals.ts';
-import { parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
+import { findCommand, parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
 
 /** The world around a run: the real one, or a test's. */
 export interface Terminal {
@@ -36,8 +36,8 @@ export async function runCommandLine(
     parsed = await parseCommandLine(argv, commands, readVersion(), env);
   } catch (error) {
     const explanation = explain(error);
-    const word = argv.find((argument) => !argument.startsWith('-')) ?? null;
-    const command = commands.some((known) => known.name === word) ? word : null;
+    const words = argv.filter((argument) => !argument.startsWith('-'));
+    const command = findCommand(words, commands)?.name ?? null;
     const verbose = argv.includes('--verbose');
     output(terminal, { json: wantsJson(argv, env), quiet: false, verbose, noColor: false }).failure(
       command,

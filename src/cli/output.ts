@@ -1,6 +1,6 @@
 /**
  * Everything a command prints. What always holds: results go to stdout and talk to stderr; with --json
- * stdout gets exactly one JSON object, and stderr one JSON object a line.
+ * stdout gets exactly one JSON object (of a list one a line), and stderr one JSON object a line.
  */
 import { styleText } from 'node:util';
 import { assert } from '../lib/assert.ts';
@@ -64,10 +64,10 @@ export class Output implements Reporter {
     if (result.aside !== undefined && !json && !quiet) stderr.write(`${result.aside}\n`);
   }
 
-  async line(text: string): Promise<boolean> {
-    const { json, stdout } = this.#options;
-    if (json) return true;
-    stdout.write(`${text}\n`);
+  async line(text: string, json?: Result['json']): Promise<boolean> {
+    const { stdout } = this.#options;
+    if (this.#options.json && json === undefined) return true;
+    stdout.write(`${this.#options.json ? safeStringify(json) : text}\n`);
     return stdout.room === undefined || stdout.room();
   }
 

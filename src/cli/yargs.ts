@@ -11,6 +11,7 @@ import { nearest } from '../lib/nearest.ts';
 import {
   COMMON_OPTIONS,
   type Command,
+  type Group,
   type Option,
   type OptionTable,
   type RawOption,
@@ -89,24 +90,44 @@ function buildParser(commands: readonly Command[], version: string): Argv {
     .exitProcess(false)
     .epilogue(EXIT_CODES);
   addOptions(parser, COMMON_OPTIONS);
+  // A group stands where its first command does.
   for (const command of commands) {
-    parser.command({
-      command: command.name,
-      describe: command.summary,
-      builder: (own: Argv) => {
-        const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
-        own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
-        // yargs' own examples stand in two columns, where a long line breaks and nobody can copy it.
-        const examples = command.examples.map(({ line, purpose }) => `\n  ${line}\n      ${purpose}`);
-        const variables = describeVariables(command.options);
-        const rest = variables === undefined ? '' : `\n\n${variables}\n\n${EXIT_CODES}`;
-        own.epilogue(`Examples:${examples.join('')}${rest}`);
-        return addOptions(own, command.options);
-      },
-      handler: () => {},
-    });
+    const members = commands.filter(({ group }) => group !== undefined && group === command.group);
+    if (command.group === undefined) addCommand(parser, command);
+    else if (members[0] === command) addGroup(parser, command.group, members);
   }
   return parser;
+}
+
+function addGroup(parser: Argv, group: Group, members: readonly Command[]): void {
+  parser.command({
+    command: group.name,
+    describe: group.summary,
+    builder: (own: Argv) => {
+      own.usage(`$0 ${group.name} <command> [options]\n\n${group.description}`);
+      for (const member of members) addCommand(own, member);
+      return own;
+    },
+    handler: () => {},
+  });
+}
+
+function addCommand(parser: Argv, command: Command): void {
+  parser.command({
+    command: lastWord(command.name),
+    describe: command.summary,
+    builder: (own: Argv) => {
+      const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
+      own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
+      // yargs' own examples stand in two columns, where a long line breaks and nobody can copy it.
+      const examples = command.examples.map(({ line, purpose }) => `\n  ${line}\n      ${purpose}`);
+      const variables = describeVariables(command.options);
+      const rest = variables === undefined ? '' : `\n\n${variables}\n\n${EXIT_CODES}`;
+      own.epilogue(`Examples:${examples.join('')}${rest}`);
+      return addOptions(own, command.options);
+    },
+    handler: () => {},
+  });
 }
 
 function addOptions(parser: Argv, table: OptionTable): Argv {
@@ -139,22 +160,17 @@ function describeVariables(table: OptionTable): string | undefined {
   return lines.length === 0 ? undefined : ['Environment only:', ...lines].join('\n');
 }
 
+/** The command that these words begin with. */
+export function findCommand(said: readonly string[], commands: readonly Command[]): Command | undefined {
+  return commands.find(({ name }) => name.split(' ').every((word, index) => said[index] === word));
+}
+
 function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Command[], env: Env): Parsed {
-  const [name, ...rest] = words(given['_']);
-  if (name === undefined) {
-    throw new UsageError('no command was given', {
-      why: `cosmig needs to be told what to do: ${commands.map((command) => command.name).join(', ')}`,
-      hint: 'see cosmig --help',
-    });
-  }
-  const names = commands.map((command) => command.name);
-  const command = commands.find((candidate) => candidate.name === name);
-  if (command === undefined) {
-    throw new UsageError(`there is no command ${name}`, {
-      why: `cosmig has ${names.join(', ')}`,
-      hint: hintAt(nearest(name, names), 'see cosmig --help'),
-    });
-  }
+  const said = words(given['_']);
+  const command = findCommand(said, commands);
+  if (command === undefined) throw noCommand(said, commands);
+  const { name } = command;
+  const rest = said.slice(name.split(' ').length);
   const operand = command.operand === undefined ? undefined : rest.shift();
   refuseSecrets(given, command);
   const [extra] = rest;
@@ -172,6 +188,30 @@ function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Co
     operand,
     common: readTable(COMMON_OPTIONS, given, env) as Values<typeof COMMON_OPTIONS>,
   };
+}
+
+function noCommand([first, second]: readonly string[], commands: readonly Command[]): UsageError {
+  const members = commands.filter(({ group }) => group !== undefined && group.name === first);
+  const isGroup = members.length > 0;
+  const program = isGroup ? `cosmig ${first}` : 'cosmig';
+  const word = isGroup ? second : first;
+  const names = isGroup
+    ? members.map(({ name }) => lastWord(name))
+    : [...new Set(commands.map(({ name, group }) => group?.name ?? name))];
+  const help = `see ${program} --help`;
+  if (word === undefined) {
+    const why = `${program} needs to be told what to do: ${names.join(', ')}`;
+    return new UsageError('no command was given', { why, hint: help });
+  }
+  return new UsageError(`there is no command ${isGroup ? `${first} ` : ''}${word}`, {
+    why: `${program} has ${names.join(', ')}`,
+    hint: hintAt(nearest(word, names), help),
+  });
+}
+
+/** A command's own word, without that of its group. */
+function lastWord(name: string): string {
+  return name.slice(name.lastIndexOf(' ') + 1);
 }
 
 function words(value: unknown): string[] {

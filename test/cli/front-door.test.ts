@@ -57,15 +57,15 @@ describe('help and version', () => {
   test('--help lists every command, and -h is the same', async () => {
     const { code, stdout, stderr } = await runCosmig(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const { name, summary } of commands)
-      expect(stdout).toMatch(new RegExp(`cosmig ${name} +${summary}`));
+    const shown = commands.map(({ name, summary, group }) => group ?? { name, summary });
+    for (const { name, summary } of shown) expect(stdout).toMatch(new RegExp(`cosmig ${name} +${summary}`));
     expect((await runCosmig(['-h'])).stdout).toBe(stdout);
   });
 
   test.each(commands.map((command) => [command.name, command] as const))(
     '%s --help tells its flags, their variables and two examples',
     async (name, command) => {
-      const { code, stdout } = await runCosmig([name, '--help']);
+      const { code, stdout } = await runCosmig([...name.split(' '), '--help']);
       // yargs breaks lines where it must.
       const flowing = stdout.replaceAll(/\s+/g, ' ');
       expect(code).toBe(0);
@@ -91,6 +91,56 @@ describe('help and version', () => {
       }
     }
     expect(codes).toEqual(codes.map(([line]) => [line, 0]));
+  });
+});
+
+describe('commands that share a word', () => {
+  const group = { name: 'letters', summary: 'see letters', description: 'Sees letters.' };
+  const member = (name: string): Command<typeof OPTIONS> => ({
+    ...sample(async ({ operand }) => ({ json: { name, operand }, text: `${name} ${operand ?? 'all'}` })),
+    name: `letters ${name}`,
+    summary: `${name} letters`,
+    group,
+  });
+  const { operand: _none, ...list } = member('list');
+  const around = { commands: [fails(new Error('not asked')), list, member('show')] };
+  const ask = (line: string) => runCosmig(line.split(' '), around);
+
+  test('are found by two words, and take a third where they can', async () => {
+    await expect(ask('letters list --wait')).resolves.toEqual({ code: 0, stdout: 'list all\n', stderr: '' });
+    await expect(ask('letters --quiet show --wait 12')).resolves.toMatchObject({ stdout: 'show 12\n' });
+  });
+
+  test('are one line of the help, and have a help together and one each', async () => {
+    const { stdout } = await ask('--help');
+    expect(stdout).toMatch(/cosmig letters +see letters/);
+    expect(stdout).not.toContain('letters list');
+    const together = (await ask('letters --help')).stdout;
+    expect(together).toContain('cosmig letters <command> [options]\n\nSees letters.\n');
+    expect(together).toMatch(/cosmig letters list +list letters\n +cosmig letters show +show letters\n/);
+    const alone = (await ask('letters show --help')).stdout;
+    expect(alone).toContain('cosmig letters show [FILE] [options]\n\nDoes a sample.\n');
+    expect(alone).toContain('--page-size');
+  });
+
+  test.each([
+    ['letters', 'no command was given', 'cosmig letters needs to be told what to do: list, show'],
+    ['letters shw', 'there is no command letters shw', 'cosmig letters has list, show'],
+    ['leters list', 'there is no command leters', 'cosmig has sample, letters'],
+    ['letters list 5', '5 is one word too many', 'cosmig letters list takes options only'],
+    ['letters list --wiat', 'there is no flag --wiat', 'cosmig letters list does not know it'],
+  ])('%s is answered in three lines', async (line, what, why) => {
+    const { code, stderr } = await ask(line);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`cosmig: ${what}\n  why  ${why}\n  now  `);
+    expect(stderr).toMatch(
+      /now {2}(?:see cosmig letters (?:list )?--help|did you mean (?:show|letters|--wait)\?)\n/,
+    );
+  });
+
+  test('fail by their full name', async () => {
+    const { stdout } = await ask('letters show --wiat --json');
+    expect(JSON.parse(stdout)).toMatchObject({ command: 'letters show', complete: false });
   });
 });
 
@@ -267,6 +317,27 @@ describe('results and errors', () => {
       stdout: '{"lines":2}\n',
       stderr: '',
     });
+  });
+
+  test('a list is an object a line for scripts, and so is its bad end', async () => {
+    const command = sample(async ({ out }) => {
+      await out.line('one', { id: 1 });
+      await out.line('two', { id: 2 });
+      throw new errors.LedgerError('m', { hint: 'h' });
+    });
+    const around = { commands: [command] };
+    await expect(runCosmig(['sample'], around)).resolves.toMatchObject({ code: 7, stdout: 'one\ntwo\n' });
+    const { stdout } = await runCosmig(['sample', '--json'], around);
+    expect(
+      stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
+      { id: 1 },
+      { id: 2 },
+      { command: 'sample', complete: false, error: { code: 'ledger', message: 'm', hint: 'h' } },
+    ]);
   });
 
   test.each([
