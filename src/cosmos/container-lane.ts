@@ -10,7 +10,7 @@ import { abortReason, Deadline } from '../lib/abort.ts';
 import { assert } from '../lib/assert.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './classify.ts';
 import type { Account } from './client.ts';
-import type { Passage, RawReply } from './raw-lane.ts';
+import type { Parcel, Passage, RawReply } from './raw-lane.ts';
 
 /** A container by its names. */
 export interface ContainerName {
@@ -91,7 +91,7 @@ export class ContainerLane {
   async feed(call: FeedCall): Promise<Exchange> {
     const { what, part, rangeId } = call;
     const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
-    return this.#pass(call, { access: 'read' }, async (passage, signal) => {
+    return pass(this.#account, call, { access: 'read' }, async (passage, signal) => {
       await this.#context.queryFeed({
         path: `/${encodeURI(this.#link)}/${what}`,
         resourceType,
@@ -110,7 +110,7 @@ export class ContainerLane {
   /** A ready-made body of operations, to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
     const { body, rangeId, sessionToken, minimalReply = false } = call;
-    return this.#pass(call, { access: 'write', body }, async (passage, signal) => {
+    return pass(this.#account, call, { access: 'write', body }, async (passage, signal) => {
       await this.#context.bulk({
         body: 'bytes',
         partitionKeyRangeId: rangeId,
@@ -127,30 +127,32 @@ export class ContainerLane {
       });
     });
   }
+}
 
-  async #pass(
-    { signal, timeoutMs = TIMEOUT_MS }: Call,
-    { access, body }: { readonly access: Access; readonly body?: Uint8Array },
-    send: (passage: Passage, signal: AbortSignal) => Promise<void>,
-  ): Promise<Exchange> {
-    assert(timeoutMs <= TIMEOUT_MS, 'we give up before the SDK does');
-    signal.throwIfAborted();
-    // As many listen as requests are under way, each until its own is over; that is no leak.
-    setMaxListeners(0, signal);
-    using deadline = new Deadline(timeoutMs, 'a request', signal);
-    using passage = this.#account.lane.open(body);
-    let failure: unknown;
-    try {
-      await send(passage, deadline.signal);
-    } catch (error) {
-      failure = error;
-    }
-    // What the SDK made of the stub is of no interest. A reply that is here counts, even if somebody gave up.
-    if (passage.reply !== undefined) return judge(passage.reply, access);
-    if (signal.aborted) throw abortReason(signal);
-    const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
-    return { ok: false, trouble: troubleWithoutReply(cause, { sent: passage.sent, access }) };
+/** A request through the lane, once: its whole reply, or why there is none. The SDK's own failure is told to nobody. */
+export async function pass(
+  account: Account,
+  { signal, timeoutMs = TIMEOUT_MS }: Call,
+  { access, ...parcel }: Parcel & { readonly access: Access },
+  send: (passage: Passage, signal: AbortSignal) => Promise<void>,
+): Promise<Exchange> {
+  assert(timeoutMs <= TIMEOUT_MS, 'we give up before the SDK does');
+  signal.throwIfAborted();
+  // As many listen as requests are under way, each until its own is over; that is no leak.
+  setMaxListeners(0, signal);
+  using deadline = new Deadline(timeoutMs, 'a request', signal);
+  using passage = account.lane.open(parcel);
+  let failure: unknown;
+  try {
+    await send(passage, deadline.signal);
+  } catch (error) {
+    failure = error;
   }
+  // What the SDK made of the stub is of no interest. A reply that is here counts, even if somebody gave up.
+  if (passage.reply !== undefined) return judge(passage.reply, access);
+  if (signal.aborted) throw abortReason(signal);
+  const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
+  return { ok: false, trouble: troubleWithoutReply(cause, { sent: passage.sent, access }) };
 }
 
 function newNode(): DiagnosticNodeInternal {

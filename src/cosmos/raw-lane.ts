@@ -46,20 +46,29 @@ export interface RawReply {
   readonly body: Buffer;
 }
 
+/** What a passage carries. */
+export interface Parcel {
+  readonly body?: Uint8Array | undefined;
+  readonly isShown?: boolean;
+}
+
 /** One request on its way through the lane. Disposing of it forgets its bytes. */
 export class Passage implements Disposable {
   readonly token: string;
   /** Sent instead of what the SDK made; nothing for a read. */
   readonly body: Uint8Array | undefined;
+  /** Whether the SDK is shown a reply that is no refusal, to make something of it. */
+  readonly isShown: boolean;
   /** Whether a byte may have left this process. */
   sent = false;
   reply: RawReply | undefined;
   failure: unknown;
   readonly #close: () => void;
 
-  constructor(token: string, body: Uint8Array | undefined, close: () => void) {
+  constructor(token: string, { body, isShown = false }: Parcel, close: () => void) {
     this.token = token;
     this.body = body;
+    this.isShown = isShown;
     this.#close = close;
   }
 
@@ -87,10 +96,10 @@ export class RawLane implements HttpClient {
     return this.#open.size;
   }
 
-  open(body?: Uint8Array): Passage {
+  open(parcel: Parcel = {}): Passage {
     this.#opened += 1;
     const token = String(this.#opened);
-    const passage = new Passage(token, body, () => this.#open.delete(token));
+    const passage = new Passage(token, parcel, () => this.#open.delete(token));
     this.#open.set(token, passage);
     return passage;
   }
@@ -120,7 +129,9 @@ export class RawLane implements HttpClient {
       const response = await this.#inner.sendRequest(request);
       const reply = await readReply(response);
       passage.reply = reply;
-      return stubOf(reply, request);
+      return passage.isShown && reply.status < 400
+        ? { status: reply.status, headers: response.headers, request, bodyAsText: reply.body.toString() }
+        : stubOf(reply, request);
     } catch (error) {
       passage.failure = error;
       if (request.abortSignal?.aborted === true) throw aborted(error);

@@ -41,7 +41,7 @@ function requestOf(passage?: Passage, url = 'https://acme.documents.azure.com/')
 
 test('the token stays here, the bytes go, the reply is kept, the SDK gets a stub', async () => {
   const { lane, sent } = laneOver(answering(200, '[1]', { etag: '"7"', 'x-ms-session-token': '0:1#2' }));
-  using passage = lane.open(Buffer.from('[true]'));
+  using passage = lane.open({ body: Buffer.from('[true]') });
   const stub = await lane.sendRequest(requestOf(passage));
   expect(sent[0]?.headers.has(LANE_HEADER)).toBe(false);
   expect(sent[0]?.body).toEqual(Buffer.from('[true]'));
@@ -122,7 +122,7 @@ describe('sent again by the SDK', () => {
 
   test.each([401, 403])('a write goes out after %i', async (status) => {
     const { lane, sent } = laneOver(answering(status), answering(200, '[]'));
-    using passage = lane.open(Buffer.from('[]'));
+    using passage = lane.open({ body: Buffer.from('[]') });
     await twice(lane, passage);
     expect(sent).toHaveLength(2);
     expect(passage.reply?.status).toBe(200);
@@ -130,7 +130,7 @@ describe('sent again by the SDK', () => {
 
   test.each([408, 500, 503])('a write that may have been done does not, after %i', async (status) => {
     const { lane, sent } = laneOver(answering(status), answering(409));
-    using passage = lane.open(Buffer.from('[]'));
+    using passage = lane.open({ body: Buffer.from('[]') });
     await twice(lane, passage);
     expect(sent).toHaveLength(1);
     expect(passage.reply?.status).toBe(status);
@@ -138,7 +138,7 @@ describe('sent again by the SDK', () => {
 
   test('nor after no reply', async () => {
     const { lane, sent } = laneOver(() => Promise.reject(new Error('lost')), answering(409));
-    using passage = lane.open(Buffer.from('[]'));
+    using passage = lane.open({ body: Buffer.from('[]') });
     await twice(lane, passage);
     expect(sent).toHaveLength(1);
     expect(passage).toMatchObject({ reply: undefined, failure: { message: 'lost' } });

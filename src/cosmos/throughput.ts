@@ -1,0 +1,96 @@
+/** What a container's throughput is, as far as it can be told. */
+import type { OfferDefinition, RequestOptions } from '@azure/cosmos';
+import { unreachable } from '../lib/assert.ts';
+import type { Account } from './client.ts';
+import { controlUnless, isForbidden, type ControlCall } from './control.ts';
+
+export type Throughput =
+  | { readonly kind: 'manual'; readonly ru: number }
+  | { readonly kind: 'autoscale'; readonly ruMax: number }
+  /** The database has it, for all its containers together. */
+  | { readonly kind: 'shared' }
+  /** Neither the container nor its database has any. */
+  | { readonly kind: 'serverless' }
+  /** Whoever asks may not know. */
+  | { readonly kind: 'unknown' };
+
+/** The RU/s that are a container's own; nothing for those that have none. */
+export function ruOf(throughput: Throughput): number | undefined {
+  switch (throughput.kind) {
+    case 'manual':
+      return throughput.ru;
+    case 'autoscale':
+      return throughput.ruMax;
+    case 'shared':
+    case 'serverless':
+    case 'unknown':
+      return undefined;
+    default:
+      return unreachable(throughput);
+  }
+}
+
+/** In words, for people. */
+export function throughputText(throughput: Throughput): string {
+  switch (throughput.kind) {
+    case 'manual':
+      return `${throughput.ru} RU/s`;
+    case 'autoscale':
+      return `autoscale to ${throughput.ruMax} RU/s`;
+    case 'shared':
+      return "its database's";
+    case 'serverless':
+      return 'serverless';
+    case 'unknown':
+      return 'not known';
+    default:
+      return unreachable(throughput);
+  }
+}
+
+/** Of the container with these links; `database` is its database's. */
+export async function readThroughput(
+  account: Account,
+  { container, database }: { readonly container: string; readonly database: string },
+  call: ControlCall,
+): Promise<Throughput> {
+  const own = await readOffer(account, container, call);
+  if (own !== undefined) return own;
+  const shared = await readOffer(account, database, call);
+  if (shared === undefined) return { kind: 'serverless' };
+  return shared.kind === 'unknown' ? shared : { kind: 'shared' };
+}
+
+/** What the database or container with this link pays for; nothing when it pays for nothing. */
+export async function readOffer(
+  account: Account,
+  link: string,
+  call: ControlCall,
+): Promise<Throughput | undefined> {
+  const query = {
+    query: 'SELECT * FROM root WHERE root.resource = @link',
+    parameters: [{ name: '@link', value: link }],
+  };
+  const work = async (options: RequestOptions): Promise<readonly OfferDefinition[]> => {
+    const { resources } = await account.client.offers.query<OfferDefinition>(query, options).fetchAll();
+    return resources;
+  };
+  // An identity of Entra ID may read a container without its throughput (facts/service.md 5.10).
+  const seen = await controlUnless(account, call, work, isForbidden);
+  if (seen === undefined) return { kind: 'unknown' };
+  // Whatever the query means to a server, only this one is asked for.
+  const content: unknown = seen.value.find(({ resource }) => resource === link)?.content;
+  const ruMax = numberAt(fieldOf(content, 'offerAutopilotSettings'), 'maxThroughput');
+  if (ruMax !== undefined) return { kind: 'autoscale', ruMax };
+  const ru = numberAt(content, 'offerThroughput');
+  return ru === undefined ? undefined : { kind: 'manual', ru };
+}
+
+function numberAt(value: unknown, name: string): number | undefined {
+  const number = fieldOf(value, name);
+  return typeof number === 'number' && number > 0 ? number : undefined;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
