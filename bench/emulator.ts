@@ -1,9 +1,10 @@
 import { AccountClient } from './account-client.ts';
 import { BenchContainer, CONNECTIONS } from './container.ts';
 import { DOCUMENT_BYTES } from './documents.ts';
-import { EmulatorProcess } from './emulator-process.ts';
+import { Build } from './build.ts';
 import type { Result } from './report.ts';
 import type { BenchOptions } from './run.ts';
+import { startEmulator, type ServerProcess } from './server-process.ts';
 
 /** Small enough to fit every cache, large enough to be measured. */
 const SMALL = 10_000;
@@ -19,7 +20,8 @@ const FEED_ROUNDS_MAX = 100;
  * rate, because it holds still when the machine has other work; the client's share shows that it was not the limit.
  */
 export async function benchEmulator({ documents, profileDir, say }: BenchOptions): Promise<Result[]> {
-  await using server = await EmulatorProcess.start(profileDir);
+  using build = Build.make();
+  await using server = await startEmulator(build, profileDir);
   const client = new AccountClient(server.endpoint, server.key, CONNECTIONS);
   try {
     await client.send({ method: 'PUT', path: '/_emulator/account', body: '{"ru":"off"}' });
@@ -89,7 +91,7 @@ interface Measured {
 }
 
 /** `work` tells how many documents it moved. */
-async function measure(server: EmulatorProcess, work: () => Promise<number>): Promise<Measured> {
+async function measure(server: ServerProcess, work: () => Promise<number>): Promise<Measured> {
   const serverBefore = server.cpuMs();
   const clientBefore = process.cpuUsage();
   const start = performance.now();

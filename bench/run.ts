@@ -3,6 +3,7 @@
  * figures depend on the machine, ratios within one run much less.
  */
 import { parseArgs } from 'node:util';
+import { benchCopy } from './copy.ts';
 import { benchDocuments } from './pages.ts';
 import { benchEmulator } from './emulator.ts';
 import { benchKeys } from './keys.ts';
@@ -25,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   ledger: benchLedger,
   documents: benchDocuments,
   emulator: benchEmulator,
+  copy: benchCopy,
 };
 
 const { values, positionals } = parseArgs({

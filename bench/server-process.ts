@@ -1,44 +1,60 @@
-/** The emulator as its user starts it: the built program in a process of its own. */
+/** A server in a process and on a core of its own: the emulator as its user starts it, or the null service. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import type { Build } from './build.ts';
 import { pinnedCommand } from './pinning.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const START_MS = 30_000;
 const STOP_MS = 20_000;
 /** Of what it says on stderr, the end is kept for the case that it dies. */
 const LAST_WORDS_CHARS = 2000;
 
-export class EmulatorProcess implements AsyncDisposable {
+interface Program {
+  readonly name: string;
+  /** The file to run and its arguments. */
+  readonly args: readonly string[];
+  /** Where a profile is written, if it is wanted. */
+  readonly profileDir: string | undefined;
+}
+
+export function startEmulator(build: Build, profileDir?: string): Promise<ServerProcess> {
+  const args = [build.path('bin/cosmig.js'), 'emulator', '--port', '0', '--json'];
+  return ServerProcess.start({ name: 'the emulator', args, profileDir });
+}
+
+export function startNullService(build: Build, profileDir?: string): Promise<ServerProcess> {
+  return ServerProcess.start({
+    name: 'the null service',
+    args: [build.path('bench/null-service.js')],
+    profileDir,
+  });
+}
+
+export class ServerProcess implements AsyncDisposable {
   readonly endpoint: string;
   readonly key: string;
+  readonly connectionString: string;
+  readonly #name: string;
   readonly #child: ChildProcess;
   readonly #lastWords: () => string;
 
-  private constructor(child: ChildProcess, connectionString: string, lastWords: () => string) {
+  private constructor(name: string, child: ChildProcess, connectionString: string, lastWords: () => string) {
+    this.#name = name;
     this.#child = child;
     this.#lastWords = lastWords;
+    this.connectionString = connectionString;
     this.endpoint = /AccountEndpoint=([^;]+)/.exec(connectionString)?.[1] ?? '';
     this.key = /AccountKey=([^;]+)/.exec(connectionString)?.[1] ?? '';
   }
 
-  static async start(profileDir: string | undefined): Promise<EmulatorProcess> {
-    refuseStaleBuild();
+  /** `name` prints one line of JSON with its connection string when it is ready. */
+  static async start({ name, args, profileDir }: Program): Promise<ServerProcess> {
     const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const [command = '', ...args] = pinnedCommand([
-      process.execPath,
-      ...profile,
-      join(ROOT, 'bin/cosmig.js'),
-      'emulator',
-      '--port',
-      '0',
-      '--json',
-    ]);
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [command = '', ...rest] = pinnedCommand([process.execPath, ...profile, ...args]);
+    const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString()).slice(-LAST_WORDS_CHARS);
@@ -47,10 +63,10 @@ export class EmulatorProcess implements AsyncDisposable {
     try {
       const line = await firstLine(child);
       const { connectionString } = JSON.parse(line) as { connectionString: string };
-      return new EmulatorProcess(child, connectionString, lastWords);
+      return new ServerProcess(name, child, connectionString, lastWords);
     } catch (error) {
       child.kill('SIGKILL');
-      throw new Error(`the emulator did not start: ${lastWords()}`, { cause: error });
+      throw new Error(`${name} did not start: ${lastWords()}`, { cause: error });
     }
   }
 
@@ -76,7 +92,7 @@ export class EmulatorProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-      console.error(`the emulator died: ${this.#lastWords()}`);
+      console.error(`${this.#name} died: ${this.#lastWords()}`);
       return;
     }
     const ended = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));
@@ -89,21 +105,13 @@ export class EmulatorProcess implements AsyncDisposable {
 
 async function firstLine(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('the emulator did not get ready')), START_MS);
+    const late = setTimeout(() => reject(new Error('it did not get ready')), START_MS);
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`the emulator ended with exit code ${code}`)));
-    if (child.stdout === null) throw new Error('the emulator has no stdout');
+    child.once('exit', (code) => reject(new Error(`it ended with exit code ${code}`)));
+    if (child.stdout === null) throw new Error('it has no stdout');
     createInterface({ input: child.stdout }).once('line', (line) => {
       clearTimeout(late);
       resolve(line);
     });
   });
-}
-
-/** A figure for yesterday's code is worse than none. */
-function refuseStaleBuild(): void {
-  const built = statSync(join(ROOT, 'dist/cli/main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
-  const changed = sources.find((path) => statSync(join(ROOT, 'src', path)).mtimeMs > built);
-  if (changed !== undefined) throw new Error(`dist is older than src/${changed}: run npm run build first`);
 }

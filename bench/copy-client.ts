@@ -1,0 +1,168 @@
+/**
+ * One way to copy, in a process of its own that does nothing else: `node copy-client.js WAY ENDPOINT KEY N...` copies N
+ * documents for each N, and prints what each took as a line of JSON.
+ */
+import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
+import { AccountClient } from './account-client.ts';
+
+/** What one copy took. */
+export interface Took {
+  readonly documents: number;
+  readonly wallMs: number;
+  /** Of all threads of the process. */
+  readonly cpuMs: number;
+  /** Of the process so far. */
+  readonly rssPeakBytes: number;
+  readonly ledgerBytes?: number;
+}
+
+export type Way = 'bare' | 'upsert' | 'bulk';
+
+interface Target {
+  readonly endpoint: string;
+  readonly key: string;
+}
+
+type Copy = (target: Target, documents: number) => Promise<{ readonly ledgerBytes?: number } | void>;
+
+const PAGE_DOCUMENTS = 1000;
+const CALL_OPERATIONS = 100;
+/** Enough for the service never to wait. */
+const CONCURRENCY = 16;
+
+const WAYS: Readonly<Record<Way, Copy>> = {
+  bare: copyBare,
+  upsert: async (target, documents) => copyWithSdk(target, documents, upsertOneByOne),
+  bulk: async (target, documents) => copyWithSdk(target, documents, bulkInHundreds),
+};
+
+interface Item extends JSONObject {
+  id: string;
+  tenantId: string;
+}
+
+/** The SDK's feed iterator, and what most programs do with what it gives. */
+async function copyWithSdk(
+  { endpoint, key }: Target,
+  documents: number,
+  write: (target: Container, items: Item[]) => Promise<void>,
+): Promise<void> {
+  const client = new CosmosClient({ endpoint, key });
+  try {
+    const database = client.database('bench');
+    const feed = database.container(`source-${documents}`).items.getChangeFeedIterator<Item>({
+      changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
+      maxItemCount: PAGE_DOCUMENTS,
+    });
+    // One range: a call of 100 operations is then one request, which is the least it can cost.
+    const target = database.container('target-1');
+    let copied = 0;
+    while (copied < documents) {
+      const { result, statusCode } = await feed.readNext();
+      if (statusCode === 304) break;
+      await write(target, result);
+      copied += result.length;
+    }
+    if (copied !== documents) throw new Error(`${copied} documents came instead of ${documents}`);
+  } finally {
+    client.dispose();
+  }
+}
+
+async function upsertOneByOne(target: Container, items: Item[]): Promise<void> {
+  await inParallel(items, async (item) => {
+    await target.items.upsert(item);
+  });
+}
+
+async function bulkInHundreds(target: Container, items: Item[]): Promise<void> {
+  const calls: Item[][] = [];
+  for (let at = 0; at < items.length; at += CALL_OPERATIONS)
+    calls.push(items.slice(at, at + CALL_OPERATIONS));
+  await inParallel(calls, async (call) => {
+    const operations = call.map((item) => ({
+      operationType: 'Upsert' as const,
+      partitionKey: item.tenantId,
+      resourceBody: item,
+    }));
+    // The bulk call that can be used at all (facts/sdk.md 4), and without the documents in its reply.
+    const done = await target.items.bulk(operations, undefined, { contentResponseOnWriteEnabled: false });
+    if (done.length !== call.length || done.some(({ statusCode }) => statusCode !== 201))
+      throw new Error('not everything was written');
+  });
+}
+
+async function inParallel<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let one = list[next++]; one !== undefined; one = list[next++]) await work(one);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
+
+/** As many bytes in and out as a copy needs, and no work on them: what the service is good for. */
+async function copyBare({ endpoint, key }: Target, documents: number): Promise<void> {
+  const client = new AccountClient(endpoint, key, CONCURRENCY);
+  try {
+    const document = JSON.stringify({ id: 'x', tenantId: 'tenant-0042', notes: 'lorem ipsum '.repeat(80) });
+    const operation = `{"operationType":"Create","partitionKey":"[\\"tenant-0042\\"]","resourceBody":${document}}`;
+    const batch = Buffer.from(`[${Array.from({ length: CALL_OPERATIONS }, () => operation).join(',')}]`);
+    let copied = 0;
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, range) => {
+        const link = `dbs/bench/colls/source-${documents}`;
+        for (let etag = '"0"'; ;) {
+          const page = await client.call(
+            { verb: 'GET', type: 'docs', link },
+            { path: `/${link}/docs`, headers: feedHeaders(range, etag) },
+            [200, 304],
+          );
+          if (page.status === 304) return;
+          etag = page.headers.etag ?? '';
+          const count = Number(page.headers['x-ms-item-count']);
+          const batches = Array.from({ length: Math.ceil(count / CALL_OPERATIONS) });
+          await Promise.all(batches.map(async () => sendBatch(client, range, batch)));
+          copied += count;
+        }
+      }),
+    );
+    if (copied !== documents) throw new Error(`${copied} documents came instead of ${documents}`);
+  } finally {
+    client.close();
+  }
+}
+
+async function sendBatch(client: AccountClient, range: number, body: Buffer): Promise<void> {
+  const link = 'dbs/bench/colls/target-8';
+  const headers = {
+    'x-ms-cosmos-is-batch-request': 'true',
+    'x-ms-cosmos-batch-atomic': 'false',
+    'x-ms-documentdb-partitionkeyrangeid': String(range),
+  };
+  await client.call({ verb: 'POST', type: 'docs', link }, { path: `/${link}/docs`, headers, body }, [200]);
+}
+
+function feedHeaders(range: number, etag: string): Record<string, string> {
+  return {
+    'a-im': 'Incremental Feed',
+    'x-ms-documentdb-partitionkeyrangeid': String(range),
+    'x-ms-max-item-count': String(PAGE_DOCUMENTS),
+    'if-none-match': etag,
+  };
+}
+
+async function measure(copy: Copy, target: Target, documents: number): Promise<Took> {
+  const before = process.cpuUsage();
+  const start = performance.now();
+  const more = await copy(target, documents);
+  const wallMs = performance.now() - start;
+  const { user, system } = process.cpuUsage(before);
+  const rssPeakBytes = process.resourceUsage().maxRSS * 1024;
+  return { documents, wallMs, cpuMs: (user + system) / 1000, rssPeakBytes, ...more };
+}
+
+const [way = '', endpoint = '', key = '', ...counts] = process.argv.slice(2);
+for (const count of counts) {
+  const took = await measure(WAYS[way as Way], { endpoint, key }, Number(count));
+  process.stdout.write(`${JSON.stringify(took)}\n`);
+}

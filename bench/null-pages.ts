@@ -1,0 +1,93 @@
+/**
+ * Pages of a change feed that cost their server next to nothing: made once, then a few digits of each document are
+ * overwritten in place. What always holds: every document of a container has an id of its own, an etag, an LSN, and
+ * the same size as any other.
+ */
+import { documentTemplate } from './documents.ts';
+
+export const PAGE_DOCUMENTS = 1000;
+export const RANGES = 8;
+/** Numbers in JSON have no leading zeros, and these shall all have eight digits. */
+export const FIRST_LSN = 10_000_000;
+
+/** Distinct keys on either side: many documents share each. */
+const DEVICES = 1_000_000;
+const TENANTS = 10_000;
+
+const DOCUMENT = `${documentTemplate()
+  .replace('tenant-0042', 'tenant-%%%%')
+  .slice(
+    0,
+    -1,
+  )},"_rid":"a1B2AO~~~~~~~~AAAA==","_self":"dbs/a1B2AA==/colls/a1B2AOx7xJA=/docs/a1B2AO~~~~~~~~AAAA==/","_etag":"\\"~~~~~~~~-0000-0700-0000-65a1f3d20000\\"","_attachments":"attachments/","_ts":1705112530,"_lsn":^^^^^^^^}`;
+
+/** Where the marks of a document are. */
+const AT = {
+  id: DOCUMENT.indexOf('########'),
+  device: DOCUMENT.indexOf('@@@@@@'),
+  tenant: DOCUMENT.indexOf('%%%%'),
+  rid: DOCUMENT.indexOf('~~~~~~~~'),
+  self: DOCUMENT.indexOf('~~~~~~~~', DOCUMENT.indexOf('_self')),
+  etag: DOCUMENT.indexOf('~~~~~~~~', DOCUMENT.indexOf('_etag')),
+  lsn: DOCUMENT.indexOf('^^^^^^^^'),
+};
+// The text is longer in bytes than in characters; all marks but the first few stand behind the difference.
+const bytesBefore = (at: number): number => Buffer.byteLength(DOCUMENT.slice(0, at));
+const PLACES = Object.fromEntries(
+  Object.entries(AT).map(([name, at]) => [name, bytesBefore(at)]),
+) as typeof AT;
+
+const HEAD = Buffer.from('{"_rid":"a1B2AOx7xJA=","Documents":[');
+const BLOCK = Buffer.from(`${DOCUMENT},`);
+const TEMPLATE = Buffer.concat([HEAD, ...Array.from({ length: PAGE_DOCUMENTS }, () => BLOCK)]);
+const TAIL_ROOM = 32;
+
+/** How many of a container's documents are in one of its ranges. */
+export function documentsIn(range: number, documents: number): number {
+  return Math.floor((documents + RANGES - 1 - range) / RANGES);
+}
+
+/** A page in memory that is used again once `free` says so. */
+export interface Lent {
+  readonly bytes: Buffer;
+  readonly free: () => void;
+}
+
+export class Pages {
+  readonly #idle: Buffer[] = [];
+
+  /** `count` documents of a range from `first` on. */
+  lend(range: number, first: number, count: number): Lent {
+    const buffer = this.#idle.pop() ?? Buffer.concat([TEMPLATE, Buffer.alloc(TAIL_ROOM)]);
+    for (let i = 0; i < count; i += 1) fill(buffer, HEAD.length + i * BLOCK.length, range, first + i);
+    const end = HEAD.length + count * BLOCK.length - 1; // without the last comma
+    const length = end + buffer.write(`],"_count":${count}}`, end, 'latin1');
+    return {
+      bytes: buffer.subarray(0, length),
+      free: () => {
+        TEMPLATE.copy(buffer, end, end, Math.min(TEMPLATE.length, length));
+        this.#idle.push(buffer);
+      },
+    };
+  }
+}
+
+function fill(buffer: Buffer, at: number, range: number, n: number): void {
+  const number = n * RANGES + range;
+  digits(buffer, at + PLACES.id, 8, number);
+  digits(buffer, at + PLACES.device, 6, (number * 31) % DEVICES);
+  digits(buffer, at + PLACES.tenant, 4, (number * 7919) % TENANTS);
+  digits(buffer, at + PLACES.rid, 8, number);
+  digits(buffer, at + PLACES.self, 8, number);
+  digits(buffer, at + PLACES.etag, 8, number);
+  digits(buffer, at + PLACES.lsn, 8, FIRST_LSN + 1 + n);
+}
+
+function digits(buffer: Buffer, at: number, count: number, value: number): void {
+  let rest = value;
+  for (let i = at + count - 1; i >= at; i -= 1) {
+    const tenth = Math.trunc(rest / 10);
+    buffer[i] = 0x30 + rest - tenth * 10;
+    rest = tenth;
+  }
+}
