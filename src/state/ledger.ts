@@ -69,13 +69,23 @@ export class Ledger {
   /** For the mover: creates the file or goes on with it, and takes the lock. */
   static open({ path, spec, nowMs, create }: OpenLedger): Ledger {
     if (create === 'never' && !existsSync(path)) throw missing(path);
+    return Ledger.#take(path, (ledger) => ledger.facts.hold(spec, nowMs));
+  }
+
+  /** For what an operator decides about it: takes the mover's lock, asks for no spec and begins nothing. */
+  static openForOperator(path: string): Ledger {
+    if (!existsSync(path)) throw missing(path);
+    return Ledger.#take(path, () => {});
+  }
+
+  static #take(path: string, hold: (ledger: Ledger) => void): Ledger {
     const lock = MoverLock.take(path);
     let database: Database | undefined;
     try {
       database = openDatabase({ path, pageSize: PAGE_SIZE });
       migrate(database, 'ledger');
       const ledger = new Ledger(database, lock);
-      ledger.facts.hold(spec, nowMs);
+      hold(ledger);
       ledger.#readOnce();
       return ledger;
     } catch (error) {
@@ -105,6 +115,11 @@ export class Ledger {
   /** Whether a mover works with it now. */
   static isRunning(path: string): boolean {
     return MoverLock.isHeld(path);
+  }
+
+  /** What `body` reads is all of one moment, also while a mover works. */
+  atOnce<T>(body: () => T): T {
+    return this.#index.transactions.atOnce(body);
   }
 
   /** The index over the segments of a tree; ask for steps until there are no more. */

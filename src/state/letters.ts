@@ -25,8 +25,8 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-const STATES = ['open', 'closed', 'discarded'] as const;
-export type LetterState = (typeof STATES)[number];
+export const LETTER_STATES = ['open', 'closed', 'discarded'] as const;
+export type LetterState = (typeof LETTER_STATES)[number];
 
 /** Who is waited for: whoever holds a slot, or anybody within a target key value. */
 export type Waits =
@@ -62,7 +62,7 @@ export type LetterChange =
 
 /** Which letters to list, a part at a time. */
 export interface LetterWindow {
-  readonly state: LetterState;
+  readonly state: LetterState | 'any';
   /** Number of the last one seen; 0 for the first part. */
   readonly after: number;
   readonly limit: number;
@@ -103,6 +103,12 @@ export class LetterStore {
       list: database.prepare<[LetterWindow], Columns>(
         'SELECT * FROM dead_letters WHERE state = @state AND number > @after ORDER BY number LIMIT @limit',
       ),
+      listAll: database.prepare<[LetterWindow], Columns>(
+        'SELECT * FROM dead_letters WHERE number > @after ORDER BY number LIMIT @limit',
+      ),
+      discardAll: database.prepare(
+        `UPDATE dead_letters SET state = 'discarded', at_ms = @atMs WHERE reason = @reason AND ${open}`,
+      ),
       counts: database.prepare<[], Columns>(
         'SELECT state, reason, count(*) AS letters FROM dead_letters GROUP BY state, reason',
       ),
@@ -135,6 +141,11 @@ export class LetterStore {
     });
   }
 
+  /** The same for all open ones of a reason; tells how many there were. Durable. */
+  discardAll(reason: Reason, atMs: number): number {
+    return this.#transactions.durable(() => this.#sql.discardAll.run({ reason, atMs }).changes);
+  }
+
   get(letter: number): Letter | null {
     return this.#one(() => this.#sql.get.get(letter));
   }
@@ -160,7 +171,8 @@ export class LetterStore {
   }
 
   list(window: LetterWindow): Letter[] {
-    return this.#transactions.read(() => this.#sql.list.all(window).map(parseLetter));
+    const statement = window.state === 'any' ? this.#sql.listAll : this.#sql.list;
+    return this.#transactions.read(() => statement.all(window).map(parseLetter));
   }
 
   openCount(): number {
@@ -169,7 +181,7 @@ export class LetterStore {
 
   counts(): ReadonlyArray<{ state: LetterState; reason: Reason; letters: number }> {
     return this.#sql.counts.all().map((row) => ({
-      state: oneOf(row, 'state', STATES),
+      state: oneOf(row, 'state', LETTER_STATES),
       reason: oneOf(row, 'reason', REASONS),
       letters: number(row, 'letters'),
     }));
@@ -189,7 +201,7 @@ function parseLetter(row: Columns): Letter {
   return {
     number: number(row, 'number'),
     identity: hash(row, 'identity'),
-    state: oneOf(row, 'state', STATES),
+    state: oneOf(row, 'state', LETTER_STATES),
     reason: oneOf(row, 'reason', REASONS),
     code: text(row, 'code'),
     why: text(row, 'why'),

@@ -43,6 +43,19 @@ export class Transactions {
     }
   }
 
+  /** Reads that see one moment of the file, whatever is written meanwhile. */
+  atOnce<T>(body: () => T): T {
+    const database = this.#database;
+    return this.read(() => {
+      database.exec('BEGIN');
+      try {
+        return body();
+      } finally {
+        database.exec('COMMIT');
+      }
+    });
+  }
+
   read<T>(body: () => T): T {
     try {
       return body();

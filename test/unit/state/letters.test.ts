@@ -90,6 +90,22 @@ describe('dead letters', () => {
     expect(ledger.letters.findOpen(hashOf('a'))).toMatchObject({ number: 4, attempts: 1 });
   });
 
+  test('of one reason are discarded together, and listed in the order of their numbers whatever became of them', () => {
+    using ledger = fresh();
+    change(ledger, open('a'), open('b', { reason: 'too-large' }), open('c'), open('d'));
+    change(ledger, { change: 'close', identity: hashOf('a'), atMs: NOW_MS });
+    expect(ledger.letters.discardAll('collision', NOW_MS + 1)).toBe(2);
+    expect(ledger.letters.discardAll('collision', NOW_MS + 2)).toBe(0);
+    const listed = ledger.letters.list({ state: 'any', after: 0, limit: 10 });
+    expect(listed.map(({ number, state, atMs }) => [number, state, atMs - NOW_MS])).toEqual([
+      [1, 'closed', 0],
+      [2, 'open', 0],
+      [3, 'discarded', 1],
+      [4, 'discarded', 1],
+    ]);
+    expect(numbersOf(ledger.letters.list({ state: 'any', after: 1, limit: 2 }))).toEqual([2, 3]);
+  });
+
   test('wait in a line for a slot, or for a target key value', () => {
     using ledger = fresh();
     const key = { for: 'key', key: ['P'] } as const;
