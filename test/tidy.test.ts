@@ -62,7 +62,6 @@ const AWAITED = [
   'src/documents/canonical.ts',
   'src/documents/identity.ts',
   'src/documents/kernel.ts',
-  'src/documents/names.ts',
   'src/documents/page-error.ts',
   'src/documents/scalar.ts',
   'src/documents/scan.ts',
@@ -76,42 +75,7 @@ const AWAITED = [
   'src/keys/rekey.ts',
   'src/lib/group.ts',
   'src/lib/queue.ts',
-  'src/spec/accounts.ts',
-  'src/spec/check.ts',
-  'src/spec/config-file.ts',
-  'src/spec/fields.ts',
-  'src/spec/findings.ts',
-  'src/spec/fingerprint.ts',
-  'src/spec/given.ts',
-  'src/spec/key-rules.ts',
-  'src/spec/ledger-path.ts',
-  'src/spec/load.ts',
-  'src/spec/migration-name.ts',
-  'src/spec/migration-spec.ts',
-  'src/spec/secrets.ts',
-  'src/spec/values.ts',
-  'src/state/column.ts',
-  'src/state/counters.ts',
-  'src/state/entries.ts',
-  'src/state/facts.ts',
-  'src/state/index-build.ts',
-  'src/state/index-entry.ts',
-  'src/state/index-runs.ts',
-  'src/state/index-writer.ts',
   'src/state/intent-group.ts',
-  'src/state/key-bytes.ts',
-  'src/state/leases.ts',
-  'src/state/ledger.ts',
-  'src/state/letters.ts',
-  'src/state/lock.ts',
-  'src/state/lookup.ts',
-  'src/state/marks.ts',
-  'src/state/pages.ts',
-  'src/state/rows.ts',
-  'src/state/segment.ts',
-  'src/state/tokens.ts',
-  'src/state/transaction.ts',
-  'src/state/work.ts',
 ];
 
 // execa, which we admire, has 243 lines in its largest file; beyond 400 nobody finds the point.
@@ -272,7 +236,8 @@ describe('texts', () => {
 
   test('README and help name the same commands', () => {
     const mentioned = [...read('README.md').matchAll(/\bcosmig ([a-z][a-z-]*)\b(?= --|`| *$)/gm)];
-    expect(new Set(mentioned.map(([, name]) => name))).toEqual(new Set(commands.map(({ name }) => name)));
+    const real = commands.map(({ name, group }) => group?.name ?? name);
+    expect(new Set(mentioned.map(([, name]) => name))).toEqual(new Set(real));
   });
 
   test('README knows every flag of the emulator and no other', () => {

@@ -23,6 +23,9 @@ const OPTIONS = {
   mode: { type: 'choice', choices: ['keep', 'fail'], default: 'keep', help: 'what to do' },
 } as const satisfies OptionTable;
 
+/** As a list of commands names them: a group once. */
+const NAMES = [...new Set(commands.map(({ name, group }) => group?.name ?? name))].join(', ');
+
 /** A command whose body a test supplies. */
 function sample(run: Command<typeof OPTIONS>['run']): Command<typeof OPTIONS> {
   return {
@@ -146,14 +149,9 @@ describe('commands that share a word', () => {
 
 describe('a wrong command line', () => {
   test.each([
-    [
-      [],
-      'no command was given',
-      'cosmig needs to be told what to do: key, emulator, demo',
-      'see cosmig --help',
-    ],
-    [['emulatr'], 'there is no command emulatr', 'cosmig has key, emulator, demo', 'did you mean emulator?'],
-    [['copy'], 'there is no command copy', 'cosmig has key, emulator, demo', 'see cosmig --help'],
+    [[], 'no command was given', `cosmig needs to be told what to do: ${NAMES}`, 'see cosmig --help'],
+    [['emulatr'], 'there is no command emulatr', `cosmig has ${NAMES}`, 'did you mean emulator?'],
+    [['paint'], 'there is no command paint', `cosmig has ${NAMES}`, 'see cosmig --help'],
     [
       ['emulator', '--prot', '1'],
       'there is no flag --prot',

@@ -1,0 +1,43 @@
+/** How results are worded for people: tables, numbers, times and counts read the same in every command. */
+
+/** Names on the left, values on the right. */
+export function table(rows: ReadonlyArray<readonly [name: string, value: string]>): string {
+  return rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
+}
+
+/** 1234567 as 1,234,567. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `1 range`, `2 ranges`. */
+export function counted(value: number, what: string): string {
+  return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
+}
+
+/** `2 collision, 1 too-large`; nothing that does not occur. */
+export function tallied(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, number]) => number > 0)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([name, number]) => `${count(number)} ${name}`)
+    .join(', ');
+}
+
+/** UTC to the second. */
+export function instant(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`.replace('T', ' ');
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const;
+
+/** The largest unit that says something: `3 h`. */
+export function roughly(durationMs: number): string {
+  const [unit, sizeMs] = UNITS.find(([, ms]) => durationMs >= ms) ?? ['s', 1000];
+  return `${Math.max(0, Math.floor(durationMs / sizeMs))} ${unit}`;
+}

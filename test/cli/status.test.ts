@@ -1,0 +1,326 @@
+/** What status shows of ledgers in every condition, the streams whole; and that it changes nothing. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../src/lib/clock.ts';
+import type { Ledger } from '../../src/state/ledger.ts';
+import type { Reason } from '../../src/state/letters.ts';
+import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import {
+  crashCopy,
+  hashOf,
+  newLease,
+  NOW_MS,
+  openLedger,
+  SPEC,
+  temporaryFolder,
+} from '../unit/state/making.ts';
+
+const MINUTE_MS = 60_000;
+/** When somebody looks. */
+const LOOK_MS = NOW_MS + 90 * MINUTE_MS;
+
+function somePath(): string {
+  return join(temporaryFolder(), 'ledger.db');
+}
+
+function ask(path: string, ...argv: readonly string[]): Promise<Ran> {
+  return runCosmig(['status', '--ledger', path, ...argv], { clock: new ManualClock(LOOK_MS) });
+}
+
+/** A migration in the middle of its copy: three ranges, one through, some letters. */
+function fill(ledger: Ledger): void {
+  const { facts, leases, pages, letters } = ledger;
+  facts.beginRun({ command: 'copy', pid: 4711, nowMs: NOW_MS });
+  facts.holdContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null });
+  facts.decideDeletes('reconcile');
+  facts.enter('copying', { nowMs: NOW_MS });
+  const [, first] = leases.begin([
+    newLease({ rangeId: '0', max: '3F', phase: 'tail' }),
+    newLease({ rangeId: '1', min: '3F', max: '7F' }),
+    newLease({ rangeId: '2', min: '7F', max: 'FF' }),
+  ]);
+  const move = { lease: first?.number ?? 0, feed: 'LV', position: '"9"', documents: 1204 } as const;
+  const letter = (name: string, reason: Reason) =>
+    ({
+      change: 'open',
+      letter: {
+        identity: hashOf(name),
+        reason,
+        code: '409',
+        why: 'another has its slot',
+        id: JSON.stringify(name),
+        sourceKey: '["A"]',
+        targetKey: '["P"]',
+        slot: null,
+        waits: { for: 'nothing' },
+        atMs: NOW_MS,
+      },
+    }) as const;
+  const page = pages.nextPage();
+  pages.intend([{ page, lease: move.lease, feed: 'LV' }]);
+  pages.commit(
+    [
+      {
+        page,
+        move,
+        outcomes: [],
+        letters: [
+          letter('a', 'collision'),
+          letter('b', 'too-large'),
+          letter('c', 'collision'),
+          letter('d', 'bad-id'),
+        ],
+      },
+    ],
+    {
+      counters: {
+        documentsRead: 1_234_567,
+        documentsWritten: 1_204_001,
+        documentsMoved: 12,
+        ruSource: 4_000,
+        ruTarget: 9_500,
+        throttled: 3,
+      },
+    },
+  );
+  letters.discard(4, NOW_MS);
+}
+
+/** Names and hashes of all files around a ledger; what -shm holds is locks and an index of the log, and no memory. */
+function filesAround(path: string): Record<string, string> {
+  const folder = dirname(path);
+  const names = readdirSync(folder).toSorted();
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      name.endsWith('-shm')
+        ? 'an index'
+        : createHash('sha256')
+            .update(readFileSync(join(folder, name)))
+            .digest('hex'),
+    ]),
+  );
+}
+
+const DOCUMENTS = { read: 1_234_567, written: 1_204_001, deleted: 0, moved: 12, deadLettered: 3 };
+
+describe('a run that is on', () => {
+  test('is shown on one screen, with what it does and what to do', async () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    await expect(ask(path)).resolves.toEqual({
+      code: 0,
+      stdout: [
+        'migration            shop/orders -> shop/orders-by-tenant',
+        `ledger               ${path}`,
+        'partition key        /tenantId',
+        'phase                copying',
+        'running              cosmig copy since 2026-01-01 00:00:00Z (1 h), process 4711',
+        'last run             the one that is on',
+        'documents            1,234,567 read, 1,204,001 written, 12 moved, 0 deleted',
+        'charge               4,000 RU source, 9,500 RU target, 3 throttled',
+        'dead letters         3 open (2 collision, 1 too-large), 1 discarded',
+        'deletes              reconcile: what the source deletes stays in the target until compared',
+        'ranges               3 (2 copy, 1 tail)',
+        '  0                  tail               0  [, 3F)',
+        '  1                  copy           1,204  [3F, 7F)',
+        '  2                  copy               0  [7F, FF)',
+        'next                 wait: it is at work; cosmig dead-letters list shows what could not be moved',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('is one object for scripts', async () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    const { code, stdout } = await ask(path, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      command: 'status',
+      migration: 'shop/orders -> shop/orders-by-tenant',
+      ledger: path,
+      phase: 'copying',
+      source: 'shop/orders',
+      target: 'shop/orders-by-tenant',
+      endpoints: { source: 'https://one.example/', target: 'https://one.example/' },
+      partitionKey: ['/tenantId'],
+      began: '2026-01-01T00:00:00.000Z',
+      ranges: [
+        { id: '0', min: '', max: '3F', phase: 'tail', documents: 0, sweepPending: false },
+        { id: '1', min: '3F', max: '7F', phase: 'copy', documents: 1204, sweepPending: false },
+        { id: '2', min: '7F', max: 'FF', phase: 'copy', documents: 0, sweepPending: false },
+      ],
+      documents: DOCUMENTS,
+      ru: { source: 4000, target: 9500 },
+      throttled: 3,
+      deadLetters: { open: 3, reasons: { collision: 2, 'too-large': 1 }, closed: 0, discarded: 1 },
+      deletes: 'reconcile',
+      lastRun: {
+        command: 'copy',
+        pid: 4711,
+        began: '2026-01-01T00:00:00.000Z',
+        ended: null,
+        outcome: null,
+      },
+      running: { pid: 4711, since: '2026-01-01T00:00:00.000Z' },
+    });
+  });
+
+  test('that has not said yet who it is, is running all the same', async () => {
+    const path = somePath();
+    openLedger(path).close();
+    using _mover = openLedger(path);
+    const { stdout } = await ask(path);
+    expect(stdout).toMatch(/^running +yes, it has just begun$/m);
+    const { stdout: json } = await ask(path, '--json');
+    expect(JSON.parse(json)).toMatchObject({ running: { pid: null, since: null }, lastRun: null });
+  });
+
+  test('does not notice: no file around it changes', async () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    const before = filesAround(path);
+    await ask(path);
+    await ask(path, '--json');
+    expect(filesAround(path)).toEqual(before);
+    ledger.facts.enter('tailing', { nowMs: NOW_MS });
+    expect((await ask(path)).stdout).toMatch(/^phase +tailing$/m);
+  });
+});
+
+describe('after the end', () => {
+  test('a run tells how it ended, and what comes next', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    fill(ledger);
+    ledger.facts.endRun(1, { outcome: 'stopped by SIGINT', nowMs: NOW_MS + MINUTE_MS });
+    ledger.close();
+    const before = filesAround(path);
+    const { stdout } = await ask(path);
+    expect(stdout).toMatch(/^running +no$/m);
+    expect(stdout).toMatch(
+      /^last run +cosmig copy ended 2026-01-01 00:01:00Z \(1 h ago\): stopped by SIGINT$/m,
+    );
+    expect(stdout).toMatch(
+      /^next +cosmig copy goes on with 2 ranges; cosmig dead-letters list shows what could not be moved$/m,
+    );
+    expect(filesAround(path)).toEqual(before);
+  });
+
+  test('a crash is told as one, and nothing changes but the index of the log', async () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    const crashed = crashCopy(path);
+    const before = filesAround(crashed);
+    const { code, stdout } = await ask(crashed);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^running +no$/m);
+    expect(stdout).toMatch(/^last run +cosmig copy, begun .*, was killed or crashed; /m);
+    expect(stdout).toContain('1,234,567 read');
+    const { 'ledger.db-shm': _index, ...after } = filesAround(crashed);
+    expect(after).toEqual(before);
+  });
+
+  test.each([
+    ['nothing has begun', [], 'cosmig copy begins it'],
+    ['a range is read once more', [newLease({ phase: 'again' })], 'cosmig tail reads 1 range once more'],
+    ['all is copied', [newLease({ phase: 'tail' })], 'cosmig tail brings over what has changed since'],
+  ])('%s: what comes next is said', async (_what, begun, next) => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    if (begun.length > 0) ledger.leases.begin(begun);
+    ledger.close();
+    const { stdout } = await ask(path);
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
+  });
+
+  test('deletes that a feed has lost are told by range', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    ledger.facts.decideDeletes('avad');
+    ledger.leases.begin([
+      newLease({ max: '7F', sweepPending: true }),
+      newLease({ rangeId: '1', min: '7F', phase: 'tail' }),
+    ]);
+    ledger.close();
+    expect((await ask(path)).stdout).toMatch(
+      /^deletes +avad: in 1 range the feed has lost deletes, which stay in the target until compared$/m,
+    );
+    expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
+      ranges: [{ sweepPending: true }, { sweepPending: false }],
+    });
+  });
+
+  test('many ranges stay one screen, and all of them are in the JSON', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    const bound = (index: number): string => index.toString(16).toUpperCase().padStart(2, '0');
+    ledger.leases.begin(
+      Array.from({ length: 60 }, (_, index) =>
+        newLease({
+          rangeId: String(index),
+          min: index === 0 ? '' : bound(index),
+          max: index === 59 ? 'FF' : bound(index + 1),
+        }),
+      ),
+    );
+    ledger.close();
+    const { stdout } = await ask(path);
+    expect(stdout.split('\n').length).toBeLessThan(30);
+    expect(stdout).toMatch(/^ {2}48 more +0 {2}one by one with --json$/m);
+    expect((JSON.parse((await ask(path, '--json')).stdout) as { ranges: unknown[] }).ranges).toHaveLength(60);
+  });
+});
+
+describe('finding the ledger', () => {
+  test('needs no account: both containers name it', async () => {
+    const argv = ['status', '--source', 'shop/orders', '--target', 'shop/nowhere-at-all'];
+    const { code, stdout, stderr } = await runCosmig(argv);
+    expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+    expect(stderr).toMatch(
+      /^cosmig: there is no ledger at .*\.cosmig\/shop\.orders--shop\.nowhere-at-all\.db\n {2}why {2}.*\n {2}now {2}/,
+    );
+    expect(existsSync('.cosmig/shop.orders--shop.nowhere-at-all.db')).toBe(false);
+  });
+
+  test('without any of it is a usage error', async () => {
+    await expect(runCosmig(['status'])).resolves.toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'cosmig: no ledger was given\n  why  it is found by its path, or by the names of both containers\n' +
+        '  now  give --ledger .cosmig/orders.db, COSMIG_LEDGER or ledger in the config file; or give --source and --target\n',
+    });
+  });
+});
+
+describe('--backup', () => {
+  test('copies the ledger while a run is on; the copy is one to go on with', async () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    const to = join(temporaryFolder(), 'backup.db');
+    const { code, stderr } = await ask(path, '--backup', to);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `the ledger was copied to ${to}\n` });
+    const { stdout } = await ask(to, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ documents: DOCUMENTS, running: null });
+    openLedger(to, SPEC).close();
+  });
+
+  test('overwrites nothing, and says so', async () => {
+    const path = somePath();
+    openLedger(path).close();
+    const { code, stdout, stderr } = await ask(path, '--backup', path);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain(`${path} exists already`);
+    rmSync(path);
+  });
+});
