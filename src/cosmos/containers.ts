@@ -112,7 +112,8 @@ export async function readDatabase(
   return { shared: await readOffer(account, textAt(asObject(seen.value), '_self'), freshly(call)) };
 }
 
-async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
+/** What of an account decides about a migration. */
+export async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
   const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> => {
     const { resource } = await account.client.getDatabaseAccount(options);
     return resource;

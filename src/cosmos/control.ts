@@ -66,19 +66,45 @@ async function asked<T>(
   work: (options: RequestOptions) => Promise<T>,
 ): Promise<Controlled<T>> {
   let made: { readonly value: T } | undefined;
+  let refusal: Buffer | undefined;
   // A create is asked like a read: whether it was done or not, the next attempt tells.
   const exchange: Exchange = await pass(
     account,
     { signal },
     { access: 'read', isShown: true },
     async (passage, abortSignal) => {
-      made = { value: await work({ initialHeaders: { ...passage.headers }, abortSignal }) };
+      try {
+        made = { value: await work({ initialHeaders: { ...passage.headers }, abortSignal }) };
+      } finally {
+        refusal = passage.reply?.body;
+      }
     },
   );
-  if (!exchange.ok) throw new TroubleError(exchange.trouble);
+  if (!exchange.ok) throw new TroubleError(withWords(exchange.trouble, refusal));
   const { reply } = exchange;
   if (made !== undefined) return { ...made, body: reply.body, header: (name) => reply.header(name) };
   const { status, substatus, chargeRu } = reply;
   const what = 'a reply of the control plane cannot be read';
   throw new TroubleError({ kind: 'transient', status, substatus, what, chargeRu });
+}
+
+/** Of settings that it does not take the service says more than a number. */
+const WORDS_MAX = 300;
+
+function withWords(trouble: Trouble, body: Buffer | undefined): Trouble {
+  if (trouble.kind !== 'fatal' || body === undefined) return trouble;
+  const message = messageIn(body.toString());
+  return message === '' ? trouble : { ...trouble, what: `${trouble.what}: ${message}` };
+}
+
+/** The first line of the message; what is no refusal of the service's has none. */
+function messageIn(body: string): string {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    const message: unknown =
+      typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, 'message') : '';
+    return typeof message === 'string' ? (message.split(/[\r\n]/)[0] ?? '').slice(0, WORDS_MAX) : '';
+  } catch {
+    return '';
+  }
 }

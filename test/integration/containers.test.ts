@@ -3,14 +3,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Account } from '../../src/cosmos/client.ts';
 import { TroubleError } from '../../src/cosmos/classify.ts';
 import { readContainer, readDatabase } from '../../src/cosmos/containers.ts';
-import { Patience } from '../../src/cosmos/retry.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { seededRandom } from '../../src/lib/random.ts';
+import { controlCall } from '../helpers/control.ts';
 import { startTestEmulator, type TestEmulator } from '../helpers/emulator.ts';
 import { failure } from '../helpers/failure.ts';
 import { hashKey, multiHashKey } from '../helpers/keys.ts';
 
-const { signal } = new AbortController();
 const NAME = { database: 'shop', container: 'orders' };
 
 let emulator: TestEmulator;
@@ -25,15 +22,6 @@ afterEach(async () => {
   await emulator.close();
 });
 
-const limit = { firstMs: 1, longestMs: 5, totalMs: 500 };
-const patience = (): Patience =>
-  new Patience({
-    clock: systemClock,
-    random: seededRandom(1),
-    limits: { throttled: limit, transient: limit, split: limit },
-  });
-const call = (): { signal: AbortSignal; patience: Patience } => ({ signal, patience: patience() });
-
 test('everything a migration has to know of a container', async () => {
   const { container } = await account.client.database('shop').containers.create({
     id: 'orders',
@@ -44,7 +32,7 @@ test('everything a migration has to know of a container', async () => {
   });
   for (let n = 0; n < 7; n += 1)
     await container.items.create({ id: `d${n}`, tenantId: 'a', userId: 'b', email: n });
-  const facts = await readContainer(account, NAME, call());
+  const facts = await readContainer(account, NAME, controlCall());
   const { resource } = await container.read();
   expect(facts).toMatchObject({
     name: NAME,
@@ -74,7 +62,7 @@ test.each([
   ['the second', hashKey('/pk'), 'hash-v2'],
 ] as const)('%s', async (_name, partitionKey, keyKind) => {
   await account.client.database('shop').containers.create({ id: 'orders', partitionKey });
-  expect(await readContainer(account, NAME, call())).toMatchObject({ keyKind });
+  expect(await readContainer(account, NAME, controlCall())).toMatchObject({ keyKind });
 });
 
 test('throughput: its own, with autoscale, shared; a database tells what it shares', async () => {
@@ -83,17 +71,17 @@ test('throughput: its own, with autoscale, shared; a database tells what it shar
   await paid.containers.create({ id: 'shared', partitionKey: hashKey() });
   await paid.containers.create({ id: 'own', partitionKey: hashKey(), maxThroughput: 4000 });
   const of = async (container: string): Promise<unknown> =>
-    (await readContainer(account, { database: 'paid', container }, call()))?.throughput;
+    (await readContainer(account, { database: 'paid', container }, controlCall()))?.throughput;
   expect(await of('shared')).toEqual({ kind: 'shared' });
   expect(await of('own')).toEqual({ kind: 'autoscale', ruMax: 4000 });
-  expect(await readDatabase(account, 'paid', call())).toEqual({ shared: { kind: 'manual', ru: 600 } });
-  expect(await readDatabase(account, 'shop', call())).toEqual({ shared: undefined });
+  expect(await readDatabase(account, 'paid', controlCall())).toEqual({ shared: { kind: 'manual', ru: 600 } });
+  expect(await readDatabase(account, 'shop', controlCall())).toEqual({ shared: undefined });
 });
 
 test('what is not there is no trouble', async () => {
-  expect(await readContainer(account, NAME, call())).toBeUndefined();
-  expect(await readContainer(account, { ...NAME, database: 'none' }, call())).toBeUndefined();
-  expect(await readDatabase(account, 'none', call())).toBeUndefined();
+  expect(await readContainer(account, NAME, controlCall())).toBeUndefined();
+  expect(await readContainer(account, { ...NAME, database: 'none' }, controlCall())).toBeUndefined();
+  expect(await readDatabase(account, 'none', controlCall())).toBeUndefined();
 });
 
 test('trouble that passes is waited for, and what cannot be read is read again', async () => {
@@ -108,7 +96,7 @@ test('trouble that passes is waited for, and what cannot be read is read again',
     { match: { op: 'account' }, times: 1, effect: { reset: 'after' } },
     { match: { op: 'offer' }, times: 1, effect: { status: 449 } },
   ]);
-  expect(await readContainer(account, NAME, call())).toMatchObject({ name: NAME });
+  expect(await readContainer(account, NAME, controlCall())).toMatchObject({ name: NAME });
 });
 
 test('an account and a throughput that nobody may read are not known', async () => {
@@ -117,7 +105,7 @@ test('an account and a throughput that nobody may read are not known', async () 
     { match: { op: 'account' }, effect: { status: 403, substatus: 5300 } },
     { match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } },
   ]);
-  expect(await readContainer(account, NAME, call())).toMatchObject({
+  expect(await readContainer(account, NAME, controlCall())).toMatchObject({
     account: { id: null, multiWrite: null },
     throughput: { kind: 'unknown' },
   });
@@ -126,7 +114,7 @@ test('an account and a throughput that nobody may read are not known', async () 
 test('a wrong key is told as what it is, at once', async () => {
   const key = Buffer.from('another key').toString('base64');
   using stranger = new Account({ endpoint: emulator.endpoint, key });
-  const error = await failure(readContainer(stranger, NAME, call()));
+  const error = await failure(readContainer(stranger, NAME, controlCall()));
   expect(error).toBeInstanceOf(TroubleError);
   expect(error).toMatchObject({ exitCode: 6, trouble: { kind: 'denied', status: 401 } });
 });
