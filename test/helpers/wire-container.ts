@@ -176,10 +176,10 @@ export class WireContainer {
     }
   }
 
-  /** A transactional batch within one logical key. */
-  batch(operations: readonly Operation[], key: Key, headers: Headers = {}): Promise<Reply> {
+  /** A transactional batch within one logical key; the body may be text. */
+  batch(operations: readonly Operation[] | string, key: Key, headers: Headers = {}): Promise<Reply> {
     return this.account.send('POST', `${this.path}/docs`, {
-      body: JSON.stringify(operations),
+      body: typeof operations === 'string' ? operations : JSON.stringify(operations),
       headers: {
         'x-ms-cosmos-is-batch-request': 'true',
         'x-ms-cosmos-batch-atomic': 'true',
