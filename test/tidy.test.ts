@@ -74,6 +74,7 @@ const AWAITED = [
   'src/engine/exchange.ts',
   'src/engine/hash-table.ts',
   'src/engine/lane.ts',
+  'src/engine/refusals.ts',
   'src/engine/sequencer.ts',
   'src/engine/writer.ts',
   'src/keys/rekey.ts',

@@ -13,9 +13,10 @@ export interface Outcome {
   readonly kind: OutcomeKind;
   readonly status: number;
   readonly substatus: number;
+  /** Of an operation that read or was refused; what a write has cost is in the batch's charge. */
   readonly chargeRu: number;
   readonly retryAfterMs: number | undefined;
-  /** Decoded, to be sent back as `ifMatch`. */
+  /** Of a document that was read: decoded, to be sent back as `ifMatch`. */
   readonly etag: string | undefined;
 }
 
@@ -39,6 +40,19 @@ export interface Batch extends BatchCall {
 
 /** The service takes no more in one request (facts/sdk.md 1.5). */
 export const OPERATIONS_MAX = 100;
+
+/** Of a write that was done nothing else is of interest; there are millions of them, so they share these. */
+const WRITTEN: readonly (Outcome | undefined)[] = [200, 201, 204].reduce<Outcome[]>((list, status) => {
+  list[status] = {
+    kind: 'done',
+    status,
+    substatus: 0,
+    chargeRu: 0,
+    retryAfterMs: undefined,
+    etag: undefined,
+  };
+  return list;
+}, []);
 
 /** Sends a batch once. `replies` reads the outcomes; it is free again when this returns. */
 export async function sendBatch(
@@ -73,8 +87,14 @@ function readOutcomes(
   for (let row = 0; row < count; row += 1) {
     const status = numberAt(replies, row, around.statusCode);
     if (status === undefined || status < 100) return unreadable(reply, 'an outcome has no status');
+    const access = reads(row) ? 'read' : 'write';
+    const written = access === 'write' ? WRITTEN[status] : undefined;
+    if (written !== undefined) {
+      outcomes.push(written);
+      continue;
+    }
     const substatus = numberAt(replies, row, around.subStatusCode) ?? 0;
-    const kind = classifyOperation(status, substatus, reads(row) ? 'read' : 'write');
+    const kind = classifyOperation(status, substatus, access);
     outcomes.push({
       kind,
       status,
@@ -88,9 +108,21 @@ function readOutcomes(
 }
 
 function numberAt(scan: PageScan<ReplyNodes>, row: number, node: number): number | undefined {
-  const [start, end] = [scan.start(row, node), scan.end(row, node)];
+  const start = scan.start(row, node);
   if (start === 0) return undefined;
-  const value = Number(scan.page.toString('latin1', start, end));
+  const end = scan.end(row, node);
+  const { page } = scan;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = (page[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return decodedNumber(page.toString('latin1', start, end));
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+function decodedNumber(text: string): number | undefined {
+  const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 

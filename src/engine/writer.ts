@@ -32,6 +32,7 @@ import type {
   WaitReason,
 } from './exchange.ts';
 import { newLane, type Lane } from './lane.ts';
+import { hintOf, refusalsIn, resultAt } from './refusals.ts';
 
 /** Operations that wait in one range, in batches: enough to keep it busy through a round trip. */
 const WAITING_MAX = 1000;
@@ -158,7 +159,7 @@ export class Writer<V> {
       const lanes = [...this.#lanes.values()];
       const left = lanes.flatMap(({ batches }) => batches.takeAll());
       for (const lane of lanes) this.#wakeOutside(lane);
-      this.#completeAll(left.map((one) => [one, { is: 'not-done', cause: ended }]));
+      this.#completeAll(left, () => ({ is: 'not-done', cause: ended }));
     }
   }
 
@@ -263,7 +264,7 @@ export class Writer<V> {
       );
     } catch (cause) {
       lane.inFlight -= 1;
-      this.#completeAll(batch.operations.map((one) => [one, { is: 'ambiguous', cause }]));
+      this.#completeAll(batch.operations, () => ({ is: 'ambiguous', cause }));
       throw cause;
     }
     lane.inFlight -= 1;
@@ -272,39 +273,30 @@ export class Writer<V> {
   }
 
   #settle({ lane, batch, reply, sentMs }: Exchange<V>): void {
-    const { chargeRu, results } = reply;
-    const complete: [Operation<V>, Outcome<V>][] = [];
-    const again: Operation<V>[] = [];
-    let rest: Refused | undefined;
-    let throttled = 0;
-    let split: Trouble | undefined;
-    for (const [i, operation] of batch.operations.entries()) {
-      const result = 'is' in results ? results : results[i];
-      if (result?.is !== 'refused') {
-        complete.push([operation, result ?? { is: 'ambiguous' }]);
-        continue;
-      }
-      again.push(operation);
-      if (result.kind === 'throttled') throttled += 1;
-      if (result.kind === 'split') split = result.trouble;
-      else if (rest === undefined || hintOf(result) > hintOf(rest)) rest = result;
-    }
+    const { operations } = batch;
+    const { again, throttled, split, ...refusals } = refusalsIn(operations, reply);
+    let { rest } = refusals;
     // Whatever is thrown from here on finds every operation either in its range or complete.
-    lane.batches.putBack(again);
-    this.#completeAll(complete);
+    if (again.length > 0) lane.batches.putBack(again);
+    this.#completeAll(operations, (i) => {
+      const result = resultAt(reply, i);
+      return result.is === 'refused' ? undefined : result;
+    });
+    const completed = operations.length - again.length;
     this.#parts.governor.observe(lane.range, {
-      chargeRu,
-      operations: batch.operations.length,
+      chargeRu: reply.chargeRu,
+      operations: operations.length,
       throttled,
       retryAfterMs: rest?.trouble.retryAfterMs,
       elapsedMs: this.#parts.clock.now() - sentMs,
       inFlight: lane.inFlight,
     });
-    if (complete.length > 0) lane.sinceMs = this.#parts.clock.now();
+    if (completed > 0) lane.sinceMs = this.#parts.clock.now();
     // No reply at all: the next batch would become ambiguous as well.
+    const { results } = reply;
     if ('is' in results && results.is === 'ambiguous')
       rest = { is: 'refused', kind: 'transient', trouble: silence(results.cause) };
-    else if (complete.length > 0) lane.patience.reset();
+    else if (completed > 0) lane.patience.reset();
     if (rest !== undefined) this.#rest(lane, rest, sentMs);
     if (split !== undefined) this.#split(lane, split, sentMs);
   }
@@ -351,13 +343,18 @@ export class Writer<V> {
     return lane.gone;
   }
 
-  /** Completes them all, even if one of those who are told throws. */
-  #completeAll(list: readonly (readonly [Operation<V>, Outcome<V>])[]): void {
+  /** Completes all that have an outcome, even if one of those who are told throws. */
+  #completeAll(
+    operations: readonly Operation<V>[],
+    outcomeOf: (index: number) => Outcome<V> | undefined,
+  ): void {
     const thrown: unknown[] = [];
-    for (const [operation, outcome] of list) {
+    for (let i = 0; i < operations.length; i += 1) {
+      const outcome = outcomeOf(i);
+      if (outcome === undefined) continue;
       this.#unfinished -= 1;
       try {
-        operation.complete(outcome);
+        operations[i]?.complete(outcome);
       } catch (error) {
         thrown.push(error);
       }
@@ -373,10 +370,6 @@ export class Writer<V> {
 
 function isRoomy<V>({ batches }: Lane<V>): boolean {
   return batches.size < WAITING_MAX && batches.sizeBytes < WAITING_BYTES_MAX;
-}
-
-function hintOf({ trouble }: Refused): number {
-  return trouble.retryAfterMs ?? 0;
 }
 
 /** A request that was not answered, as the range feels it. */

@@ -94,8 +94,11 @@ export class Deadline implements Disposable {
   constructor(delayMs: number, what: string, parent: AbortSignal) {
     assert(delayMs <= DELAY_MAX_MS, 'no deadline is more than 24 days away');
     this.#child = new ChildSignal(parent);
-    const reason = new DeadlinePassed(`${what} took longer than ${delayMs} ms`);
-    this.#timer = setTimeout(() => this.#child.abort(reason), delayMs);
+    // The reason is made when it is needed: an error takes a stack, and most deadlines do not pass.
+    this.#timer = setTimeout(
+      () => this.#child.abort(new DeadlinePassed(`${what} took longer than ${delayMs} ms`)),
+      delayMs,
+    );
   }
 
   get signal(): AbortSignal {
