@@ -1,8 +1,19 @@
 /** Every command, in the order the help lists them. */
 import type { Command } from '../cli/command.ts';
+import { deadLettersDiscard } from './dead-letters-discard.ts';
+import { deadLettersList } from './dead-letters-list.ts';
+import { deadLettersShow } from './dead-letters-show.ts';
 import { demo } from './demo.ts';
 import { emulator } from './emulator.ts';
 import { key } from './key.ts';
 import { status } from './status.ts';
 
-export const commands: readonly Command[] = [status, key, emulator, demo];
+export const commands: readonly Command[] = [
+  status,
+  deadLettersList,
+  deadLettersShow,
+  deadLettersDiscard,
+  key,
+  emulator,
+  demo,
+];

@@ -4,11 +4,13 @@
  */
 import { resolve } from 'node:path';
 import type { Values } from '../cli/command.ts';
+import { must } from '../lib/assert.ts';
 import { UsageError, type Problem } from '../lib/errors.ts';
 import { listOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
-import { secretsOf } from './accounts.ts';
+import { connectionsFrom, secretsOf } from './accounts.ts';
 import { check, checkLedger, type Checked, type Surroundings } from './check.ts';
+import type { Connections } from './connection.ts';
 import { readConfigFile, type ConfigFile } from './config-file.ts';
 import {
   CONFIG_VARIABLE,
@@ -42,9 +44,25 @@ export function loadSpec(input: SpecInput): Checked {
   return judged(input, check);
 }
 
+/** The options that lead to a ledger. */
+export type LedgerOptions = Pick<Values<typeof SPEC_OPTIONS>, 'config' | 'source' | 'target' | 'ledger'>;
+
 /** Where the ledger is, by the same sources of values: for commands that need no account and nothing else of the spec. */
-export function loadLedgerPath(input: SpecInput): string {
-  return judged(input, checkLedger);
+export function loadLedgerPath(
+  input: Omit<SpecInput, 'options'> & { readonly options: LedgerOptions },
+): string {
+  // Other options of such a command may have names of the spec and mean something else.
+  const { config, source, target, ledger } = input.options;
+  return judged({ ...input, options: { config, source, target, ledger } }, checkLedger);
+}
+
+/** How to reach the accounts, for commands that know the rest from a ledger. */
+export function loadConnections(input: SpecInput): Connections {
+  return judged(input, (findings) => {
+    const connections = connectionsFrom(findings);
+    findings.throwIfAny();
+    return must(connections, 'what is missing was complained about');
+  });
 }
 
 /** What `judge` makes of everything that was given. */

@@ -112,9 +112,13 @@ test('the folder is where relative paths start', () => {
 describe('the ledger alone', () => {
   const found = (giving: Parameters<typeof load>[0]): string =>
     inFolder(giving.file, (folder) => {
-      const options = Object.fromEntries(
-        Object.entries(giving.flags ?? {}).map(([name, text]) => [name, [text].flat()]),
-      );
+      const { source = [], target = [], ledger = [] } = giving.flags ?? {};
+      const options = {
+        config: [],
+        source: [source].flat(),
+        target: [target].flat(),
+        ledger: [ledger].flat(),
+      };
       const input = { options, env: giving.env ?? {}, clock: systemClock, folder };
       return relative(folder, loadLedgerPath(input));
     });

@@ -1,0 +1,359 @@
+/** What an operator sees of dead letters and does about them; the streams whole. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../src/lib/clock.ts';
+import { Ledger } from '../../src/state/ledger.ts';
+import { REASONS, type LetterChange } from '../../src/state/letters.ts';
+import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { hashOf, NOW_MS, openLedger, temporaryFolder } from '../unit/state/making.ts';
+
+type Opened = Extract<LetterChange, { change: 'open' }>['letter'];
+
+const HOUR_MS = 3_600_000;
+
+function letter(name: string, more: Partial<Opened> = {}): LetterChange {
+  return {
+    change: 'open',
+    letter: {
+      identity: hashOf(name),
+      reason: 'collision',
+      code: '409',
+      why: 'another document holds its place',
+      id: JSON.stringify(name),
+      sourceKey: '["A"]',
+      targetKey: '["P"]',
+      slot: hashOf('p'),
+      waits: { for: 'slot', slot: hashOf('p') },
+      atMs: NOW_MS,
+      ...more,
+    },
+  };
+}
+
+function write(ledger: Ledger, ...letters: readonly LetterChange[]): void {
+  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }]);
+}
+
+const NONE = { slot: null, targetKey: null, waits: { for: 'nothing' } } as const;
+
+/** Five letters: open, open, closed, discarded, and an odd one. */
+function fill(ledger: Ledger): void {
+  write(
+    ledger,
+    letter('a'),
+    letter('b', {
+      reason: 'too-large',
+      code: '413',
+      why: 'it has 2,100,000 bytes',
+      waits: { for: 'nothing' },
+    }),
+    letter('c'),
+    letter('d', { reason: 'bad-id' }),
+    letter('e', {
+      ...NONE,
+      reason: 'missing-key',
+      code: 'missing-key',
+      why: 'it has no /tenantId',
+      id: '"\u202eevil"',
+      sourceKey: '[{},7]',
+    }),
+  );
+  write(ledger, { change: 'close', identity: hashOf('c'), atMs: NOW_MS + HOUR_MS }, letter('a'));
+  ledger.letters.discard(4, NOW_MS + HOUR_MS);
+}
+
+function made(): string {
+  const path = join(temporaryFolder(), 'ledger.db');
+  const ledger = openLedger(path);
+  fill(ledger);
+  ledger.close();
+  return path;
+}
+
+function ask(path: string, line: string): Promise<Ran> {
+  return runCosmig(['dead-letters', ...line.split(' '), '--ledger', path], {
+    clock: new ManualClock(NOW_MS + 2 * HOUR_MS),
+  });
+}
+
+function objects(text: string): unknown[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+function lettersIn(path: string): readonly string[] {
+  using ledger = Ledger.openReadonly(path);
+  return ledger.letters.list({ state: 'any', after: 0, limit: 100 }).map(({ state }) => state);
+}
+
+describe('list', () => {
+  test('shows what is open, a line each, and nothing a terminal would obey', async () => {
+    const path = made();
+    await expect(ask(path, 'list')).resolves.toEqual({
+      code: 0,
+      stdout: [
+        '     1  collision        "a"  ["A"] -> ["P"]  another document holds its place',
+        '     2  too-large        "b"  ["A"] -> ["P"]  it has 2,100,000 bytes',
+        '     5  missing-key      "\\u202eevil"  [{},7] -> (no key)  it has no /tenantId',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('shows others when asked, with what became of them', async () => {
+    const path = made();
+    const { stdout } = await ask(path, 'list --all');
+    expect(stdout.split('\n').map((line) => line.slice(0, 36))).toEqual([
+      '     1  open       collision        ',
+      '     2  open       too-large        ',
+      '     3  closed     collision        ',
+      '     4  discarded  bad-id           ',
+      '     5  open       missing-key      ',
+      '',
+    ]);
+    expect((await ask(path, 'list --state any')).stdout).toBe(stdout);
+    expect((await ask(path, 'list --state discarded')).stdout).toMatch(/^ {5}4 {2}bad-id .*\n$/);
+  });
+
+  test('is an object a line for scripts', async () => {
+    const path = made();
+    const { code, stdout, stderr } = await ask(path, 'list --json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const common = { state: 'open', at: '2026-01-01T00:00:00.000Z', sourceKey: ['A'], targetKey: ['P'] };
+    expect(objects(stdout)).toEqual([
+      {
+        ...common,
+        number: 1,
+        id: 'a',
+        reason: 'collision',
+        code: '409',
+        why: 'another document holds its place',
+        attempts: 2,
+      },
+      {
+        ...common,
+        number: 2,
+        id: 'b',
+        reason: 'too-large',
+        code: '413',
+        why: 'it has 2,100,000 bytes',
+        attempts: 1,
+      },
+      {
+        ...common,
+        number: 5,
+        id: '\u202eevil',
+        sourceKey: [{}, 7],
+        targetKey: null,
+        reason: 'missing-key',
+        code: 'missing-key',
+        why: 'it has no /tenantId',
+        attempts: 1,
+      },
+    ]);
+  });
+
+  test('of thousands comes whole and in order', async () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const ledger = openLedger(path);
+    write(ledger, ...Array.from({ length: 1501 }, (_, index) => letter(`d${index}`)));
+    ledger.close();
+    const numbers = objects((await ask(path, 'list --json')).stdout).map((row) =>
+      Reflect.get(Object(row), 'number'),
+    );
+    expect(numbers).toEqual(Array.from({ length: 1501 }, (_, index) => index + 1));
+  });
+
+  test('of none says so to people, and nothing to scripts', async () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    openLedger(path).close();
+    await expect(ask(path, 'list')).resolves.toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'no dead letter is open\n',
+    });
+    expect((await ask(path, 'list --all')).stderr).toBe('there are no dead letters\n');
+    expect((await ask(path, 'list --json')).stdout).toBe('');
+  });
+
+  test('and show read while a mover works, and change no byte of the ledger', async () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    using ledger = openLedger(path);
+    fill(ledger);
+    const bytes = (): Buffer[] => [path, `${path}-wal`].map((file) => readFileSync(file));
+    const before = bytes();
+    expect((await ask(path, 'list')).code).toBe(0);
+    expect((await ask(path, 'show 1')).code).toBe(0);
+    expect(bytes()).toEqual(before);
+  });
+});
+
+describe('show', () => {
+  test('tells everything of one letter, and what to do', async () => {
+    await expect(ask(made(), 'show 1')).resolves.toEqual({
+      code: 0,
+      stdout: [
+        'dead letter          1, open',
+        'reason               collision (409)',
+        'why                  another document holds its place',
+        'id                   "a"',
+        'source key           ["A"]',
+        'target key           ["P"]',
+        'waits for            whoever holds its place in the target; it is tried again when that one leaves',
+        'last tried           2026-01-01 00:00:00Z, 2 times',
+        'next                 give one of the two another id or another key in the source, delete one, or discard the letter',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('of one that is done with says when', async () => {
+    const { stdout } = await ask(made(), 'show 3');
+    expect(stdout).toMatch(/^dead letter +3, closed$/m);
+    expect(stdout).toMatch(/^closed +2026-01-01 01:00:00Z, once$/m);
+    expect(stdout).toMatch(/^next +nothing$/m);
+  });
+
+  test('is one object for scripts, without a body', async () => {
+    const { stdout } = await ask(made(), 'show 5 --json');
+    expect(JSON.parse(stdout)).toEqual({
+      command: 'dead-letters show',
+      migration: 'shop/orders -> shop/orders-by-tenant',
+      number: 5,
+      state: 'open',
+      id: '\u202eevil',
+      sourceKey: [{}, 7],
+      targetKey: null,
+      reason: 'missing-key',
+      code: 'missing-key',
+      why: 'it has no /tenantId',
+      at: '2026-01-01T00:00:00.000Z',
+      attempts: 1,
+      waitsFor: 'nothing',
+      next: 'give the document the value in the source, or discard the letter',
+    });
+  });
+
+  test.each(REASONS)('knows what to do about %s', async (reason) => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const ledger = openLedger(path);
+    write(ledger, letter('a', { reason }));
+    ledger.close();
+    expect((await ask(path, 'show 1')).stdout).toMatch(/^next +\S.{20,}$/m);
+  });
+
+  test.each([
+    ['show', 'no dead letter was named', 'see cosmig dead-letters list'],
+    ['show 0', '0 is no number of a dead letter', 'see cosmig dead-letters list'],
+    ['show x', 'x is no number of a dead letter', 'see cosmig dead-letters list'],
+    ['show 77', 'there is no dead letter 77', 'see cosmig dead-letters list --all'],
+    ['show 1 2', '2 is one word too many', 'see cosmig dead-letters show --help'],
+  ])('%s is answered in three lines', async (line, what, now) => {
+    const { code, stderr } = await ask(made(), line);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  ${now}\n$`));
+  });
+
+  test('a body is asked of no other account than the one the migration reads from', async () => {
+    const { code, stderr } = await runCosmig(
+      [
+        'dead-letters',
+        'show',
+        '1',
+        '--document',
+        '--ledger',
+        made(),
+        '--source-endpoint',
+        'https://two.example',
+      ],
+      { env: { COSMIG_SOURCE_KEY: Buffer.alloc(64, 7).toString('base64') } },
+    );
+    expect(code).toBe(3);
+    expect(stderr).toContain(
+      'this migration reads from https://one.example/\n  why  the account given is https://two.example/\n',
+    );
+  });
+
+  test('a body needs an account, and everything else does not', async () => {
+    const { code, stderr } = await ask(made(), 'show 1 --document');
+    expect(code).toBe(2);
+    expect(stderr).toContain('no account was given');
+  });
+});
+
+describe('discard', () => {
+  test('waives one, keeps it in sight and writes it to the journal', async () => {
+    const path = made();
+    await expect(ask(path, 'discard 2')).resolves.toEqual({
+      code: 0,
+      stdout: '1 dead letter discarded, 2 still open\n',
+      stderr: '',
+    });
+    expect(lettersIn(path)).toEqual(['open', 'discarded', 'closed', 'discarded', 'open']);
+    using ledger = Ledger.openReadonly(path);
+    expect(ledger.letters.get(2)?.atMs).toBe(NOW_MS + 2 * HOUR_MS);
+    expect(ledger.facts.journal({ after: 0, limit: 9 }).at(-1)).toMatchObject({
+      atMs: NOW_MS + 2 * HOUR_MS,
+      event: 'letters discarded',
+      details: '{"discarded":1,"number":2}',
+    });
+    expect(ledger.facts.lastRun()).toBeNull();
+  });
+
+  test('waives all of a reason, and only those', async () => {
+    const path = made();
+    const { code, stdout } = await ask(path, 'discard --all --reason collision --yes --json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      command: 'dead-letters discard',
+      migration: 'shop/orders -> shop/orders-by-tenant',
+      discarded: 1,
+      deadLetters: { open: 2 },
+    });
+    expect(lettersIn(path)).toEqual(['discarded', 'open', 'closed', 'discarded', 'open']);
+    const again = await ask(path, 'discard --all --reason collision --yes');
+    expect(again).toMatchObject({ code: 0, stdout: '0 dead letters discarded, 2 still open\n' });
+  });
+
+  test.each([
+    ['discard', 2, 'no dead letter was named'],
+    ['discard 1 --all --reason collision --yes', 2, 'both 1 and --all were given'],
+    ['discard --all --yes', 2, '--all needs --reason'],
+    ['discard --all --reason collision', 2, '--all needs --yes'],
+    ['discard --all --reason colision --yes', 2, '--reason colision is not possible'],
+    ['discard 77', 2, 'there is no dead letter 77'],
+    ['discard 3', 3, 'dead letter 3 is not open'],
+    ['discard 4', 3, 'dead letter 4 is not open'],
+  ])('%s is refused, exit code %i, and changes nothing', async (line, exitCode, what) => {
+    const path = made();
+    const before = lettersIn(path);
+    const { code, stdout, stderr } = await ask(path, line);
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  .+\n$`));
+    expect(lettersIn(path)).toEqual(before);
+  });
+
+  test('waits for no mover: while one works it leaves with exit code 3', async () => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    using ledger = openLedger(path);
+    fill(ledger);
+    const { code, stderr } = await ask(path, 'discard 1');
+    expect(code).toBe(3);
+    expect(stderr).toContain('another cosmig is working with');
+    expect(ledger.letters.get(1)?.state).toBe('open');
+  });
+
+  test('begins no ledger', async () => {
+    const path = join(temporaryFolder(), 'none.db');
+    for (const line of ['list', 'show 1', 'discard 1']) {
+      const { code, stderr } = await ask(path, line);
+      expect(code).toBe(7);
+      expect(stderr).toContain(`there is no ledger at ${path}`);
+    }
+  });
+});
