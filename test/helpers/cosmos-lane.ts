@@ -56,6 +56,11 @@ export class LaneLab implements AsyncDisposable {
     return lab;
   }
 
+  /** How to be let in. */
+  get access(): { readonly endpoint: string; readonly key: string } {
+    return this.#emulator;
+  }
+
   get admin(): Admin {
     return this.#emulator.admin;
   }
