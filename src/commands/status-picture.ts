@@ -93,8 +93,14 @@ export function statusOf(ledger: string, picture: Picture): Status {
 
 /** A list of texts that was pinned as JSON. */
 function textsIn(json: string): readonly string[] {
-  const value: unknown = JSON.parse(json);
-  return Array.isArray(value) ? value.map(String) : [];
+  try {
+    const value: unknown = JSON.parse(json);
+    return Array.isArray(value) ? value.map(String) : [json];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // Damaged; whoever looks gets to see what there is.
+    return [json];
+  }
 }
 
 function isoOf(atMs: number): string {

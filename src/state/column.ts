@@ -34,6 +34,12 @@ export function orNull<T>(row: Columns, name: string, read: (row: Columns, name:
   return row[name] === null ? null : read(row, name);
 }
 
+/** The text of a JSON value that we wrote ourselves. */
+export function jsonText(row: Columns, name: string): string {
+  json(row, name);
+  return text(row, name);
+}
+
 /** A JSON array that we wrote ourselves. */
 export function list(row: Columns, name: string): unknown[] {
   const value = json(row, name);

@@ -4,7 +4,7 @@
  */
 import type { KeyComponent } from '../keys/effective-key.ts';
 import type { Database } from '../lib/sqlite.ts';
-import { bytes, number, oneOf, orNull, text } from './column.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from './column.ts';
 import type { Columns } from './column.ts';
 import { packKey, unpackKey } from './key-bytes.ts';
 import { HASH_BYTES } from './segment.ts';
@@ -205,9 +205,9 @@ function parseLetter(row: Columns): Letter {
     reason: oneOf(row, 'reason', REASONS),
     code: text(row, 'code'),
     why: text(row, 'why'),
-    id: text(row, 'id'),
-    sourceKey: text(row, 'source_key'),
-    targetKey: orNull(row, 'target_key', text),
+    id: jsonText(row, 'id'),
+    sourceKey: jsonText(row, 'source_key'),
+    targetKey: orNull(row, 'target_key', jsonText),
     slot: orNull(row, 'slot', hash),
     waits: slot === null ? forKey : { for: 'slot', slot },
     attempts: number(row, 'attempts'),

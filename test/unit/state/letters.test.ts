@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/lib/sqlite.ts';
 import type { Ledger } from '../../../src/state/ledger.ts';
 import type { Letter, LetterChange } from '../../../src/state/letters.ts';
 import { hashOf, NOW_MS, openLedger, temporaryFolder } from './making.ts';
@@ -122,4 +123,19 @@ describe('dead letters', () => {
     change(ledger, { change: 'close', identity: hashOf('a'), atMs: NOW_MS });
     expect(letters.nextForSlot({ slot, after: 0 })?.number).toBe(2);
   });
+
+  test.each(['id', 'source_key', 'target_key'])(
+    'with something else than JSON as %s are damage',
+    (column) => {
+      const path = join(temporaryFolder(), 'ledger.db');
+      const ledger = openLedger(path);
+      change(ledger, open('a'));
+      ledger.close();
+      const database = openDatabase({ path });
+      database.exec(`UPDATE dead_letters SET ${column} = '["A'`);
+      database.close();
+      using damaged = openLedger(path);
+      expect(() => damaged.letters.get(1)).toThrow(/damaged/);
+    },
+  );
 });
