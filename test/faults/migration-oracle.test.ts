@@ -38,18 +38,29 @@ interface Made {
   readonly source?: readonly string[];
   readonly target?: readonly string[];
   readonly letters?: readonly OpenLetter[];
+  readonly strangers?: readonly string[];
   readonly versions?: Readonly<Record<string, readonly string[]>>;
 }
 
-function judged({ scenario, source = [], target = [], letters = [], versions = {} }: Made): string[] {
+function judged({
+  scenario,
+  source = [],
+  target = [],
+  letters = [],
+  strangers = [],
+  versions = {},
+}: Made): string[] {
   return judge({
     scenario: { ...PLAIN, ...scenario },
     source: source.map((text) => stored(text)),
     target: target.map((text) => stored(text, 150)),
     letters,
+    strangers,
     versions: new Map(Object.entries(versions).map(([identity, texts]) => [identity, new Set(texts)])),
   });
 }
+
+const STRANGER = '{"id":"7","group":"P","stranger":1}';
 
 const letter = (reason: string, targetKey: readonly unknown[] | null = ['P'], key = 'C'): OpenLetter => ({
   identity: JSON.stringify(['7', key]),
@@ -134,6 +145,10 @@ describe('nothing is wrong', () => {
       },
     ],
     [
+      'where a stranger is in the way',
+      { source: [C7], target: [STRANGER], strangers: [STRANGER], letters: [letter('foreign-document')] },
+    ],
+    [
       'where a document is too large with its key',
       { scenario: DERIVED, source: [large], letters: [letter('too-large', ['P:u'])] },
     ],
@@ -145,6 +160,21 @@ describe('nothing is wrong', () => {
 describe('it is seen', () => {
   const marked = '{"id":"7","pk":"A","group":"P","isDeleted":true}';
   test.each<[string, string, Made]>([
+    [
+      'a stranger who was driven out',
+      'not there any more',
+      { source: [C7], target: [C7], strangers: [STRANGER] },
+    ],
+    [
+      'a stranger who was written over',
+      'was changed',
+      { target: [STRANGER.replace('"P"', '"P","n":1')], strangers: [STRANGER] },
+    ],
+    [
+      'a letter for a stranger who never was',
+      'no stranger',
+      { source: [C7], letters: [letter('foreign-document')] },
+    ],
     ['a lost document', 'is lost', { source: [A7] }],
     ['a resurrected one', 'is gone, and a copy is at', { target: [A7], versions: { '["7","A"]': [A7] } }],
     ['an invented one', 'nobody ever wrote it', { scenario: { deletes: 'reconcile' }, target: [A7] }],

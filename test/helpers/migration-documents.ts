@@ -1,7 +1,7 @@
 /** The documents of a fault run: who they are, and texts of theirs that trip whoever parses and prints them. */
 import type { Random } from '../../src/lib/random.ts';
 import { pick } from './faults-seed.ts';
-import { identityText } from './migration-keys.ts';
+import { expectedOf, identityText } from './migration-keys.ts';
 import { LONG_TTL_SECONDS, SHORT_TTL_SECONDS, type Scenario } from './migration-scenario.ts';
 
 /** A document by its place in the source. */
@@ -101,6 +101,27 @@ export function textOf(scenario: Scenario, random: Random, subject: Subject, sha
 }
 
 const tooLong = 'L'.repeat(2_100);
+
+/** A document of the target that was never in the source, in a place that others may want. */
+export function strangerOf(scenario: Scenario, random: Random, number: number): string {
+  const group = pick(random, scenario.groups);
+  const own = {
+    id: pick(random, scenario.ids),
+    group,
+    place: { zone: group },
+    user: pick(random, ['u1', 'u2']),
+    unique: `stranger ${number}`,
+    stranger: number,
+  };
+  const { key } = scenario;
+  const expected = expectedOf({ key, sourceKey: [], missingKey: 'keep' }, own);
+  if (expected.kind === 'refused') throw new Error('a stranger has a key');
+  const additions = [...expected.additions].filter(([path]) => path !== key.keepSourceKeyAs);
+  return JSON.stringify({
+    ...own,
+    ...Object.fromEntries(additions.map(([path, value]) => [path.slice(1), value])),
+  });
+}
 
 function sourceMembers({ sourceKey }: Scenario, { levels }: Subject): string[] {
   return sourceKey.flatMap((path, level) =>

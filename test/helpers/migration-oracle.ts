@@ -25,6 +25,8 @@ export interface Situation {
   readonly source: readonly string[];
   readonly target: readonly string[];
   readonly letters: readonly OpenLetter[];
+  /** What others wrote into the target, as it was then. */
+  readonly strangers: readonly string[];
   /** Every text that a document may have had, by identity. */
   readonly versions: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -63,6 +65,7 @@ class Judge {
   /** Copies by whose they are, and by where they are. */
   readonly #copies = new Map<string, Copy[]>();
   readonly #bySlot = new Map<string, Copy>();
+  readonly #strangers = new Map<string, Copy>();
   readonly #letters = new Map<string, OpenLetter>();
   readonly #wrong: string[] = [];
 
@@ -75,6 +78,10 @@ class Judge {
     }
     for (const text of target) {
       const copy = copyOf(scenario, text);
+      if (valueAt(copy.parsed, '/stranger') !== undefined) {
+        this.#strangers.set(copy.slot, copy);
+        continue;
+      }
       this.#bySlot.set(copy.slot, copy);
       this.#copies.set(copy.identity, [...(this.#copies.get(copy.identity) ?? []), copy]);
     }
@@ -91,11 +98,20 @@ class Judge {
         this.#say(identity, `is in the target ${copies.length} times: ${slotsOf(copies)}`);
       if (!this.#live.has(identity)) for (const copy of copies) this.#judgeExtra(copy);
     }
+    for (const text of this.#situation.strangers) this.#judgeStranger(copyOf(this.#situation.scenario, text));
     for (const letter of this.#letters.values()) {
       if (!this.#live.has(letter.identity) && !this.#mayLinger(letter.identity))
         this.#say(letter.identity, `is gone, and its letter (${letter.reason}) is open`);
     }
     return this.#wrong;
+  }
+
+  #judgeStranger({ slot, members }: Copy): void {
+    const found = this.#strangers.get(slot);
+    if (found === undefined) return this.#say(slot, "was a stranger's, who is not there any more");
+    const told = (each: readonly Member[]): string => each.map(({ name, text }) => `${name}:${text}`).join();
+    if (told(found.members) !== told(members))
+      this.#say(slot, `is a stranger's, and was changed: ${clip(found.text)}`);
   }
 
   #judgeLive(live: Live): void {
@@ -143,6 +159,8 @@ class Judge {
         if (holder.identity === live.identity) return 'the slot is its own';
         return this.#holds(holder) ? undefined : `${holder.identity} does not belong to ${slot} any more`;
       }
+      case 'foreign-document':
+        return this.#strangers.has(slot) ? undefined : `no stranger is at ${slot}`;
       case 'unique-key': {
         if (!scenario.uniqueKeys) return 'there are no unique keys';
         if (copy !== undefined) return 'a stale version of it stays and keeps its unique value';

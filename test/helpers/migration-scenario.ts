@@ -78,6 +78,8 @@ export interface Scenario {
   readonly misfits: boolean;
   /** Some documents fit into the source only. */
   readonly giants: boolean;
+  /** Somebody else writes documents into the target that no source document is behind. */
+  readonly strangers: boolean;
   readonly ids: readonly string[];
   /** Values of the first source key path; undefined is none. */
   readonly sourceKeys: readonly unknown[];
@@ -170,7 +172,7 @@ export function scenarioOf(seed: number): Scenario {
   const key = pick(random, KEYS);
   const isOverlap = key.keepSourceKeyAs !== undefined;
   const sourceKey = !isOverlap && sometimes() ? ['/pk', '/sub'] : ['/pk'];
-  const requestTimeoutMs = pick(random, [900, 1_500, 2_500]);
+  const requestTimeoutMs = pick(random, [700, 1_200, 2_000]);
   const keyKinds: readonly unknown[] = ['A', 'B', 'C', 7, null, true, 'é€'];
   // A delete of a document without a source key cannot be rebuilt from the feed of all versions.
   const sourceKeys =
@@ -186,11 +188,14 @@ export function scenarioOf(seed: number): Scenario {
     uniqueKeys: random.below(5) === 0,
     misfits: sometimes(),
     giants: random.below(8) === 0,
-    ids: [...some(random, PLAIN_IDS, 2 + random.below(6)), ...some(random, ODD_IDS, random.below(4))],
-    sourceKeys: some(random, sourceKeys, 2 + random.below(3)),
-    groups: some(random, ['P', 'Q', 'R', 'é', 7, 'x'.repeat(120), true, null, 1.5], 2 + random.below(4)),
-    solos: 4 + random.below(20),
-    ballast: pick(random, [0, 150, 600]),
+    // One without a source key looks like a source document where those may be without.
+    strangers: sometimes() && !sourceKeys.includes(undefined),
+    // Few ids and groups under several source keys: most slots are wanted by two documents.
+    ids: [...some(random, PLAIN_IDS, 1 + random.below(6)), ...some(random, ODD_IDS, random.below(3))],
+    sourceKeys: some(random, sourceKeys, 3 + random.below(3)),
+    groups: some(random, ['P', 'Q', 'R', 'é', 7, 'x'.repeat(120), true, null, 1.5], 2 + random.below(3)),
+    solos: 3 + random.below(12),
+    ballast: pick(random, [0, 100, 500]),
     sourceRanges: 1 + random.below(3),
     targetRanges: 1 + random.below(3),
     writesPerSecond: pick(random, [30, 80, 160]),
@@ -224,7 +229,9 @@ function some<T>(random: Random, choices: readonly T[], count: number): T[] {
 /** The plan in a line, for a failure. */
 export function shownScenario(scenario: Scenario): string {
   const { sourceKey, key, deletes, ttl, missingKey, faults, replicaLagMs, requestTimeoutMs } = scenario;
-  const flags = (['uniqueKeys', 'misfits', 'giants', 'resizes'] as const).filter((name) => scenario[name]);
+  const flags = (['uniqueKeys', 'misfits', 'giants', 'strangers', 'resizes'] as const).filter(
+    (name) => scenario[name],
+  );
   return [
     `${sourceKey.join('+')} -> ${key.name}, deletes=${deletes}, ttl=${ttl}, missing=${missingKey}`,
     `faults=${faults}, lag=${replicaLagMs} ms, timeout=${requestTimeoutMs} ms, ${flags.join(' ')}`,
