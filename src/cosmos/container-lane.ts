@@ -26,6 +26,8 @@ export interface Reply {
   readonly chargeRu: number;
   readonly sessionToken: string | undefined;
   readonly body: Buffer;
+  /** Nobody looks at the body any more; need not be called. */
+  readonly free: () => void;
   header(name: string): string | undefined;
 }
 
@@ -165,10 +167,10 @@ function judge(raw: RawReply, access: Access): Exchange {
   const sessionToken = raw.header('x-ms-session-token');
   const chargeRu = numberIn(raw, 'x-ms-request-charge') ?? 0;
   if (kind === 'done') {
-    const { status, body } = raw;
+    const { status, body, free } = raw;
     return {
       ok: true,
-      reply: { status, substatus, chargeRu, sessionToken, body, header: (name) => raw.header(name) },
+      reply: { status, substatus, chargeRu, sessionToken, body, free, header: (name) => raw.header(name) },
     };
   }
   const retryAfterMs = retryAfterIn(raw);

@@ -30,6 +30,8 @@ export interface Page {
   readonly status: 200 | 304;
   /** JSON with an array of `Documents`; no byte after a 304. */
   readonly bytes: Buffer;
+  /** Nobody looks at the bytes any more: the memory is for another page. Called once, or not at all. */
+  readonly free: () => void;
   /** Where the next page begins. */
   readonly position: Position;
   readonly chargeRu: number;
@@ -179,7 +181,7 @@ function conditionOf(start: FeedStart): LaneFeedOptions {
 }
 
 function pageFrom(reply: Reply, mode: FeedMode): Page {
-  const { status, body, chargeRu, sessionToken } = reply;
+  const { status, body, free, chargeRu, sessionToken } = reply;
   const etag = reply.header('etag');
   if (status !== 200 && status !== 304) throw damaged(reply, `the feed answered ${status}`);
   if (etag === undefined || etag === '') throw damaged(reply, 'a page came without its position');
@@ -187,6 +189,7 @@ function pageFrom(reply: Reply, mode: FeedMode): Page {
   return {
     status,
     bytes: status === 304 ? Buffer.alloc(0) : body,
+    free,
     position: { mode, etag },
     chargeRu,
     sessionToken,

@@ -13,6 +13,7 @@ import {
   type PipelineResponse,
 } from '@azure/core-rest-pipeline';
 import { must } from '../lib/assert.ts';
+import { BufferPool } from '../lib/buffers.ts';
 import { isLoopback } from '../spec/connection.ts';
 
 /** Names the passage; taken off before anything is sent. */
@@ -20,6 +21,10 @@ export const LANE_HEADER = 'x-cosmig-lane';
 
 /** A page is 4 MB, and more when a transaction does not fit (facts/service.md 1.25). Beyond this nobody is sane. */
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
+/** Where no length was told, so much is made ready for what follows the first piece. */
+const UNTOLD_BYTES = 1024 * 1024;
+/** Pages of all ranges that are read at the same time; what exceeds this is left to the garbage collector. */
+const MEMORY = { stepBytes: 256 * 1024, idleBytesMax: 32 * 1024 * 1024 };
 const EVERY_STATUS = new Set([Number.POSITIVE_INFINITY]);
 /** What the SDK may act on: who it is, whether to sign in again, whether another region is to be asked. */
 const HEADERS_FOR_SDK = [
@@ -44,6 +49,8 @@ export interface RawReply {
   /** By lower-case name. */
   header(name: string): string | undefined;
   readonly body: Buffer;
+  /** Nobody looks at the body any more: its memory may be another's. Called once, or not at all. */
+  readonly free: () => void;
 }
 
 /** What a passage carries. */
@@ -84,6 +91,7 @@ export class Passage implements Disposable {
 
 export class RawLane implements HttpClient {
   readonly #inner: HttpClient;
+  readonly #memory = new BufferPool(MEMORY);
   readonly #open = new Map<string, Passage>();
   #opened = 0;
 
@@ -127,7 +135,7 @@ export class RawLane implements HttpClient {
     passage.sent = true;
     try {
       const response = await this.#inner.sendRequest(request);
-      const reply = await readReply(response);
+      const reply = await readReply(response, this.#memory);
       passage.reply = reply;
       return passage.isShown && reply.status < 400
         ? { status: reply.status, headers: response.headers, request, bodyAsText: reply.body.toString() }
@@ -164,42 +172,68 @@ function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
   return { status, headers, request, bodyAsText };
 }
 
-async function readReply(response: PipelineResponse): Promise<RawReply> {
+async function readReply(response: PipelineResponse, memory: BufferPool): Promise<RawReply> {
   const { status, headers } = response;
   const header = (name: string): string | undefined => headers.get(name);
   try {
-    return { status, header, body: await readBody(response) };
+    return { status, header, ...(await readBody(response, memory)) };
   } catch (error) {
     // A refusal is one by its status; what a proxy has made of its words is of no interest.
-    if (status >= 400) return { status, header, body: Buffer.alloc(0) };
+    if (status >= 400) return { status, header, ...asItIs(Buffer.alloc(0)) };
     throw error;
   }
 }
 
-async function readBody({
-  status,
-  headers,
-  readableStreamBody,
-  bodyAsText,
-}: PipelineResponse): Promise<Buffer> {
-  const body =
-    readableStreamBody === undefined ? Buffer.from(bodyAsText ?? '') : await readWhole(readableStreamBody);
-  const promised = headers.get('content-length');
+type Body = Pick<RawReply, 'body' | 'free'>;
+
+async function readBody(
+  { status, headers, readableStreamBody, bodyAsText }: PipelineResponse,
+  memory: BufferPool,
+): Promise<Body> {
+  const told = headers.get('content-length');
+  const promised = told === undefined ? undefined : Number(told);
+  const read =
+    readableStreamBody === undefined
+      ? asItIs(Buffer.from(bodyAsText ?? ''))
+      : await readWhole(readableStreamBody, { promised, memory });
   // These two have no body, whatever length they speak of.
   const bodyless = status === 204 || status === 304;
-  if (!bodyless && promised !== undefined && Number(promised) !== body.length) throw new CutShort();
-  return body;
+  if (!bodyless && promised !== undefined && promised !== read.body.length) throw new CutShort();
+  return read;
 }
 
 /** Every byte of a stream that ended as it should. */
-async function readWhole(stream: NodeJS.ReadableStream): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+async function readWhole(
+  stream: NodeJS.ReadableStream,
+  { promised = UNTOLD_BYTES, memory }: { readonly promised: number | undefined; readonly memory: BufferPool },
+): Promise<Body> {
+  let first: Buffer | undefined;
+  let whole: Buffer | undefined;
   let sizeBytes = 0;
   for await (const chunk of stream) {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    const start = sizeBytes;
     sizeBytes += bytes.length;
     if (sizeBytes > REPLY_BYTES_MAX) throw new CutShort();
-    chunks.push(bytes);
+    // Most replies are one piece, and that is their memory.
+    if (start === 0) {
+      first = bytes;
+      continue;
+    }
+    if (whole === undefined || sizeBytes > whole.length) {
+      const wider = memory.lend(sizeBytes <= promised ? Math.min(promised, REPLY_BYTES_MAX) : 2 * sizeBytes);
+      (whole ?? first)?.copy(wider, 0, 0, start);
+      if (whole !== undefined) memory.giveBack(whole);
+      whole = wider;
+    }
+    whole.set(bytes, start);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, sizeBytes);
+  if (whole === undefined) return asItIs(first ?? Buffer.alloc(0));
+  const lent = whole;
+  return { body: lent.subarray(0, sizeBytes), free: () => memory.giveBack(lent) };
+}
+
+/** Memory that is nobody else's. */
+function asItIs(body: Buffer): Body {
+  return { body, free: () => {} };
 }

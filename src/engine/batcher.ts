@@ -9,6 +9,7 @@
  * OPERATIONS_MAX operations and BODY_BYTES_MAX bytes unless it is a single operation; no slot is in a batch twice.
  */
 import { assert } from '../lib/assert.ts';
+import { BufferPool } from '../lib/buffers.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** The service refuses more (facts/sdk.md 1.5). */
@@ -17,6 +18,9 @@ export const OPERATIONS_MAX = 100;
 export const BODY_BYTES_MAX = 200 * 1024;
 /** What a busy range waits for company: little beside a round trip, long beside the making of an operation. */
 const LINGER_MS = 5;
+
+/** Bodies of as many requests as are hardly ever under way at once. */
+const IDLE_BYTES_MAX = 64 * BODY_BYTES_MAX;
 
 const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 
@@ -146,12 +150,31 @@ export class Batcher<T extends Batched> {
   }
 }
 
+/** The body of a batch, in memory of its own. */
+export function bodyOf<T extends Batched>(batch: Batch<T>): Uint8Array {
+  return fill(Buffer.allocUnsafeSlow(batch.sizeBytes), batch);
+}
+
+/** A body, and what to do when the service has had all of it. */
+export interface Body {
+  readonly bytes: Uint8Array;
+  readonly free: () => void;
+}
+
 /**
- * The body of a batch, in memory of its own: never used again, since a socket may still be writing a request that was
- * answered or called off.
+ * Bodies that use memory again. A socket may still be writing a request that was answered early or called off: only a
+ * body whose operations have all been answered for was taken as a whole, and may be freed. Others need not be.
  */
-export function bodyOf<T extends Batched>({ operations, sizeBytes }: Batch<T>): Uint8Array {
-  const body = Buffer.allocUnsafeSlow(sizeBytes);
+export class Bodies {
+  readonly #memory = new BufferPool({ stepBytes: BODY_BYTES_MAX, idleBytesMax: IDLE_BYTES_MAX });
+
+  make<T extends Batched>(batch: Batch<T>): Body {
+    const lent = this.#memory.lend(batch.sizeBytes);
+    return { bytes: fill(lent, batch), free: () => this.#memory.giveBack(lent) };
+  }
+}
+
+function fill<T extends Batched>(body: Buffer, { operations, sizeBytes }: Batch<T>): Uint8Array {
   let at = 0;
   for (const { bytes } of operations) {
     body[at] = at === 0 ? OPEN : COMMA;
@@ -160,7 +183,7 @@ export function bodyOf<T extends Batched>({ operations, sizeBytes }: Batch<T>): 
   }
   body[at] = CLOSE;
   assert(at === sizeBytes - 1, 'a body has the size that was told');
-  return body;
+  return body.subarray(0, sizeBytes);
 }
 
 /** The slots of one batch: open addressing on their first word, at most 100 of 256 places taken. */

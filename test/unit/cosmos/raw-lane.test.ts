@@ -151,3 +151,33 @@ describe('sent again by the SDK', () => {
     expect(passage.reply?.status).toBe(200);
   });
 });
+
+describe('a reply in pieces', () => {
+  const pieces = [70_000, 1, 300_000, 900_000].map((size, i) => Buffer.alloc(size, String(i)));
+  const whole = Buffer.concat(pieces);
+  const inPieces =
+    (headers: Record<string, string>): Answer =>
+    async (request) => ({
+      status: 200,
+      request,
+      headers: createHttpHeaders(headers),
+      readableStreamBody: Readable.from(pieces),
+    });
+
+  test.each([{}, { 'content-length': String(whole.length) }])('is put together: %j', async (headers) => {
+    const { lane } = laneOver(inPieces(headers), inPieces(headers), inPieces(headers));
+    const read = async (): Promise<Passage> => {
+      const passage = lane.open();
+      await lane.sendRequest(requestOf(passage));
+      expect(passage.reply?.body.equals(whole)).toBe(true);
+      return passage;
+    };
+    const [one, two] = [await read(), await read()];
+    // Both are whole still; the third may use the memory of one, and does.
+    expect(one.reply?.body.equals(whole)).toBe(true);
+    two.reply?.free();
+    const three = await read();
+    expect(three.reply?.body.buffer).toBe(two.reply?.body.buffer);
+    expect(one.reply?.body.buffer).not.toBe(three.reply?.body.buffer);
+  });
+});

@@ -4,7 +4,7 @@ import {
   BODY_BYTES_MAX,
   Batcher,
   OPERATIONS_MAX,
-  bodyOf,
+  Bodies,
   type Batch,
   type Batched,
 } from '../../../src/engine/batcher.ts';
@@ -104,6 +104,7 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
     }),
     { maxLength: 200 },
   );
+  const bodies = new Bodies();
   fc.assert(
     fc.property(steps, (all) => {
       const { clock, batches } = batcher();
@@ -112,10 +113,11 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
       const check = (batch: Batch<Numbered>): void => {
         const { operations, sizeBytes } = batch;
         const slots = new Set(operations.map(({ slot }) => slot[4]));
-        const body = bodyOf(batch);
+        const { bytes: body, free } = bodies.make(batch);
         const parsed = JSON.parse(Buffer.from(body).toString()) as { n: number }[];
         expect(parsed.map(({ n }) => n)).toEqual(numbersOf(batch));
         expect(body).toHaveLength(sizeBytes);
+        free();
         expect(slots.size).toBe(operations.length);
         expect(operations.length).toBeLessThanOrEqual(OPERATIONS_MAX);
         expect(operations.length === 1 || sizeBytes <= BODY_BYTES_MAX).toBe(true);

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { BufferPool } from '../../../src/lib/buffers.ts';
+
+const pool = (idleBytesMax = 1000): BufferPool => new BufferPool({ stepBytes: 100, idleBytesMax });
+
+test('memory that was given back is lent again, where it is large enough', () => {
+  const buffers = pool();
+  const small = buffers.lend(150);
+  const large = buffers.lend(401);
+  expect([small.length, large.length]).toEqual([200, 500]);
+  buffers.giveBack(large);
+  buffers.giveBack(small);
+  expect(buffers.lend(300)).toBe(large);
+  expect(buffers.lend(200)).toBe(small);
+  expect(buffers.idleBytes).toBe(0);
+});
+
+test('nobody gets what somebody else has', () => {
+  const buffers = pool();
+  const one = buffers.lend(10);
+  expect(buffers.lend(10)).not.toBe(one);
+  buffers.giveBack(one);
+  expect(buffers.lend(10)).toBe(one);
+  expect(buffers.lend(10)).not.toBe(one);
+});
+
+test('so much lies idle and no more', () => {
+  const buffers = pool(500);
+  const lent = [300, 200, 100].map((size) => buffers.lend(size));
+  for (const buffer of lent) buffers.giveBack(buffer);
+  expect(buffers.idleBytes).toBe(500);
+});
+
+test('giving back twice would lend it to two', () => {
+  const buffers = pool();
+  const one = buffers.lend(1);
+  buffers.giveBack(one);
+  expect(() => buffers.giveBack(one)).toThrow('memory is given back once');
+});
