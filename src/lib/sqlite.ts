@@ -5,7 +5,7 @@
  * before anything is written.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { assert, must } from './assert.ts';
@@ -96,6 +96,29 @@ export function migrate(database: Database, name: string, root: URL = SHIPPED): 
   } catch (error) {
     throw asDatabaseError(error, database.name);
   }
+}
+
+/**
+ * Refuses a file that is another program's or newer before anything is written to it: opening it for writing switches
+ * it to WAL, which is a write. A file that is not there passes, and one that only a writer can make whole again.
+ */
+export function refuseForeign(path: string, name: string, root: URL = SHIPPED): void {
+  if (!existsSync(path)) return;
+  let database: Database | undefined;
+  try {
+    database = openDatabase({ path, readonly: true });
+    pendingMigrations(database, name, readMigrations(new URL(`${name}/`, root)));
+  } catch (error) {
+    if (!needsWriter(error)) throw asDatabaseError(error, path);
+  } finally {
+    database?.close();
+  }
+}
+
+/** A crash has left half a transaction in a rollback journal, which the next writer takes back. */
+function needsWriter(error: unknown): boolean {
+  const code = errorCode(error instanceof LedgerError ? error.cause : error);
+  return code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY';
 }
 
 interface Migration {

@@ -8,12 +8,13 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
-import { asDatabaseError, migrate, openDatabase } from '../lib/sqlite.ts';
+import { asDatabaseError, migrate, openDatabase, refuseForeign } from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './entries.ts';
 import { FactStore } from './facts.ts';
+import type { Containers } from './facts.ts';
 import { IndexBuild } from './index-build.ts';
 import type { BuildSizes } from './index-build.ts';
 import { RunStore } from './index-runs.ts';
@@ -35,6 +36,8 @@ export interface OpenLedger {
   readonly nowMs: number;
   /** What to do when there is none: only a migration's first command may begin one. */
   readonly create: 'if-missing' | 'never';
+  /** The containers as they are, where that was looked at. */
+  readonly containers?: Containers;
 }
 
 export class Ledger {
@@ -67,9 +70,9 @@ export class Ledger {
   }
 
   /** For the mover: creates the file or goes on with it, and takes the lock. */
-  static open({ path, spec, nowMs, create }: OpenLedger): Ledger {
+  static open({ path, spec, nowMs, create, containers }: OpenLedger): Ledger {
     if (create === 'never' && !existsSync(path)) throw missing(path);
-    return Ledger.#take(path, (ledger) => ledger.facts.hold(spec, nowMs));
+    return Ledger.#take(path, (ledger) => ledger.facts.hold(spec, nowMs, containers));
   }
 
   /** For what an operator decides about it: takes the mover's lock, asks for no spec and begins nothing. */
@@ -79,6 +82,7 @@ export class Ledger {
   }
 
   static #take(path: string, hold: (ledger: Ledger) => void): Ledger {
+    refuseForeign(path, 'ledger');
     const lock = MoverLock.take(path);
     let database: Database | undefined;
     try {
@@ -150,6 +154,7 @@ export class Ledger {
       closeSync(file);
       renameSync(part, to);
     } catch (error) {
+      rmSync(part, { force: true });
       throw asDatabaseError(error, to);
     }
   }

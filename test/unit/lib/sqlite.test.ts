@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,7 +15,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
-import { asDatabaseError, migrate, openDatabase, type Database } from '../../../src/lib/sqlite.ts';
+import {
+  asDatabaseError,
+  migrate,
+  openDatabase,
+  refuseForeign,
+  type Database,
+} from '../../../src/lib/sqlite.ts';
 
 const STEPS = [
   ['0001_documents.sql', 'CREATE TABLE document (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;'],
@@ -166,6 +173,50 @@ describe('migrate', () => {
   ])('refuses a folder with %s', (_what, file) => {
     const root = shipped([STEPS[0], [file, 'SELECT 1;']]);
     expect(() => migrate(opened(), 'sample', root)).toThrow(`migration ${file}`);
+  });
+});
+
+describe('refuseForeign', () => {
+  test('lets pass what is not there, what is ours, and what waits for migrations', () => {
+    const path = join(folder, 'a.db');
+    refuseForeign(path, 'sample', shipped(STEPS));
+    expect(existsSync(path)).toBe(false);
+    migrate(opened(path), 'sample', shipped(STEPS.slice(0, 2)));
+    refuseForeign(path, 'sample', shipped(STEPS));
+    refuseForeign(path, 'sample', shipped(STEPS.slice(0, 2)));
+  });
+
+  test.each([
+    ["another program's", 'CREATE TABLE customers (name TEXT)', 'is not a cosmig database'],
+    ['a newer one', undefined, 'is newer than this cosmig'],
+  ])('refuses %s and changes no byte', (_what, sql, message) => {
+    const path = join(folder, 'a.db');
+    const database = openDatabase({ path });
+    if (sql === undefined) migrate(database, 'sample', shipped(STEPS));
+    else database.exec(sql);
+    database.pragma('journal_mode = DELETE');
+    database.close();
+    const before = readFileSync(path);
+    expect(() => refuseForeign(path, 'sample', shipped(STEPS.slice(0, 1)))).toThrow(message);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(readdirSync(folder).filter((name) => name.startsWith('a.db'))).toEqual(['a.db']);
+  });
+
+  test('leaves half a transaction to the writer who takes it back', () => {
+    const database = opened(join(folder, 'a.db'));
+    migrate(database, 'sample', shipped(STEPS));
+    database.pragma('journal_mode = DELETE');
+    // So little that pages of an open transaction go to the file.
+    database.pragma('cache_size = 2');
+    database.exec('BEGIN');
+    const insert = database.prepare('INSERT INTO owner VALUES (?)');
+    for (let id = 0; id < 200; id += 1) insert.run(`${id}${'x'.repeat(500)}`);
+    const path = join(folder, 'b.db');
+    copyFileSync(join(folder, 'a.db'), path);
+    copyFileSync(join(folder, 'a.db-journal'), `${path}-journal`);
+    expect(() => openDatabase({ path, readonly: true })).toThrow(LedgerError);
+    refuseForeign(path, 'sample', shipped(STEPS));
+    expect(opened(path).prepare('SELECT count(*) AS owners FROM owner').get()).toEqual({ owners: 0 });
   });
 });
 

@@ -1,0 +1,4 @@
+// Run as its own process by tests that kill it, or that put it on a disk of its own: the command line, from the sources.
+import { main } from '../../src/cli/main.ts';
+
+await main();
