@@ -1,0 +1,91 @@
+/**
+ * What a migration will cost, from a sample and what the service says of both containers. Pure. The numbers of the
+ * service are illustrative, real ones differ by a third (facts/service.md 3.12): an estimate, and it says so.
+ */
+import type { Sample } from './sample.ts';
+
+export interface Estimate {
+  /** As the service counts them; null when it does not say, and all that depends on it is null as well. */
+  readonly documents: number | null;
+  readonly bytes: number | null;
+  readonly sourceRu: number | null;
+  readonly targetRu: number | null;
+  /** At the rate that both sides have; null when neither is known. */
+  readonly hours: number | null;
+  /** Which side decides how long it takes. */
+  readonly limitedBy: 'source' | 'target' | null;
+  readonly ledgerBytes: number | null;
+  /** What each document that changes meanwhile adds to the ledger. */
+  readonly ledgerBytesPerChange: number;
+}
+
+export interface EstimateParts {
+  readonly sample: Sample;
+  readonly documents: number | null;
+  /** RU/s that may be taken; undefined: nobody knows. */
+  readonly sourceRuPerSecond: number | undefined;
+  readonly targetRuPerSecond: number | undefined;
+  /** What share of a document's values the target indexes. */
+  readonly indexed: 'all' | 'some' | 'none';
+}
+
+/** RU to write a document of 1, 2, 4, ... 2048 KB (facts/service.md 3). */
+const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625, 1250] as const;
+/** Each value in the index. */
+const TERM_RU = 0.2;
+/** Where an index names its paths nobody knows how many values they meet; a few. */
+const SOME_TERMS = 5;
+/** A document of the copy, in segments and their index: measured (bench/ledger). Its key value comes on top. */
+const LEDGER_BYTES = 76;
+/** A row of the tail. */
+const ROW_BYTES = 150;
+
+/** See the module. */
+export function estimate(parts: EstimateParts): Estimate {
+  const { sample, documents, sourceRuPerSecond, targetRuPerSecond, indexed } = parts;
+  const keyBytes = Math.ceil(sample.averageKeyBytes);
+  const ledgerBytesPerChange = ROW_BYTES + keyBytes;
+  if (documents === null) {
+    const nothing = { bytes: null, sourceRu: null, targetRu: null, ledgerBytes: null };
+    return { documents, ...nothing, hours: null, limitedBy: null, ledgerBytesPerChange };
+  }
+  const terms = indexed === 'all' ? sample.averageTerms : indexed === 'some' ? SOME_TERMS : 0;
+  const sourceRu = documents * Math.max(sample.readRu, documents === 0 ? 0 : 1);
+  const targetRu = documents * (writeRu(sample.averageBytes) + TERM_RU * terms);
+  const sourceHours = hoursFor(sourceRu, sourceRuPerSecond);
+  const targetHours = hoursFor(targetRu, targetRuPerSecond);
+  const known = [sourceHours, targetHours].filter((hours) => hours !== undefined);
+  const hours = known.length === 0 ? null : Math.max(...known);
+  return {
+    documents,
+    bytes: Math.round(documents * sample.averageBytes),
+    sourceRu: Math.round(sourceRu),
+    targetRu: Math.round(targetRu),
+    hours,
+    limitedBy: hours === null ? null : hours === targetHours ? 'target' : 'source',
+    ledgerBytes: Math.round(documents * (LEDGER_BYTES + keyBytes)),
+    ledgerBytesPerChange,
+  };
+}
+
+/** A write without its index, between the columns of the table. */
+export function writeRu(bytes: number): number {
+  const kb = Math.max(1, bytes / 1024);
+  const column = Math.min(WRITE_RU.length - 2, Math.floor(Math.log2(kb)));
+  const [low = 0, high = 0] = WRITE_RU.slice(column, column + 2);
+  return low + (kb / 2 ** column - 1) * (high - low);
+}
+
+function hoursFor(ru: number, ruPerSecond: number | undefined): number | undefined {
+  return ruPerSecond === undefined ? undefined : ru / ruPerSecond / 3600;
+}
+
+/** How much of a document an indexing policy takes. */
+export function indexedBy(policy: unknown): 'all' | 'some' | 'none' {
+  const field = (name: string): unknown =>
+    typeof policy === 'object' && policy !== null ? Reflect.get(policy, name) : undefined;
+  if (field('indexingMode') === 'none') return 'none';
+  const included = field('includedPaths');
+  if (!Array.isArray(included)) return 'all';
+  return included.some((one: unknown) => Reflect.get(Object(one), 'path') === '/*') ? 'all' : 'some';
+}

@@ -1,0 +1,149 @@
+/**
+ * A target that holds documents though there is no ledger: somebody else's, or ours without its ledger. Either way
+ * nothing is begun; which it is decides what to do. What always holds: only documents that stand where this very plan
+ * puts an existing source document are taken for ours.
+ */
+import { sendBatch } from '../../cosmos/batch.ts';
+import { TroubleError } from '../../cosmos/classify.ts';
+import type { ContainerLane } from '../../cosmos/container-lane.ts';
+import { Feed } from '../../cosmos/feed.ts';
+import { readRanges, wholeOf, type PhysicalRange } from '../../cosmos/ranges.ts';
+import { retrying, type Patience } from '../../cosmos/retry.ts';
+import { BatchBody, type Key } from '../../documents/batch-body.ts';
+import { hashKey } from '../../documents/identity.ts';
+import { decodeScalar, decodeText, isComposite, isText } from '../../documents/scalar.ts';
+import { latestVersionScan, replyScan, type PageScan } from '../../documents/scan.ts';
+import { effectiveKey, type KeyComponent, type KeyKind } from '../../keys/effective-key.ts';
+import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../../keys/rekey.ts';
+
+export interface Occupants {
+  /** How many documents of the target were looked at; 0: it is empty. */
+  readonly seen: number;
+  /** How many of them are copies of source documents, where this migration would put them. */
+  readonly ours: number;
+}
+
+/** Enough to tell whose they are. */
+const LOOKED_AT_MAX = 100;
+/** Pages without a document and without an end. */
+const PAGES_MAX = 100;
+
+/** A document of the target, as what it may be a copy of. */
+interface Suspect {
+  readonly id: string;
+  readonly sourceKey: Key;
+  readonly identity: string;
+  readonly slot: string;
+}
+
+export async function occupantsOf(
+  parts: {
+    readonly source: ContainerLane;
+    readonly target: ContainerLane;
+    readonly sourceKind: KeyKind;
+    readonly rekey: RekeyOptions;
+  },
+  call: { readonly signal: AbortSignal; readonly patience: Patience },
+): Promise<Occupants> {
+  const { signal, patience } = call;
+  const look = async (): Promise<Occupants> => {
+    const { seen, suspects } = await firstDocuments(parts.target, parts.rekey, call);
+    if (seen === 0) return { seen, ours: 0 };
+    const ranges = await readRanges(parts.source, { signal });
+    let ours = 0;
+    for (const range of ranges) {
+      const there = suspects.filter(({ sourceKey }) => {
+        const epk = effectiveKey(parts.sourceKind, sourceKey);
+        return range.min <= epk && epk < range.max;
+      });
+      if (there.length > 0) ours += await copiesAmong(there, { ...parts, range, signal });
+    }
+    return { seen, ours };
+  };
+  return retrying(look, { signal, patience, splits: 'waited-for' });
+}
+
+async function firstDocuments(
+  lane: ContainerLane,
+  { plan }: RekeyOptions,
+  { signal, patience }: { readonly signal: AbortSignal; readonly patience: Patience },
+): Promise<{ readonly seen: number; readonly suspects: readonly Suspect[] }> {
+  const scan = latestVersionScan(rekeyPaths(plan));
+  const placement = new Placement(scan, plan);
+  const keyNodes = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
+  const suspects: Suspect[] = [];
+  let seen = 0;
+  for (const range of await readRanges(lane, { signal })) {
+    const pageSize = LOOKED_AT_MAX;
+    const feed = new Feed(lane, {
+      mode: 'latest-version',
+      range: wholeOf(range),
+      pageSize,
+      priority: 'High',
+    });
+    let pages = 0;
+    for await (const page of feed.pages('beginning', { signal, patience: patience.fresh() })) {
+      if (page.status === 304 || pages >= PAGES_MAX || seen >= LOOKED_AT_MAX) break;
+      pages += 1;
+      scan.scan(page.bytes);
+      for (let row = 0; row < scan.count && seen < LOOKED_AT_MAX; row += 1) {
+        seen += 1;
+        const suspect = suspectIn(scan, row, { placement, keyNodes });
+        if (suspect !== undefined) suspects.push(suspect);
+      }
+    }
+    if (seen >= LOOKED_AT_MAX) break;
+  }
+  return { seen, suspects };
+}
+
+/** Nothing when no source document can have this identity. */
+function suspectIn(
+  scan: PageScan,
+  row: number,
+  { placement, keyNodes }: { readonly placement: Placement; readonly keyNodes: readonly number[] },
+): Suspect | undefined {
+  const { page, nodes } = scan;
+  const idStart = scan.start(row, nodes.id);
+  if (idStart === 0 || !isText(page, idStart)) return undefined;
+  const sourceKey: KeyComponent[] = [];
+  for (const node of keyNodes) {
+    const start = scan.start(row, node);
+    if (start !== 0 && isComposite(page, start)) return undefined;
+    sourceKey.push(start === 0 ? undefined : decodeScalar(page, start, scan.end(row, node)));
+  }
+  placement.read(row);
+  const id = decodeText(page, idStart, scan.end(row, nodes.id));
+  return { id, sourceKey, identity: hashKey(placement.hashes, 0), slot: hashKey(placement.hashes, 4) };
+}
+
+/** How many of them have a source document whose copy belongs in this slot. */
+async function copiesAmong(
+  suspects: readonly Suspect[],
+  parts: {
+    readonly source: ContainerLane;
+    readonly range: PhysicalRange;
+    readonly rekey: RekeyOptions;
+    readonly signal: AbortSignal;
+  },
+): Promise<number> {
+  const { source, range, rekey, signal } = parts;
+  const body = new BatchBody();
+  for (const { sourceKey, id } of suspects) body.read(sourceKey, { id });
+  const count = suspects.length;
+  const scan = replyScan(rekeyPaths(rekey.plan));
+  const batch = { rangeId: range.id, body: body.finish(), count, reads: () => true, signal };
+  const result = await sendBatch(source, batch, scan);
+  if (!result.answered) {
+    // Reads change nothing; that the request counts as a write is the batch's doing.
+    const { trouble } = result;
+    throw new TroubleError(trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble);
+  }
+  scan.scan(result.bytes);
+  const expected = new Rekey(scan, rekey);
+  return suspects.filter(({ identity, slot }, row) => {
+    if (result.outcomes[row]?.kind !== 'done' || !scan.hasDocument(row)) return false;
+    if (expected.read(row, 0) !== 'moves') return false;
+    return hashKey(expected.hashes, 0) === identity && hashKey(expected.hashes, 4) === slot;
+  }).length;
+}
