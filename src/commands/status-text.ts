@@ -29,7 +29,7 @@ function tellRunning({ running, lastRun }: Status, nowMs: number): string {
   if (running === null) return 'no';
   if (running.since === null || lastRun === null) return 'yes, it has just begun';
   const sinceMs = Date.parse(running.since);
-  return `cosmig ${lastRun.command} since ${instant(sinceMs)} (${roughly(nowMs - sinceMs)}), process ${running.pid}`;
+  return `${lastRun.command} since ${instant(sinceMs)} (${roughly(nowMs - sinceMs)}), process ${running.pid}`;
 }
 
 function tellLastRun({ lastRun, running }: Status, nowMs: number): string {
@@ -37,11 +37,23 @@ function tellLastRun({ lastRun, running }: Status, nowMs: number): string {
   const { command, began, ended, outcome } = lastRun;
   if (ended !== null) {
     const endedMs = Date.parse(ended);
-    return `cosmig ${command} ended ${instant(endedMs)} (${roughly(nowMs - endedMs)} ago): ${outcome ?? 'not said how'}`;
+    const how = outcome === null ? 'it did not say how' : (OUTCOMES[outcome] ?? outcome);
+    return `${command} ended ${instant(endedMs)} (${roughly(nowMs - endedMs)} ago): ${how}`;
   }
   if (running !== null) return 'the one that is on';
-  return `cosmig ${command}, begun ${instant(Date.parse(began))}, was killed or crashed; the next one goes on from there`;
+  return `${command}, begun ${instant(Date.parse(began))}, was killed or crashed; the next one goes on from there`;
 }
+
+/** What a run has written down of its end. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  canceled: 'it was stopped',
+  budget: 'its time was over, with work left',
+  'dead-letters': 'it stopped at dead letters',
+  service: 'the service refused or stayed away',
+  ledger: 'its ledger could not be written',
+  'not-ready': 'it could not go on',
+  internal: 'a bug',
+};
 
 function tellDocuments({ documents: { read, written, deleted, moved } }: Status): string {
   return `${count(read)} read, ${count(written)} written, ${count(moved)} moved, ${count(deleted)} deleted`;

@@ -118,7 +118,7 @@ describe('a run that is on', () => {
         `ledger               ${path}`,
         'partition key        /tenantId',
         'phase                copying',
-        'running              cosmig copy since 2026-01-01 00:00:00Z (1 h), process 4711',
+        'running              copy since 2026-01-01 00:00:00Z (1 h), process 4711',
         'last run             the one that is on',
         'documents            1,234,567 read, 1,204,001 written, 12 moved, 0 deleted',
         'charge               4,000 RU source, 9,500 RU target, 3 throttled',
@@ -200,14 +200,12 @@ describe('after the end', () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
-    ledger.facts.endRun(1, { outcome: 'stopped by SIGINT', nowMs: NOW_MS + MINUTE_MS });
+    ledger.facts.endRun(1, { outcome: 'canceled', nowMs: NOW_MS + MINUTE_MS });
     ledger.close();
     const before = filesAround(path);
     const { stdout } = await ask(path);
     expect(stdout).toMatch(/^running +no$/m);
-    expect(stdout).toMatch(
-      /^last run +cosmig copy ended 2026-01-01 00:01:00Z \(1 h ago\): stopped by SIGINT$/m,
-    );
+    expect(stdout).toMatch(/^last run +copy ended 2026-01-01 00:01:00Z \(1 h ago\): it was stopped$/m);
     expect(stdout).toMatch(
       /^next +cosmig copy goes on with 2 ranges; cosmig dead-letters list shows what could not be moved$/m,
     );
@@ -223,7 +221,7 @@ describe('after the end', () => {
     const { code, stdout } = await ask(crashed);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^running +no$/m);
-    expect(stdout).toMatch(/^last run +cosmig copy, begun .*, was killed or crashed; /m);
+    expect(stdout).toMatch(/^last run +copy, begun .*, was killed or crashed; /m);
     expect(stdout).toContain('1,234,567 read');
     const { 'ledger.db-shm': _index, ...after } = filesAround(crashed);
     expect(after).toEqual(before);
