@@ -43,6 +43,7 @@ const AMBIENT =
 
 /** Built for what comes next, and proven by their unit tests until then. */
 const AWAITED = [
+  'src/commands/preflight-text.ts',
   'src/cosmos/az-command.ts',
   'src/cosmos/container-settings.ts',
   'src/cosmos/create-target.ts',
@@ -69,6 +70,7 @@ const AWAITED = [
   'src/engine/preflight/probes.ts',
   'src/engine/preflight/refusals.ts',
   'src/engine/preflight/sample.ts',
+  'src/engine/rekey-options.ts',
   'src/engine/refusals.ts',
   'src/engine/sequencer.ts',
   'src/engine/writer.ts',

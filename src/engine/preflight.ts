@@ -22,10 +22,10 @@ import { NotReadyError } from '../lib/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
-import { makePlan } from '../keys/plan.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import { rekeyOptionsOf } from './rekey-options.ts';
 import { deletesFor, type DeleteMode } from './preflight/deletes.ts';
 import { estimate, indexedBy, type Estimate } from './preflight/estimate.ts';
 import { notesOf, warningsOf, type Warning } from './preflight/findings.ts';
@@ -194,31 +194,6 @@ export async function readBoth(
     throw missing('source', spec.source, 'check --source, and that the endpoint is of its account');
   const target = await readContainer(accounts.target, nameOf(spec.target), call);
   return { source, target: target ?? null };
-}
-
-/** How documents of this source become documents of this target; null: of one that is made for it. */
-export function rekeyOptionsOf(
-  spec: MigrationSpec,
-  source: ContainerFacts,
-  target: ContainerFacts | null,
-): RekeyOptions {
-  const { partitionKey, derive, missingKey, keepSourceKeyAs } = spec;
-  const kind = target?.keyKind ?? (partitionKey.length > 1 ? 'multi-hash' : 'hash-v2');
-  const plan = makePlan({
-    sourcePaths: source.keyPaths,
-    partitionKey,
-    derive,
-    missingKey,
-    ...(keepSourceKeyAs === null ? {} : { keepSourceKeyAs }),
-    // facts/service.md 2.5
-    ...(kind === 'hash-v1' ? { keyBytesMax: 101 } : {}),
-  });
-  const { defaultTtl } = source;
-  const ttl =
-    spec.ttl === 'remaining' && defaultTtl !== null
-      ? ({ mode: 'remaining', defaultTtl } as const)
-      : ({ mode: 'restart' } as const);
-  return { plan, kind, ttl };
 }
 
 function callOf({ clock, random, signal }: Pick<InspectParts, 'clock' | 'random' | 'signal'>): ControlCall {
