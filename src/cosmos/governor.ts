@@ -29,6 +29,8 @@ const LIMIT_FIRST = 2;
 
 export class Governor {
   readonly budget: RuBudget;
+  /** Operations that were refused for want of RU. */
+  throttled = 0;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #gates = new Map<string, RangeGate>();
@@ -82,6 +84,7 @@ export class Governor {
     const [side, ofRange] = under?.shift() ?? [0, 0];
     if (under?.length === 0) this.#reserved.delete(range);
     this.budget.settle(side, load.chargeRu);
+    this.throttled += load.throttled;
     // A range that has split meanwhile answers once more; its successors have learned from it already.
     const gate = this.#gates.get(range);
     gate?.budget.settle(ofRange, load.chargeRu);

@@ -43,6 +43,11 @@ export class Sessions {
     return this.#join([...range.parents, range.id]);
   }
 
+  /** Range by range, each as a token of its own. */
+  each(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
+    return [...this.#seen].map(([rangeId, seen]) => ({ rangeId, token: `${rangeId}:${textOf(seen)}` }));
+  }
+
   all(): string | undefined {
     return this.#join([...this.#seen.keys()]);
   }

@@ -269,24 +269,35 @@ export class Deletion {
    * missing in the document, or may be told in a shape that is not known.
    */
   read(row: number, out: Uint32Array, at: number): boolean {
+    const nodes = this.#nodesOf(row);
+    if (nodes === undefined) return false;
+    this.#hasher.clear();
+    for (const node of nodes)
+      this.#hasher.addRaw(this.#scan.page, this.#scan.start(row, node), this.#scan.end(row, node));
+    this.#hasher.finish(out, at);
+    return true;
+  }
+
+  /** The id and the levels of the key, as they stand in the page; of a row that `read` could rebuild. */
+  name(row: number): (string | null)[] {
+    const scan = this.#scan;
+    return (this.#nodesOf(row) ?? []).map((node) =>
+      scan.start(row, node) === 0
+        ? null
+        : scan.page.toString('utf8', scan.start(row, node), scan.end(row, node)),
+    );
+  }
+
+  /** Where the id and the levels are told. */
+  #nodesOf(row: number): readonly number[] | undefined {
     const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
     // No key value is an object or an array: {} may stand for a missing one, as it does in batches, but nobody says so.
     const isTold = (node: number): boolean =>
       isThere(node) && !isComposite(this.#scan.page, this.#scan.start(row, node));
     const levels = deletedKey.map((places) => places.find(isTold) ?? 0);
-    if (isThere(deletedId) && levels.every((node) => node !== 0)) this.#add(row, deletedId, levels);
+    if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
     // The last image, where one is sent, tells missing levels too.
-    else if (isThere(previousId)) this.#add(row, previousId, previousKey);
-    else return false;
-    this.#hasher.finish(out, at);
-    return true;
-  }
-
-  #add(row: number, id: number, levels: readonly number[]): void {
-    const scan = this.#scan;
-    this.#hasher.clear();
-    for (const node of [id, ...levels])
-      this.#hasher.addRaw(scan.page, scan.start(row, node), scan.end(row, node));
+    return isThere(previousId) ? [previousId, ...previousKey] : undefined;
   }
 }

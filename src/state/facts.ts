@@ -81,15 +81,24 @@ export class FactStore {
     };
   }
 
-  /** Pins the spec, or refuses one that is not the pinned one, by the names of its fields. Durable. */
-  hold(spec: MigrationSpec, nowMs: number): void {
+  /**
+   * Pins the spec, or refuses one that is not the pinned one, by the names of its fields. Durable. An endpoint may be
+   * another, after a fail-over for one, if the containers behind it are those that are pinned.
+   */
+  hold(spec: MigrationSpec, nowMs: number, seen?: Containers): void {
     const pinned = JSON.stringify(pinnedOf(spec));
     if (this.#sql.get.get() === undefined) {
       this.#transactions.durable(() =>
         this.#sql.create.run({ pinned, fingerprint: fingerprint(spec), nowMs }),
       );
     }
-    refuseChanges(this.read().pinned, spec);
+    const { pinned: held, containers } = this.read();
+    const isSame =
+      seen !== undefined &&
+      containers?.sourceRid === seen.sourceRid &&
+      containers.targetRid === seen.targetRid;
+    const { sourceEndpoint, targetEndpoint } = pinnedOf(spec);
+    refuseChanges(isSame ? { ...held, sourceEndpoint, targetEndpoint } : held, spec);
   }
 
   read(): Facts {

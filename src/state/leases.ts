@@ -54,7 +54,8 @@ export type NewLease = Omit<Lease, 'number' | 'tree' | 'documents'> & { readonly
 export interface Move {
   readonly lease: number;
   readonly feed: Feed;
-  readonly position: string;
+  /** Null: the page is read again, since a part of it belongs to the tail. */
+  readonly position: string | null;
   /** How many documents were read with it. */
   readonly documents?: number;
 }
@@ -88,11 +89,11 @@ export class LeaseStore {
       ),
       replace: database.prepare("UPDATE leases SET phase = 'replaced' WHERE number = ?"),
       moveLv: database.prepare(
-        `UPDATE leases SET lv_position = @position, documents = documents + @documents
+        `UPDATE leases SET lv_position = coalesce(@position, lv_position), documents = documents + @documents
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       moveAvad: database.prepare(
-        `UPDATE leases SET avad_position = @position, documents = documents + @documents
+        `UPDATE leases SET avad_position = coalesce(@position, avad_position), documents = documents + @documents
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       inFlight: database.prepare<[number], number>('SELECT count(*) FROM intents WHERE lease = ?').pluck(),

@@ -164,8 +164,9 @@ export class Ledger {
     try {
       if (this.#lock !== null) this.#database.pragma('journal_mode = DELETE');
     } catch (error) {
-      // A reader holds on to the WAL; it stays, and the next run goes on with it.
-      if (!(asDatabaseError(error, '') instanceof NotReadyError)) throw error;
+      const trouble = asDatabaseError(error, this.#database.name);
+      // A reader holds on to the WAL, or there is no room to empty it: it stays, and the next run goes on with it.
+      if (!(trouble instanceof NotReadyError) && !isFull(trouble)) throw trouble;
     } finally {
       this.#database.close();
       this.#lock?.release();
@@ -193,9 +194,17 @@ function missing(path: string): LedgerError {
   });
 }
 
+function isFull(trouble: unknown): boolean {
+  return trouble instanceof LedgerError && codeOf(trouble) === 'SQLITE_FULL';
+}
+
 /** What `migrate` says when there is something to do and nothing may be written. */
-function isUnmigrated({ cause }: { cause?: unknown }): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_READONLY';
+function isUnmigrated(trouble: LedgerError): boolean {
+  return codeOf(trouble) === 'SQLITE_READONLY';
+}
+
+function codeOf({ cause }: LedgerError): unknown {
+  return cause instanceof Error && 'code' in cause ? cause.code : undefined;
 }
 
 function unfinished(path: string, cause: unknown): LedgerError {

@@ -1,5 +1,5 @@
 /** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
-import type { EntryStore } from './entries.ts';
+import type { EntryStore, Landed } from './entries.ts';
 import { findIdentity, INDEX_BYTES, placeIn } from './index-entry.ts';
 import type { RunStore } from './index-runs.ts';
 import type { Row, RowStore } from './rows.ts';
@@ -23,14 +23,18 @@ export class Lookup {
 
   /**
    * The row of a document, as the tail left it or as the copy did; null if nothing is known, or not indexed yet. With
-   * the tree of its lease one index is asked; with null, all.
+   * the tree of its lease one index is asked; with null, all. `isCanceled` knows of overrides that are not committed yet.
    */
-  find(identity: Buffer, tree: number | null): Row | null {
+  find(
+    identity: Buffer,
+    tree: number | null,
+    isCanceled: (landed: Landed) => boolean = () => false,
+  ): Row | null {
     const { transactions, rows } = this.#stores;
-    return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, tree));
+    return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, tree, isCanceled));
   }
 
-  #indexed(identity: Buffer, tree: number | null): Row | null {
+  #indexed(identity: Buffer, tree: number | null, isCanceled: (landed: Landed) => boolean): Row | null {
     const { runs, entries, rows } = this.#stores;
     identity.copy(this.#probe, 0, 0, HASH_BYTES);
     for (const run of runs.finished(tree)) {
@@ -38,7 +42,7 @@ export class Lookup {
       const at = block === null ? -1 : findIdentity(block.data, identity);
       if (block === null || at < 0) continue;
       const landed = entries.read(placeIn(block.data, at));
-      if (rows.isOverridden(landed)) continue;
+      if (rows.isOverridden(landed) || isCanceled(landed)) continue;
       const { slot, targetKey, etag, lsn, feed } = landed;
       return { identity, state: 'live', slot, targetKey, etag, lsn, feed };
     }

@@ -38,6 +38,11 @@ export class RowStore {
   constructor(database: Database) {
     this.#sql = {
       get: database.prepare<[Buffer], Columns>('SELECT * FROM rows WHERE identity = ?'),
+      identitiesAfter: database
+        .prepare<[Buffer, number], Buffer>(
+          'SELECT identity FROM rows WHERE identity > ? ORDER BY identity LIMIT ?',
+        )
+        .pluck(),
       put: database.prepare(
         `INSERT INTO rows (identity, state, slot, target_key, etag, lsn, feed)
          VALUES (@identity, @state, @slot, @targetKey, @etag, @lsn, @feed)
@@ -65,6 +70,11 @@ export class RowStore {
   find(identity: Buffer): Row | null {
     const row = this.#sql.get.get(identity);
     return row === undefined ? null : parseRow(row);
+  }
+
+  /** All identities that have a row, a part at a time. */
+  identitiesAfter(identity: Buffer, limit: number): Buffer[] {
+    return this.#sql.identitiesAfter.all(identity, limit);
   }
 
   /** Within a commit. */
