@@ -42,43 +42,7 @@ const AMBIENT =
   /\b(?:Date\.now|Math\.random|performance\.now|set(?:Timeout|Interval)|process\.env)\b|\bnew Date\(\)/g;
 
 /** Built for what comes next, and proven by their unit tests until then. */
-const AWAITED = [
-  'src/commands/preflight-text.ts',
-  'src/cosmos/az-command.ts',
-  'src/cosmos/container-settings.ts',
-  'src/cosmos/create-target.ts',
-  'src/cosmos/feed.ts',
-  'src/cosmos/governor.ts',
-  'src/cosmos/range-gate.ts',
-  'src/cosmos/ru-budget.ts',
-  'src/cosmos/scripts.ts',
-  'src/cosmos/session.ts',
-  'src/cosmos/turns.ts',
-  'src/documents/canonical.ts',
-  'src/documents/identity.ts',
-  'src/documents/scalar.ts',
-  'src/documents/splice.ts',
-  'src/engine/batcher.ts',
-  'src/engine/exchange.ts',
-  'src/engine/hash-table.ts',
-  'src/engine/lane.ts',
-  'src/engine/preflight.ts',
-  'src/engine/preflight/deletes.ts',
-  'src/engine/preflight/estimate.ts',
-  'src/engine/preflight/findings.ts',
-  'src/engine/preflight/occupied.ts',
-  'src/engine/preflight/probes.ts',
-  'src/engine/preflight/refusals.ts',
-  'src/engine/preflight/sample.ts',
-  'src/engine/rekey-options.ts',
-  'src/engine/refusals.ts',
-  'src/engine/sequencer.ts',
-  'src/engine/writer.ts',
-  'src/keys/rekey.ts',
-  'src/lib/group.ts',
-  'src/lib/queue.ts',
-  'src/state/intent-group.ts',
-];
+const AWAITED = ['src/documents/canonical.ts', 'src/lib/queue.ts'];
 
 // execa, which we admire, has 243 lines in its largest file; beyond 400 nobody finds the point.
 const LINES_MAX = 400;

@@ -105,6 +105,8 @@ export interface Result {
 export interface Reporter {
   /** Talk for the person who watches: stderr, silent with --quiet. */
   note(text: string): void;
+  /** How far it is: a line for who watches, an object for who parses; both on stderr, none with --quiet. */
+  progress(picture: Readonly<Record<string, unknown>>, text: string): void;
   /** The result of a command that goes on after it (a server that is ready). At most once, instead of returning one. */
   announce(result: Result): void;
   /**

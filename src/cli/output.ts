@@ -55,6 +55,11 @@ export class Output implements Reporter {
     else stderr.write(`${text}\n`);
   }
 
+  progress(picture: Readonly<Record<string, unknown>>, text: string): void {
+    const { json, quiet, stderr } = this.#options;
+    if (!quiet) stderr.write(`${json ? safeStringify({ progress: picture }) : text}\n`);
+  }
+
   announce(result: Result): void {
     assert(!this.#resultWritten, 'a command has one result');
     this.#resultWritten = true;

@@ -1,5 +1,6 @@
 /** Every command, in the order the help lists them. */
 import type { Command } from '../cli/command.ts';
+import { copy } from './copy.ts';
 import { deadLettersDiscard } from './dead-letters-discard.ts';
 import { deadLettersList } from './dead-letters-list.ts';
 import { deadLettersShow } from './dead-letters-show.ts';
@@ -7,8 +8,11 @@ import { demo } from './demo.ts';
 import { emulator } from './emulator.ts';
 import { key } from './key.ts';
 import { status } from './status.ts';
+import { tail } from './tail.ts';
 
 export const commands: readonly Command[] = [
+  copy,
+  tail,
   status,
   deadLettersList,
   deadLettersShow,

@@ -17,15 +17,15 @@ import { Governor } from '../cosmos/governor.ts';
 import { Patience } from '../cosmos/retry.ts';
 import { allowedRu } from '../cosmos/ru-budget.ts';
 import { listScripts } from '../cosmos/scripts.ts';
-import { ruOf } from '../cosmos/throughput.ts';
-import { NotReadyError } from '../lib/errors.ts';
+import { ruOf, type Throughput } from '../cosmos/throughput.ts';
+import { NotReadyError, UsageError } from '../lib/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import type { Connections } from '../spec/connection.ts';
-import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
-import { rekeyOptionsOf } from './rekey-options.ts';
+import type { Budget, MigrationSpec, Place } from '../spec/migration-spec.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import { deletesFor, type DeleteMode } from './preflight/deletes.ts';
 import { estimate, indexedBy, type Estimate } from './preflight/estimate.ts';
 import { notesOf, warningsOf, type Warning } from './preflight/findings.ts';
@@ -226,16 +226,27 @@ function ratesOf(parts: {
   readonly throughput: AskedThroughput | null;
 }): { readonly sourceRuPerSecond: number | undefined; readonly targetRuPerSecond: number | undefined } {
   const { spec, source, target, throughput } = parts;
-  const sourceRu = ruOf(source.throughput);
-  const targetRu = throughput === null ? target && ruOf(target.throughput) : ruOfAsked(throughput);
+  const paid = throughput === null ? target?.throughput : paidBy(throughput);
   return {
-    sourceRuPerSecond: allowedRu(spec.sourceBudget, sourceRu) ?? sourceRu,
-    targetRuPerSecond: allowedRu(spec.targetBudget, targetRu ?? undefined) ?? targetRu ?? undefined,
+    sourceRuPerSecond: rateOf(spec.sourceBudget, source.throughput),
+    targetRuPerSecond: rateOf(spec.targetBudget, paid),
   };
 }
 
-function ruOfAsked(asked: AskedThroughput): number | undefined {
-  return asked.kind === 'none' ? undefined : ruOf(asked);
+/** What a new container will have; what the service gives by itself is not told before. */
+function paidBy(asked: AskedThroughput): Throughput | undefined {
+  return asked.kind === 'none' ? undefined : asked;
+}
+
+function rateOf(budget: Budget, paid: Throughput | undefined): number | undefined {
+  const containerRu = paid === undefined ? undefined : ruOf(paid);
+  if (budget.kind === 'percent' && paid?.kind === 'unknown') {
+    throw new UsageError(`${budget.percent}% of the container's RU/s is not a number`, {
+      why: 'whoever is signed in may not read its throughput',
+      hint: 'give the budget in RU/s, as in --target-ru 4000',
+    });
+  }
+  return allowedRu(budget, containerRu) ?? containerRu;
 }
 
 async function settingsOf(

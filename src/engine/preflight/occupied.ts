@@ -14,6 +14,7 @@ import { hashKey } from '../../documents/identity.ts';
 import { decodeScalar, decodeText, isComposite, isText } from '../../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../../documents/scan.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../../keys/effective-key.ts';
+import { NO_ETAG, repeatable } from './bound-to-fail.ts';
 import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../../keys/rekey.ts';
 
 export interface Occupants {
@@ -65,7 +66,7 @@ export async function occupantsOf(
 
 async function firstDocuments(
   lane: ContainerLane,
-  { plan }: RekeyOptions,
+  { plan, kind }: RekeyOptions,
   { signal, patience }: { readonly signal: AbortSignal; readonly patience: Patience },
 ): Promise<{ readonly seen: number; readonly suspects: readonly Suspect[] }> {
   const scan = latestVersionScan(rekeyPaths(plan));
@@ -74,6 +75,7 @@ async function firstDocuments(
   const suspects: Suspect[] = [];
   let seen = 0;
   for (const range of await readRanges(lane, { signal })) {
+    const sessionToken = await newestToken(lane, range, { kind, signal });
     const pageSize = LOOKED_AT_MAX;
     const feed = new Feed(lane, {
       mode: 'latest-version',
@@ -82,7 +84,8 @@ async function firstDocuments(
       priority: 'High',
     });
     let pages = 0;
-    for await (const page of feed.pages('beginning', { signal, patience: patience.fresh() })) {
+    const call = { signal, patience: patience.fresh(), sessionToken: () => sessionToken };
+    for await (const page of feed.pages('beginning', call)) {
       if (page.status === 304 || pages >= PAGES_MAX || seen >= LOOKED_AT_MAX) break;
       pages += 1;
       scan.scan(page.bytes);
@@ -95,6 +98,33 @@ async function firstDocuments(
     if (seen >= LOOKED_AT_MAX) break;
   }
   return { seen, suspects };
+}
+
+/** A key of a range is found by trying; one below a single prefix of a hierarchical key may have none to be found. */
+const TRIES_PER_RANGE = 100_000;
+
+/**
+ * How far the range has come, from the replica that takes its writes: a delete that is bound to be refused is asked
+ * for. Without it a replica that lags behind would show a target that was just being filled as an empty one.
+ */
+async function newestToken(
+  lane: ContainerLane,
+  { id: rangeId, min, max }: PhysicalRange,
+  { kind, signal }: { readonly kind: KeyKind; readonly signal: AbortSignal },
+): Promise<string | undefined> {
+  for (let n = 0; n < TRIES_PER_RANGE; n += 1) {
+    const word = `cosmig-preflight-${n}`;
+    // The first level alone decides where a key is, unless a range lies within one.
+    const epk = effectiveKey(kind, [word]);
+    if (epk < min || epk >= max) continue;
+    const body = new BatchBody();
+    body.delete([word], { id: word, ifMatch: NO_ETAG });
+    const batch = { rangeId, body: body.finish(), count: 1, signal };
+    const result = await sendBatch(lane, batch, replyScan([]));
+    if (!result.answered) throw new TroubleError(repeatable(result.trouble));
+    return result.sessionToken;
+  }
+  return undefined;
 }
 
 /** Nothing when no source document can have this identity. */
@@ -134,11 +164,7 @@ async function copiesAmong(
   const scan = replyScan(rekeyPaths(rekey.plan));
   const batch = { rangeId: range.id, body: body.finish(), count, reads: () => true, signal };
   const result = await sendBatch(source, batch, scan);
-  if (!result.answered) {
-    // Reads change nothing; that the request counts as a write is the batch's doing.
-    const { trouble } = result;
-    throw new TroubleError(trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble);
-  }
+  if (!result.answered) throw new TroubleError(repeatable(result.trouble));
   scan.scan(result.bytes);
   const expected = new Rekey(scan, rekey);
   return suspects.filter(({ identity, slot }, row) => {

@@ -16,6 +16,7 @@ import { ServiceError } from '../../lib/errors.ts';
 import { effectiveKey } from '../../keys/effective-key.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Connection } from '../../spec/connection.ts';
+import { NO_ETAG, repeatable } from './bound-to-fail.ts';
 
 export interface ProbeParts {
   readonly side: 'source' | 'target';
@@ -31,9 +32,6 @@ export interface ProbeParts {
 const READS = ['read'] as const;
 const WRITES = ['read', 'create', 'replace', 'delete'] as const;
 type Verb = (typeof WRITES)[number];
-
-/** An etag that no document has. */
-const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
 
 /** Refuses a key or an identity that may not do what a migration does on this side. */
 export async function probe(parts: ProbeParts): Promise<void> {
@@ -111,10 +109,6 @@ function refuseTrouble({ kind, status, substatus, chargeRu, retryAfterMs }: Outc
   if (kind !== 'throttled' && kind !== 'transient' && kind !== 'ambiguous' && kind !== 'split') return;
   const trouble: Trouble = { kind, status, substatus, what: `the service answered ${status}`, chargeRu };
   throw new TroubleError(repeatable(retryAfterMs === undefined ? trouble : { ...trouble, retryAfterMs }));
-}
-
-function repeatable(trouble: Trouble): Trouble {
-  return trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble;
 }
 
 async function allowed<T>(parts: ProbeParts, what: string, work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,95 @@
+/**
+ * What copy, tail and the retry of letters have in common: the spec, a run of the engine, what is said while it lasts,
+ * and how its end is told. What always holds: a run that ends badly still tells what it has done.
+ */
+import type { Context, Reporter, Result } from '../cli/command.ts';
+import { CosmigError, DeadLetterError } from '../lib/errors.ts';
+import { systemRandom } from '../lib/random.ts';
+import { loadSpec } from '../spec/load.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import type { SPEC_OPTIONS } from '../spec/fields.ts';
+import type { Goal, RunParts, Snapshot } from '../engine/run.ts';
+import { moveJson, moveText, progressText } from './move-text.ts';
+
+/** Between two lines of progress. */
+const SAY_EVERY_MS = 5000;
+
+export type MoveContext = Context<typeof SPEC_OPTIONS>;
+type MoveRun = (parts: RunParts) => Promise<Snapshot>;
+
+/** Runs the engine towards a goal. Open letters are a bad end, since documents are missing in the target. */
+export async function move(command: string, goal: Goal, context: MoveContext): Promise<Result | undefined> {
+  // Loaded here: help needs neither the SDK nor the database.
+  const { run } = await import('../engine/run.ts');
+  return moveBy(command, context, async (parts) => run(goal, parts));
+}
+
+export async function moveBy(
+  command: string,
+  context: MoveContext,
+  run: MoveRun,
+): Promise<Result | undefined> {
+  const { options, env, clock, signal, abortSignal, out, log } = context;
+  const { spec, connections } = loadSpec({ options, env, clock });
+  const { Ledger } = await import('../state/ledger.ts');
+  const skipped = (): Result => {
+    const json = { command, migration: migrationName(spec), complete: false, skipped: true };
+    return { json, text: 'another cosmig is working with this ledger; nothing was done' };
+  };
+  if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skipped();
+  const progress = new Progress(out, clock);
+  const parts = {
+    spec,
+    connections,
+    clock,
+    random: systemRandom,
+    log,
+    drain: signal,
+    abort: abortSignal,
+    onSnapshot: (snapshot: Snapshot) => progress.see(snapshot),
+  };
+  try {
+    const snapshot = await run(parts);
+    refuseOpenLetters(snapshot);
+    return { json: moveJson(command, snapshot), text: moveText(snapshot) };
+  } catch (error) {
+    // It was begun between the question and the lock.
+    if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger)) return skipped();
+    if (progress.last !== undefined) {
+      const told = error instanceof CosmigError ? error : undefined;
+      out.announce({ json: moveJson(command, progress.last, told), text: moveText(progress.last) });
+    }
+    throw error;
+  }
+}
+
+function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
+  if (deadLettered === 0) return;
+  const [are, them] = deadLettered === 1 ? ['document is', 'it'] : ['documents are', 'them'];
+  throw new DeadLetterError(`${deadLettered} ${are} not in the target`, {
+    why: 'they are in the dead letters, each with its reason',
+    hint: `see cosmig dead-letters list; mend ${them} in the source, or discard ${them} by number`,
+  });
+}
+
+/** Says how it goes, once in a while. */
+class Progress {
+  last: Snapshot | undefined;
+  readonly #out: Reporter;
+  readonly #clock: MoveContext['clock'];
+  #saidMs: number;
+
+  constructor(out: Reporter, clock: MoveContext['clock']) {
+    this.#out = out;
+    this.#clock = clock;
+    this.#saidMs = clock.now();
+  }
+
+  see(snapshot: Snapshot): void {
+    this.last = snapshot;
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#saidMs < SAY_EVERY_MS) return;
+    this.#saidMs = nowMs;
+    this.#out.progress({ ...snapshot }, progressText(snapshot));
+  }
+}

@@ -1,0 +1,132 @@
+/** Takes pictures of a run, once in a while and at its end, and notices when nothing moves. */
+import { sleep } from '../lib/abort.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import type { Lease } from '../state/leases.ts';
+import type { Mover } from './mover.ts';
+import type { RangePicture } from './range-picture.ts';
+import type { Goal, Snapshot } from './snapshot.ts';
+import { Watchdog, type Waits } from './waits.ts';
+
+interface CameraParts {
+  readonly mover: Mover;
+  readonly goal: Goal;
+  readonly waits: Waits;
+  readonly onSnapshot: ((snapshot: Snapshot) => void) | undefined;
+}
+
+/** A range that had nothing more to tell so long ago still counts as having caught up. */
+const CAUGHT_UP_MS = 10_000;
+
+export class Camera {
+  complete = false;
+  readonly #parts: CameraParts;
+  readonly #startedMs: number;
+  readonly #watchdog: Watchdog;
+  readonly #pictures = new Map<number, RangePicture>();
+
+  constructor(parts: CameraParts) {
+    this.#parts = parts;
+    this.#startedMs = parts.mover.clock.now();
+    this.#watchdog = new Watchdog(parts.mover.clock);
+  }
+
+  pictureOf({ number, rangeId, min, max, phase, documents }: Lease): RangePicture {
+    let picture = this.#pictures.get(number);
+    if (picture === undefined) {
+      picture = { id: rangeId, min, max, phase, documents, lastTs: null, caughtUpMs: null };
+      this.#pictures.set(number, picture);
+    }
+    return picture;
+  }
+
+  /** Whether every range had nothing more to tell, a moment ago. */
+  haveAllCaughtUp(): boolean {
+    const nowMs = this.#parts.mover.serviceMs();
+    const live = this.#live();
+    return (
+      live.length > 0 &&
+      live.every(({ caughtUpMs }) => caughtUpMs !== null && nowMs - caughtUpMs < CAUGHT_UP_MS)
+    );
+  }
+
+  take(): Snapshot {
+    const { mover, goal, waits } = this.#parts;
+    const { spec, ledger, tally, sourceSide, targetSide, clock } = mover;
+    return Object.freeze({
+      migration: migrationName(spec),
+      goal,
+      phase: ledger.facts.read().phase,
+      complete: this.complete,
+      documents: {
+        read: tally.get('documentsRead'),
+        written: tally.get('documentsWritten'),
+        deleted: tally.get('documentsDeleted'),
+        moved: tally.get('documentsMoved'),
+        deadLettered: ledger.letters.openCount(),
+      },
+      ru: {
+        source: rounded(sourceSide.governor.budget.spentRu),
+        target: rounded(targetSide.governor.budget.spentRu),
+      },
+      throttled: sourceSide.governor.throttled + targetSide.governor.throttled,
+      durationMs: clock.now() - this.#startedMs,
+      lagSeconds: this.#lagSeconds(),
+      ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
+      waitsFor: waits.now(mover.slots.writer.waits()),
+      sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
+    });
+  }
+
+  /** Shows a picture now and then, until called off. */
+  async show(signal: AbortSignal): Promise<void> {
+    const { mover, onSnapshot } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        await sleep(mover.timing.showMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        throw error;
+      }
+      const snapshot = this.take();
+      onSnapshot?.(snapshot);
+      this.#watch(snapshot);
+    }
+  }
+
+  /** The picture of the end, however it came. */
+  last(): void {
+    this.#parts.onSnapshot?.(this.take());
+  }
+
+  #live(): RangePicture[] {
+    return [...this.#pictures.values()]
+      .filter(({ phase }) => phase !== 'replaced')
+      .toSorted((a, b) => (a.min < b.min ? -1 : 1));
+  }
+
+  /** Of the range that is farthest behind; null while one is copied. */
+  #lagSeconds(): number | null {
+    const nowMs = this.#parts.mover.serviceMs();
+    let lagMs = 0;
+    for (const { phase, caughtUpMs, lastTs } of this.#live()) {
+      const seenMs = Math.max(caughtUpMs ?? 0, (lastTs ?? 0) * 1000);
+      if (phase !== 'tail' || seenMs === 0) return null;
+      lagMs = Math.max(lagMs, nowMs - seenMs);
+    }
+    return Math.round(lagMs / 100) / 10;
+  }
+
+  #watch({ documents, waitsFor, ranges }: Snapshot): void {
+    const { mover, goal } = this.#parts;
+    const caughtUp = this.#live().map(({ caughtUpMs }) => caughtUpMs);
+    const seconds = this.#watchdog.look(JSON.stringify([documents, ranges, caughtUp]));
+    if (seconds === null) return;
+    const isIdle = goal === 'tail' && this.haveAllCaughtUp();
+    const why = waitsFor ?? (isIdle ? 'there is nothing to do' : 'requests are under way and not answered');
+    mover.log.warn(`nothing has moved for ${seconds} s: ${why}`);
+  }
+}
+
+function rounded(ru: number): number {
+  return Math.round(ru * 100) / 100;
+}

@@ -1,0 +1,125 @@
+/**
+ * A page of the copy under way. Nearly every document is created, for the first time, and nothing is known of it: it
+ * takes the short way, an operation that is done when it is answered by 201. Whatever meets anything else goes the
+ * long way, through the apply rule, under the locks it has.
+ */
+import { unreachable } from '../lib/assert.ts';
+import { apply, type Held } from './apply.ts';
+import type { Copied } from './copied.ts';
+import type { Outcome } from './exchange.ts';
+import type { SideOperation } from './lane-send.ts';
+import type { Mover } from './mover.ts';
+import { PageWork } from './page-work.ts';
+import type { Turn } from './sequencer.ts';
+import { decided, type SlotReply } from './slots.ts';
+import type { Unit } from './unit.ts';
+
+interface CopyPageParts {
+  readonly mover: Mover;
+  readonly unit: Unit;
+  readonly copied: Copied;
+  readonly tree: number;
+}
+
+export class CopyPage extends PageWork {
+  readonly #parts: CopyPageParts;
+  readonly #outcomes: number[];
+
+  constructor(parts: CopyPageParts) {
+    super(parts.mover, parts.unit);
+    this.#parts = parts;
+    this.#outcomes = Array.from({ length: parts.copied.count }, () => 0);
+  }
+
+  override get outcomes(): readonly number[] {
+    return this.#outcomes;
+  }
+
+  /** INTENT, and then every document on its way. */
+  override async begin(): Promise<void> {
+    const { mover, unit, copied, tree } = this.#parts;
+    const { sequencer, memory, slots, signal } = mover;
+    const { count, hashes, others, parts } = copied;
+    unit.count('documentsRead', copied.documents);
+    this.expect(count + others.length);
+    if (count > 0) await unit.begin([], { tree, parts });
+    const names = new Uint32Array(8);
+    for (let entry = 0; entry < count; entry += 1) {
+      if (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+      for (let i = 0; i < 8; i += 1) names[i] = hashes[entry * 8 + i] ?? 0;
+      const turn = sequencer.enter(names, 2);
+      // Who waits for others, or may have a row, is not new.
+      if (turn.state !== 'held' || memory.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
+      else slots.writer.add(new CopyOperation(this, entry, { copied, turn }));
+    }
+    for (const change of others) this.start(async () => apply({ mover, unit, change }));
+  }
+
+  /** An operation of the short way has ended. */
+  ended(entry: number, turn: Turn, outcome: Outcome<SlotReply>): void {
+    switch (outcome.is) {
+      case 'done':
+        if (outcome.value.status !== 201)
+          return this.#contest(entry, { turn, written: decided(outcome.value) });
+        this.#land(entry);
+        this.#parts.unit.count('documentsWritten');
+        this.#parts.mover.sequencer.release(turn);
+        return this.complete();
+      case 'ambiguous':
+        return this.#contest(entry, { turn, written: 'ambiguous' });
+      case 'not-done':
+        // The run is over, and says why itself.
+        return;
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  #contest(entry: number, held: Held): void {
+    const { mover, unit, copied, tree } = this.#parts;
+    this.start(async () => {
+      const change = copied.change(entry, tree);
+      if (held.written === 'ambiguous') await mover.slots.settle();
+      const { slot } = change.version ?? { slot: null };
+      // The segment has claimed it.
+      if (slot !== null) unit.claimed(change.who.hash, slot.hash);
+      await apply({ mover, unit, change, onLive: () => this.#land(entry) }, held);
+    });
+  }
+
+  /** Our copy is where the segment says. */
+  #land(entry: number): void {
+    this.#outcomes[entry] = this.#parts.mover.ledger.pages.nextSequence();
+  }
+}
+
+/** A create on the short way. */
+class CopyOperation implements SideOperation<SlotReply> {
+  readonly bytes: Uint8Array;
+  readonly slot: Uint32Array;
+  readonly slotAt: number;
+  readonly place: string;
+  readonly reads = false;
+  readonly probe = undefined;
+  readonly #page: CopyPage;
+  readonly #entry: number;
+  readonly #turn: Turn;
+
+  constructor(
+    page: CopyPage,
+    entry: number,
+    { copied, turn }: { readonly copied: Copied; readonly turn: Turn },
+  ) {
+    this.#page = page;
+    this.#entry = entry;
+    this.#turn = turn;
+    this.bytes = copied.operation(entry);
+    this.slot = copied.hashes;
+    this.slotAt = entry * 8 + 4;
+    this.place = copied.places[entry] ?? '';
+  }
+
+  complete(outcome: Outcome<SlotReply>): void {
+    this.#page.ended(this.#entry, this.#turn, outcome);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * All leases of a run: those whose ranges have changed meanwhile become others first, then each is run; the tail
+ * begins when the copy of every range has ended and is indexed.
+ *
+ *   new -> copying -> tailing
+ */
+import { remap } from '../cosmos/ranges.ts';
+import { NotReadyError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
+import type { Lease } from '../state/leases.ts';
+import { anchorAll } from './anchor.ts';
+import type { Camera } from './camera.ts';
+import { AllChanges, LatestChanges } from './changes.ts';
+import { CopyReader } from './copied.ts';
+import { buildIndexes } from './indexing.ts';
+import { LeaseRun, type Control } from './lease-run.ts';
+import type { Mover } from './mover.ts';
+import type { Promoter } from './promoter.ts';
+import { Room } from './room.ts';
+import type { Goal } from './snapshot.ts';
+
+/** Pages in memory, over all ranges; each is there twice, as it came and as it goes. */
+const ROOM_BYTES = 40 * 1024 * 1024;
+
+export interface LeasesParts {
+  readonly mover: Mover;
+  readonly promoter: Promoter;
+  readonly camera: Camera;
+  /** Aborted when no more pages are to be read. */
+  readonly reading: AbortSignal;
+}
+
+/** Runs them until the goal is reached, or nobody reads any more. */
+export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
+  const { mover, promoter, reading } = parts;
+  const { ledger, signal } = mover;
+  if (ledger.leases.live().length === 0) await anchorAll(mover, reading);
+  replaceGone(mover);
+  const { phase } = ledger.facts.read();
+  if (phase === 'new') enter(mover, 'copying');
+  mover.start(async () => promoter.retryWaiting(signal));
+  if (goal === 'copy' && isCopying(phase)) {
+    await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
+    if (reading.aborted) return;
+    await buildIndexes(mover, reading);
+    enter(mover, 'tailing');
+    return;
+  }
+  if (isCopying(phase)) throw tooEarly();
+  await buildIndexes(mover, reading);
+  await runEach(parts, { untilCaughtUp: goal !== 'tail', wanted: () => true });
+}
+
+function isCopying(phase: string): boolean {
+  return phase === 'new' || phase === 'copying';
+}
+
+function enter({ ledger, clock }: Mover, phase: string): void {
+  ledger.facts.enter(phase, { nowMs: clock.now() });
+}
+
+/** A tail before the copy has ended would miss what it is asked about. */
+function tooEarly(): NotReadyError {
+  return new NotReadyError('the copy has not ended', {
+    why: 'the tail goes on where the copy of every range has ended',
+    hint: 'run cosmig copy until it ends, then cosmig tail',
+  });
+}
+
+/** Ranges that were split or merged while nobody was looking. */
+function replaceGone({ ledger, sourceSide, point }: Mover): void {
+  for (const { number, tree: _tree, documents: _documents, ...lease } of ledger.leases.live()) {
+    const { rangeId, min, max } = lease;
+    if (sourceSide.ranges.find(rangeId) !== undefined) continue;
+    const gone = { range: { id: rangeId, min, max, parents: [] }, min, max };
+    const children = remap(sourceSide.ranges.list, gone).readers.map(({ range, ...part }) => ({
+      ...lease,
+      ...part,
+      rangeId: range.id,
+    }));
+    ledger.leases.replace([number], children);
+    point('lease-replaced');
+  }
+}
+
+async function runEach(
+  { mover, promoter, camera, reading }: LeasesParts,
+  { untilCaughtUp, wanted }: { readonly untilCaughtUp: boolean; readonly wanted: (lease: Lease) => boolean },
+): Promise<void> {
+  const copies = new CopyReader(mover);
+  const latest = new LatestChanges(mover);
+  const all = new AllChanges(mover);
+  const room = new Room(ROOM_BYTES);
+  for (const lease of mover.ledger.leases.live()) camera.pictureOf(lease);
+  await group(mover.signal, async (members) => {
+    const spawn = (lease: Lease): void =>
+      members.start(async () => new LeaseRun(mover, control, lease).run());
+    const control: Control = {
+      reading,
+      untilCaughtUp,
+      room,
+      copies,
+      latest,
+      all,
+      spawn,
+      caughtUp: () => mover.start(async () => promoter.retryWaiting(mover.signal)),
+      pictureOf: (lease) => camera.pictureOf(lease),
+    };
+    for (const lease of mover.ledger.leases.live().filter(wanted)) spawn(lease);
+  });
+}

@@ -1,0 +1,160 @@
+/**
+ * What is known of documents and not yet committed, over what the ledger says. What always holds: whoever asks gets
+ * the newest outcome, committed or not; what is committed and touched by nobody else leaves the memory, so that it
+ * does not grow with the number of documents.
+ */
+import { must } from '../lib/assert.ts';
+import type { Ledger } from '../state/ledger.ts';
+import type { Letter, LetterChange } from '../state/letters.ts';
+import type { Override, Row } from '../state/rows.ts';
+import { RowFilter } from './row-filter.ts';
+import { mapKey, type Slot } from './who.ts';
+
+/** A letter before it has its number. */
+export type OpenLetter = Extract<LetterChange, { change: 'open' }>['letter'];
+
+interface Pending {
+  /** How many units have touched it and are not committed. */
+  units: number;
+  row: Row | undefined;
+  letter: LetterChange | undefined;
+}
+
+export class Memory {
+  /** Whether a document may have a row at all. */
+  readonly filter: RowFilter;
+  /** Once there is one, everybody has to look. */
+  anyLetters: boolean;
+  readonly #ledger: Ledger;
+  readonly #pending = new Map<string, Pending>();
+  /** By identity and slot; the number of the newest override. */
+  readonly #overrides = new Map<string, { sequence: number; units: number }>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+    this.filter = new RowFilter(ledger.rows);
+    this.anyLetters = ledger.letters.openCount() > 0;
+  }
+
+  /** What is known of a document. With the tree of its lease one index is asked, with null all that are done. */
+  rowOf(identity: Buffer, tree: number | null): Row | null {
+    const pending = this.#pending.get(mapKey(identity))?.row;
+    if (pending !== undefined) return pending;
+    return this.#ledger.lookup.find(
+      identity,
+      tree,
+      ({ slot, sequence }) =>
+        (this.#overrides.get(mapKey(identity) + mapKey(slot))?.sequence ?? -1) > sequence,
+    );
+  }
+
+  letterOf(identity: Buffer): OpenLetter | null {
+    const pending = this.#pending.get(mapKey(identity))?.letter;
+    if (pending === undefined) return this.#ledger.letters.findOpen(identity);
+    return pending.change === 'open' ? pending.letter : null;
+  }
+
+  /** The oldest open letter that waits for this slot and is none of `tried`. */
+  nextForSlot(slot: Buffer, tried: ReadonlySet<string>): OpenLetter | null {
+    let after = 0;
+    for (;;) {
+      const letter = this.#ledger.letters.nextForSlot({ slot, after });
+      if (letter === null) break;
+      after = letter.number;
+      if (!tried.has(mapKey(letter.identity)) && this.#waitsForSlot(this.letterOf(letter.identity), slot))
+        return letter;
+    }
+    return (
+      this.#pendingLetters().find(
+        (letter) => !tried.has(mapKey(letter.identity)) && this.#waitsForSlot(letter, slot),
+      ) ?? null
+    );
+  }
+
+  /** Every open letter that waits for a target key value. */
+  waitingForKey(key: Slot['key']): OpenLetter[] {
+    const waiting: OpenLetter[] = [];
+    for (let after = 0; ;) {
+      const letter: Letter | null = this.#ledger.letters.nextForKey({ key, after });
+      if (letter === null) break;
+      after = letter.number;
+      if (this.letterOf(letter.identity)?.waits.for === 'key') waiting.push(letter);
+    }
+    const known = new Set(waiting.map(({ identity }) => mapKey(identity)));
+    const more = this.#pendingLetters().filter(
+      ({ identity, waits }) => waits.for === 'key' && !known.has(mapKey(identity)),
+    );
+    return [...waiting, ...more];
+  }
+
+  /** How many letters are open, those that are not committed as well. */
+  openLetters(): number {
+    let open = this.#ledger.letters.openCount();
+    for (const { letter } of this.#pending.values()) {
+      if (letter === undefined) continue;
+      const identity = letter.change === 'open' ? letter.letter.identity : letter.identity;
+      const wasOpen = this.#ledger.letters.findOpen(identity) !== null;
+      if (letter.change === 'open' && !wasOpen) open += 1;
+      if (letter.change !== 'open' && wasOpen) open -= 1;
+    }
+    return open;
+  }
+
+  // What follows is for units (unit.ts): they touch, say what is new, and let go when they are committed.
+
+  touch(identity: Buffer): void {
+    const key = mapKey(identity);
+    const pending = this.#pending.get(key);
+    if (pending === undefined) this.#pending.set(key, { units: 1, row: undefined, letter: undefined });
+    else pending.units += 1;
+  }
+
+  setRow(row: Row): void {
+    this.#touched(row.identity).row = row;
+    this.filter.add(row.identity);
+  }
+
+  setLetter(identity: Buffer, letter: LetterChange): void {
+    this.#touched(identity).letter = letter;
+  }
+
+  setOverride({ identity, slot, sequence }: Override): void {
+    const key = mapKey(identity) + mapKey(slot);
+    const units = (this.#overrides.get(key)?.units ?? 0) + 1;
+    this.#overrides.set(key, { sequence, units });
+  }
+
+  /** The newest that is known of what a unit has touched: not the unit's own, since another may have been later. */
+  newest(identity: Buffer): Pick<Pending, 'row' | 'letter'> {
+    return this.#touched(identity);
+  }
+
+  letGo(identities: Iterable<Buffer>, overrides: Iterable<Override>): void {
+    for (const identity of identities) {
+      const key = mapKey(identity);
+      const pending = must(this.#pending.get(key), 'what a unit has touched stays until it is committed');
+      pending.units -= 1;
+      if (pending.units === 0) this.#pending.delete(key);
+    }
+    for (const { identity, slot } of overrides) {
+      const key = mapKey(identity) + mapKey(slot);
+      const pending = must(this.#overrides.get(key), 'an override stays until it is committed');
+      pending.units -= 1;
+      if (pending.units === 0) this.#overrides.delete(key);
+    }
+  }
+
+  #touched(identity: Buffer): Pending {
+    return must(this.#pending.get(mapKey(identity)), 'a unit says what it touches');
+  }
+
+  #pendingLetters(): OpenLetter[] {
+    return [...this.#pending.values()].flatMap(({ letter }) =>
+      letter?.change === 'open' ? [letter.letter] : [],
+    );
+  }
+
+  #waitsForSlot(letter: OpenLetter | null, slot: Buffer): boolean {
+    return letter !== null && letter.waits.for === 'slot' && letter.waits.slot.equals(slot);
+  }
+}

@@ -1,0 +1,55 @@
+/** What comes before a run: the preflight of a migration that has not begun, and the ledger of one that has. */
+import type { ContainerFacts } from '../cosmos/containers.ts';
+import { must } from '../lib/assert.ts';
+import { NotReadyError } from '../lib/errors.ts';
+import type { Ledger } from '../state/ledger.ts';
+import { hasBegun, openLedger, type Sides } from './open.ts';
+import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from './preflight.ts';
+import type { Goal } from './snapshot.ts';
+
+export interface Prepared {
+  readonly ledger: Ledger;
+  readonly sides: Sides;
+}
+
+/** Only a copy begins a migration; its target is made here if it was asked for. */
+export async function prepare(goal: Goal, parts: InspectParts): Promise<Prepared> {
+  const { spec, clock, log } = parts;
+  const nowMs = clock.now();
+  if (goal === 'copy' && !hasBegun(spec.ledger)) {
+    const inspection = await inspect(parts);
+    for (const { message, why } of inspection.warnings) log.warn(message, { why });
+    refuseWarnings(inspection, spec);
+    const { source, deletes } = inspection;
+    const target =
+      inspection.target === null || spec.creation.kind !== 'none'
+        ? await makeTarget(parts, inspection)
+        : inspection.target;
+    const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
+    return { ledger, sides: { source, target, deletes } };
+  }
+  const { source, target } = await readBoth(parts);
+  const there = orMissing(target, parts);
+  const ledger = openLedger(spec, { source, target: there, deletes: null }, { nowMs, create: 'never' });
+  const { deletes } = ledger.facts.read();
+  if (ledger.leases.live().length === 0) {
+    ledger.close();
+    throw new NotReadyError('nothing was copied yet', {
+      why: `the ledger ${spec.ledger} was created, and the copy has not begun`,
+      hint: 'run cosmig copy first',
+    });
+  }
+  return {
+    ledger,
+    sides: { source, target: there, deletes: must(deletes, 'a migration that has begun has its mode') },
+  };
+}
+
+function orMissing(target: ContainerFacts | null, { spec }: InspectParts): ContainerFacts {
+  if (target !== null) return target;
+  const { database, container } = spec.target;
+  throw new NotReadyError(`there is no target container ${database}/${container}`, {
+    why: 'it was there when the migration began; if it was deleted, what the ledger knows of it is void',
+    hint: 'begin a new migration with --ledger and an empty target',
+  });
+}

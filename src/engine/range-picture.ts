@@ -1,0 +1,14 @@
+/** What a range of the source looks like from outside, while a run lasts. */
+import type { LeasePhase } from '../state/leases.ts';
+
+export interface RangePicture {
+  readonly id: string;
+  readonly min: string;
+  readonly max: string;
+  phase: LeasePhase;
+  documents: number;
+  /** Service time of the newest change that is committed, in seconds. */
+  lastTs: number | null;
+  /** When it last had nothing more to tell, and all of it was committed. */
+  caughtUpMs: number | null;
+}

@@ -1,0 +1,281 @@
+/**
+ * One run of the mover, from an open ledger to a picture of its end:
+ *
+ *   prepare -> settle what the last run left -> anchors, once -> every lease -> index -> every lease of the tail
+ *
+ * It stops reading when it is told to, when its time is over, when there are too many letters, or when a document fails
+ * that must not; what is under way is then finished and committed. It is called off by the abort signal alone, and by
+ * what no waiting mends; then the next run settles what is in doubt.
+ */
+import { connect, type Account } from '../cosmos/client.ts';
+import { ChildSignal, sleep, whenAborted } from '../lib/abort.ts';
+import type { Clock } from '../lib/clock.ts';
+import { BudgetError, CosmigError, DeadLetterError } from '../lib/errors.ts';
+import { group, type Group } from '../lib/group.ts';
+import type { Log } from '../lib/log.ts';
+import type { Random } from '../lib/random.ts';
+import type { Connections } from '../spec/connection.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import type { Ledger } from '../state/ledger.ts';
+import { Camera } from './camera.ts';
+import { runLeases } from './leases.ts';
+import { makeMover } from './open.ts';
+import type { Point } from './points.ts';
+import { prepare, type Prepared } from './prepare.ts';
+import type { Accounts } from './preflight.ts';
+import { settleAll } from './settle.ts';
+import type { Goal, Snapshot } from './snapshot.ts';
+import { TIMING, type Timing } from './timing.ts';
+import { Waits } from './waits.ts';
+
+export type { Goal, Snapshot } from './snapshot.ts';
+
+export interface RunParts {
+  readonly spec: MigrationSpec;
+  readonly connections: Connections;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Come to an end in good order. */
+  readonly drain: AbortSignal;
+  /** Now. */
+  readonly abort: AbortSignal;
+  /** About once a second, and at the end. */
+  readonly onSnapshot?: (snapshot: Snapshot) => void;
+  readonly timing?: Partial<Timing>;
+  readonly onPoint?: (point: Point) => void;
+}
+
+/** Runs until the goal is reached, or until there is another reason to stop; that is thrown. */
+export async function run(goal: Goal, parts: RunParts): Promise<Snapshot> {
+  return withLedger(goal, parts, async (prepared, accounts) =>
+    work(goal, { ...parts, ...prepared, accounts }),
+  );
+}
+
+/** Tries letters once more; nothing is read from the feeds. */
+export async function retryLetters(
+  parts: RunParts,
+  which: 'all' | readonly number[],
+): Promise<Snapshot & { readonly retried: number; readonly closed: number }> {
+  return withLedger('catch-up', parts, async (prepared, accounts) => {
+    const before = prepared.ledger.letters.openCount();
+    let retried = 0;
+    const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (promoter, signal) => {
+      retried = await promoter.retryAll(which === 'all' ? which : new Set(which), signal);
+    });
+    return { ...snapshot, retried, closed: Math.max(0, before - snapshot.documents.deadLettered) };
+  });
+}
+
+async function withLedger<T>(
+  goal: Goal,
+  parts: RunParts,
+  body: (prepared: Prepared, accounts: Accounts) => Promise<T>,
+): Promise<T> {
+  const { connections, drain, clock } = parts;
+  using accounts = await connectBoth(connections, drain);
+  const prepared = await prepare(goal, { ...parts, accounts, signal: drain });
+  const { ledger } = prepared;
+  const number = ledger.facts.beginRun({ command: goal, pid: process.pid, nowMs: clock.now() });
+  try {
+    const result = await body(prepared, accounts);
+    ledger.facts.endRun(number, { outcome: 'done', nowMs: clock.now() });
+    return result;
+  } catch (error) {
+    endBadly(ledger, { number, error, nowMs: clock.now() });
+    throw error;
+  } finally {
+    ledger.close();
+  }
+}
+
+/** The run is over; why it ended is more important than that this could be noted. */
+function endBadly(
+  ledger: Ledger,
+  { number, error, nowMs }: { readonly number: number; readonly error: unknown; readonly nowMs: number },
+): void {
+  const outcome = error instanceof CosmigError ? error.code : 'internal';
+  try {
+    ledger.facts.endRun(number, { outcome, nowMs });
+  } catch (late) {
+    if (!(late instanceof CosmigError)) throw late;
+  }
+}
+
+async function connectBoth(
+  { source, target }: Connections,
+  signal: AbortSignal,
+): Promise<Accounts & Disposable> {
+  const one = await connect(source, { signal });
+  let other: Account;
+  try {
+    other = source === target ? one : await connect(target, { signal });
+  } catch (error) {
+    one[Symbol.dispose]();
+    throw error;
+  }
+  return {
+    source: one,
+    target: other,
+    [Symbol.dispose]: () => {
+      one[Symbol.dispose]();
+      if (other !== one) other[Symbol.dispose]();
+    },
+  };
+}
+
+type WorkParts = RunParts & Prepared & { readonly accounts: Accounts };
+type Instead = (
+  promoter: Awaited<ReturnType<typeof makeMover>>['promoter'],
+  signal: AbortSignal,
+) => Promise<void>;
+
+async function work(goal: Goal, parts: WorkParts, instead?: Instead): Promise<Snapshot> {
+  const { spec, clock, random, log, ledger, sides, accounts, drain, abort, onPoint = () => {} } = parts;
+  const timing = { ...TIMING, ...parts.timing };
+  const waits = new Waits(clock);
+  const stopping = new Stopping(drain);
+  const tasks = new Tasks();
+  let camera: Camera | undefined;
+  try {
+    return await group(abort, async (members) => {
+      const { mover, promoter } = await makeMover({
+        spec,
+        accounts,
+        sides,
+        ledger,
+        clock,
+        random,
+        log,
+        timing,
+        signal: members.signal,
+        start: (task) => tasks.start(members, task),
+        stop: (reason) => stopping.stop(reason),
+        committed: () => stopAtLimit(spec, ledger, stopping),
+        onPoint,
+        onWait: (side, wait) => waits.see(side, wait),
+      });
+      const pictures = (camera = new Camera({ mover, goal, waits, onSnapshot: parts.onSnapshot }));
+      const over = new ChildSignal(members.signal);
+      members.start(async (signal) => mover.slots.writer.run(signal));
+      members.start(async (signal) => mover.source.writer.run(signal));
+      members.start(async () => pictures.show(over.signal));
+      members.start(async () => stopping.atDeadline(spec, { clock, signal: over.signal }));
+      await settleAll(mover, members.signal);
+      const reading = stopping.signal;
+      try {
+        if (instead === undefined) await runLeases(goal, { mover, promoter, camera: pictures, reading });
+        else await instead(promoter, stopping.signal);
+      } catch (error) {
+        // Told to stop while nothing was under way that had to be finished.
+        if (!stopping.signal.aborted || members.signal.aborted) throw error;
+      }
+      await tasks.whenIdle(members.signal);
+      pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());
+      over.abort(new Error('the run is over'));
+      mover.slots.writer.drain();
+      mover.source.writer.drain();
+      stopping.throwIfStopped(pictures.complete);
+      return pictures.take();
+    });
+  } finally {
+    stopping[Symbol.dispose]();
+    camera?.last();
+  }
+}
+
+/** More letters than the operator allows are a mistake in the key, not in the documents. */
+function stopAtLimit({ deadLettersMax }: MigrationSpec, ledger: Ledger, stopping: Stopping): void {
+  const open = ledger.letters.openCount();
+  if (open <= deadLettersMax) return;
+  stopping.stop(
+    new DeadLetterError(`${open} documents cannot be moved`, {
+      why: `more than --max-dead-letters ${deadLettersMax} allows`,
+      hint: 'see cosmig dead-letters list for the reasons; mend the documents or raise the limit, and run the same command again',
+    }),
+  );
+}
+
+/** Reasons to stop reading. */
+class Stopping implements Disposable {
+  readonly #child: ChildSignal;
+  #reason: Error | undefined;
+  #drain: AbortSignal;
+
+  constructor(drain: AbortSignal) {
+    this.#drain = drain;
+    this.#child = new ChildSignal(drain);
+  }
+
+  get signal(): AbortSignal {
+    return this.#child.signal;
+  }
+
+  /** The first reason stays. */
+  stop(reason: Error): void {
+    this.#reason ??= reason;
+    this.#child.abort(reason);
+  }
+
+  /** Early enough that what is under way can be finished. */
+  async atDeadline(
+    { deadline }: MigrationSpec,
+    { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  ): Promise<void> {
+    if (deadline.kind === 'none') return whenAborted(signal);
+    const leftMs = deadline.atMs - clock.now();
+    const marginMs = Math.min(DRAIN_MS, leftMs / 10);
+    try {
+      for (let restMs = leftMs - marginMs; restMs > 0; restMs = deadline.atMs - marginMs - clock.now())
+        await sleep(Math.min(restMs, DAY_MS), signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    }
+    this.stop(
+      new BudgetError('the time is over, and work is left', {
+        why: `${deadline.asked} was asked for`,
+        hint: 'run the same command again; it goes on where this one stopped',
+      }),
+    );
+  }
+
+  throwIfStopped(isComplete: boolean): void {
+    if (this.#drain.aborted) this.#drain.throwIfAborted();
+    // A planned end of somebody who had nothing more to do.
+    if (isComplete && this.#reason instanceof BudgetError) return;
+    if (this.#reason !== undefined) throw this.#reason;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child[Symbol.dispose]();
+  }
+}
+
+/** Batches and commits that are under way take seconds. */
+const DRAIN_MS = 10_000;
+const DAY_MS = 24 * 3600 * 1000;
+
+/** Everything a run does besides what lasts as long as the run. */
+class Tasks {
+  #running = 0;
+  #idle = (): void => {};
+
+  start(members: Group, task: () => Promise<void>): void {
+    this.#running += 1;
+    members.start(async () => {
+      await task();
+      this.#running -= 1;
+      if (this.#running === 0) this.#idle();
+    });
+  }
+
+  async whenIdle(signal: AbortSignal): Promise<void> {
+    while (this.#running > 0) {
+      const idle = new Promise<void>((resolve) => (this.#idle = resolve));
+      await Promise.race([idle, whenAborted(signal)]);
+      signal.throwIfAborted();
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/** One of the two containers, with all that is known of it while a run lasts. */
+import type { ContainerLane } from '../cosmos/container-lane.ts';
+import type { Governor } from '../cosmos/governor.ts';
+import type { LiveRanges } from '../cosmos/live-ranges.ts';
+import type { Patience } from '../cosmos/retry.ts';
+import type { Sessions } from '../cosmos/session.ts';
+import type { KeyKind } from '../keys/effective-key.ts';
+
+export interface Side {
+  readonly is: 'source' | 'target';
+  readonly lane: ContainerLane;
+  readonly rid: string;
+  readonly kind: KeyKind;
+  readonly ranges: LiveRanges;
+  /** How far each range had come when it answered last. */
+  readonly sessions: Sessions;
+  readonly governor: Governor;
+  /** For those who ask by themselves; `fresh()` for each. */
+  readonly patience: Patience;
+}
+
+/** What a range is asked with, so that nothing older answers than what was seen. */
+export function tokenOf({ ranges, sessions }: Side, range: string): string | undefined {
+  return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
+}

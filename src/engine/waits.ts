@@ -1,0 +1,87 @@
+/**
+ * Why nothing moves, in words: what the target's ranges wait for, what the source's readers wait for, or that there is
+ * nothing to do. What always holds: whoever waits for the service for long is named, with the reason.
+ */
+import type { Wait } from '../cosmos/retry.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { RangeWait, WaitReason } from './exchange.ts';
+
+/** Shorter waits are how the service works; nobody is told of them. */
+const WORTH_TELLING_MS = 2000;
+/** Told once, then again after so long. */
+const TELL_AGAIN_MS = 30_000;
+
+const WORDS: Readonly<Record<WaitReason, string | null>> = {
+  throttled: 'throttled by the target',
+  transient: 'the target does not answer well',
+  denied: 'the target refuses access',
+  split: 'a range of the target is splitting',
+  splitting: 'a range of the target is splitting',
+  'no budget': null,
+  'in flight': null,
+  filling: null,
+  'nothing to do': null,
+};
+
+export class Waits {
+  readonly #clock: Clock;
+  readonly #asked = new Map<
+    string,
+    { readonly wait: Wait; readonly sinceMs: number; readonly untilMs: number }
+  >();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Somebody waits for a side of the migration. */
+  see(side: 'source' | 'target', wait: Wait): void {
+    const nowMs = this.#clock.now();
+    const before = this.#asked.get(side);
+    const goesOn =
+      before !== undefined && nowMs <= before.untilMs + 1000 && before.wait.reason === wait.reason;
+    this.#asked.set(side, { wait, sinceMs: goesOn ? before.sinceMs : nowMs, untilMs: nowMs + wait.delayMs });
+  }
+
+  /** The gravest of what is waited for now. */
+  now(target: readonly RangeWait[]): string | null {
+    const nowMs = this.#clock.now();
+    for (const [side, { wait, sinceMs, untilMs }] of this.#asked) {
+      if (nowMs > untilMs + 1000 || nowMs - sinceMs < WORTH_TELLING_MS) continue;
+      return `the ${side}: ${wait.trouble.what}`;
+    }
+    const stuck = target
+      .filter(({ reason, sinceMs }) => WORDS[reason] !== null && nowMs - sinceMs >= WORTH_TELLING_MS)
+      .toSorted((a, b) => a.sinceMs - b.sinceMs);
+    const [longest] = stuck;
+    if (longest === undefined) return null;
+    const seconds = Math.round((nowMs - longest.sinceMs) / 1000);
+    return `${WORDS[longest.reason]} (range ${longest.range}, ${seconds} s)`;
+  }
+}
+
+/** Notices that nothing has happened for a while, and says so once in a while. */
+export class Watchdog {
+  readonly #clock: Clock;
+  #progress = '';
+  #sinceMs: number;
+  #toldMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#sinceMs = this.#toldMs = clock.now();
+  }
+
+  /** `progress` changes with everything that happens; gives for how many seconds nothing has, when it is time to tell. */
+  look(progress: string): number | null {
+    const nowMs = this.#clock.now();
+    if (progress !== this.#progress) {
+      this.#progress = progress;
+      this.#sinceMs = this.#toldMs = nowMs;
+      return null;
+    }
+    if (nowMs - this.#toldMs < TELL_AGAIN_MS) return null;
+    this.#toldMs = nowMs;
+    return Math.round((nowMs - this.#sinceMs) / 1000);
+  }
+}
