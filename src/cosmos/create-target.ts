@@ -6,6 +6,7 @@
 import type { ContainerRequest, RequestOptions } from '@azure/cosmos';
 import { must, unreachable } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import { parsePath } from '../keys/path.ts';
 import type { Connection } from '../spec/connection.ts';
 import type { Creation } from '../spec/migration-spec.ts';
 import { creationCommand } from './az-command.ts';
@@ -72,10 +73,21 @@ export async function createTarget(
     await create(account, { plan, throughput }, call);
     target = must(await readMade(account, name, call), 'a container that was made is there');
   }
+  refuseOtherKey(target, plan);
   if (connection.signsInWith === 'key') {
     for (const script of like.scripts ?? []) await createScript(account, name, { ...call, script });
   }
   return target;
+}
+
+/** Somebody may have made another one meanwhile. */
+function refuseOtherKey({ keyPaths }: ContainerFacts, { name, keyPaths: asked }: TargetPlan): void {
+  const textOf = (paths: readonly string[]): string => JSON.stringify(paths.map(parsePath));
+  if (textOf(keyPaths) === textOf(asked)) return;
+  throw new NotReadyError(`${name.database}/${name.container} has the partition key ${keyPaths.join(', ')}`, {
+    why: `it should be ${asked.join(', ')}, and is fixed when a container is made`,
+    hint: 'name another target',
+  });
 }
 
 /** For some minutes a new container may not be known everywhere (facts/service.md 4.4). */

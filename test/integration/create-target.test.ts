@@ -196,6 +196,14 @@ describe('is refused, with what to do', () => {
     expect((await refused({ like })).hint).toContain('--target-throughput');
   });
 
+  test('where somebody has made another one meanwhile', async () => {
+    const parts = await plan({ name: { database: 'shop', container: 'theirs' } });
+    await account.client.database('shop').containers.create({ id: 'theirs', partitionKey: '/other' });
+    const error = await failure(createTarget(account, parts, controlCall()));
+    expect(error).toBeInstanceOf(NotReadyError);
+    expect(await listScripts(account, parts.name, controlCall())).toEqual([]);
+  });
+
   test('by the service, in its own words', async () => {
     const parts = await plan();
     const { facts } = parts.like;

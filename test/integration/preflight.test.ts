@@ -256,6 +256,15 @@ describe('refuses', () => {
     expect((await refused({ flags })).exitCode).toBe(2);
   });
 
+  test('a budget in percent of a throughput that may not be read', async () => {
+    await orders();
+    await container('by-tenant', { partitionKey: hashKey('/tenantId') });
+    await emulator.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
+    const error = await refused({ flags: { sourceRu: '50%' } });
+    expect(error).toMatchObject({ exitCode: 2, why: 'whoever is signed in may not read its throughput' });
+    expect(await inspected()).toMatchObject({ source: { throughput: { kind: 'unknown' } } });
+  });
+
   test('a target in use', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
@@ -292,6 +301,15 @@ describe('refuses', () => {
     const error = await refused({ flags });
     expect(error).toMatchObject({ exitCode: 7, details: { seen: 3, ours: 2 } });
     expect(error.hint).toContain('--ledger');
+  });
+
+  test('one that a lagging replica shows as empty', async () => {
+    await orders();
+    await container('by-tenant', { partitionKey: hashKey('/tenantId') });
+    await emulator.admin.split('shop/by-tenant');
+    await settings({ replicaLagMs: 600_000 });
+    await fill('by-tenant', [{ id: 'd3', pk: 'p3', tenantId: 't3' }]);
+    expect(await refused()).toMatchObject({ exitCode: 7, details: { seen: 1, ours: 1 } });
   });
 
   test('deletes by avad where the account has no such feed; auto takes it where it has', async () => {

@@ -75,7 +75,7 @@ async function firstDocuments(
   const suspects: Suspect[] = [];
   let seen = 0;
   for (const range of await readRanges(lane, { signal })) {
-    const sessionToken = await newestToken(lane, range, { kind, signal });
+    const sessionToken = await newestToken(lane, range, { kind, levels: plan.targetPaths.length, signal });
     const pageSize = LOOKED_AT_MAX;
     const feed = new Feed(lane, {
       mode: 'latest-version',
@@ -110,15 +110,15 @@ const TRIES_PER_RANGE = 100_000;
 async function newestToken(
   lane: ContainerLane,
   { id: rangeId, min, max }: PhysicalRange,
-  { kind, signal }: { readonly kind: KeyKind; readonly signal: AbortSignal },
+  { kind, levels, signal }: { readonly kind: KeyKind; readonly levels: number; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   for (let n = 0; n < TRIES_PER_RANGE; n += 1) {
     const word = `cosmig-preflight-${n}`;
-    // The first level alone decides where a key is, unless a range lies within one.
-    const epk = effectiveKey(kind, [word]);
+    const key = Array.from({ length: levels }, () => word);
+    const epk = effectiveKey(kind, key);
     if (epk < min || epk >= max) continue;
     const body = new BatchBody();
-    body.delete([word], { id: word, ifMatch: NO_ETAG });
+    body.delete(key, { id: word, ifMatch: NO_ETAG });
     const batch = { rangeId, body: body.finish(), count: 1, signal };
     const result = await sendBatch(lane, batch, replyScan([]));
     if (!result.answered) throw new TroubleError(repeatable(result.trouble));

@@ -1,0 +1,33 @@
+/** How documents of one source become documents of one target: the same for the preflight, the mover and the verifier. */
+import type { KeyKind } from '../keys/effective-key.ts';
+import type { RekeyOptions } from '../keys/rekey.ts';
+import { planFor } from './key-rules.ts';
+import type { MigrationSpec } from './migration-spec.ts';
+
+/** Without large partition keys (facts/service.md 2.5). */
+const KEY_BYTES_MAX_V1 = 101;
+
+/** What counts of a container. */
+interface Facts {
+  readonly keyPaths: readonly string[];
+  readonly keyKind: KeyKind;
+  /** Seconds; -1: on, without a default; null: off. */
+  readonly defaultTtl: number | null;
+}
+
+/** A target of null is one that cosmig makes. */
+export function rekeyOptionsOf(
+  spec: MigrationSpec,
+  source: Facts,
+  target: Pick<Facts, 'keyKind'> | null,
+): RekeyOptions {
+  const kind = target?.keyKind ?? (spec.partitionKey.length > 1 ? 'multi-hash' : 'hash-v2');
+  const { defaultTtl } = source;
+  // Where the source has no TTL, a `ttl` in a document means nothing.
+  const isRewritten = spec.ttl === 'remaining' && defaultTtl !== null;
+  return {
+    plan: planFor(spec, source.keyPaths, kind === 'hash-v1' ? KEY_BYTES_MAX_V1 : undefined),
+    kind,
+    ttl: isRewritten ? { mode: 'remaining', defaultTtl } : { mode: 'restart' },
+  };
+}
