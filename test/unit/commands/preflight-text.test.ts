@@ -6,7 +6,7 @@ import {
   sizeText,
 } from '../../../src/commands/preflight-text.ts';
 import type { Inspection } from '../../../src/engine/preflight.ts';
-import { rekeyOptionsOf } from '../../../src/engine/rekey-options.ts';
+import { rekeyOptionsOf } from '../../../src/spec/rekey-options.ts';
 import { containerFacts, NONE_REFUSED, sampleOf } from '../engine/preflight/facts.ts';
 import { KEY, load, WHOLE } from '../spec/loading.ts';
 
