@@ -47,7 +47,9 @@ async function dryRun({ options, env, clock, signal, log }: MoveContext): Promis
   using other =
     connections.target === connections.source ? undefined : await connect(connections.target, { signal });
   const accounts = { source, target: other ?? source };
-  const inspection = await inspect({ spec, connections, accounts, clock, random: systemRandom, signal, log });
+  const { hasBegun } = await import('../engine/open.ts');
+  const parts = { spec, connections, accounts, clock, random: systemRandom, signal, log };
+  const inspection = await inspect({ ...parts, hasBegun: hasBegun(spec.ledger) });
   const json = preflightJson(inspection, { spec, migration: migrationName(spec) });
   return { json, text: preflightText(inspection, spec) };
 }

@@ -7,9 +7,11 @@ import type { Estimate, Inspection, Sample } from '../engine/preflight.ts';
 import type { KeyComponent } from '../keys/effective-key.ts';
 import { show } from '../keys/show.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import { count, roughly } from './wording.ts';
 
 const COLUMNS = 80;
 const NAME_COLUMNS = 21;
+const HOUR_MS = 3_600_000;
 
 type Row = readonly [name: string, value: string];
 
@@ -112,7 +114,7 @@ function estimateRows(estimate: Estimate): Row[] {
   const time =
     hours === null
       ? 'not known: neither side has RU/s of its own, and no budget was given'
-      : `${durationText(hours)}, as fast as the ${limitedBy ?? 'target'} allows`;
+      : `about ${roughly(hours * HOUR_MS)}, as fast as the ${limitedBy ?? 'target'} allows`;
   return [
     ['documents', `about ${count(documents)}, ${sizeText(bytes ?? 0)}`],
     ['RU', `${count(sourceRu ?? 0)} on the source, ${count(targetRu ?? 0)} on the target`],
@@ -146,10 +148,6 @@ function nameOf({ database, container }: Place): string {
   return `${database}/${container}`;
 }
 
-function count(number: number): string {
-  return number.toLocaleString('en-US');
-}
-
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 
 /** Three digits at most, in the unit that has them. */
@@ -157,18 +155,6 @@ export function sizeText(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
   const value = bytes / 1024 ** power;
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'bytes'}`;
-}
-
-export function durationText(hours: number): string {
-  const minutes = hours * 60;
-  if (minutes < 1) return 'less than a minute';
-  if (minutes < 90) return `about ${plural(Math.round(minutes), 'minute')}`;
-  if (hours < 48) return `about ${plural(Math.round(hours), 'hour')}`;
-  return `about ${plural(Math.round(hours / 24), 'day')}`;
-}
-
-function plural(number: number, unit: string): string {
-  return `${number} ${unit}${number === 1 ? '' : 's'}`;
 }
 
 /** The value beside its name, broken between words, or inside one that is longer than a line. */

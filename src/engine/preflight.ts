@@ -51,6 +51,8 @@ export interface InspectParts {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly log: Log;
+  /** The ledger is there and the target holds what was copied so far; no unless it is said otherwise. */
+  readonly hasBegun?: boolean;
   /** How many documents are looked at; 5,000 unless it is said otherwise. */
   readonly sampleMax?: number;
 }
@@ -117,7 +119,8 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
       patience: fresh(),
     };
     await probe(asked);
-    await refuseOccupied({ spec, source: lane, target: targetLane, sourceFacts: source, rekey }, call);
+    if (parts.hasBegun !== true)
+      await refuseOccupied({ spec, source: lane, target: targetLane, sourceFacts: source, rekey }, call);
   }
   const deletes = await deletesFor(spec, source, { lane, signal, patience: fresh() });
   log.debug('permissions and feeds were tried', { deletes });
