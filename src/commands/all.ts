@@ -3,6 +3,7 @@ import type { Command } from '../cli/command.ts';
 import { copy } from './copy.ts';
 import { deadLettersDiscard } from './dead-letters-discard.ts';
 import { deadLettersList } from './dead-letters-list.ts';
+import { deadLettersRetry } from './dead-letters-retry.ts';
 import { deadLettersShow } from './dead-letters-show.ts';
 import { demo } from './demo.ts';
 import { emulator } from './emulator.ts';
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   status,
   deadLettersList,
   deadLettersShow,
+  deadLettersRetry,
   deadLettersDiscard,
   key,
   emulator,

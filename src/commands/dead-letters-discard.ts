@@ -3,12 +3,12 @@
  * written to the journal, it moves and deletes nothing, and many at once need --yes.
  */
 import type { Command, Values } from '../cli/command.ts';
-import { NotReadyError, UsageError } from '../lib/errors.ts';
+import { UsageError } from '../lib/errors.ts';
 import { loadLedgerPath } from '../spec/load.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { Ledger } from '../state/ledger.ts';
 import { REASONS } from '../state/letters.ts';
-import { DEAD_LETTERS, noSuchLetter, numberOf, reasonOf } from './dead-letters.ts';
+import { DEAD_LETTERS, noSuchLetter, notOpen, numberOf, reasonOf } from './dead-letters.ts';
 import { LEDGER_OPTIONS } from './ledger-options.ts';
 import { counted } from './wording.ts';
 
@@ -82,14 +82,6 @@ function chosen({ all, reason: text, yes }: Values<typeof OPTIONS>, operand: str
 function discardOne(ledger: Ledger, number: number, nowMs: number): ReturnType<Chosen> {
   const letter = ledger.letters.get(number);
   if (letter === null) throw noSuchLetter(number);
-  if (!ledger.letters.discard(number, nowMs)) {
-    throw new NotReadyError(`dead letter ${number} is not open`, {
-      why:
-        letter.state === 'closed'
-          ? 'its document was moved or deleted since'
-          : 'it has been discarded already',
-      hint: 'see cosmig dead-letters list',
-    });
-  }
+  if (!ledger.letters.discard(number, nowMs)) throw notOpen(letter);
   return { discarded: 1, number };
 }

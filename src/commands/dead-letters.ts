@@ -1,6 +1,6 @@
 /** What the commands about dead letters share: their group, how a letter is named, and how it reads for scripts. */
 import type { Group } from '../cli/command.ts';
-import { UsageError } from '../lib/errors.ts';
+import { NotReadyError, UsageError } from '../lib/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import type { Letter, Reason } from '../state/letters.ts';
 
@@ -25,6 +25,13 @@ export function noSuchLetter(number: number): UsageError {
   return new UsageError(`there is no dead letter ${number}`, {
     why: 'the ledger has none of this number',
     hint: 'see cosmig dead-letters list --all',
+  });
+}
+
+export function notOpen({ number, state }: Letter): NotReadyError {
+  return new NotReadyError(`dead letter ${number} is not open`, {
+    why: state === 'closed' ? 'its document was moved or deleted since' : 'it has been discarded already',
+    hint: 'see cosmig dead-letters list',
   });
 }
 

@@ -357,3 +357,25 @@ describe('discard', () => {
     }
   });
 });
+
+describe('retry', () => {
+  test.each([
+    ['retry', 2, 'no dead letter was named'],
+    ['retry 1 --all', 2, 'both 1 and --all were given'],
+    ['retry x', 2, 'x is no number of a dead letter'],
+    ['retry 77', 2, 'there is no dead letter 77'],
+    ['retry 3', 3, 'dead letter 3 is not open'],
+    ['retry 4', 3, 'dead letter 4 is not open'],
+  ])('%s is refused before any account is asked, exit code %i', async (line, exitCode, what) => {
+    const path = made();
+    const { code, stdout, stderr } = await ask(path, line);
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  .+\n$`));
+  });
+
+  test('needs the whole spec, and says all that is missing', async () => {
+    const { code, stderr } = await ask(made(), 'retry --all');
+    expect(code).toBe(2);
+    expect(stderr).toContain('things are wrong with the migration spec');
+  });
+});
