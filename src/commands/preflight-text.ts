@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 
 type Row = readonly [name: string, value: string];
 
-/** The table; lines of warnings and notes below it. */
+/** The table, with warnings and notes at its end. */
 export function preflightText(inspection: Inspection, spec: MigrationSpec): string {
   const { warnings, notes } = inspection;
   const rows: Row[] = [
@@ -24,7 +24,11 @@ export function preflightText(inspection: Inspection, spec: MigrationSpec): stri
     ['deletes', inspection.deletes],
     ...sampleRows(inspection.sample),
     ...estimateRows(inspection.estimate),
-    ...warnings.map(({ message, why, hint }): Row => ['warning', `${message}: ${why}; ${hint}`]),
+    ...warnings.flatMap(({ message, why, hint }): Row[] => [
+      ['warning', message],
+      ['  why', why],
+      ['  now', hint],
+    ]),
     ...notes.map((note): Row => ['note', note]),
   ];
   return rows.map(rowText).join('\n');

@@ -191,8 +191,6 @@ export function* notesOf(parts: FindingParts): Generator<string> {
     yield 'the source takes writes in several regions: stop all of them before the cutover';
   if (source.account.multiWrite === null)
     yield 'whether the source takes writes in several regions cannot be read; deletes by avad need a single one';
-  const refused = refusedText(sample.refused);
-  if (refused !== '') yield `of ${sample.documents} sampled documents cannot be moved: ${refused}`;
   if (sample.expired > 0) yield `${sample.expired} sampled documents expire before they could be copied`;
   if (!sample.isWhole && sample.documents > 0)
     yield 'the sample is of the documents that have not changed for longest';

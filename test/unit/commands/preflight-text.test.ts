@@ -75,8 +75,9 @@ test('for people: everything in 80 columns', () => {
       'time                 about 23 min, as fast as the target allows',
       'ledger               183 MB, and 170 bytes for each change meanwhile',
       'warning              2 of 5000 sampled documents meet another one with the same',
-      '                     id under the new key: a key and an id belong to one',
-      '                     document; choose a finer key',
+      '                     id under the new key',
+      '  why                a key and an id belong to one document',
+      '  now                choose a finer key',
       'note                 deletes are found by comparing both sides',
     ].join('\n'),
   );

@@ -150,11 +150,6 @@ describe('notes', () => {
     ['regions nobody may know', { source: { account: { id: null, multiWrite: null } } }, 'cannot be read'],
     ['an old target', { target: { keyKind: 'hash-v1' } }, 'values end at 101 bytes'],
     ['a source without a key', { source: { hasSystemKey: true } }, 'is in no document'],
-    [
-      'refusals',
-      { sample: { refused: refused({ 'bad-id': 2 }) } },
-      '1000 sampled documents cannot be moved: 2 bad-id',
-    ],
     ['expired ones', { sample: { expired: 3 } }, '3 sampled documents expire'],
     ['a part', { sample: { isWhole: false } }, 'have not changed for longest'],
   ])('%s', (_name, of, expected) => {
