@@ -3,7 +3,6 @@
  * rule. What always holds: nothing is written anywhere before the preflight has passed, and what the ledger was begun
  * with is what is there now.
  */
-import { existsSync } from 'node:fs';
 import type { Account } from '../cosmos/client.ts';
 import { ContainerLane } from '../cosmos/container-lane.ts';
 import type { ContainerFacts } from '../cosmos/containers.ts';
@@ -63,13 +62,7 @@ export function openLedger(
 
 /** Whether a migration has begun: then its containers were looked at, and the target is ours. */
 export function hasBegun(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const ledger = Ledger.openReadonly(path);
-  try {
-    return ledger.leases.live().length > 0;
-  } finally {
-    ledger.close();
-  }
+  return Ledger.hasBegun(path);
 }
 
 export interface MoverParts {

@@ -116,6 +116,24 @@ export class Ledger {
     }
   }
 
+  /**
+   * Whether ranges were anchored in it. A file whose making was interrupted, by a full disk or a SIGKILL, says no, so that
+   * the first command goes on with the making; one that is newer or another program's is refused.
+   */
+  static hasBegun(path: string): boolean {
+    if (!existsSync(path)) return false;
+    refuseForeign(path, 'ledger');
+    const database = openDatabase({ path, readonly: true });
+    try {
+      const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").all();
+      return tables.length > 0 && database.prepare('SELECT 1 FROM leases LIMIT 1').all().length > 0;
+    } catch (error) {
+      throw asDatabaseError(error, path);
+    } finally {
+      database.close();
+    }
+  }
+
   /** Whether a mover works with it now. */
   static isRunning(path: string): boolean {
     return MoverLock.isHeld(path);

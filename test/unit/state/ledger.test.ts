@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
-import { openDatabase } from '../../../src/lib/sqlite.ts';
+import { migrate, openDatabase } from '../../../src/lib/sqlite.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import {
   beginLease,
@@ -79,6 +79,23 @@ describe('a ledger', () => {
         { number: 1, atMs: NOW_MS, event: 'phase copying', details: '{"why":"begun"}' },
       ]);
     }
+  });
+
+  test('has begun when ranges are anchored, however its making was interrupted before', () => {
+    const path = somePath();
+    expect(Ledger.hasBegun(path)).toBe(false);
+    writeFileSync(path, '');
+    expect(Ledger.hasBegun(path)).toBe(false);
+    // Its tables are there, and nothing was pinned yet.
+    const interrupted = openDatabase({ path });
+    migrate(interrupted, 'ledger');
+    interrupted.close();
+    expect(Ledger.hasBegun(path)).toBe(false);
+    using ledger = openLedger(path);
+    expect(Ledger.hasBegun(path)).toBe(false);
+    beginLease(ledger);
+    expect(Ledger.hasBegun(path)).toBe(true);
+    expect(Ledger.hasBegun(crashCopy(path))).toBe(true);
   });
 
   test('that is closed is one file beside its lock', () => {
