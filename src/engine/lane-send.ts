@@ -111,12 +111,16 @@ export class LaneSend<V extends Decision> {
     const { kind, status, substatus } = outcome;
     if (status === 201) return this.#created;
     const { plain, read } = this.#parts;
+    if (isReading(operation)) {
+      // The reply has no room for this document; the next one has.
+      if (status === 413) return troubled(operation, { ...troubleIn(outcome), kind: 'transient' });
+      if (kind === 'done') return { is: 'done', value: read(outcome, row, outcome.etag) };
+      if (kind === 'conflict' || kind === 'too-large' || kind === 'fatal')
+        throw new TroubleError(troubleIn(outcome));
+    }
     switch (kind) {
       case 'done':
-        return {
-          is: 'done',
-          value: isReading(operation) ? read(outcome, row, outcome.etag) : plain(outcome),
-        };
+        return { is: 'done', value: plain({ status, substatus }) };
       case 'missing':
       case 'conflict':
       case 'too-large':

@@ -26,7 +26,7 @@ export interface MoveOptions extends TestEmulatorOptions {
 }
 
 /** Replies take milliseconds here, so what was lost is lost soon. */
-const TIMING: Partial<Timing> = { requestTimeoutMs: 1000, pollMs: 50, showMs: 100 };
+const TIMING: Partial<Timing> = { requestTimeoutMs: 300, pollMs: 50, showMs: 100 };
 
 export class Move implements AsyncDisposable {
   readonly emulator: TestEmulator;
