@@ -170,7 +170,7 @@ describe('while a run is on', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('its ledger can be saved, and a migration goes on from there', async () => {
+  test('its ledger can be saved, and where nobody has written since, a migration goes on from there', async () => {
     await slowDown();
     const first = new CosmigRun(copyTo(ledger), { env: env(), clock: systemClock });
     await untilInTheMiddle();
