@@ -78,8 +78,7 @@ export async function readOffer(
   // An identity of Entra ID may read a container without its throughput (facts/service.md 5.10).
   const seen = await controlUnless(account, call, work, isForbidden);
   if (seen === undefined) return { kind: 'unknown' };
-  // Whatever the query means to a server, only this one is asked for.
-  const content: unknown = seen.value.find(({ resource }) => resource === link)?.content;
+  const content: unknown = seen.value[0]?.content;
   const ruMax = numberAt(fieldOf(content, 'offerAutopilotSettings'), 'maxThroughput');
   if (ruMax !== undefined) return { kind: 'autoscale', ruMax };
   const ru = numberAt(content, 'offerThroughput');

@@ -89,6 +89,7 @@ test('trouble that passes is waited for, and what cannot be read is read again',
   await emulator.admin.faults([
     { match: { op: 'container' }, times: 1, effect: { status: 429, substatus: 3200, retryAfterMs: 5 } },
     { match: { op: 'container' }, times: 1, effect: { status: 404, substatus: 1013 } },
+    { match: { op: 'container' }, times: 1, effect: { status: 410, substatus: 1000 } },
     { match: { op: 'container' }, times: 1, effect: { status: 503, body: 'html' } },
     { match: { op: 'container' }, times: 1, effect: { body: 'html' } },
     { match: { op: 'container' }, times: 1, effect: { body: 'truncated' } },

@@ -18,6 +18,7 @@ import { load, type Flags } from '../unit/spec/loading.ts';
 
 const { signal } = new AbortController();
 type Body = Record<string, unknown>;
+const REGION = { name: 'A', databaseAccountEndpoint: 'https://a.example/' };
 
 let emulator: TestEmulator;
 let account: Account;
@@ -327,13 +328,16 @@ describe('refuses', () => {
     expect(await inspected({ flags: { deletes: 'reconcile' } })).toMatchObject({ deletes: 'reconcile' });
   });
 
-  test('deletes by avad of an account that writes in several regions', async () => {
+  test.each([
+    ['as it says', { enableMultipleWriteLocations: true }],
+    ['as it shows', { writableLocations: [REGION, { ...REGION, name: 'B' }] }],
+  ])('deletes by avad of an account that writes in several regions, %s', async (_name, account) => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     await settings({ avad: true });
     using source = new Account(
       { endpoint: emulator.endpoint, key: emulator.key },
-      { httpClient: severalRegions() },
+      { httpClient: telling(account) },
     );
     const accounts = { source };
     const error = await refused({ flags: { deletes: 'avad' }, accounts });
@@ -343,20 +347,15 @@ describe('refuses', () => {
   });
 });
 
-/** The account says of itself that it has two regions to write to. */
-function severalRegions(): HttpClient {
+/** The account says this of itself; everything else is the emulator's. */
+function telling(account: Body): HttpClient {
   const inner = createDefaultHttpClient();
   return {
     async sendRequest(request) {
       if (new URL(request.url).pathname !== '/') return inner.sendRequest(request);
-      const location = { name: 'A', databaseAccountEndpoint: request.url };
-      const body = {
-        id: 'cosmig-emulator',
-        writableLocations: [location, { ...location, name: 'B' }],
-        readableLocations: [location],
-        enableMultipleWriteLocations: true,
-        userConsistencyPolicy: { defaultConsistencyLevel: 'Session' },
-      };
+      const regions = { writableLocations: [REGION], readableLocations: [REGION] };
+      const policy = { userConsistencyPolicy: { defaultConsistencyLevel: 'Session' } };
+      const body = { id: 'cosmig-emulator', ...regions, ...policy, ...account };
       return { status: 200, headers: createHttpHeaders(), request, bodyAsText: JSON.stringify(body) };
     },
   };
@@ -518,6 +517,18 @@ describe('warns', () => {
   });
 });
 
+test('settings that differ are told, but not those that --create-target will complete', async () => {
+  await orders();
+  const { scripts } = account.client.database('shop').container('orders');
+  await scripts.storedProcedures.create({ id: 'sum', body: 'function () {}' });
+  const indexingPolicy = { indexingMode: 'none', automatic: false };
+  await container('by-tenant', { partitionKey: hashKey('/tenantId'), indexingPolicy, maxThroughput: 1000 });
+  const settingsTold = async (flags: Flags): Promise<string[]> =>
+    (await inspected({ flags })).differences.map(({ setting }) => setting);
+  expect(await settingsTold({})).toEqual(['indexing', 'scripts', 'throughput']);
+  expect(await settingsTold({ createTarget: 'true' })).toEqual(['indexing']);
+});
+
 describe('the sample', () => {
   test('is bounded, spread over all ranges, and knows that it is not all', async () => {
     await orders(many(300));
@@ -554,6 +565,15 @@ describe('the sample', () => {
     });
     expect(sample.averageBytes).toBeGreaterThan(100);
     expect(sample.readRu).toBeGreaterThanOrEqual(1);
+  });
+
+  test('counts by itself where the service does not say how many documents there are', async () => {
+    await orders();
+    await container('by-tenant', { partitionKey: hashKey('/tenantId') });
+    const effect = { dropHeaders: ['x-ms-resource-usage'] };
+    await emulator.admin.faults([{ match: { op: 'container' }, effect }]);
+    expect(await inspected()).toMatchObject({ source: { documentCount: null }, estimate: { documents: 20 } });
+    expect(await inspected({ sampleMax: 5 })).toMatchObject({ estimate: { documents: null, hours: null } });
   });
 
   test('survives trouble, and a split in the middle of it', async () => {

@@ -33,7 +33,6 @@ const PAGES_MAX = 100;
 interface Suspect {
   readonly id: string;
   readonly sourceKey: Key;
-  readonly identity: string;
   readonly slot: string;
 }
 
@@ -144,7 +143,7 @@ function suspectIn(
   }
   placement.read(row);
   const id = decodeText(page, idStart, scan.end(row, nodes.id));
-  return { id, sourceKey, identity: hashKey(placement.hashes, 0), slot: hashKey(placement.hashes, 4) };
+  return { id, sourceKey, slot: hashKey(placement.hashes, 4) };
 }
 
 /** How many of them have a source document whose copy belongs in this slot. */
@@ -167,9 +166,9 @@ async function copiesAmong(
   if (!result.answered) throw new TroubleError(repeatable(result.trouble));
   scan.scan(result.bytes);
   const expected = new Rekey(scan, rekey);
-  return suspects.filter(({ identity, slot }, row) => {
+  return suspects.filter(({ slot }, row) => {
     if (result.outcomes[row]?.kind !== 'done' || !scan.hasDocument(row)) return false;
-    if (expected.read(row, 0) !== 'moves') return false;
-    return hashKey(expected.hashes, 0) === identity && hashKey(expected.hashes, 4) === slot;
+    // It was asked for by its identity.
+    return expected.read(row, 0) === 'moves' && hashKey(expected.hashes, 4) === slot;
   }).length;
 }

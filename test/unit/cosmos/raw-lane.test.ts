@@ -52,6 +52,22 @@ test('the token stays here, the bytes go, the reply is kept, the SDK gets a stub
   expect(stub.headers.toJSON()).toEqual({});
 });
 
+test('a passage that is shown gives the SDK the reply itself, and of a refusal a stub', async () => {
+  const { lane, sent } = laneOver(
+    answering(200, '{"id":"orders"}', { etag: '"7"' }),
+    answering(503, '<html>', { 'x-ms-substatus': '5' }),
+  );
+  using passage = lane.open({ isShown: true });
+  const shown = await lane.sendRequest(requestOf(passage));
+  expect(shown).toMatchObject({ status: 200, bodyAsText: '{"id":"orders"}' });
+  expect(shown.headers.get('etag')).toBe('"7"');
+  expect(sent[0]?.body).toBe('a stub');
+  const refusal = await lane.sendRequest(requestOf(passage));
+  expect(JSON.parse(refusal.bodyAsText ?? '')).toMatchObject({ code: 'refused' });
+  expect(refusal.headers.get('x-ms-substatus')).toBe('5');
+  expect(passage.reply?.body.toString()).toBe('<html>');
+});
+
 test('what carries no token goes its usual way', async () => {
   const { lane, sent } = laneOver(answering(200, '{}'));
   const request = requestOf();

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { UsageError } from '../../../src/lib/errors.ts';
+import { rekeyOptionsOf } from '../../../src/spec/rekey-options.ts';
+import { KEY, load, WHOLE, type Flags } from './loading.ts';
+
+const specOf = (flags: Flags = {}): Parameters<typeof rekeyOptionsOf>[0] =>
+  load({ flags: { ...WHOLE, ...flags }, env: { COSMIG_SOURCE_KEY: KEY } }).spec;
+const source = { keyPaths: ['/pk'], keyKind: 'hash-v2', defaultTtl: 60 } as const;
+
+test.each([
+  ['one level', {}, null, 'hash-v2'],
+  ['several levels', { partitionKey: ['/a', '/b'] }, null, 'multi-hash'],
+  ['a target that is there', {}, { keyKind: 'hash-v1' }, 'hash-v1'],
+] as const)('the kind of the key: %s', (_name, flags, target, kind) => {
+  expect(rekeyOptionsOf(specOf(flags), source, target).kind).toBe(kind);
+});
+
+test.each([
+  ['hash-v1', 101, 'key'],
+  ['hash-v1', 102, 'refused'],
+  ['hash-v2', 102, 'key'],
+  ['hash-v2', 2049, 'refused'],
+] as const)('the longest key of %s: %i bytes', (keyKind, bytes, kind) => {
+  const { plan } = rekeyOptionsOf(specOf(), source, { keyKind });
+  expect(plan.compute(['x'.repeat(bytes)]).kind).toBe(kind);
+});
+
+test.each([
+  [{}, 60, { mode: 'restart' }],
+  [{ ttl: 'remaining' }, 60, { mode: 'remaining', defaultTtl: 60 }],
+  [{ ttl: 'remaining' }, -1, { mode: 'remaining', defaultTtl: -1 }],
+  [{ ttl: 'remaining' }, null, { mode: 'restart' }],
+] as const)('the lifetime: %j of a source with %j', (flags, defaultTtl, ttl) => {
+  expect(rekeyOptionsOf(specOf(flags), { ...source, defaultTtl }, null).ttl).toEqual(ttl);
+});
+
+test('a key that takes the place of the old one is refused unless that is kept', () => {
+  const derived = { partitionKey: [], derive: '/pk={tenantId}' };
+  expect(() => rekeyOptionsOf(specOf(derived), source, null)).toThrow(UsageError);
+  const { plan } = rekeyOptionsOf(specOf({ ...derived, keepSourceKeyAs: '/old' }), source, null);
+  expect(plan.sourcePathsInTarget).toEqual([['old']]);
+});
