@@ -46,6 +46,7 @@ export async function moveBy(
     log,
     drain: signal,
     abort: abortSignal,
+    say: (text: string) => out.note(text),
     onSnapshot: (snapshot: Snapshot) => progress.see(snapshot),
   };
   try {

@@ -26,11 +26,18 @@ const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 
 /** What a batch needs to know of an operation. */
 export interface Batched {
-  /** One operation of a batch body (facts/sdk.md 1.5); they stay as they are until it is done. */
-  readonly bytes: Uint8Array;
+  /** The size of its JSON text (facts/sdk.md 1.5). */
+  readonly sizeBytes: number;
+  /** Writes that text; it stays the same until the operation is done. */
+  writeTo(body: Buffer, at: number): void;
   /** The hash of its slot, four words from `slotAt`. */
   readonly slot: Uint32Array;
   readonly slotAt: number;
+}
+
+/** An operation whose bytes are there. */
+export function textOf(bytes: Uint8Array): Pick<Batched, 'sizeBytes' | 'writeTo'> {
+  return { sizeBytes: bytes.length, writeTo: (body, at) => body.set(bytes, at) };
 }
 
 export interface Batch<T extends Batched> {
@@ -74,8 +81,8 @@ export class Batcher<T extends Batched> {
   }
 
   add(operation: T): void {
-    const { bytes, slot, slotAt } = operation;
-    const sizeBytes = bytes.length + 1; // with its comma, or the bracket
+    const { slot, slotAt } = operation;
+    const sizeBytes = operation.sizeBytes + 1; // with its comma, or the bracket
     const fits = this.#openBytes + sizeBytes < BODY_BYTES_MAX;
     if (this.#open.length > 0 && (!fits || this.#slots.has(slot, slotAt))) this.#seal();
     if (this.#open.length === 0) this.#openSinceMs = this.#clock.now();
@@ -91,7 +98,7 @@ export class Batcher<T extends Batched> {
   putBack(operations: readonly T[]): void {
     this.#refused = [...operations, ...this.#refused];
     this.#size += operations.length;
-    for (const { bytes } of operations) this.#sizeBytes += bytes.length + 1;
+    for (const operation of operations) this.#sizeBytes += operation.sizeBytes + 1;
   }
 
   /** Whether `next` would give something. */
@@ -139,20 +146,16 @@ export class Batcher<T extends Batched> {
     const slots = new SlotSet();
     let sizeBytes = 1;
     let count = 0;
-    for (const { bytes, slot, slotAt } of this.#refused) {
-      const fits = sizeBytes + bytes.length + 1 <= BODY_BYTES_MAX && count < OPERATIONS_MAX;
+    for (const operation of this.#refused) {
+      const { slot, slotAt } = operation;
+      const fits = sizeBytes + operation.sizeBytes + 1 <= BODY_BYTES_MAX && count < OPERATIONS_MAX;
       if (count > 0 && (!fits || slots.has(slot, slotAt))) break;
       slots.add(slot, slotAt);
-      sizeBytes += bytes.length + 1;
+      sizeBytes += operation.sizeBytes + 1;
       count += 1;
     }
     return { operations: this.#refused.splice(0, count), sizeBytes };
   }
-}
-
-/** The body of a batch, in memory of its own. */
-export function bodyOf<T extends Batched>(batch: Batch<T>): Uint8Array {
-  return fill(Buffer.allocUnsafeSlow(batch.sizeBytes), batch);
 }
 
 /** A body, and what to do when the service has had all of it. */
@@ -176,10 +179,10 @@ export class Bodies {
 
 function fill<T extends Batched>(body: Buffer, { operations, sizeBytes }: Batch<T>): Uint8Array {
   let at = 0;
-  for (const { bytes } of operations) {
+  for (const operation of operations) {
     body[at] = at === 0 ? OPEN : COMMA;
-    body.set(bytes, at + 1);
-    at += bytes.length + 1;
+    operation.writeTo(body, at + 1);
+    at += operation.sizeBytes + 1;
   }
   body[at] = CLOSE;
   assert(at === sizeBytes - 1, 'a body has the size that was told');

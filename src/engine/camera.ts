@@ -72,7 +72,7 @@ export class Camera {
       durationMs: clock.now() - this.#startedMs,
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
-      waitsFor: waits.now(mover.slots.writer.waits()),
+      waitsFor: waits.now(mover.slots.writer.waits()) ?? this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
     });
   }
@@ -96,6 +96,11 @@ export class Camera {
   /** The picture of the end, however it came. */
   last(): void {
     this.#parts.onSnapshot?.(this.take());
+  }
+
+  #settling(): string | null {
+    const { settling } = this.#parts.mover.slots;
+    return settling === 0 ? null : `${settling} writes were not answered, and may land late`;
   }
 
   #live(): RangePicture[] {

@@ -8,9 +8,8 @@
 import { BatchBody } from '../documents/batch-body.ts';
 import { ByteOutput } from '../documents/byte-output.ts';
 import { latestVersionScan, type PageScan } from '../documents/scan.ts';
-import type { KeyComponent } from '../keys/effective-key.ts';
 import { must } from '../lib/assert.ts';
-import { hashToBytes, SegmentBuilder, type Part } from '../state/segment.ts';
+import { readEntry, SegmentBuilder, type Part, type Stored } from '../state/segment.ts';
 import type { Change } from './apply.ts';
 import type { Mover } from './mover.ts';
 import { versionPaths, VersionReader } from './version.ts';
@@ -22,7 +21,10 @@ export interface Reading {
   readonly tree: number;
 }
 
-/** Where an operation starts, its document, where that ends, and where the operation ends. */
+/**
+ * Where an operation starts, its document, where that ends, and where the operation ends. Behind it stand the texts
+ * that name the document, and last its etag, each up to its mark: nothing of the page is needed any more.
+ */
 const MARKS = 4;
 
 export class Copied {
@@ -39,85 +41,93 @@ export class Copied {
   parts: readonly Part[] = [];
   /** Those that do not move: refused, or deleted and perhaps known. */
   readonly others: Change[] = [];
-  readonly #page: Buffer;
-  readonly #width: number;
-  readonly #names: Int32Array;
+  readonly #texts: number;
   readonly #marks: Int32Array;
-  readonly #keys: (readonly KeyComponent[])[] = [];
-  readonly #etags: string[] = [];
-  #bytes: Uint8Array = new Uint8Array(0);
+  #bytes: Buffer = Buffer.alloc(0);
 
-  constructor(page: Buffer, { rows, width }: { readonly rows: number; readonly width: number }) {
-    this.#page = page;
-    this.#width = width;
+  /** So many `rows`, and so many `texts` for each. */
+  constructor({ rows, texts }: { readonly rows: number; readonly texts: number }) {
+    this.#texts = texts;
     this.hashes = new Uint32Array(rows * 8);
     this.lsns = new Float64Array(rows);
-    this.#names = new Int32Array(rows * width * 2);
-    this.#marks = new Int32Array(rows * MARKS);
+    this.#marks = new Int32Array(rows * (MARKS + texts));
   }
 
-  /** Notes the next document that is created; its name follows, value by value. */
-  add(entry: {
-    readonly hashes: Uint32Array;
-    readonly place: string;
-    readonly key: readonly KeyComponent[];
-    readonly etag: string;
-    readonly lsn: number;
-  }): void {
-    this.hashes.set(entry.hashes, this.count * 8);
-    this.places.push(entry.place);
-    this.#keys.push(entry.key);
-    this.#etags.push(entry.etag);
-    this.lsns[this.count] = entry.lsn;
+  /** Where something of the next document ends; marks come in their order. */
+  mark(which: number, at: number): void {
+    this.#marks[this.count * (MARKS + this.#texts) + which] = at;
+  }
+
+  /** The document that was marked is complete. */
+  add({ hashes, place, lsn }: Entry): void {
+    this.hashes.set(hashes, this.count * 8);
+    this.places.push(place);
+    this.lsns[this.count] = lsn;
     this.count += 1;
   }
 
-  name(value: number, start: number, end: number): void {
-    const at = ((this.count - 1) * this.#width + value) * 2;
-    this.#names[at] = start;
-    this.#names[at + 1] = end;
-  }
-
-  mark(which: number, at: number): void {
-    this.#marks[this.count * MARKS + which] = at;
-  }
-
-  finish(bytes: Uint8Array, parts: readonly Part[]): void {
+  finish(bytes: Buffer, parts: readonly Part[]): void {
     this.#bytes = bytes;
     this.parts = parts;
   }
 
-  /** The operation that creates a document. */
-  operation(entry: number): Uint8Array {
-    const at = entry * MARKS;
-    return this.#bytes.subarray(this.#marks[at], this.#marks[at + 3]);
+  /** The operation that creates a document: its size, and its bytes written elsewhere. */
+  operationBytes(entry: number): number {
+    return this.#markOf(entry, 3) - this.#markOf(entry, 0);
+  }
+
+  writeOperation(entry: number, body: Buffer, at: number): void {
+    this.#bytes.copy(body, at, this.#markOf(entry, 0), this.#markOf(entry, 3));
   }
 
   /** The same document for the long way. */
   change(entry: number, tree: number): Change {
-    const at = entry * MARKS;
-    const body = Buffer.from(this.#bytes.subarray(this.#marks[at + 1], this.#marks[at + 2]));
-    const name = Array.from({ length: this.#width }, (_, value) => this.#text(entry, value));
-    const slot = {
-      hash: hashToBytes(this.hashes, entry * 8 + 4),
-      key: must(this.#keys[entry], 'a document that is created has a key'),
-    };
-    const etag = must(this.#etags[entry], 'and an etag');
+    const body = Buffer.from(this.#bytes.subarray(this.#markOf(entry, 1), this.#markOf(entry, 2)));
+    const texts = Array.from({ length: this.#texts }, (_, i) => this.#text(entry, i));
+    const etag = texts.pop() ?? null;
+    const { identity, slot, targetKey } = this.#stored(entry);
     return {
-      who: { hash: hashToBytes(this.hashes, entry * 8), name },
+      who: { hash: identity, name: texts },
       kind: 'upsert',
-      version: { etag, slot, refusal: null, body },
+      version: {
+        etag: etag === null ? '' : decodedEtag(etag),
+        slot: { hash: slot, key: targetKey },
+        refusal: null,
+        body,
+      },
       feed: 'LV',
       lsn: this.lsns[entry] ?? null,
       tree,
     };
   }
 
-  #text(entry: number, value: number): string | null {
-    const at = (entry * this.#width + value) * 2;
-    const [start, end] = [this.#names[at] ?? 0, this.#names[at + 1] ?? 0];
-    return start === 0 ? null : this.#page.toString('utf8', start, end);
+  #stored(entry: number): Stored {
+    let place = entry;
+    const part = this.parts.find(({ count }) => place < count || ((place -= count), false));
+    return readEntry(must(part, 'a document that is created is in the segments of its page'), place);
   }
+
+  #text(entry: number, text: number): string | null {
+    const start = this.#markOf(entry, MARKS - 1 + text);
+    const end = this.#markOf(entry, MARKS + text);
+    return start === end ? null : this.#bytes.toString('utf8', start, end);
+  }
+
+  #markOf(entry: number, which: number): number {
+    return this.#marks[entry * (MARKS + this.#texts) + which] ?? 0;
+  }
+}
+
+function decodedEtag(text: string): string {
+  const etag: unknown = JSON.parse(text);
+  return typeof etag === 'string' ? etag : '';
+}
+
+interface Entry {
+  /** Identity and slot. */
+  readonly hashes: Uint32Array;
+  readonly place: string;
+  readonly lsn: number;
 }
 
 /** More pages than these are hardly ever under way, and memory that lies about is memory used. */
@@ -146,7 +156,7 @@ export class CopyReader {
     const scan = this.#scan.scan(page);
     const output = this.#outputs.pop() ?? new ByteOutput(page.length + page.length / 8);
     const body = new BatchBody(output);
-    const copied = new Copied(page, { rows: scan.count, width: this.#name.length });
+    const copied = new Copied({ rows: scan.count, texts: this.#name.length + 1 });
     const versions = this.#versions;
     for (let row = 0; row < scan.count; row += 1) {
       const lsn = versions.lsn(row) ?? 0;
@@ -183,15 +193,17 @@ export class CopyReader {
     body.end();
     copied.mark(3, out.length);
     const { hashes, key } = rekey;
-    const etag = this.#versions.etag(row);
-    copied.add({ hashes, place: rekey.effectiveKey(), key, etag, lsn });
-    this.#segment.add({ hashes, targetKey: key, etag, lsn });
-    for (let value = 0; value < this.#name.length; value += 1) {
-      const node = this.#name[value] ?? 0;
+    const { etag } = scan.nodes;
+    this.#segment.add({ hashes, targetKey: key, etag: null, lsn });
+    this.#segment.etag(scan.page, scan.start(row, etag), scan.end(row, etag));
+    for (let text = 0; text <= this.#name.length; text += 1) {
+      const node = this.#name[text] ?? etag;
       const [start, end] = [scan.start(row, node), scan.end(row, node)];
-      copied.name(value, start, end);
-      this.#segment.name(scan.page, start, end);
+      if (start !== 0) out.putSlice(scan.page, start, end);
+      copied.mark(MARKS + text, out.length);
+      if (text < this.#name.length) this.#segment.name(scan.page, start, end);
     }
+    copied.add({ hashes, place: rekey.effectiveKey(), lsn });
   }
 
   /** A document that is not created; there may be nothing to do about it. */

@@ -10,7 +10,7 @@ import type { Outcome } from './exchange.ts';
 import type { SideOperation } from './lane-send.ts';
 import type { Mover } from './mover.ts';
 import { PageWork } from './page-work.ts';
-import type { Turn } from './sequencer.ts';
+import { Turn } from './sequencer.ts';
 import { decided, type SlotReply } from './slots.ts';
 import type { Unit } from './unit.ts';
 
@@ -43,14 +43,13 @@ export class CopyPage extends PageWork {
     unit.count('documentsRead', copied.documents);
     this.expect(count + others.length);
     if (count > 0) await unit.begin([], { tree, parts });
-    const names = new Uint32Array(8);
     for (let entry = 0; entry < count; entry += 1) {
       if (!sequencer.hasRoom) await sequencer.whenRoom(signal);
-      for (let i = 0; i < 8; i += 1) names[i] = hashes[entry * 8 + i] ?? 0;
-      const turn = sequencer.enter(names, 2);
+      const turn = new CopyOperation(this, copied, entry);
+      sequencer.admit(turn, { names: hashes, at: entry * 8, count: 2 });
       // Who waits for others, or may have a row, is not new.
       if (turn.state !== 'held' || memory.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
-      else slots.writer.add(new CopyOperation(this, entry, { copied, turn }));
+      else slots.writer.add(turn);
     }
     for (const change of others) this.start(async () => apply({ mover, unit, change }));
   }
@@ -93,33 +92,44 @@ export class CopyPage extends PageWork {
   }
 }
 
-/** A create on the short way. */
-class CopyOperation implements SideOperation<SlotReply> {
-  readonly bytes: Uint8Array;
-  readonly slot: Uint32Array;
-  readonly slotAt: number;
-  readonly place: string;
-  readonly reads = false;
-  readonly probe = undefined;
+/** A create on the short way: an operation, and its turn. There are as many as documents, so it is little. */
+class CopyOperation extends Turn implements SideOperation<SlotReply> {
   readonly #page: CopyPage;
+  readonly #copied: Copied;
   readonly #entry: number;
-  readonly #turn: Turn;
 
-  constructor(
-    page: CopyPage,
-    entry: number,
-    { copied, turn }: { readonly copied: Copied; readonly turn: Turn },
-  ) {
+  constructor(page: CopyPage, copied: Copied, entry: number) {
+    super(undefined);
     this.#page = page;
+    this.#copied = copied;
     this.#entry = entry;
-    this.#turn = turn;
-    this.bytes = copied.operation(entry);
-    this.slot = copied.hashes;
-    this.slotAt = entry * 8 + 4;
-    this.place = copied.places[entry] ?? '';
+  }
+
+  get sizeBytes(): number {
+    return this.#copied.operationBytes(this.#entry);
+  }
+
+  writeTo(body: Buffer, at: number): void {
+    this.#copied.writeOperation(this.#entry, body, at);
+  }
+
+  get slot(): Uint32Array {
+    return this.#copied.hashes;
+  }
+
+  get slotAt(): number {
+    return this.#entry * 8 + 4;
+  }
+
+  get place(): string {
+    return this.#copied.places[this.#entry] ?? '';
+  }
+
+  get reads(): boolean {
+    return false;
   }
 
   complete(outcome: Outcome<SlotReply>): void {
-    this.#page.ended(this.#entry, this.#turn, outcome);
+    this.#page.ended(this.#entry, this, outcome);
   }
 }

@@ -7,7 +7,7 @@ import { sendBatch, type BatchResult, type Outcome } from '../cosmos/batch.ts';
 import { TroubleError, type Trouble } from '../cosmos/classify.ts';
 import type { PageScan, ReplyNodes } from '../documents/scan.ts';
 import { assert } from '../lib/assert.ts';
-import { bodyOf, type Batch } from './batcher.ts';
+import { Bodies, type Batch } from './batcher.ts';
 import type { Operation, Refused, Reply, Result } from './exchange.ts';
 import { tokenOf, type Side } from './side.ts';
 
@@ -44,6 +44,8 @@ export class LaneSend<V extends Decision> {
     this.#created = { is: 'done', value: parts.plain({ status: 201, substatus: 0 }) };
   }
 
+  readonly #bodies = new Bodies();
+
   async send(range: string, batch: Sent<V>, signal: AbortSignal): Promise<Reply<V>> {
     const result = await this.#exchange(range, batch, signal);
     if (!result.answered && spoils(result.trouble)) return this.#sendEach(range, batch, signal);
@@ -55,7 +57,7 @@ export class LaneSend<V extends Decision> {
     let chargeRu = 0;
     const results: Result<V>[] = [];
     for (const operation of operations) {
-      const alone = { operations: [operation], sizeBytes: operation.bytes.length + 2 };
+      const alone = { operations: [operation], sizeBytes: operation.sizeBytes + 2 };
       const result = await this.#exchange(range, alone, signal);
       const { trouble } = result.answered ? { trouble: undefined } : result;
       if (trouble !== undefined && spoils(trouble)) {
@@ -75,11 +77,12 @@ export class LaneSend<V extends Decision> {
     const { side, replies, timeoutMs } = this.#parts;
     const { operations } = batch;
     const sessionToken = operations.some(isReading) ? tokenOf(side, range) : undefined;
+    const body = this.#bodies.make(batch);
     const result = await sendBatch(
       side.lane,
       {
         rangeId: range,
-        body: bodyOf(batch),
+        body: body.bytes,
         count: operations.length,
         reads: (i) => isReading(operations[i]),
         minimalReply: true,
@@ -89,6 +92,7 @@ export class LaneSend<V extends Decision> {
       },
       replies,
     );
+    if (result.answered) body.free();
     side.sessions.add(result.answered ? result.sessionToken : result.trouble.sessionToken);
     return result;
   }

@@ -179,6 +179,8 @@ export class LeaseRun {
       const sizeBytes = page.bytes.length;
       this.#pageBytes = sizeBytes;
       room.adjust(sizeBytes - expected);
+      // All that is needed was taken out.
+      page.free();
       this.#launch(page, taken, reading);
       const { copied, changes } = taken;
       if (copied?.copied.beyond === true || changes?.beyond === true) return 'anchor';
@@ -247,9 +249,8 @@ export class LeaseRun {
     });
   }
 
-  #forget({ bytes, free }: Page, output: ByteOutput | undefined): void {
+  #forget({ bytes }: Page, output: ByteOutput | undefined): void {
     this.#control.room.adjust(-bytes.length);
-    free();
     if (output !== undefined) this.#control.copies.giveBack(output);
   }
 

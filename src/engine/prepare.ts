@@ -13,13 +13,17 @@ export interface Prepared {
 }
 
 /** Only a copy begins a migration; its target is made here if it was asked for. */
-export async function prepare(goal: Goal, parts: InspectParts): Promise<Prepared> {
-  const { spec, clock, log } = parts;
+export async function prepare(
+  goal: Goal,
+  parts: InspectParts & { readonly say: (text: string) => void },
+): Promise<Prepared> {
+  const { spec, clock, log, say } = parts;
   const nowMs = clock.now();
   if (goal === 'copy' && !hasBegun(spec.ledger)) {
     const inspection = await inspect(parts);
     for (const { message, why } of inspection.warnings) log.warn(message, { why });
     refuseWarnings(inspection, spec);
+    for (const note of inspection.notes) say(note);
     const { source, deletes } = inspection;
     const target =
       inspection.target === null || spec.creation.kind !== 'none'

@@ -40,6 +40,10 @@ export interface RunParts {
   readonly drain: AbortSignal;
   /** Now. */
   readonly abort: AbortSignal;
+  /** What was typed, for the ledger's memory. */
+  readonly command?: string;
+  /** What whoever watches should know, said once. */
+  readonly say?: (text: string) => void;
   /** About once a second, and at the end. */
   readonly onSnapshot?: (snapshot: Snapshot) => void;
   readonly timing?: Partial<Timing>;
@@ -58,7 +62,7 @@ export async function retryLetters(
   parts: RunParts,
   which: 'all' | readonly number[],
 ): Promise<Snapshot & { readonly retried: number; readonly closed: number }> {
-  return withLedger('catch-up', parts, async (prepared, accounts) => {
+  return withLedger('catch-up', { command: 'dead-letters retry', ...parts }, async (prepared, accounts) => {
     const before = prepared.ledger.letters.openCount();
     let retried = 0;
     const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (promoter, signal) => {
@@ -73,11 +77,12 @@ async function withLedger<T>(
   parts: RunParts,
   body: (prepared: Prepared, accounts: Accounts) => Promise<T>,
 ): Promise<T> {
-  const { connections, drain, clock } = parts;
+  const { connections, drain, clock, log, command = COMMANDS[goal], say = (text) => log.info(text) } = parts;
   using accounts = await connectBoth(connections, drain);
-  const prepared = await prepare(goal, { ...parts, accounts, signal: drain });
+  const prepared = await prepare(goal, { ...parts, accounts, signal: drain, say });
   const { ledger } = prepared;
-  const number = ledger.facts.beginRun({ command: goal, pid: process.pid, nowMs: clock.now() });
+  warnOfAge(ledger, parts);
+  const number = ledger.facts.beginRun({ command, pid: process.pid, nowMs: clock.now() });
   try {
     const result = await body(prepared, accounts);
     ledger.facts.endRun(number, { outcome: 'done', nowMs: clock.now() });
@@ -88,6 +93,29 @@ async function withLedger<T>(
   } finally {
     ledger.close();
   }
+}
+
+/** As the ledger remembers them. */
+const COMMANDS: Readonly<Record<Goal, string>> = {
+  copy: 'copy',
+  tail: 'tail',
+  'catch-up': 'tail --until-caught-up',
+};
+
+/** Half of what the shortest continuous backup keeps (facts/service.md 1.10): beyond it deletes are forgotten. */
+const AGE_MAX_MS = 3.5 * 24 * 3600 * 1000;
+
+function warnOfAge({ facts }: Ledger, { clock, log }: RunParts): void {
+  const last = facts.lastRun();
+  if (last === null || facts.read().deletes !== 'avad') return;
+  const days = (clock.now() - (last.endedAtMs ?? last.beganAtMs)) / (24 * 3600 * 1000);
+  if (days * 24 * 3600 * 1000 < AGE_MAX_MS) return;
+  log.warn(
+    `nothing was brought over for ${days.toFixed(1)} days, and the source remembers deletes for 7 or 30`,
+    {
+      now: 'run cosmig tail more often',
+    },
+  );
 }
 
 /** The run is over; why it ended is more important than that this could be noted. */
@@ -162,7 +190,7 @@ async function work(goal: Goal, parts: WorkParts, instead?: Instead): Promise<Sn
       members.start(async (signal) => mover.source.writer.run(signal));
       members.start(async () => pictures.show(over.signal));
       members.start(async () => stopping.atDeadline(spec, { clock, signal: over.signal }));
-      await settleAll(mover, members.signal);
+      await settleAll(mover, { signal: members.signal, say: parts.say ?? ((text) => log.info(text)) });
       const reading = stopping.signal;
       try {
         if (instead === undefined) await runLeases(goal, { mover, promoter, camera: pictures, reading });

@@ -25,14 +25,18 @@ export interface FeedOrder {
   readonly lsn: number;
 }
 
+const NONE = -1;
+
 type TurnState = 'waiting' | 'held' | 'superseded' | 'over';
 
 /** A task's place in the lines; what it says is for everybody, changing it is for the sequencer. */
 export class Turn {
   state: TurnState = 'waiting';
   readonly order: FeedOrder | undefined;
-  /** The numbers of its names, the identity's first. */
-  readonly names: number[] = [];
+  /** The numbers of its names, the identity's first; nearly all have two. */
+  nameOne = NONE;
+  nameTwo = NONE;
+  namesMore: number[] | undefined;
   /** In how many lines others stand before it. */
   behind = 0;
   started = false;
@@ -41,6 +45,28 @@ export class Turn {
   constructor(order: FeedOrder | undefined) {
     this.order = order;
   }
+
+  has(name: number): boolean {
+    return this.nameOne === name || this.nameTwo === name || this.namesMore?.includes(name) === true;
+  }
+
+  add(name: number): void {
+    if (this.nameOne === NONE) this.nameOne = name;
+    else if (this.nameTwo === NONE) this.nameTwo = name;
+    else (this.namesMore ??= []).push(name);
+  }
+
+  clear(): void {
+    this.nameOne = this.nameTwo = NONE;
+    this.namesMore = undefined;
+  }
+}
+
+/** Hashes of four words, one behind the other. */
+interface Names {
+  readonly names: Uint32Array;
+  readonly at: number;
+  readonly count: number;
 }
 
 // A document whose key stays the same has one hash as identity and as slot: they are two names nevertheless.
@@ -110,11 +136,17 @@ export class Sequencer {
    * turn is held at once when all are free; if not, await `ready`.
    */
   enter(names: Uint32Array, count: number, order?: FeedOrder): Turn {
-    assert(this.hasRoom, 'nobody enters a full sequencer');
     const turn = new Turn(order);
-    this.#join(turn, names, count);
-    if (turn.behind > 0 && order !== undefined) this.#supersede(turn, order);
+    this.admit(turn, { names, at: 0, count });
     return turn;
+  }
+
+  /** The same for a turn that is there, and names that start somewhere in `names`. */
+  admit(turn: Turn, { names, at, count }: Names): void {
+    const { order } = turn;
+    assert(this.hasRoom, 'nobody enters a full sequencer');
+    this.#join(turn, { names, at, count });
+    if (turn.behind > 0 && order !== undefined) this.#supersede(turn, order);
   }
 
   /** Waits for its names. When `signal` is aborted the turn leaves its lines and the reason is thrown. */
@@ -140,7 +172,7 @@ export class Sequencer {
     assert(turn.state === 'held', 'only who holds its names can change them');
     this.#leave(turn);
     turn.state = 'waiting';
-    this.#join(turn, names, count);
+    this.#join(turn, { names, at: 0, count });
   }
 
   /** Ends a turn, whatever became of it; once more does nothing. */
@@ -151,18 +183,18 @@ export class Sequencer {
     this.#wake(turn);
   }
 
-  #join(turn: Turn, names: Uint32Array, count: number): void {
-    assert(count > 0 && names.length >= count * HASH_WORDS, 'a turn has an identity at least');
+  #join(turn: Turn, { names, at, count }: Names): void {
+    assert(count > 0 && names.length >= at + count * HASH_WORDS, 'a turn has an identity at least');
     for (let i = 0; i < count; i += 1) {
-      const name = this.#names.take(names, i * HASH_WORDS, i === 0 ? IDENTITY : SLOT);
+      const name = this.#names.take(names, at + i * HASH_WORDS, i === 0 ? IDENTITY : SLOT);
       const first = this.#first[name];
       if (first === undefined) this.#first[name] = turn;
-      else if (turn.names.includes(name)) continue;
+      else if (turn.has(name)) continue;
       else {
         (this.#others[name] ??= []).push(turn);
         turn.behind += 1;
       }
-      turn.names.push(name);
+      turn.add(name);
     }
     if (turn.behind === 0) {
       turn.state = 'held';
@@ -174,18 +206,20 @@ export class Sequencer {
   #leave(turn: Turn): void {
     if (turn.state === 'held') this.#held -= 1;
     else this.#waiting -= 1;
-    const { names } = turn;
-    for (const name of names) {
-      if (this.#first[name] === turn) this.#advance(name);
-      else {
-        const others = this.#others[name] ?? [];
-        others.splice(others.indexOf(turn), 1);
-        if (others.length === 0) this.#others[name] = undefined;
-      }
-    }
-    names.length = 0;
+    const { nameOne, nameTwo, namesMore } = turn;
+    turn.clear();
+    this.#leaveLine(turn, nameOne);
+    if (nameTwo !== NONE) this.#leaveLine(turn, nameTwo);
+    if (namesMore !== undefined) for (const name of namesMore) this.#leaveLine(turn, name);
     turn.behind = 0;
     if (this.#outside.length > 0) this.#wakeOutside();
+  }
+
+  #leaveLine(turn: Turn, name: number): void {
+    if (this.#first[name] === turn) return this.#advance(name);
+    const others = this.#others[name] ?? [];
+    others.splice(others.indexOf(turn), 1);
+    if (others.length === 0) this.#others[name] = undefined;
   }
 
   /** The next in line comes first. */
@@ -209,7 +243,7 @@ export class Sequencer {
    * Equal LSNs are settled by a point read, never here.
    */
   #supersede(turn: Turn, { feed, lsn }: FeedOrder): void {
-    const others = this.#others[turn.names[0] ?? -1] ?? [];
+    const others = this.#others[turn.nameOne] ?? [];
     const rivals = others.filter(
       (other) => other !== turn && !other.started && other.order?.feed === feed && other.order.lsn !== lsn,
     );

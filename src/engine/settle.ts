@@ -26,14 +26,15 @@ interface Findings {
 }
 
 /** How many documents were in doubt; nothing is awaited when there was none. */
-export async function settleAll(mover: Mover, signal: AbortSignal): Promise<number> {
+export async function settleAll(
+  mover: Mover,
+  { signal, say }: { readonly signal: AbortSignal; readonly say: (text: string) => void },
+): Promise<number> {
   const { ledger, slots } = mover;
   const pages = ledger.pages.unsettled();
   if (pages.length === 0) return 0;
-  mover.log.info('the last run left work whose end is not known; waiting until it can land no more', {
-    pages: pages.length,
-    seconds: Math.ceil(mover.timing.requestTimeoutMs / 1000),
-  });
+  const seconds = Math.ceil(mover.timing.requestTimeoutMs / 1000);
+  say(`the last run did not end well: waiting ${seconds} s until nothing that it sent can land any more`);
   await slots.settle();
   const { claimed, takeovers } = readClaims(mover, pages);
   const findings: Findings = { rows: new Map(), overrides: [] };

@@ -13,7 +13,7 @@ import { Placement, Rekey, rekeyPaths } from '../keys/rekey.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashToBytes } from '../state/segment.ts';
-import type { Batch } from './batcher.ts';
+import { textOf, type Batch } from './batcher.ts';
 import type { Operation, Outcome, Reply } from './exchange.ts';
 import { LaneSend, type Decision, type SideOperation } from './lane-send.ts';
 import type { Side } from './side.ts';
@@ -61,6 +61,7 @@ export class Slots {
   readonly #lane: LaneSend<SlotReply>;
   /** Ranges of which we know how far our own writes have brought them. */
   readonly #known = new Set<string>();
+  #settling = 0;
   readonly #body = new BatchBody(new ByteOutput());
 
   constructor(parts: Parts) {
@@ -115,10 +116,20 @@ export class Slots {
     return outcome.value.found ?? null;
   }
 
+  /** How many wait until their writes have landed, or never will. */
+  get settling(): number {
+    return this.#settling;
+  }
+
   /** Waits until a write whose reply was lost has landed, or never will. */
   async settle(): Promise<void> {
     const { sleep, timing, signal } = this.#parts;
-    await sleep(timing.requestTimeoutMs, signal);
+    this.#settling += 1;
+    try {
+      await sleep(timing.requestTimeoutMs, signal);
+    } finally {
+      this.#settling -= 1;
+    }
   }
 
   async #write(slot: Slot, bytes: Uint8Array): Promise<Written> {
@@ -144,7 +155,7 @@ export class Slots {
     toWords(slot.hash, words, 0);
     return new Promise((resolve) => {
       const operation: SlotOperation = {
-        bytes,
+        ...textOf(bytes),
         slot: words,
         slotAt: 0,
         place: effectiveKey(this.#parts.side.kind, slot.key),
@@ -165,10 +176,10 @@ export class Slots {
     if (asking !== undefined && !this.#known.has(range)) {
       const probe: SlotOperation = {
         ...asking,
-        bytes: must(asking.probe, 'a read has its probe'),
+        ...textOf(must(asking.probe, 'a read has its probe')),
         reads: false,
       };
-      const sizeBytes = probe.bytes.length + 2;
+      const sizeBytes = probe.sizeBytes + 2;
       const reply = await this.#lane.send(range, { operations: [probe], sizeBytes }, signal);
       const [result] = 'is' in reply.results ? [reply.results] : reply.results;
       // Nothing was read yet: the whole batch comes again.

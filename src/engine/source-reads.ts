@@ -6,6 +6,7 @@ import { BatchBody } from '../documents/batch-body.ts';
 import { ByteOutput } from '../documents/byte-output.ts';
 import { replyScan } from '../documents/scan.ts';
 import type { Clock } from '../lib/clock.ts';
+import { textOf } from './batcher.ts';
 import { LaneSend, type Decision, type SideOperation } from './lane-send.ts';
 import type { Side } from './side.ts';
 import type { Timing } from './timing.ts';
@@ -65,7 +66,7 @@ export class SourceReads {
     const bytes = Uint8Array.prototype.slice.call(this.#body.out.view(), 1);
     return new Promise((resolve, reject) => {
       const operation: SideOperation<SourceReply> = {
-        bytes,
+        ...textOf(bytes),
         slot: wordsOf(who.hash),
         slotAt: 0,
         place: placeOf(who, this.#side.kind),
