@@ -36,6 +36,7 @@ type Sent<V> = Batch<Operation<V>>;
 
 export class LaneSend<V extends Decision> {
   readonly #parts: Parts<V>;
+  readonly #bodies = new Bodies();
   /** Most operations create something; they share one result. */
   readonly #created: Result<V>;
 
@@ -43,8 +44,6 @@ export class LaneSend<V extends Decision> {
     this.#parts = parts;
     this.#created = { is: 'done', value: parts.plain({ status: 201, substatus: 0 }) };
   }
-
-  readonly #bodies = new Bodies();
 
   async send(range: string, batch: Sent<V>, signal: AbortSignal): Promise<Reply<V>> {
     const result = await this.#exchange(range, batch, signal);

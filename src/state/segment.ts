@@ -83,6 +83,14 @@ export class SegmentBuilder {
     this.#count += 1;
   }
 
+  /** The etag of the document added last, as JSON text in its page; from 0 when there is none. */
+  etag(page: Uint8Array, start: number, end: number): void {
+    const at = (this.#count - 1) * ENTRY_BYTES + ETAG_AT;
+    const count = start === 0 ? -1 : readUnits(page, start, end);
+    if (count >= 0) writeHash(this.#entries, at, count);
+    else writeEtag(this.#entries, at, decoded(page, start, end));
+  }
+
   /** The next value that names the document added last: its id, then its source key; from 0 when there is none. */
   name(page: Uint8Array, start: number, end: number): void {
     this.#namesEnd = this.#appendName(page, start, end);
@@ -209,6 +217,7 @@ export function hashToBytes(words: Uint32Array, at = 0): Buffer {
   return bytes;
 }
 
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const NO_ETAG = Buffer.alloc(ETAG_BYTES);
 
 /** What is kept of an etag: 64 bits, enough to tell two versions of one document apart; never all zeros. */
@@ -218,21 +227,55 @@ export function etagToBytes(etag: string): Buffer {
   return bytes;
 }
 
-/** Two lanes that mix each other in the end (as in cyrb53), since versions differ in few letters. */
+/** The units of the etag that is being hashed: it is an ASCII text of 40 letters, or something strange. */
+let units = new Uint16Array(64);
+
 function writeEtag(out: Buffer, at: number, etag: string | null): void {
-  let [one, two] = [0, 0];
-  if (etag !== null) {
-    [one, two] = [0xdead_beef, 0x41c6_ce57];
-    for (let i = 0; i < etag.length; i += 1) {
-      const unit = etag.charCodeAt(i);
-      one = Math.imul(one ^ unit, 0x9e37_79b1);
-      two = Math.imul(two ^ unit, 0x5f35_6495);
-    }
-    const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
-    two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
-    one = mixed;
-    if (one === 0 && two === 0) two = 1;
+  if (etag === null) {
+    out.fill(0, at, at + ETAG_BYTES);
+    return;
   }
+  if (etag.length > units.length) units = new Uint16Array(etag.length * 2);
+  for (let i = 0; i < etag.length; i += 1) units[i] = etag.charCodeAt(i);
+  writeHash(out, at, etag.length);
+}
+
+/** How many units a JSON text has that needs no more than its quotes unescaped; -1 for any other. */
+function readUnits(page: Uint8Array, start: number, end: number): number {
+  if (page[start] !== QUOTE || end - start > units.length) return -1;
+  let count = 0;
+  for (let i = start + 1; i < end - 1; i += 1) {
+    let unit = page[i] ?? 0;
+    if (unit >= 0x80) return -1;
+    if (unit === BACKSLASH) {
+      i += 1;
+      unit = page[i] ?? 0;
+      if (unit !== QUOTE) return -1;
+    }
+    units[count] = unit;
+    count += 1;
+  }
+  return count;
+}
+
+function decoded(page: Uint8Array, start: number, end: number): string | null {
+  if (start === 0) return null;
+  const value: unknown = JSON.parse(Buffer.from(page.subarray(start, end)).toString());
+  return typeof value === 'string' ? value : null;
+}
+
+/** Two lanes that mix each other in the end (as in cyrb53), since versions differ in few letters. */
+function writeHash(out: Buffer, at: number, count: number): void {
+  let [one, two] = [0xdead_beef, 0x41c6_ce57];
+  for (let i = 0; i < count; i += 1) {
+    const unit = units[i] ?? 0;
+    one = Math.imul(one ^ unit, 0x9e37_79b1);
+    two = Math.imul(two ^ unit, 0x5f35_6495);
+  }
+  const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
+  two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
+  one = mixed;
+  if (one === 0 && two === 0) two = 1;
   writeWord(out, at, one);
   writeWord(out, at + 4, two);
 }

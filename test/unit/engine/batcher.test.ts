@@ -5,6 +5,7 @@ import {
   Batcher,
   OPERATIONS_MAX,
   Bodies,
+  textOf,
   type Batch,
   type Batched,
 } from '../../../src/engine/batcher.ts';
@@ -17,7 +18,7 @@ interface Numbered extends Batched {
 function operation(number: number, sizeBytes = 20, slot = number): Numbered {
   const text = JSON.stringify({ n: number, fill: '' });
   const bytes = Buffer.from(`${text.slice(0, -2)}${'x'.repeat(Math.max(0, sizeBytes - text.length))}"}`);
-  return { number, bytes, slot: Uint32Array.of(0, slot & 7, 1, 2, slot), slotAt: 1 };
+  return { number, ...textOf(bytes), slot: Uint32Array.of(0, slot & 7, 1, 2, slot), slotAt: 1 };
 }
 
 function batcher(): { clock: ManualClock; batches: Batcher<Numbered> } {
@@ -135,7 +136,7 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
         expect(done.map(({ number }) => number)).toEqual(out.slice(out.length - done.length));
       }
       expect(batches.size).toBe(waiting.length);
-      const sizes = all.map((one, number) => operation(number, one.sizeBytes).bytes.length + 1);
+      const sizes = all.map((one, number) => operation(number, one.sizeBytes).sizeBytes + 1);
       expect(batches.sizeBytes).toBe(waiting.reduce((sum, number) => sum + (sizes[number] ?? 0), 0));
       for (let batch = batches.next('idle'); batch !== undefined; batch = batches.next('idle')) {
         check(batch);

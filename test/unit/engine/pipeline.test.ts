@@ -33,7 +33,7 @@ test('no two operations of a document or a slot are on their way, and each docum
       const write = async (what: Sent): Promise<Outcome<number>> =>
         new Promise((resolve) => {
           const operation = lab.operation(what.slot * 8, resolve);
-          sent.set(Number(Buffer.from(operation.bytes).toString()), what);
+          sent.set(lab.added, what);
           writer.add(operation);
         });
       const slots = Array.from({ length: DOCUMENTS }, () => 0);

@@ -1,6 +1,6 @@
 /** A target of ranges, and a time, that do what a test says; nothing here waits for a real clock. */
 import { Patience } from '../../../src/cosmos/retry.ts';
-import { bodyOf } from '../../../src/engine/batcher.ts';
+import { Bodies, textOf } from '../../../src/engine/batcher.ts';
 import type {
   Operation,
   Outcome,
@@ -37,6 +37,7 @@ export class Lab implements RangeMap {
   /** Where ranges begin, as we know it and as it is. */
   known = [0];
   actual = [0];
+  readonly #bodies = new Bodies();
   readonly #timers: { atMs: number; ring: () => void }[] = [];
   #numbers = 0;
 
@@ -49,9 +50,14 @@ export class Lab implements RangeMap {
       ranges: this,
       sleep: async (delayMs, signal) => this.#sleep(delayMs, signal),
       governor: { admit: () => 'go', observe: () => {} },
-      send: async (range, batch) => this.#send(range, bodyOf(batch)),
+      send: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes),
       ...parts,
     });
+  }
+
+  /** The number of the operation that was made last. */
+  get added(): number {
+    return this.#numbers;
   }
 
   get timers(): number {
@@ -75,7 +81,7 @@ export class Lab implements RangeMap {
   operation(place: number, told: (outcome: Outcome<number>) => void = () => {}): Operation<number> {
     const number = (this.#numbers += 1);
     return {
-      bytes: Buffer.from(String(number)),
+      ...textOf(Buffer.from(String(number))),
       slot: Uint32Array.of(number, 0, 0, 0),
       slotAt: 0,
       place: String(place),

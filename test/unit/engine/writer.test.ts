@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { textOf } from '../../../src/engine/batcher.ts';
 import type { Observation, RangeWait, Reply, Result } from '../../../src/engine/exchange.ts';
 import { Lab, PLACES, done, refused, settled, throttled, type Request } from './writer-lab.ts';
 
@@ -274,7 +275,7 @@ describe('rests and rooms', () => {
     const bytes = Buffer.alloc(1024 * 1024);
     for (let i = 0; i < 2; i += 1) {
       expect(lab.writer.hasRoom('0')).toBe(true);
-      lab.writer.add({ ...lab.operation(0), bytes });
+      lab.writer.add({ ...lab.operation(0), ...textOf(bytes) });
     }
     expect(lab.writer.hasRoom('0')).toBe(false);
     expect(lab.writer.hasRoom('1')).toBe(false);

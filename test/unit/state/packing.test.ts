@@ -87,6 +87,37 @@ describe('a segment', () => {
     expect(builder.finish()).toEqual([]);
   });
 
+  test('keeps the same of an etag, whether it comes as a text or as it stands in the page', () => {
+    const etag = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ maxLength: 200 }),
+      fc.constantFrom('', '"', '\\', '"0000d826-0000-0700-0000-65a1f3d20000"', '\ud800', 'W/"1"'),
+    );
+    fc.assert(
+      fc.property(fc.array(etag, { minLength: 1 }), (etags) => {
+        const builder = new SegmentBuilder();
+        for (const text of etags) {
+          const page = Buffer.from(`.${JSON.stringify(text)}`);
+          builder.add({ ...entryOf('d', 's'), etag: null });
+          builder.etag(page, 1, page.length);
+        }
+        const [part] = builder.finish();
+        expect(etags.map((_, place) => part && readEntry(part, place).etag)).toEqual(etags.map(etagToBytes));
+      }),
+    );
+  });
+
+  test('has no etag where a page has none, or one that is no text', () => {
+    const builder = new SegmentBuilder();
+    const page = Buffer.from('.12');
+    for (const start of [0, 1]) {
+      builder.add(entryOf('d', 's'));
+      builder.etag(page, start, page.length);
+    }
+    const [part] = builder.finish();
+    expect([0, 1].map((place) => part && readEntry(part, place).etag)).toEqual([null, null]);
+  });
+
   test('keeps LSNs that are far apart, and those that are not known', () => {
     const builder = new SegmentBuilder();
     const lsns = [1, 2 ** 40, null, 5];
