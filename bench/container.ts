@@ -3,11 +3,17 @@ import { AccountClient, textOf } from './account-client.ts';
 import type { Reply, Signed } from './account-client.ts';
 import { BulkBody, DOCUMENT_BYTES, OPERATIONS, devicesByRange } from './documents.ts';
 
-/** 10,000 RU/s are one physical range. */
+/** 6,000 RU/s are laid out as one physical range. */
 const THROUGHPUT_RU = 40_000;
 /** Requests in flight: two for each range, so that one travels while another is worked on. */
 export const CONNECTIONS = 8;
 const PAGE_DOCUMENTS = 1000;
+
+export interface ContainerShape {
+  readonly name: string;
+  readonly keyPath?: string;
+  readonly throughputRu?: number;
+}
 
 interface Range {
   readonly id: string;
@@ -27,7 +33,11 @@ export class BenchContainer {
     this.#ranges = ranges;
   }
 
-  static async create(client: AccountClient, database: string, name: string): Promise<BenchContainer> {
+  static async create(
+    client: AccountClient,
+    database: string,
+    { name, keyPath = '/deviceId', throughputRu = THROUGHPUT_RU }: ContainerShape,
+  ): Promise<BenchContainer> {
     const parent = `dbs/${database}`;
     const link = `${parent}/colls/${name}`;
     await client.call(
@@ -35,12 +45,12 @@ export class BenchContainer {
       { path: '/dbs', body: JSON.stringify({ id: database }) },
       [201, 409],
     );
-    const definition = { id: name, partitionKey: { paths: ['/deviceId'], kind: 'Hash', version: 2 } };
+    const definition = { id: name, partitionKey: { paths: [keyPath], kind: 'Hash', version: 2 } };
     await client.call(
       { verb: 'POST', type: 'colls', link: parent },
       {
         path: `/${parent}/colls`,
-        headers: { 'x-ms-offer-throughput': String(THROUGHPUT_RU) },
+        headers: { 'x-ms-offer-throughput': String(throughputRu) },
         body: JSON.stringify(definition),
       },
       [201],
@@ -65,6 +75,11 @@ export class BenchContainer {
   /** How many documents it holds. */
   get documents(): number {
     return this.#created;
+  }
+
+  /** Its ranges, in the order of the key space. */
+  get rangeIds(): readonly string[] {
+    return this.#ranges.map(({ id }) => id);
   }
 
   get rangeCount(): number {

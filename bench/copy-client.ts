@@ -3,6 +3,14 @@
  * documents for each N, and prints what each took as a line of JSON.
  */
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../src/engine/run.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { createLog } from '../src/lib/log.ts';
+import { systemRandom } from '../src/lib/random.ts';
+import { loadSpec } from '../src/spec/load.ts';
 import { AccountClient } from './account-client.ts';
 
 /** What one copy took. */
@@ -16,14 +24,17 @@ export interface Took {
   readonly ledgerBytes?: number;
 }
 
-export type Way = 'bare' | 'upsert' | 'bulk';
+export type Way = 'bare' | 'upsert' | 'bulk' | 'cosmig';
 
 interface Target {
   readonly endpoint: string;
   readonly key: string;
 }
 
-type Copy = (target: Target, documents: number) => Promise<{ readonly ledgerBytes?: number } | void>;
+type Copy = (
+  target: Target,
+  documents: number,
+) => Promise<{ readonly ledgerBytes?: number } | undefined | void>;
 
 const PAGE_DOCUMENTS = 1000;
 const CALL_OPERATIONS = 100;
@@ -34,6 +45,7 @@ const WAYS: Readonly<Record<Way, Copy>> = {
   bare: copyBare,
   upsert: async (target, documents) => copyWithSdk(target, documents, upsertOneByOne),
   bulk: async (target, documents) => copyWithSdk(target, documents, bulkInHundreds),
+  cosmig: copyWithCosmig,
 };
 
 interface Item extends JSONObject {
@@ -149,6 +161,51 @@ function feedHeaders(range: number, etag: string): Record<string, string> {
     'x-ms-max-item-count': String(PAGE_DOCUMENTS),
     'if-none-match': etag,
   };
+}
+
+/** What the copy command does, all of it: preflight, ledger, intents, commits, load control, index. */
+async function copyWithCosmig(
+  { endpoint, key }: Target,
+  documents: number,
+): Promise<{ readonly ledgerBytes: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-ledger-'));
+  try {
+    const ledger = join(folder, 'ledger.db');
+    const { spec, connections } = loadSpec({
+      options: {
+        source: [`bench/source-${documents}`],
+        target: ['bench/target-8'],
+        sourceEndpoint: [endpoint],
+        partitionKey: ['/tenantId'],
+        ledger: [ledger],
+        yes: ['true'],
+      },
+      env: { COSMIG_SOURCE_KEY: key },
+      clock: systemClock,
+      folder,
+    });
+    const never = new AbortController().signal;
+    const snapshot = await run('copy', {
+      spec,
+      connections,
+      clock: systemClock,
+      random: systemRandom,
+      log: createLog({
+        level: 'error',
+        format: 'text',
+        clock: systemClock,
+        write: (line) => process.stderr.write(line),
+      }),
+      drain: never,
+      abort: never,
+      onSnapshot: () => {},
+    });
+    if (!snapshot.complete || snapshot.documents.written !== documents)
+      throw new Error(`not everything was copied: ${JSON.stringify(snapshot)}`);
+    return { ledgerBytes: statSync(ledger).size };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 async function measure(copy: Copy, target: Target, documents: number): Promise<Took> {

@@ -1,7 +1,7 @@
 /**
  * What a copied document costs its client, against a service that does nothing: the SDK's feed iterator with upserts one
- * by one, the same with bulk calls of 100, and no client at all, all in one run. CPU time per document holds still when
- * the machine has other work; documents a second do not.
+ * by one, the same with bulk calls of 100, and cosmig with everything on, each in a process of its own, all in one run.
+ * CPU time per document holds still when the machine has other work; documents a second do not.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -11,48 +11,122 @@ import type { Result } from './report.ts';
 import type { BenchOptions } from './run.ts';
 import { startNullService, type ServerProcess } from './server-process.ts';
 
-/** For each way: documents to warm up with, then those that are measured. */
-const DOCUMENTS: Readonly<Record<Way, readonly number[]>> = {
-  bare: [50_000, 400_000],
-  upsert: [5000, 30_000],
-  bulk: [50_000, 200_000],
-};
+const LARGE = 2_000_000;
+const MEDIUM = 50_000;
+const SMALL = 10_000;
+/** A small copy is over before it can be measured, so there are some of them. */
+const SMALL_ROUNDS = 20;
+/** Until the compiler has seen what is hot. */
+const WARM_UP = 200_000;
 
 interface Measured extends Took {
   /** What the service needed meanwhile. */
   readonly serverMs: number;
 }
 
-export async function benchCopy({ profileDir, say }: BenchOptions): Promise<Result[]> {
+export async function benchCopy({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
   using build = Build.make();
   await using service = await startNullService(build, profileDir);
-  const measured = async (way: Way): Promise<Measured> => {
-    say(`copying: ${way}`);
-    const list = await copyIn(build, service, way);
-    const last = list.at(-1);
-    if (last === undefined) throw new Error(`${way} has not copied anything`);
-    return last;
+  const copies = async (way: Way, counts: readonly number[]): Promise<Measured[]> => {
+    say(`copying: ${way}, ${counts.at(-1)?.toLocaleString('en-US')} documents`);
+    return copyIn({ build, service, profileDir }, way, counts);
   };
-  const bare = await measured('bare');
-  const upsert = await measured('upsert');
-  const bulk = await measured('bulk');
+  const copy = async (way: Way, counts: readonly number[]): Promise<Measured> =>
+    lastOf(await copies(way, counts));
+  const bare = await copy('bare', [50_000, 400_000]);
+  const upsert = await copy('upsert', [5000, 30_000]);
+  const bulk = await copy('bulk', [50_000, 200_000]);
+  const medium = await copy('cosmig', [MEDIUM]);
+  const [, none, ...small] = await copies('cosmig', [
+    WARM_UP,
+    0,
+    ...Array.from({ length: SMALL_ROUNDS }, () => SMALL),
+  ]);
+  const large = await copy('cosmig', [WARM_UP, documents]);
+  const count = documents.toLocaleString('en-US');
+  const cost = (one: Measured): number => perDocument(one.cpuMs, one.documents);
   return [
     costOf('the null service, no client', bare),
     costOf('SDK feed, upsert one by one', upsert),
     costOf('SDK feed, bulk in calls of 100', bulk),
+    {
+      ...costOf(`cosmig copy, ${count}`, large),
+      ratio: { value: cost(upsert) / cost(large), to: 'cheaper than one by one' },
+      target: 'at least 25 x',
+    },
+    {
+      name: 'the same',
+      value: cost(large),
+      unit: 'us/doc',
+      ratio: { value: cost(bulk) / cost(large), to: 'cheaper than bulk' },
+      target: 'at least 5 x',
+    },
+    {
+      name: 'cosmig copy, one process',
+      value: (documents * 1000) / large.wallMs,
+      unit: 'docs/s',
+      target: 'about 140,000',
+    },
+    smallOf(small, { none, large }),
+    {
+      name: 'ledger (segments, index and rows)',
+      value: (large.ledgerBytes ?? Number.NaN) / documents,
+      unit: 'bytes/doc',
+      target: 'at most 120 and the key value',
+      note: `with key values of ${KEY_BYTES} bytes`,
+    },
+    {
+      name: `memory at its peak, ${count}`,
+      value: large.rssPeakBytes / 2 ** 20,
+      unit: 'MiB',
+      ratio: { value: large.rssPeakBytes / medium.rssPeakBytes, to: `at ${MEDIUM.toLocaleString('en-US')}` },
+      target: 'below 300 MB, within 50 MB',
+      note: `${(medium.rssPeakBytes / 2 ** 20).toFixed(0)} MiB at ${MEDIUM.toLocaleString('en-US')}`,
+    },
   ];
 }
 
+/** A tenant as it is stored. */
+const KEY_BYTES = 'tenant-0042'.length + 3;
+
+/** What each run costs anyhow, preflight and ledger, is measured with an empty source. */
+function smallOf(
+  small: readonly Measured[],
+  { none, large }: { readonly none: Measured | undefined; readonly large: Measured },
+): Result {
+  const fixedMs = none?.cpuMs ?? Number.NaN;
+  const cpuMs = small.reduce((sum, one) => sum + one.cpuMs, 0) / small.length;
+  const value = perDocument(cpuMs - fixedMs, SMALL);
+  return {
+    name: `cosmig copy, ${SMALL.toLocaleString('en-US')}`,
+    value,
+    unit: 'us/doc',
+    ratio: {
+      value: value / perDocument(large.cpuMs - fixedMs, large.documents),
+      to: `at ${large.documents.toLocaleString('en-US')}`,
+    },
+    target: 'the same',
+    note: `without the ${fixedMs.toFixed(0)} ms of a run with no documents`,
+  };
+}
+
+interface Setting {
+  readonly build: Build;
+  readonly service: ServerProcess;
+  readonly profileDir: string | undefined;
+}
+
 /** Runs one way in a process of its own, on our core. */
-async function copyIn(build: Build, service: ServerProcess, way: Way): Promise<Measured[]> {
-  const args = [
-    build.path('bench/copy-client.js'),
-    way,
-    service.endpoint,
-    service.key,
-    ...DOCUMENTS[way].map(String),
-  ];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+async function copyIn(
+  { build, service, profileDir }: Setting,
+  way: Way,
+  counts: readonly number[],
+): Promise<Measured[]> {
+  const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const client = [build.path('bench/copy-client.js'), way, service.endpoint, service.key];
+  const child = spawn(process.execPath, [...profile, ...client, ...counts.map(String)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const list: Measured[] = [];
   let serverBefore = service.cpuMs();
@@ -64,6 +138,12 @@ async function copyIn(build: Build, service: ServerProcess, way: Way): Promise<M
   const code = await ended;
   if (code !== 0) throw new Error(`the client that copies with ${way} ended with exit code ${code}`);
   return list;
+}
+
+function lastOf(list: readonly Measured[]): Measured {
+  const last = list.at(-1);
+  if (last === undefined) throw new Error('nothing was copied');
+  return last;
 }
 
 function costOf(name: string, { documents, wallMs, cpuMs, serverMs }: Measured): Result {

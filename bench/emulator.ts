@@ -8,6 +8,7 @@ import { startEmulator, type ServerProcess } from './server-process.ts';
 
 /** Small enough to fit every cache, large enough to be measured. */
 const SMALL = 10_000;
+const LARGE = 1_000_000;
 /** The end of the large load that is measured. */
 const TAIL = 50_000;
 /** A small feed is read in milliseconds, so it is read until this much time has passed. */
@@ -19,19 +20,19 @@ const FEED_ROUNDS_MAX = 100;
  * and with much in the container, and the memory that takes. The server's CPU time per document stands beside each
  * rate, because it holds still when the machine has other work; the client's share shows that it was not the limit.
  */
-export async function benchEmulator({ documents, profileDir, say }: BenchOptions): Promise<Result[]> {
+export async function benchEmulator({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
   using build = Build.make();
   await using server = await startEmulator(build, profileDir);
   const client = new AccountClient(server.endpoint, server.key, CONNECTIONS);
   try {
     await client.send({ method: 'PUT', path: '/_emulator/account', body: '{"ru":"off"}' });
     say('warming up');
-    const warmUp = await BenchContainer.create(client, 'bench', 'warm-up');
+    const warmUp = await BenchContainer.create(client, 'bench', { name: 'warm-up' });
     await warmUp.createUpTo(2 * SMALL);
     await readRepeatedly(warmUp);
     await warmUp.delete();
 
-    const container = await BenchContainer.create(client, 'bench', 'readings');
+    const container = await BenchContainer.create(client, 'bench', { name: 'readings' });
     const before = server.memory();
     say(`creating ${SMALL} documents in ${container.rangeCount} ranges`);
     const smallCreate = await measure(server, async () => {

@@ -1,0 +1,75 @@
+/** cosmig as its user starts it, in a process of its own, on our core. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Build } from './build.ts';
+
+/** Both sides are containers of one account. */
+export interface Migration {
+  readonly connectionString: string;
+  readonly source: string;
+  readonly target: string;
+  readonly partitionKey: string;
+}
+
+/** What a bench reads of the result that cli.md 4 promises. */
+export interface Outcome {
+  readonly complete: boolean;
+  readonly documents: { readonly read: number; readonly written: number };
+  readonly durationMs: number;
+  readonly lagSeconds: number | null;
+}
+
+const TOLD_CHARS = 3000;
+
+export class CosmigProcess implements Disposable {
+  readonly #migration: Migration;
+  readonly #build: Build;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-ledger-'));
+  #child: ChildProcess | undefined;
+
+  constructor(build: Build, migration: Migration) {
+    this.#build = build;
+    this.#migration = migration;
+  }
+
+  get ledger(): string {
+    return join(this.#folder, 'ledger.db');
+  }
+
+  /** Runs a command to its end. */
+  async run(command: 'copy' | 'tail', ...more: readonly string[]): Promise<Outcome> {
+    const { source, target, partitionKey, connectionString } = this.#migration;
+    const args = ['--source', source, '--target', target, '--partition-key', partitionKey, '--yes', '--json'];
+    const child = spawn(
+      process.execPath,
+      [this.#build.path('bin/cosmig.js'), command, ...args, '--ledger', this.ledger, ...more],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        cwd: this.#folder,
+        env: { ...process.env, COSMIG_SOURCE_CONNECTION_STRING: connectionString },
+      },
+    );
+    this.#child = child;
+    const [result, said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    if (child.exitCode !== 0 && child.signalCode === null && !this.#stopped)
+      throw new Error(`cosmig ${command} ended with ${child.exitCode}: ${said.slice(-TOLD_CHARS)}${result}`);
+    return JSON.parse(result) as Outcome;
+  }
+
+  #stopped = false;
+
+  /** Lets it come to an end in good order. */
+  stop(): void {
+    this.#stopped = true;
+    this.#child?.kill('SIGTERM');
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#child?.exitCode === null) this.#child.kill('SIGKILL');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
