@@ -262,6 +262,31 @@ export function asDatabaseError(error: unknown, path: string): unknown {
   return new LedgerError(`${path} ${trouble.what}`, { why: cause, hint: trouble.hint, cause: error });
 }
 
+/**
+ * The same database, whose statements tell the file's troubles as asDatabaseError does, wherever they are used: damage
+ * shows late, when somebody first reads the page that has it.
+ */
+export function tellTrouble(database: Database): Database {
+  const prepare = database.prepare.bind(database);
+  database.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    for (const verb of ['run', 'get', 'all'] as const) {
+      const act = statement[verb].bind(statement);
+      Object.defineProperty(statement, verb, {
+        value: (...parameters: unknown[]) => {
+          try {
+            return act(...parameters);
+          } catch (error) {
+            throw asDatabaseError(error, database.name);
+          }
+        },
+      });
+    }
+    return statement;
+  }) as Database['prepare'];
+  return database;
+}
+
 /** The file system's own codes, which come from creating the folder. */
 const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOSPC: 'FULL',

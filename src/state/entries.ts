@@ -1,8 +1,9 @@
 /** Owns reading committed segments, one place at a time. */
-import { LedgerError } from '../lib/errors.ts';
+import { InternalError, LedgerError } from '../lib/errors.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { bytes, number, oneOf, orNull } from './column.ts';
 import type { Columns } from './column.ts';
+import { isSameIdentity, placeIn } from './index-entry.ts';
 import { markAt } from './marks.ts';
 import type { Marks } from './marks.ts';
 import { FEEDS } from './rows.ts';
@@ -48,25 +49,43 @@ export class EntryStore {
     };
   }
 
-  read({ segment, place }: Place): Landed {
+  /** What an entry of the index stands for; a ledger in which that is another document is damaged. */
+  read(entries: Buffer, at: number): Landed {
+    const { segment, place } = placeIn(entries, at);
     if (this.#last?.number !== segment) {
       const row = this.#sql.get.get(segment);
-      if (row === undefined) {
-        throw new LedgerError('the ledger is damaged', {
-          why: `its index points to segment ${segment}, which is not there`,
-          hint: 'restore the ledger from a backup made while the migration was stopped',
-        });
-      }
+      if (row === undefined) throw damaged(`its index points to segment ${segment}, which is not there`);
       this.#last = parseSegment(row);
     }
-    const { feed, count } = this.#last;
-    return { ...readEntry(this.#last, place), feed, sequence: markAt(this.#last, count, place) };
+    const landed = landedAt(this.#last, place);
+    if (!isSameIdentity(entries, at, landed.identity, 0)) throw strange({ segment, place });
+    return landed;
   }
 
   /** The next committed segments of a tree. */
   after(window: { readonly tree: number; readonly after: number; readonly limit: number }): Segment[] {
     return this.#sql.after.all(window).map(parseSegment);
   }
+}
+
+function landedAt(segment: Segment, place: number): Landed {
+  const { feed, count, number: ofSegment } = segment;
+  try {
+    return { ...readEntry(segment, place), feed, sequence: markAt(segment, count, place) };
+  } catch (error) {
+    // What we have packed unpacks without one: these bytes are ours no more.
+    if (!(error instanceof RangeError || error instanceof InternalError)) throw error;
+    throw strange({ segment: ofSegment, place }, error);
+  }
+}
+
+function strange({ segment, place }: Place, cause?: unknown): LedgerError {
+  return damaged(`place ${place} of segment ${segment} holds what no cosmig writes there`, cause);
+}
+
+function damaged(why: string, cause?: unknown): LedgerError {
+  const hint = 'restore the ledger from a backup made while the migration was stopped';
+  return new LedgerError('the ledger is damaged', { why, hint, cause });
 }
 
 function parseSegment(row: Columns): Segment {

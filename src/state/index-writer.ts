@@ -5,7 +5,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import type { EntryStore, Landed } from './entries.ts';
-import { BLOCK_ENTRIES, INDEX_BYTES, isSameIdentity, placeIn } from './index-entry.ts';
+import { BLOCK_ENTRIES, INDEX_BYTES, isSameIdentity } from './index-entry.ts';
 import type { RunStore } from './index-runs.ts';
 import type { RowStore } from './rows.ts';
 import { HASH_BYTES } from './segment.ts';
@@ -69,7 +69,7 @@ export class IndexWriter {
   #choose(): number {
     let best: { at: number; landed: Landed } | null = null;
     for (let at = 0; at < this.#rivalCount * INDEX_BYTES; at += INDEX_BYTES) {
-      const landed = this.#stores.entries.read(placeIn(this.#rivals, at));
+      const landed = this.#stores.entries.read(this.#rivals, at);
       if (this.#stores.rows.isOverridden(landed)) continue;
       const isOneSlot = best === null || best.landed.slot.equals(landed.slot);
       assert(isOneSlot, `the copy put ${landed.identity.toString('hex')} into one slot only`);
@@ -102,7 +102,7 @@ export class IndexWriter {
     const kept: Buffer[] = [];
     for (let at = 0; at < block.length; at += INDEX_BYTES) {
       const isConcerned = concerned.has(block.toString('latin1', at, at + HASH_BYTES));
-      if (isConcerned && rows.isOverridden(entries.read(placeIn(block, at)))) continue;
+      if (isConcerned && rows.isOverridden(entries.read(block, at))) continue;
       kept.push(block.subarray(at, at + INDEX_BYTES));
     }
     return Buffer.concat(kept);

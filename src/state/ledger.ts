@@ -8,7 +8,7 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
-import { asDatabaseError, migrate, openDatabase, refuseForeign } from '../lib/sqlite.ts';
+import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { CounterStore } from './counters.ts';
@@ -86,7 +86,7 @@ export class Ledger {
     const lock = MoverLock.take(path);
     let database: Database | undefined;
     try {
-      database = openDatabase({ path, pageSize: PAGE_SIZE });
+      database = tellTrouble(openDatabase({ path, pageSize: PAGE_SIZE }));
       migrate(database, 'ledger');
       const ledger = new Ledger(database, lock);
       hold(ledger);
@@ -102,7 +102,7 @@ export class Ledger {
   /** For everybody else: changes no byte of the file, while a mover works and after a crash. */
   static openReadonly(path: string): Ledger {
     if (!existsSync(path)) throw missing(path);
-    const database = openDatabase({ path, readonly: true });
+    const database = tellTrouble(openDatabase({ path, readonly: true }));
     try {
       migrate(database, 'ledger');
       const ledger = new Ledger(database, null);

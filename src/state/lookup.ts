@@ -1,6 +1,6 @@
 /** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
 import type { EntryStore, Landed } from './entries.ts';
-import { findIdentity, INDEX_BYTES, placeIn } from './index-entry.ts';
+import { findIdentity, INDEX_BYTES } from './index-entry.ts';
 import type { RunStore } from './index-runs.ts';
 import type { Row, RowStore } from './rows.ts';
 import { HASH_BYTES } from './segment.ts';
@@ -41,7 +41,7 @@ export class Lookup {
       const block = runs.blockWith(run, this.#probe);
       const at = block === null ? -1 : findIdentity(block.data, identity);
       if (block === null || at < 0) continue;
-      const landed = entries.read(placeIn(block.data, at));
+      const landed = entries.read(block.data, at);
       if (rows.isOverridden(landed) || isCanceled(landed)) continue;
       const { slot, targetKey, etag, lsn, feed } = landed;
       return { identity, state: 'live', slot, targetKey, etag, lsn, feed };

@@ -190,6 +190,53 @@ describe('a ledger', () => {
   });
 });
 
+describe('damage that shows late', () => {
+  /** A copy with its index, whose bytes are then changed by SQL. */
+  function damagedBy(sql: string): Ledger {
+    const path = somePath();
+    const ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    const documents = ['a', 'b', 'c'].map((identity) => ({ identity, slot: `s${identity}` }));
+    intendPage(ledger, { lease, documents, position: '"1"' })();
+    buildIndex(ledger, lease.tree);
+    ledger.close();
+    const database = openDatabase({ path });
+    database.exec(sql);
+    database.close();
+    return openLedger(path);
+  }
+
+  test.each([
+    ['an index that points beyond a segment', 'UPDATE segments SET count = 0'],
+    ['a segment that is too short', "UPDATE segments SET data = x'00112233'"],
+    ['a segment of zeros', 'UPDATE segments SET data = zeroblob(length(data) + 9)'],
+    ['a segment that is gone', 'DELETE FROM outcomes; DELETE FROM segments'],
+  ])('%s is refused by name', (_what, sql) => {
+    using ledger = damagedBy(sql);
+    expect(() => ['a', 'b', 'c'].map((name) => ledger.lookup.find(hashOf(name), 1))).toThrow(LedgerError);
+    expect(() => ['a', 'b', 'c'].map((name) => ledger.lookup.find(hashOf(name), 1))).toThrow(/damaged/);
+  });
+
+  test('garbage in a table that is read in mid-run is told as damage, whoever reads it', () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    buildIndex(ledger, beginLease(ledger).tree);
+    const root = (name: string): number => {
+      const database = openDatabase({ path, readonly: true });
+      const found = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(name);
+      database.close();
+      return Number(found);
+    };
+    const page = root('index_builds');
+    ledger.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0x5a, (page - 1) * 4096, page * 4096);
+    writeFileSync(path, bytes);
+    using damaged = openLedger(path);
+    expect(() => damaged.isIndexed(1)).toThrow(LedgerError);
+  });
+});
+
 describe('reading a ledger', () => {
   test('changes no byte and makes no file after a clean end', () => {
     const path = somePath();
