@@ -160,6 +160,15 @@ test('several levels are one hierarchical key; throughput as it was asked for', 
   expect(manual.throughput).toEqual({ kind: 'manual', ru: 900 });
 });
 
+test('an identity of Entra ID goes on with a target that was made for it, without scripts', async () => {
+  await account.client
+    .database('shop')
+    .containers.create({ id: TARGET.container, partitionKey: hashKey('/tenantId') });
+  const parts = await plan({ connection: new Connection(emulator.endpoint, undefined) });
+  expect(await createTarget(account, parts, controlCall())).toMatchObject({ name: TARGET });
+  expect(await listScripts(account, TARGET, controlCall())).toEqual([]);
+});
+
 describe('is refused, with what to do', () => {
   const refused = async (parts: Partial<TargetPlan>): Promise<NotReadyError> => {
     const error = await failure(createTarget(account, await plan(parts), controlCall()));

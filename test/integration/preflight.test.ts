@@ -274,9 +274,10 @@ describe('refuses', () => {
       { id: 'd0', pk: 'somewhere else', tenantId: 't0' },
       { id: 'd1', pk: 'p1', tenantId: 'not its tenant' },
       { id: 'alien', tenantId: 't0' },
+      { id: 'd2', pk: { no: 'key' }, tenantId: 't2' },
     ]);
     const error = await refused();
-    expect(error).toMatchObject({ exitCode: 3, details: { seen: 3, ours: 0 } });
+    expect(error).toMatchObject({ exitCode: 3, details: { seen: 4, ours: 0 } });
     expect(error.message).toBe('the target shop/by-tenant holds documents already');
   });
 
@@ -361,13 +362,16 @@ function telling(account: Body): HttpClient {
   };
 }
 
-/** Every batch ends like this; everything else is the emulator's. */
-function answeringBatches(statuses: readonly number[]): HttpClient {
+/** Batches end like this, the last one for ever; everything else is the emulator's. */
+function answeringBatches(...replies: ReadonlyArray<readonly number[]>): HttpClient {
   const inner = createDefaultHttpClient();
+  let answered = 0;
   return {
     async sendRequest(request) {
       if (request.headers.get('x-ms-cosmos-is-batch-request') === undefined)
         return inner.sendRequest(request);
+      const statuses = replies[Math.min(answered, replies.length - 1)] ?? [];
+      answered += 1;
       const bodyAsText = JSON.stringify(statuses.map((statusCode) => ({ statusCode, requestCharge: 1 })));
       return { status: 207, headers: createHttpHeaders(), request, bodyAsText };
     },
@@ -427,13 +431,22 @@ describe('permissions', () => {
   test.each([
     [
       'an operation that a role does not have',
-      [404, 403, 404, 403],
+      [[404, 403, 404, 403]],
       6,
       'the target shop/by-tenant does not allow: create, delete',
     ],
     [
+      'an operation that was throttled first',
+      [
+        [404, 429, 449, 404],
+        [404, 400, 404, 403],
+      ],
+      6,
+      'the target shop/by-tenant does not allow: delete',
+    ],
+    [
       'a server that does what is bound to fail',
-      [404, 201, 404, 404],
+      [[404, 201, 404, 404]],
       70,
       'an operation that is bound to fail fails',
     ],
@@ -441,7 +454,7 @@ describe('permissions', () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     const { endpoint, key } = emulator;
-    using target = new Account({ endpoint, key }, { httpClient: answeringBatches(statuses) });
+    using target = new Account({ endpoint, key }, { httpClient: answeringBatches(...statuses) });
     const error = await failure(inspected({ accounts: { target } }));
     expect(error).toMatchObject({ exitCode, message });
   });
