@@ -81,7 +81,7 @@ function buildParser(commands: readonly Command[], version: string): Argv {
       'boolean-negation': false,
     })
     .usage(
-      '$0 <command> [options]\n\nTry a new partition key on documents, and a local Azure Cosmos DB account to build against.',
+      '$0 <command> [options]\n\nMove an Azure Cosmos DB container to another partition key while it is in use.',
     )
     .version(version)
     .help()

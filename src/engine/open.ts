@@ -16,8 +16,8 @@ import { sleep } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
-import { planFor } from '../spec/key-rules.ts';
 import type { Budget, MigrationSpec } from '../spec/migration-spec.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { DeleteMode } from '../state/facts.ts';
 import { IntentGroup } from '../state/intent-group.ts';
 import { Ledger } from '../state/ledger.ts';
@@ -92,13 +92,8 @@ export async function makeMover(
 ): Promise<{ readonly mover: Mover; readonly promoter: Promoter }> {
   const { spec, sides, ledger, clock, log, timing, signal, accounts } = parts;
   const { source, target, deletes } = sides;
-  const keyBytesMax = target.keyKind === 'hash-v1' ? KEY_BYTES_MAX_V1 : undefined;
-  const plan = planFor(spec, source.keyPaths, keyBytesMax);
-  const ttl =
-    spec.ttl === 'remaining' && source.defaultTtl !== null
-      ? ({ mode: 'remaining', defaultTtl: source.defaultTtl } as const)
-      : ({ mode: 'restart' } as const);
-  const versions = { plan, kind: target.keyKind, ttl, marker: markerOf(spec.deletes) };
+  const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
+  const versions = { plan, kind, ttl, marker: markerOf(spec.deletes) };
   const [sourceSide, targetSide] = await Promise.all([
     makeSide('source', { account: accounts.source, facts: source, budget: spec.sourceBudget }, parts),
     makeSide('target', { account: accounts.target, facts: target, budget: spec.targetBudget }, parts),
@@ -151,9 +146,6 @@ export async function makeMover(
   const promoter = new Promoter(mover);
   return { mover, promoter };
 }
-
-/** Without large partition keys (facts/service.md 2.5). */
-const KEY_BYTES_MAX_V1 = 101;
 
 async function makeSide(
   is: Side['is'],
