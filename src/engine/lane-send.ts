@@ -60,6 +60,8 @@ export class LaneSend<V extends Decision> {
       const result = await this.#exchange(range, alone, signal);
       const { trouble } = result.answered ? { trouble: undefined } : result;
       if (trouble !== undefined && spoils(trouble)) {
+        // Of a read it says nothing about the document; as an answer it would mean that there is none.
+        if (isReading(operation)) throw new TroubleError(trouble);
         chargeRu += trouble.chargeRu;
         const { status, substatus } = trouble;
         results.push({ is: 'done', value: this.#parts.plain({ status, substatus }) });
