@@ -14,8 +14,8 @@ interface CameraParts {
   readonly onSnapshot: ((snapshot: Snapshot) => void) | undefined;
 }
 
-/** A range that had nothing more to tell so long ago still counts as having caught up. */
-const CAUGHT_UP_MS = 10_000;
+/** Who is no farther behind than this has caught up: a busy source has always just said something. */
+const CAUGHT_UP_S = 10;
 
 export class Camera {
   complete = false;
@@ -39,14 +39,10 @@ export class Camera {
     return picture;
   }
 
-  /** Whether every range had nothing more to tell, a moment ago. */
+  /** Whether no range is behind, but for what was written a moment ago. */
   haveAllCaughtUp(): boolean {
-    const nowMs = this.#parts.mover.serviceMs();
-    const live = this.#live();
-    return (
-      live.length > 0 &&
-      live.every(({ caughtUpMs }) => caughtUpMs !== null && nowMs - caughtUpMs < CAUGHT_UP_MS)
-    );
+    const lagSeconds = this.#lagSeconds();
+    return this.#live().length > 0 && lagSeconds !== null && lagSeconds < CAUGHT_UP_S;
   }
 
   take(): Snapshot {

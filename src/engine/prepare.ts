@@ -17,12 +17,12 @@ export async function prepare(
   goal: Goal,
   parts: InspectParts & { readonly say: (text: string) => void },
 ): Promise<Prepared> {
-  const { spec, clock, log, say } = parts;
+  const { spec, clock, say } = parts;
   const nowMs = clock.now();
   if (goal === 'copy' && !hasBegun(spec.ledger)) {
     const inspection = await inspect(parts);
-    for (const { message, why } of inspection.warnings) log.warn(message, { why });
     refuseWarnings(inspection, spec);
+    for (const { message, why } of inspection.warnings) say(`warning: ${message}; ${why}`);
     for (const note of inspection.notes) say(note);
     const { source, deletes } = inspection;
     const target =
