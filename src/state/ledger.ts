@@ -95,7 +95,7 @@ export class Ledger {
     } catch (error) {
       database?.close();
       lock.release();
-      throw asDatabaseError(error, path);
+      throw asLedgerError(error, path);
     }
   }
 
@@ -112,7 +112,7 @@ export class Ledger {
       database.close();
       throw error instanceof LedgerError && isUnmigrated(error)
         ? unfinished(path, error)
-        : asDatabaseError(error, path);
+        : asLedgerError(error, path);
     }
   }
 
@@ -128,7 +128,7 @@ export class Ledger {
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").all();
       return tables.length > 0 && database.prepare('SELECT 1 FROM leases LIMIT 1').all().length > 0;
     } catch (error) {
-      throw asDatabaseError(error, path);
+      throw asLedgerError(error, path);
     } finally {
       database.close();
     }
@@ -209,6 +209,17 @@ function missing(path: string): LedgerError {
   return new LedgerError(`there is no ledger at ${path}`, {
     why: 'no migration was begun with it, or it is elsewhere',
     hint: 'check --ledger and the working directory; cosmig copy begins a migration',
+  });
+}
+
+/** A statement that cannot even be made meets other tables than its migrations have made. */
+function asLedgerError(error: unknown, path: string): unknown {
+  const isStrange = error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR';
+  if (!isStrange) return asDatabaseError(error, path);
+  return new LedgerError(`${path} is damaged`, {
+    why: `its tables are not those of a ledger: ${error.message}`,
+    hint: 'restore it from a backup, or give the path of a new file',
+    cause: error,
   });
 }
 

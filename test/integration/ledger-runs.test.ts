@@ -2,8 +2,9 @@
  * What a run does with its ledger, on the command line: which ones it refuses, that one run at a time has it, and what
  * can be seen and saved of it meanwhile and after a SIGKILL.
  */
-import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openDatabase } from '../../src/lib/sqlite.ts';
@@ -148,6 +149,38 @@ describe('a run refuses', () => {
     expect(existsSync(ledger)).toBe(false);
   });
 });
+
+test('a tail on a ledger with garbage anywhere goes on or refuses it, and is never our bug', async () => {
+  expect(await copy()).toMatchObject({ code: 0 });
+  const whole = readFileSync(ledger);
+  const garbage = fc.record({
+    at: fc.nat(whole.length - 1),
+    bytes: fc.uint8Array({ minLength: 1, maxLength: 5000 }),
+  });
+  const [, ...spec] = copyTo(ledger);
+  let version = 0;
+  await fc.assert(
+    fc.asyncProperty(garbage, async ({ at, bytes }) => {
+      const broken = Buffer.from(whole);
+      broken.set(bytes.subarray(0, whole.length - at), at);
+      writeFileSync(ledger, broken);
+      version += 1;
+      // Something to look up in the index.
+      await lab.send(
+        Array.from({ length: 10 }, (_, index) => {
+          const { text = '' } = document(`d${index * 20}`, `t${(index + version) % 7}`);
+          return { do: 'replace', key: ['a'], id: `d${index * 20}`, text };
+        }),
+      );
+      const tail = ['tail', '--until-caught-up', ...spec];
+      const { code, stderr } = await runCosmig(tail, { env: env(), clock: systemClock });
+      // 6: a position that is none is refused by the service.
+      expect({ code, stderr }).toEqual({ code: expect.toBeOneOf([0, 3, 5, 6, 7]), stderr });
+    }),
+    // A failure names the bytes; to shrink them takes longer than to look at them.
+    { numRuns: 25, endOnFailure: true },
+  );
+}, 120_000);
 
 describe('while a run is on', () => {
   test('a second one leaves, well when it was told to, and status shows the first', async () => {

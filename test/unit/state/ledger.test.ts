@@ -217,6 +217,17 @@ describe('damage that shows late', () => {
     expect(() => ['a', 'b', 'c'].map((name) => ledger.lookup.find(hashOf(name), 1))).toThrow(/damaged/);
   });
 
+  test('tables that are not those of a ledger are refused at the door', () => {
+    const path = somePath();
+    openLedger(path).close();
+    const database = openDatabase({ path });
+    database.exec('ALTER TABLE leases RENAME COLUMN range_id TO rbnge_id');
+    database.close();
+    expect(() => openLedger(path)).toThrow(/is damaged/);
+    expect(() => Ledger.openReadonly(path)).toThrow(/is damaged/);
+    expect(() => Ledger.openForOperator(path)).toThrow(/is damaged/);
+  });
+
   test('garbage in a table that is read in mid-run is told as damage, whoever reads it', () => {
     const path = somePath();
     const ledger = openLedger(path);
