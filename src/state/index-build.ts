@@ -272,14 +272,15 @@ class Merge {
 
   #insert(cursor: Cursor): void {
     cursor.prefix = prefixOf(cursor.data, cursor.at);
-    let [low, high] = [0, this.#cursors.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = this.#cursors[middle];
-      if (other === undefined || isBehind(other, cursor)) low = middle + 1;
-      else high = middle;
+    const cursors = this.#cursors;
+    let place = cursors.length;
+    // There are 64 at most, and moving them costs less than a call.
+    for (let other = cursors[place - 1]; other !== undefined && isBehind(cursor, other);) {
+      cursors[place] = other;
+      place -= 1;
+      other = cursors[place - 1];
     }
-    this.#cursors.splice(low, 0, cursor);
+    cursors[place] = cursor;
   }
 }
 

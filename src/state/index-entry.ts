@@ -30,6 +30,11 @@ export function compareEntries(one: Buffer, oneAt: number, other: Buffer, otherA
   return one.compare(other, otherAt, otherAt + INDEX_BYTES, oneAt, oneAt + INDEX_BYTES);
 }
 
+/** A call that copies so little takes longer than copying it. */
+export function copyEntry(from: Buffer, fromAt: number, to: Buffer, toAt: number): void {
+  for (let i = 0; i < INDEX_BYTES; i += 1) to[toAt + i] = from[fromAt + i] ?? 0;
+}
+
 export function isSameIdentity(one: Buffer, oneAt: number, other: Buffer, otherAt: number): boolean {
   for (let i = 0; i < HASH_BYTES; i += 1) if (one[oneAt + i] !== other[otherAt + i]) return false;
   return true;
@@ -59,15 +64,21 @@ export function sortEntries(entries: Buffer, count: number): Buffer {
   }
   keys.sort();
   const out = Buffer.alloc(count * INDEX_BYTES);
+  let before = -1;
   for (let i = 0; i < count; i += 1) {
-    const from = ((keys[i] ?? 0) % SORTED_MAX) * INDEX_BYTES;
+    const key = keys[i] ?? 0;
+    const bits = Math.floor(key / SORTED_MAX);
+    const from = (key - bits * SORTED_MAX) * INDEX_BYTES;
     let to = i * INDEX_BYTES;
     // Equal in 37 bits: those before it may have to make room.
-    while (to > 0 && compareEntries(out, to - INDEX_BYTES, entries, from) > 0) {
-      out.copy(out, to, to - INDEX_BYTES, to);
-      to -= INDEX_BYTES;
+    if (bits === before) {
+      while (to > 0 && compareEntries(out, to - INDEX_BYTES, entries, from) > 0) {
+        copyEntry(out, to - INDEX_BYTES, out, to);
+        to -= INDEX_BYTES;
+      }
     }
-    entries.copy(out, to, from, from + INDEX_BYTES);
+    before = bits;
+    copyEntry(entries, from, out, to);
   }
   return out;
 }

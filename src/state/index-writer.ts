@@ -5,7 +5,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import type { EntryStore, Landed } from './entries.ts';
-import { BLOCK_ENTRIES, INDEX_BYTES, isSameIdentity } from './index-entry.ts';
+import { BLOCK_ENTRIES, copyEntry, INDEX_BYTES, isSameIdentity } from './index-entry.ts';
 import type { RunStore } from './index-runs.ts';
 import type { RowStore } from './rows.ts';
 import { HASH_BYTES } from './segment.ts';
@@ -40,7 +40,7 @@ export class IndexWriter {
     assert(this.#rivalCount < RIVALS_MAX, 'a document is copied a few times at most');
     const to = this.#rivalCount * INDEX_BYTES;
     if (to === this.#rivals.length) this.#rivals = Buffer.concat([this.#rivals, Buffer.alloc(to)]);
-    for (let i = 0; i < INDEX_BYTES; i += 1) this.#rivals[to + i] = entries[at + i] ?? 0;
+    copyEntry(entries, at, this.#rivals, to);
     this.#rivalCount += 1;
   }
 
@@ -55,10 +55,10 @@ export class IndexWriter {
     const chosen = this.#rivalCount === 1 ? 0 : this.#choose();
     if (chosen >= 0) {
       if (this.#filled === BLOCK_ENTRIES) this.#flush();
-      this.#rivals.copy(this.#block, this.#filled * INDEX_BYTES, chosen, chosen + INDEX_BYTES);
+      copyEntry(this.#rivals, chosen, this.#block, this.#filled * INDEX_BYTES);
       this.#filled += 1;
     }
-    this.#rivals.copy(this.#settled, 0, last, last + INDEX_BYTES);
+    copyEntry(this.#rivals, last, this.#settled, 0);
     this.#rivalCount = 0;
   }
 
