@@ -33,12 +33,12 @@ export interface LeasesParts {
 /** Runs them until the goal is reached, or nobody reads any more. */
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { mover, promoter, reading } = parts;
-  const { ledger, signal } = mover;
+  const { ledger } = mover;
   if (ledger.leases.live().length === 0) await anchorAll(mover, reading);
   replaceGone(mover);
   const { phase } = ledger.facts.read();
   if (phase === 'new') enter(mover, 'copying');
-  mover.start(async () => promoter.retryWaiting(signal));
+  mover.start(async () => promoter.retryWaiting(reading));
   if (goal === 'copy' && isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
     if (reading.aborted) return;
@@ -103,7 +103,7 @@ async function runEach(
       latest,
       all,
       spawn,
-      caughtUp: () => mover.start(async () => promoter.retryWaiting(mover.signal)),
+      caughtUp: () => mover.start(async () => promoter.retryWaiting(reading)),
       pictureOf: (lease) => camera.pictureOf(lease),
     };
     for (const lease of mover.ledger.leases.live().filter(wanted)) spawn(lease);

@@ -54,6 +54,11 @@ export class Memory {
     return pending.change === 'open' ? pending.letter : null;
   }
 
+  /** Whether who leaves this slot may help; a letter may belong there and wait for something else. */
+  waitsForSlot(letter: OpenLetter | null, slot: Buffer): boolean {
+    return letter !== null && letter.waits.for === 'slot' && letter.waits.slot.equals(slot);
+  }
+
   /** The oldest open letter that waits for this slot and is none of `tried`. */
   nextForSlot(slot: Buffer, tried: ReadonlySet<string>): OpenLetter | null {
     let after = 0;
@@ -61,12 +66,12 @@ export class Memory {
       const letter = this.#ledger.letters.nextForSlot({ slot, after });
       if (letter === null) break;
       after = letter.number;
-      if (!tried.has(mapKey(letter.identity)) && this.#waitsForSlot(this.letterOf(letter.identity), slot))
+      if (!tried.has(mapKey(letter.identity)) && this.waitsForSlot(this.letterOf(letter.identity), slot))
         return letter;
     }
     return (
       this.#pendingLetters().find(
-        (letter) => !tried.has(mapKey(letter.identity)) && this.#waitsForSlot(letter, slot),
+        (letter) => !tried.has(mapKey(letter.identity)) && this.waitsForSlot(letter, slot),
       ) ?? null
     );
   }
@@ -152,9 +157,5 @@ export class Memory {
     return [...this.#pending.values()].flatMap(({ letter }) =>
       letter?.change === 'open' ? [letter.letter] : [],
     );
-  }
-
-  #waitsForSlot(letter: OpenLetter | null, slot: Buffer): boolean {
-    return letter !== null && letter.waits.for === 'slot' && letter.waits.slot.equals(slot);
   }
 }

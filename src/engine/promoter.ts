@@ -17,7 +17,11 @@ const TOGETHER = 64;
 
 export class Promoter {
   readonly #mover: Mover;
-  readonly #retrying = new Map<string, Promise<void>>();
+  /** By document: the try that has begun, and the one that comes after it. */
+  readonly #begun = new Map<string, Promise<void>>();
+  readonly #next = new Map<string, Promise<void>>();
+  #roundWanted = false;
+  #roundUnderWay = false;
 
   constructor(mover: Mover) {
     this.#mover = mover;
@@ -32,43 +36,81 @@ export class Promoter {
     for (const letter of memory.waitingForKey(slot.key)) start(async () => this.retry(letter));
   }
 
-  /** Applies whatever the source says now of a letter's document. One that has begun and waits sees the newest. */
+  /**
+   * Applies whatever the source says now of a letter's document. A try that has begun may have been refused for what
+   * is over by now, so another follows; one that has not begun will do for all who ask.
+   */
   async retry(letter: OpenLetter): Promise<void> {
     const key = mapKey(letter.identity);
-    let retrying = this.#retrying.get(key);
-    if (retrying === undefined) {
-      retrying = this.#retry(letter).finally(() => this.#retrying.delete(key));
-      this.#retrying.set(key, retrying);
+    let next = this.#next.get(key);
+    if (next === undefined) {
+      const begun = this.#begun.get(key);
+      if (begun === undefined) return this.#begin(key, letter);
+      next = this.#beginAfter(begun, key, letter);
+      this.#next.set(key, next);
     }
-    await retrying;
+    await next;
   }
 
-  /** Letters that wait for somebody else, at the start of a run and when a range has caught up. */
-  async retryWaiting(signal: AbortSignal): Promise<void> {
-    for (const letters of this.#open()) {
-      const waiting = letters.filter(({ waits }) => waits.for !== 'nothing');
-      await this.#retryEach(waiting, signal);
+  /**
+   * Letters that wait for somebody else, at the start of a run and whenever a range has caught up, until nobody reads
+   * any more. Whoever asks while a round is under way has the next one.
+   */
+  async retryWaiting(reading: AbortSignal): Promise<void> {
+    this.#roundWanted = true;
+    if (this.#roundUnderWay) return;
+    this.#roundUnderWay = true;
+    while (this.#roundWanted && !reading.aborted) {
+      this.#roundWanted = false;
+      for (const letters of this.#open()) {
+        if (reading.aborted) break;
+        await this.#retryEach(letters.filter(({ waits }) => waits.for !== 'nothing'));
+      }
     }
+    this.#roundUnderWay = false;
   }
 
-  /** All open letters, or those with these numbers, once more; gives how many. */
-  async retryAll(which: 'all' | ReadonlySet<number>, signal: AbortSignal): Promise<number> {
+  /** All open letters, or those with these numbers, once more, until told to stop; gives how many. */
+  async retryAll(which: 'all' | ReadonlySet<number>, reading: AbortSignal): Promise<number> {
     let retried = 0;
     for (const letters of this.#open()) {
+      if (reading.aborted) break;
       const chosen = letters.filter(({ number }) => which === 'all' || which.has(number));
       retried += chosen.length;
-      await this.#retryEach(chosen, signal);
+      await this.#retryEach(chosen);
     }
     return retried;
   }
 
-  async #retryEach(letters: readonly Letter[], signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    await orAborted(Promise.all(letters.map(async (letter) => this.retry(letter))), signal);
+  async #retryEach(letters: readonly Letter[]): Promise<void> {
+    await Promise.all(letters.map(async (letter) => this.retry(letter)));
+  }
+
+  /** A task of the run, which waits for its end even when nobody else does. */
+  async #begin(key: string, letter: OpenLetter): Promise<void> {
+    const { start, signal } = this.#mover;
+    const over = new Promise<void>((resolve) => {
+      start(async () => {
+        await this.#retry(letter);
+        this.#begun.delete(key);
+        resolve();
+      });
+    });
+    const begun = orAborted(over, signal);
+    this.#begun.set(key, begun);
+    await begun;
+  }
+
+  async #beginAfter(begun: Promise<void>, key: string, letter: OpenLetter): Promise<void> {
+    await begun;
+    this.#next.delete(key);
+    await this.#begin(key, letter);
   }
 
   async #retry(letter: OpenLetter): Promise<void> {
     const mover = this.#mover;
+    // Another try, or a change of the document, was quicker.
+    if (mover.memory.letterOf(letter.identity) === null) return;
     const unit = new Unit(mover, { lease: null, feed: 'LV' });
     const change = {
       who: whoOf(letter),
@@ -90,7 +132,7 @@ export class Promoter {
     start(async () => {
       await this.retry(next);
       const took = memory.rowOf(next.identity, null)?.slot?.equals(slot.hash) === true;
-      const waits = memory.letterOf(next.identity)?.slot?.equals(slot.hash) === true;
+      const waits = memory.waitsForSlot(memory.letterOf(next.identity), slot.hash);
       if (!took && !waits) this.#promoteNext(slot, new Set([...tried, mapKey(next.identity)]));
     });
   }
