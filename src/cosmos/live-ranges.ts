@@ -10,6 +10,7 @@ import { retrying, type Patience } from './retry.ts';
 interface Parts {
   readonly lane: ContainerLane;
   readonly patience: Patience;
+  readonly timeoutMs?: number;
   /** A range became others. */
   readonly onChange?: (gone: string, children: readonly string[]) => void;
 }
@@ -80,7 +81,11 @@ function byId(ranges: readonly PhysicalRange[]): ReadonlyMap<string, PhysicalRan
   return new Map(ranges.map((range) => [range.id, range]));
 }
 
-async function ask({ lane, patience }: Parts, signal: AbortSignal): Promise<readonly PhysicalRange[]> {
+async function ask(
+  { lane, patience, timeoutMs }: Parts,
+  signal: AbortSignal,
+): Promise<readonly PhysicalRange[]> {
   const asking = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
-  return retrying(() => readRanges(lane, { signal }), asking);
+  const call = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  return retrying(() => readRanges(lane, call), asking);
 }

@@ -154,14 +154,15 @@ async function makeSide(
     facts,
     budget,
   }: { readonly account: Account; readonly facts: ContainerFacts; readonly budget: Budget },
-  { clock, random, signal, onWait }: MoverParts,
+  { clock, random, signal, timing, onWait }: MoverParts,
 ): Promise<Side> {
   const lane = new ContainerLane(account, facts.name);
   const patience = new Patience({ clock, random, onWait: (wait) => onWait(is, wait) });
   const ruPerSecond = allowedRu(budget, ruOf(facts.throughput));
   const governor = new Governor({ clock, random, ruPerSecond });
   const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
-  const ranges = await LiveRanges.read({ lane, patience, onChange }, signal);
+  const asking = { lane, patience, onChange, timeoutMs: timing.requestTimeoutMs };
+  const ranges = await LiveRanges.read(asking, signal);
   return {
     is,
     lane,

@@ -8,7 +8,7 @@
  * what no waiting mends; then the next run settles what is in doubt.
  */
 import { connect, type Account } from '../cosmos/client.ts';
-import { ChildSignal, sleep, whenAborted } from '../lib/abort.ts';
+import { abortReason, ChildSignal, sleep, whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { BudgetError, CosmigError, DeadLetterError } from '../lib/errors.ts';
 import { group, type Group } from '../lib/group.ts';
@@ -190,6 +190,10 @@ async function work(goal: Goal, parts: WorkParts, instead?: Instead): Promise<Sn
       members.start(async (signal) => mover.source.writer.run(signal));
       members.start(async () => pictures.show(over.signal));
       members.start(async () => stopping.atDeadline(spec, { clock, signal: over.signal }));
+      // Who only waits for those that were called off is told as well.
+      members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
+        once: true,
+      });
       await settleAll(mover, { signal: members.signal, say: parts.say ?? ((text) => log.info(text)) });
       const reading = stopping.signal;
       try {

@@ -35,11 +35,14 @@ export class Move implements AsyncDisposable {
   readonly target: Container;
   readonly ledgerPath: string;
   readonly lines: string[] = [];
+  /** How runs reach the account; a test may put something between. */
+  connectionString: string;
   readonly #folder: string;
   readonly #flags: Readonly<Record<string, readonly string[]>>;
 
   private constructor(emulator: TestEmulator, flags: Readonly<Record<string, readonly string[]>>) {
     this.emulator = emulator;
+    this.connectionString = emulator.connectionString;
     this.#flags = flags;
     this.client = new CosmosClient({ endpoint: emulator.endpoint, key: emulator.key });
     this.source = this.client.database('shop').container('orders');
@@ -77,7 +80,7 @@ export class Move implements AsyncDisposable {
         ...this.#flags,
         ...flags,
       },
-      env: { COSMIG_SOURCE_CONNECTION_STRING: this.emulator.connectionString },
+      env: { COSMIG_SOURCE_CONNECTION_STRING: this.connectionString },
       clock: systemClock,
     });
     return run(goal, {
