@@ -13,7 +13,7 @@ export class ServiceTime {
   /** A reply was sent then. */
   see(date: string | undefined): void {
     const ms = date === undefined ? Number.NaN : Date.parse(date);
-    if (Number.isNaN(ms) || ms < this.nowMs()) return;
+    if (Number.isNaN(ms) || (this.#seenMs !== undefined && ms < this.nowMs())) return;
     this.#seenMs = ms;
     this.#atMs = this.#clock.now();
   }
