@@ -166,14 +166,16 @@ export class Ledger {
     const part = `${to}.part`;
     try {
       rmSync(part, { force: true });
-      this.#database.prepare('VACUUM INTO ?').run(part);
+      // Not a statement of the ledger's: those name the ledger as the file that is in trouble.
+      this.#database.exec(`VACUUM INTO '${part.replaceAll("'", "''")}'`);
       const file = openSync(part, 'r+');
       fsyncSync(file);
       closeSync(file);
       renameSync(part, to);
     } catch (error) {
       rmSync(part, { force: true });
-      throw asDatabaseError(error, to);
+      const isOurs = error instanceof Error && 'code' in error && error.code === 'SQLITE_CORRUPT';
+      throw asDatabaseError(error, isOurs ? this.#database.name : to);
     }
   }
 

@@ -179,7 +179,7 @@ describe.skipIf(!canMount())('a disk', () => {
     expect(stderr).toMatch(/cannot grow: its disk is full\n {2}why {2}.+\n {2}now {2}make room on that disk/);
   });
 
-  test('that is full leaves no part of a backup behind', async () => {
+  test('that is full is named, and leaves no part of a backup behind', async () => {
     const path = make();
     const script = [
       'mount -t tmpfs -o size=64k none "$0"',

@@ -317,14 +317,14 @@ describe('a backup', () => {
     const folder = temporaryFolder();
     using ledger = openLedger(join(folder, 'ledger.db'));
     fill(ledger);
-    const to = join(folder, 'backup.db');
+    const to = join(folder, "the operator's backup.db");
     using reader = Ledger.openReadonly(join(folder, 'ledger.db'));
     reader.backup(to);
     expect(() => ledger.backup(to)).toThrow(/exists already/);
     intendPage(ledger, { lease: ledger.leases.get(1), documents: [], position: '"2"' })();
     using copy = openLedger(to);
     expect(copy.leases.get(1).lvPosition).toBe('"1"');
-    expect(readdirSync(folder)).not.toContain('backup.db.part');
+    expect(readdirSync(folder)).not.toContain("the operator's backup.db.part");
   });
 });
 
