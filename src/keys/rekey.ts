@@ -3,7 +3,8 @@
  * mover writes what this gives, and the verifier expects it; nobody else decides what a target document looks like.
  *
  * It works on the rows of one scan, which it tells what to look for (`rekeyPaths`), and is pure: the same bytes, the
- * same plan and the same time give the same document. Nothing is kept from row to row but reused memory.
+ * same plan and the same time give the same document. Nothing is kept from row to row but reused memory, and keys,
+ * by the bytes they come from.
  */
 import type { ByteOutput } from '../documents/byte-output.ts';
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
@@ -16,7 +17,8 @@ import { assert } from '../lib/assert.ts';
 import { effectiveKey } from './effective-key.ts';
 import type { KeyComponent, KeyKind } from './effective-key.ts';
 import { printPath } from './path.ts';
-import type { KeyPlan } from './plan.ts';
+import { KeyCache, type KnownKey } from './key-cache.ts';
+import type { ComputedKey, KeyPlan } from './plan.ts';
 import { composite } from './strategy.ts';
 import type { Path, Value } from './strategy.ts';
 
@@ -86,6 +88,8 @@ export class Rekey {
   /** One for each added path, and `ttl` behind them. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
+  readonly #cache: KeyCache;
+  #known: KnownKey | undefined;
   #row = 0;
 
   constructor(scan: PageScan, { plan, kind, ttl }: RekeyOptions) {
@@ -94,6 +98,7 @@ export class Rekey {
     this.#kind = kind;
     this.#ttl = ttl;
     this.#inputs = plan.inputs.map((path) => scan.nodeAt(path));
+    this.#cache = new KeyCache(scan, this.#inputs);
     const nodesAt = (paths: readonly Path[]): number[] => paths.map((path) => scan.nodeAt(path));
     this.#identity = new RowIdentity(scan, scan.nodes.id, nodesAt(plan.sourcePaths));
     this.#slot =
@@ -138,7 +143,9 @@ export class Rekey {
 
   /** Where the key of the row read last lands in the hash space of the target. */
   effectiveKey(): string {
-    return effectiveKey(this.#kind, this.key);
+    const place = this.#known?.place ?? effectiveKey(this.#kind, this.key);
+    if (this.#known !== undefined) this.#known.place = place;
+    return place;
   }
 
   /** Writes the target document of the row read last, which moves. */
@@ -176,10 +183,8 @@ export class Rekey {
 
   /** Sets the key and the values to add, or says why there is no key. */
   #readKey(): Refusal | undefined {
-    const inputs = this.#inputs;
-    const values: Value[] = [];
-    for (const node of inputs) values.push(this.#valueAt(node));
-    const computed = this.#plan.compute(values);
+    this.#known = this.#cache.find(this.#row) ?? this.#cache.remember(this.#computeKey());
+    const { computed } = this.#known;
     if (computed.kind === 'refused') return computed;
     this.key = computed.values;
     if (this.#additionPaths.length > 0) {
@@ -191,6 +196,12 @@ export class Rekey {
       }
     }
     return undefined;
+  }
+
+  #computeKey(): ComputedKey {
+    const values: Value[] = [];
+    for (const node of this.#inputs) values.push(this.#valueAt(node));
+    return this.#plan.compute(values);
   }
 
   #valueAt(node: number): Value {

@@ -1,0 +1,89 @@
+/**
+ * Keys that were computed already, found by the bytes they were computed from: many documents share a tenant or a
+ * customer, and a key is a pure function of those bytes. What always holds: a key that is found was computed from the
+ * very same bytes, and so many are remembered and no more.
+ */
+import { isComposite } from '../documents/scalar.ts';
+import type { PageScan } from '../documents/scan.ts';
+import { assert } from '../lib/assert.ts';
+import type { ComputedKey } from './plan.ts';
+
+/** Each place remembers one; two that meet there push each other out. */
+const PLACES = 32_768;
+/** What is longer is hardly ever shared. */
+const BYTES_MAX = 64;
+/** Ends a value, or stands for one that is missing; no byte of a value, since JSON has no control characters. */
+const END = 0;
+
+export interface KnownKey {
+  readonly computed: ComputedKey;
+  /** Where it lands in the hash space, once somebody has asked. */
+  place: string | undefined;
+}
+
+export class KeyCache {
+  readonly #scan: PageScan;
+  readonly #inputs: readonly number[];
+  readonly #known: Array<KnownKey | undefined> = Array.from({ length: PLACES });
+  readonly #sizes = new Uint8Array(PLACES);
+  readonly #bytes = new Uint8Array(PLACES * BYTES_MAX);
+  /** What was asked for last: its bytes, and its place, or -1 when it is not to be remembered. */
+  readonly #asked = new Uint8Array(BYTES_MAX);
+  #askedBytes = 0;
+  #place = -1;
+
+  /** `inputs`: the nodes of all that a key is computed from. */
+  constructor(scan: PageScan, inputs: readonly number[]) {
+    this.#scan = scan;
+    this.#inputs = inputs;
+  }
+
+  /** The key of a row, if it is known. */
+  find(row: number): KnownKey | undefined {
+    this.#place = this.#ask(row);
+    const place = this.#place;
+    if (place < 0 || this.#sizes[place] !== this.#askedBytes) return undefined;
+    const from = place * BYTES_MAX;
+    for (let i = 0; i < this.#askedBytes; i += 1)
+      if (this.#bytes[from + i] !== this.#asked[i]) return undefined;
+    return this.#known[place];
+  }
+
+  /** The key of the row that was asked for last and was not known. */
+  remember(computed: ComputedKey): KnownKey {
+    const known: KnownKey = { computed, place: undefined };
+    const place = this.#place;
+    if (place < 0) return known;
+    assert(this.#askedBytes > 0, 'a key is computed from something');
+    this.#known[place] = known;
+    this.#sizes[place] = this.#askedBytes;
+    const from = place * BYTES_MAX;
+    for (let i = 0; i < this.#askedBytes; i += 1) this.#bytes[from + i] = this.#asked[i] ?? 0;
+    return known;
+  }
+
+  /** Puts the bytes of a row together; gives their place, or -1. */
+  #ask(row: number): number {
+    const scan = this.#scan;
+    const { page } = scan;
+    const asked = this.#asked;
+    let size = 0;
+    let hash = 0x811c_9dc5;
+    for (let input = 0; input < this.#inputs.length; input += 1) {
+      const node = this.#inputs[input] ?? 0;
+      const start = scan.start(row, node);
+      const end = scan.end(row, node);
+      if (size + end - start + 1 > BYTES_MAX || (start > 0 && isComposite(page, start))) return -1;
+      for (let at = start; at < end; at += 1) {
+        const byte = page[at] ?? 0;
+        asked[size] = byte;
+        size += 1;
+        hash = Math.imul(hash ^ byte, 0x0100_0193);
+      }
+      asked[size] = END;
+      size += 1;
+    }
+    this.#askedBytes = size;
+    return (hash ^ (hash >>> 15)) & (PLACES - 1);
+  }
+}
