@@ -28,6 +28,8 @@ export type BatchResult =
       readonly bytes: Buffer;
       readonly chargeRu: number;
       readonly sessionToken: string | undefined;
+      /** The service's clock, in text. */
+      readonly date: string | undefined;
     }
   | { readonly answered: false; readonly trouble: Trouble };
 
@@ -66,7 +68,7 @@ export async function sendBatch(
   const outcomes = readOutcomes(reply, batch, replies);
   if (!Array.isArray(outcomes)) return { answered: false, trouble: outcomes };
   const { body: bytes, chargeRu, sessionToken } = reply;
-  return { answered: true, outcomes, bytes, chargeRu, sessionToken };
+  return { answered: true, outcomes, bytes, chargeRu, sessionToken, date: reply.header('date') };
 }
 
 function readOutcomes(

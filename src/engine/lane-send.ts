@@ -30,6 +30,8 @@ interface Parts<V extends Decision> {
   readonly read: (decision: Decision, row: number, etag: string | undefined) => V;
   /** The same for a decision without a document. */
   readonly plain: (decision: Decision) => V;
+  /** Told when the service sent a reply, before what is in it is looked at. */
+  readonly seeDate?: (date: string | undefined) => void;
 }
 
 type Sent<V> = Batch<Operation<V>>;
@@ -95,6 +97,7 @@ export class LaneSend<V extends Decision> {
     );
     if (result.answered) body.free();
     side.sessions.add(result.answered ? result.sessionToken : result.trouble.sessionToken);
+    if (result.answered) this.#parts.seeDate?.(result.date);
     return result;
   }
 

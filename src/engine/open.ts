@@ -123,6 +123,7 @@ export async function makeMover(
       timing,
       sleep,
       serviceTs: () => Math.floor(time.nowMs() / 1000),
+      seeDate: (date) => time.see(date),
     }),
     slots: new Slots({ side: targetSide, plan, clock, timing, sleep, signal }),
     ledger,

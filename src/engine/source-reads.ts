@@ -26,6 +26,7 @@ interface Parts extends VersionParts {
   readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
   /** The service's time in seconds. */
   readonly serviceTs: () => number;
+  readonly seeDate: (date: string | undefined) => void;
 }
 
 export class SourceReads {
@@ -35,7 +36,7 @@ export class SourceReads {
   readonly #body = new BatchBody(new ByteOutput());
 
   constructor(parts: Parts) {
-    const { side, clock, timing, sleep, serviceTs } = parts;
+    const { side, clock, timing, sleep, serviceTs, seeDate } = parts;
     this.#side = side;
     const replies = replyScan(versionPaths(parts));
     const reader = new VersionReader(replies, parts);
@@ -48,6 +49,8 @@ export class SourceReads {
         return { status, substatus, version };
       },
       plain: ({ status, substatus }) => ({ status, substatus, version: 'gone' }),
+      // What is over is decided by the time of the reply that shows it.
+      seeDate,
     });
     this.writer = new Writer({
       send: async (range, batch, signal) => lane.send(range, batch, signal),

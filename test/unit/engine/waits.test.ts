@@ -92,3 +92,13 @@ test.each([3_600_000, -3_600_000])(
     expect(time.nowMs()).toBe(theirs + 500);
   },
 );
+
+test('a clock that is set while a run lasts is believed until the next reply at most', () => {
+  const clock = new ManualClock();
+  const time = new ServiceTime(clock);
+  const theirs = Math.ceil(clock.now() / 1000) * 1000;
+  time.see(new Date(theirs).toUTCString());
+  clock.advance(24 * 3_600_000);
+  time.see(new Date(theirs + 2000).toUTCString());
+  expect(time.nowMs()).toBe(theirs + 2000);
+});
