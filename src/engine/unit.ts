@@ -1,6 +1,6 @@
 /**
  * One unit of work between its two transactions: a page of a feed, or another try of a letter, which has no position
- * to move. INTENT before the first byte, COMMIT after the last outcome; see worker.ts for the rule.
+ * to move. INTENT before the first byte, COMMIT after the last outcome; see lease-run.ts for the rule.
  *
  * What always holds: whatever is written, removed or taken over was claimed here before, on the disk; outcomes are
  * known to everybody at once (memory.ts) and to the ledger with the commit, which writes the newest of them.
@@ -13,6 +13,8 @@ import type { Claim, Commit, Intent } from '../state/work.ts';
 import type { Mover } from './mover.ts';
 import type { Counter, Counts } from './tally.ts';
 import { mapKey, type Slot, type Who } from './who.ts';
+
+type UnitParts = Pick<Mover, 'ledger' | 'intents' | 'memory' | 'tally' | 'point' | 'alongside' | 'committed'>;
 
 interface UnitKind {
   /** Null: no position moves. */
@@ -37,7 +39,7 @@ export interface Claiming {
 export class Unit {
   readonly page: number;
   readonly feed: Feed;
-  readonly #mover: Mover;
+  readonly #mover: UnitParts;
   readonly #lease: number | null;
   readonly #claimed = new Set<string>();
   readonly #touched = new Map<string, Buffer>();
@@ -45,7 +47,7 @@ export class Unit {
   readonly #counts = new Map<Counter, number>();
   #committed = false;
 
-  constructor(mover: Mover, { lease, feed }: UnitKind) {
+  constructor(mover: UnitParts, { lease, feed }: UnitKind) {
     this.#mover = mover;
     this.#lease = lease;
     this.feed = feed;
@@ -54,7 +56,10 @@ export class Unit {
 
   /** INTENT, durable when it resolves; again when a point read showed what was not known before. */
   async begin(claims: readonly Claiming[], copied?: Intent['copied']): Promise<void> {
-    for (const { who, slot } of claims) this.#claimed.add(nameOf(who.hash, slot.hash));
+    for (const { kind, who, slot } of claims) {
+      // Who is thrown out of a slot may not go back to it on the strength of that.
+      if (kind !== 'takeover') this.#claimed.add(nameOf(who.hash, slot.hash));
+    }
     const intent = { page: this.page, lease: this.#lease, feed: this.feed, claims: claims.map(asClaim) };
     await this.#mover.intents.add(copied === undefined ? intent : { ...intent, copied });
     this.#mover.point('intended');
