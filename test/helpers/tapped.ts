@@ -47,7 +47,7 @@ export async function write({ source }: Move, documents: readonly Order[]): Prom
     await Promise.all(documents.slice(at, at + TOGETHER).map((one) => source.items.upsert(one)));
 }
 
-/** A page that is read behind another one; where the feed begins and ends is asked for in another way. */
+/** A page that is read behind another one; where the feed ends is asked for in another way. */
 export function isLaterPage({ what, container, headers }: TapRequest): boolean {
   const from = headers['if-none-match'];
   return what === 'read-feed' && container === 'orders' && from !== undefined && from !== '*';
@@ -66,6 +66,25 @@ export function before(
     }
     return forward();
   };
+}
+
+/** Anchors a migration and stops there: what is run next has no preflight, and meets the copy alone. */
+export async function begin(move: Move): Promise<void> {
+  const drain = new AbortController();
+  const begun = move.run('copy', {
+    drain: drain.signal,
+    onPoint: (point) => {
+      if (point === 'anchored') drain.abort(new Error('it has begun'));
+    },
+  });
+  await expect(begun).rejects.toThrow('it has begun');
+}
+
+/** Every fault that was asked for has struck. */
+export async function expectStruck({ admin }: Move): Promise<void> {
+  const { faults } = (await admin.state()) as { faults: { rules: { fired: number }[] } };
+  expect(faults.rules.length).toBeGreaterThan(0);
+  expect(Math.min(...faults.rules.map(({ fired }) => fired))).toBeGreaterThan(0);
 }
 
 /** Nothing is missing, nothing is there that should not be. */
