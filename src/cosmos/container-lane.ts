@@ -5,7 +5,13 @@
  * test of this one tells when a new SDK version has changed them.
  */
 import { setMaxListeners } from 'node:events';
-import { ClientContext, DiagnosticNodeInternal, ResourceType, type FeedOptions } from '@azure/cosmos';
+import {
+  ClientContext,
+  DiagnosticNodeInternal,
+  PriorityLevel,
+  ResourceType,
+  type FeedOptions,
+} from '@azure/cosmos';
 import { abortReason, Deadline } from '../lib/abort.ts';
 import { assert } from '../lib/assert.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './classify.ts';
@@ -52,6 +58,8 @@ export interface FeedCall extends Call {
   readonly what: 'docs' | 'pkranges';
   readonly options: LaneFeedOptions;
   readonly rangeId?: string;
+  /** The text of a query; without one it is a feed that is read. */
+  readonly query?: string;
   /** Only this part of the range. */
   readonly part?: { readonly min: string; readonly max: string };
 }
@@ -62,6 +70,8 @@ export interface BatchCall extends Call {
   readonly sessionToken?: string;
   /** The service leaves documents out of the reply to creates and replaces. */
   readonly minimalReply?: boolean;
+  /** Low: whoever else uses the container comes first. */
+  readonly priority?: 'Low' | 'High';
 }
 
 /** Less than the SDK's own limit, so that it is us who gives up; more than the service takes for anything. */
@@ -91,7 +101,7 @@ export class ContainerLane {
 
   /** A page of a feed. */
   async feed(call: FeedCall): Promise<Exchange> {
-    const { what, part, rangeId } = call;
+    const { what, part, rangeId, query } = call;
     const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
     return pass(this.#account, call, { access: 'read' }, async (passage, signal) => {
       await this.#context.queryFeed({
@@ -100,7 +110,7 @@ export class ContainerLane {
         resourceId: this.#link,
         resultFn: () => [],
         // Nothing to ask makes it a read; the types want a text.
-        query: undefined as unknown as string,
+        query: query as unknown as string,
         options: { ...call.options, initialHeaders: passage.headers, abortSignal: signal },
         diagnosticNode: newNode(),
         ...(rangeId === undefined ? {} : { partitionKeyRangeId: rangeId }),
@@ -111,7 +121,7 @@ export class ContainerLane {
 
   /** A ready-made body of operations, to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
-    const { body, rangeId, sessionToken, minimalReply = false } = call;
+    const { body, rangeId, sessionToken, minimalReply = false, priority } = call;
     return pass(this.#account, call, { access: 'write', body }, async (passage, signal) => {
       await this.#context.bulk({
         body: 'bytes',
@@ -124,6 +134,7 @@ export class ContainerLane {
           abortSignal: signal,
           ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
           ...(minimalReply ? { contentResponseOnWriteEnabled: false } : {}),
+          ...(priority === undefined ? {} : { priorityLevel: PriorityLevel[priority] }),
         },
         diagnosticNode: newNode(),
       });

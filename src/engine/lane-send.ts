@@ -89,6 +89,8 @@ export class LaneSend<V extends Decision> {
         count: operations.length,
         reads: (i) => isReading(operations[i]),
         minimalReply: true,
+        // Its users come first.
+        ...(side.is === 'source' ? { priority: 'Low' } : {}),
         signal,
         timeoutMs,
         ...(sessionToken === undefined ? {} : { sessionToken }),
