@@ -61,6 +61,8 @@ export class Slots {
   readonly #lane: LaneSend<SlotReply>;
   /** Ranges of which we know how far our own writes have brought them. */
   readonly #known = new Set<string>();
+  /** How often a lost write has had its time to land: what was known before is too old. */
+  #doubts = 0;
   #settling = 0;
   readonly #body = new BatchBody(new ByteOutput());
 
@@ -130,6 +132,8 @@ export class Slots {
     } finally {
       this.#settling -= 1;
     }
+    this.#known.clear();
+    this.#doubts += 1;
   }
 
   async #write(slot: Slot, bytes: Uint8Array): Promise<Written> {
@@ -179,17 +183,15 @@ export class Slots {
         ...textOf(must(asking.probe, 'a read has its probe')),
         reads: false,
       };
+      const doubts = this.#doubts;
       const sizeBytes = probe.sizeBytes + 2;
       const reply = await this.#lane.send(range, { operations: [probe], sizeBytes }, signal);
       const [result] = 'is' in reply.results ? [reply.results] : reply.results;
       // Nothing was read yet: the whole batch comes again.
       if (result !== undefined && result.is !== 'done') return { ...reply, results: notYet(result) };
-      this.#known.add(range);
+      if (doubts === this.#doubts) this.#known.add(range);
     }
-    const reply = await this.#lane.send(range, batch, signal);
-    const results = 'is' in reply.results ? [reply.results] : reply.results;
-    if (results.some(({ is }) => is === 'ambiguous')) this.#known.delete(range);
-    return reply;
+    return this.#lane.send(range, batch, signal);
   }
 
   #delete(slot: Slot, id: Buffer, ifMatch: string): Uint8Array {
