@@ -10,10 +10,12 @@ import { emulator } from './emulator.ts';
 import { key } from './key.ts';
 import { status } from './status.ts';
 import { tail } from './tail.ts';
+import { verify } from './verify.ts';
 
 export const commands: readonly Command[] = [
   copy,
   tail,
+  verify,
   status,
   deadLettersList,
   deadLettersShow,

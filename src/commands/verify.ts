@@ -1,0 +1,124 @@
+/** `cosmig verify`: whether both sides hold the same. */
+import { writeFileSync } from 'node:fs';
+import type { Command, Context } from '../cli/command.ts';
+import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
+import { systemRandom } from '../lib/random.ts';
+import { SPEC_OPTIONS } from '../spec/fields.ts';
+import { Wrong } from '../spec/given.ts';
+import { loadSpec } from '../spec/load.ts';
+import { readDuration } from '../spec/values.ts';
+import type { Verdict } from '../verify/verdict.ts';
+import type { Progress } from '../verify/verify.ts';
+import { verifyJson, verifyProgressText, verifyText } from './verify-text.ts';
+import { counted, tallied } from './wording.ts';
+
+const OPTIONS = {
+  ...SPEC_OPTIONS,
+  level: {
+    type: 'choice',
+    choices: ['count'],
+    default: 'count',
+    help: 'how closely both sides are compared: count is quick and says only how many documents there are',
+  },
+  deadline: {
+    type: 'text',
+    default: '3m',
+    help: 'how long differences that may still be in flight are looked at again',
+  },
+  report: {
+    type: 'text',
+    help: 'write what was compared, when and with which result to this file, as JSON',
+  },
+} as const;
+
+/** Between two lines of progress. */
+const SAY_EVERY_MS = 5000;
+
+export const verify: Command<typeof OPTIONS> = {
+  name: 'verify',
+  summary: 'compare source and target; reads only',
+  description:
+    'Compares both sides while writes go on and cosmig tail runs beside it, at low priority within --source-ru and ' +
+    '--target-ru, and writes to neither. Documents that may still be on their way are told from those that differ; what ' +
+    'cannot be proven by --deadline ends with exit code 3, confirmed differences end with 4.',
+  examples: [
+    { line: 'cosmig verify', purpose: 'how many documents there are on both sides' },
+    { line: 'cosmig verify --deadline 30s --json', purpose: 'for a script that does not wait for long' },
+  ],
+  options: OPTIONS,
+  async run(context) {
+    const { options, env, clock, signal, out, log } = context;
+    const deadlineMs = readDeadline(options.deadline);
+    const { spec, connections } = loadSpec({ options, env, clock });
+    // Loaded here: help needs neither the SDK nor the database.
+    const { verify: compare } = await import('../verify/verify.ts');
+    const verdict = await compare({
+      spec,
+      connections,
+      level: options.level,
+      fresh: false,
+      deadlineMs,
+      clock,
+      random: systemRandom,
+      log,
+      signal,
+      onProgress: sayer(context),
+    });
+    if (options.report !== undefined) writeReport(options.report, verdict);
+    const error = errorOf(verdict);
+    const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
+    if (error === undefined) return result;
+    out.announce(result);
+    throw error;
+  },
+};
+
+function readDeadline(text: string): number {
+  const read = readDuration(text);
+  if (!(read instanceof Wrong)) return read;
+  throw new UsageError(`--deadline ${text} cannot be used`, {
+    why: read.why,
+    hint: 'write for example --deadline 3m',
+  });
+}
+
+function sayer({ clock, out }: Context<typeof OPTIONS>): (progress: Progress) => void {
+  let saidMs = clock.now();
+  return (progress) => {
+    const nowMs = clock.now();
+    if (nowMs - saidMs < SAY_EVERY_MS) return;
+    saidMs = nowMs;
+    out.progress({ ...progress }, verifyProgressText(progress));
+  };
+}
+
+function errorOf({ equal, differences, inFlight, waitsFor, level }: Verdict): CosmigError | undefined {
+  if (equal === true) return undefined;
+  if (equal === null) {
+    return new NotReadyError('it is not proven that both sides hold the same', {
+      why: `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`,
+      hint: 'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
+    });
+  }
+  const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
+  return new MismatchError(`${counted(total, 'difference')} between source and target`, {
+    why: `${tallied(differences)}; both sides were looked at twice, and nothing was in flight`,
+    hint:
+      level === 'count'
+        ? 'run cosmig verify, which names them'
+        : 'see the documents that are named above; all of them are in --report FILE',
+  });
+}
+
+function writeReport(path: string, verdict: Verdict): void {
+  const { details, ...told } = verdict;
+  try {
+    writeFileSync(path, `${JSON.stringify({ ...told, ...details }, null, 2)}\n`);
+  } catch (error) {
+    throw new UsageError(`the report cannot be written to ${path}`, {
+      why: error instanceof Error ? error.message : String(error),
+      hint: 'give another path',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,100 @@
+/** `--level count`: as many documents on both sides, letters accounted for; cheap, and no word about what is in them. */
+import { sleep } from '../lib/abort.ts';
+import { parsePath } from '../keys/path.ts';
+import { fingerprint } from '../spec/fingerprint.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { countLetters, countSide, isBalanced, type LetterCount, type SideCount } from './count.ts';
+import { seeTokens } from './sides.ts';
+import { TailProbe } from './tail-probe.ts';
+import { NO_DIFFERENCES, type Verdict } from './verdict.ts';
+import type { Comparison } from './verify.ts';
+
+interface Look {
+  readonly source: SideCount;
+  readonly target: SideCount;
+  readonly letters: LetterCount;
+  /** The mover had brought over all there was. */
+  readonly isAll: boolean;
+}
+
+export async function compareCounts(comparison: Comparison): Promise<Verdict> {
+  const { sides, ledger, clock, signal, deadlineMs, timing, beganAtMs } = comparison;
+  const keyPaths = sides.source.facts.keyPaths.map((path) => parsePath(path));
+  const probe = new TailProbe(sides.source, keyPaths);
+  let before: Look | undefined;
+  for (;;) {
+    const moment = ledger.moment();
+    seeTokens(sides, moment);
+    const reach = await probe.look(moment, signal);
+    const letters = ledger.look(countLetters);
+    const target = await countSide(sides.target, { where: undefined, signal });
+    const source = await countSide(sides.source, { where: notMarked(comparison.spec), signal });
+    comparison.onProgress?.({ stage: 'counting', source: source.count, target: target.count, open: 0 });
+    const look: Look = { source, target, letters, isAll: reach.isAll };
+    if (isBalanced({ source: source.count, target: target.count }, letters))
+      return verdictOf(comparison, look, { equal: true, waitsFor: null });
+    if (before !== undefined && isSettled(before, look))
+      return verdictOf(comparison, look, { equal: false, waitsFor: null });
+    if (clock.now() - beganAtMs >= deadlineMs) {
+      const waitsFor = look.isAll
+        ? 'documents are written all the time'
+        : `${reach.behind.length} ranges of the source have changes that were not brought over`;
+      return verdictOf(comparison, look, { equal: null, waitsFor });
+    }
+    before = look;
+    await sleep(timing.gapMs, signal);
+  }
+}
+
+/** Nothing moves any more, so what differs will stay so. */
+function isSettled(before: Look, now: Look): boolean {
+  return (
+    before.isAll &&
+    now.isAll &&
+    before.source.count === now.source.count &&
+    before.target.count === now.target.count
+  );
+}
+
+/** A document that says of itself that it is deleted has none in the target. */
+function notMarked({ deletes }: MigrationSpec): string | undefined {
+  if (deletes.kind !== 'marker') return undefined;
+  const property = `c${parsePath(deletes.path)
+    .map((step) => `[${JSON.stringify(step)}]`)
+    .join('')}`;
+  const values = ['null', 'false', '0', '""'].map((value) => `${property} = ${value}`);
+  return [`NOT IS_DEFINED(${property})`, ...values].join(' OR ');
+}
+
+function verdictOf(
+  { spec, sides, settings, clock, beganAtMs }: Comparison,
+  { source, target, letters }: Look,
+  { equal, waitsFor }: Pick<Verdict, 'equal' | 'waitsFor'>,
+): Verdict {
+  const lacking = source.count - target.count - letters.absent;
+  const endedAtMs = clock.now();
+  const confirmed = { missing: Math.max(0, lacking), extra: Math.max(0, -lacking) };
+  return {
+    migration: migrationName(spec),
+    level: 'count',
+    equal,
+    source: { count: source.count },
+    target: { count: target.count },
+    differences: equal === false ? { ...NO_DIFFERENCES, ...confirmed } : NO_DIFFERENCES,
+    inFlight: equal === null ? Math.abs(lacking) : 0,
+    samples: [],
+    letters,
+    settings,
+    ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
+    durationMs: endedAtMs - beganAtMs,
+    complete: true,
+    waitsFor,
+    details: {
+      beganAtMs,
+      endedAtMs,
+      fingerprint: fingerprint(spec),
+      ranges: { source: source.ranges, target: target.ranges },
+    },
+  };
+}

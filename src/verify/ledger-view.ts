@@ -1,0 +1,38 @@
+/**
+ * The mover's ledger, looked at for a moment at a time: a connection that stays open would keep the mover from leaving
+ * its file in good order. What always holds: no byte of it is changed.
+ */
+import type { Facts } from '../state/facts.ts';
+import type { Lease } from '../state/leases.ts';
+import { Ledger } from '../state/ledger.ts';
+import type { SessionToken } from '../state/tokens.ts';
+
+/** What a mover had committed at one moment. */
+export interface Moment {
+  readonly facts: Facts;
+  readonly leases: readonly Lease[];
+  readonly tokens: readonly SessionToken[];
+}
+
+export class LedgerView {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  look<T>(body: (ledger: Ledger) => T): T {
+    using ledger = Ledger.openReadonly(this.#path);
+    return body(ledger);
+  }
+
+  moment(): Moment {
+    return this.look((ledger) =>
+      ledger.atOnce(() => ({
+        facts: ledger.facts.read(),
+        leases: ledger.leases.live(),
+        tokens: ledger.tokens.all(),
+      })),
+    );
+  }
+}

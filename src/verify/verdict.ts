@@ -1,0 +1,59 @@
+/** What a comparison came to: one plain object that the command, the report and the cutover read. */
+import type { Difference } from '../cosmos/container-settings.ts';
+import type { LetterCount, RangeCount } from './count.ts';
+
+export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
+/** missing: not in the target. extra: only there. different: another content. wrongSlot: under another key. */
+export type Kind = (typeof KINDS)[number];
+
+/** A document by name; values as JSON texts, null where there is none. Never its content. */
+export interface Sample {
+  readonly kind: Kind;
+  readonly id: unknown;
+  readonly sourceKey: readonly unknown[];
+  /** Null when it has none. */
+  readonly targetKey: readonly unknown[] | null;
+}
+
+/** A document of which nobody can say yet whether it differs. */
+export interface InFlight extends Sample {
+  /** Since when it is known to differ. */
+  readonly ageMs: number;
+}
+
+export interface Verdict {
+  readonly migration: string;
+  readonly level: 'count' | 'digest';
+  /** Null: not proven. */
+  readonly equal: boolean | null;
+  readonly source: { readonly count: number };
+  readonly target: { readonly count: number };
+  readonly differences: Readonly<Record<Kind, number>>;
+  readonly inFlight: number;
+  /** Confirmed differences, the first of them. */
+  readonly samples: readonly Sample[];
+  readonly letters: LetterCount;
+  readonly settings: readonly Difference[];
+  readonly ru: { readonly source: number; readonly target: number };
+  readonly durationMs: number;
+  readonly complete: boolean;
+  /** What the mover has not brought over, and other reasons why nothing was proven. */
+  readonly waitsFor: string | null;
+  readonly details: Details;
+}
+
+/** For the report: what was compared, and when. */
+export interface Details {
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  readonly fingerprint: string;
+  readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
+  readonly [more: string]: unknown;
+}
+
+export const NO_DIFFERENCES: Readonly<Record<Kind, number>> = {
+  missing: 0,
+  extra: 0,
+  different: 0,
+  wrongSlot: 0,
+};

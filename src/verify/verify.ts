@@ -1,0 +1,79 @@
+/**
+ * One comparison of both sides, from the open ledger to the verdict. What always holds: no container and no byte of
+ * the ledger is changed; a difference is only told when it is certain, and what is not certain is told as not proven.
+ */
+import { connect, type Account } from '../cosmos/client.ts';
+import type { Difference } from '../cosmos/container-settings.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Random } from '../lib/random.ts';
+import type { Connections } from '../spec/connection.ts';
+import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { compareCounts } from './compare-counts.ts';
+import { LedgerView } from './ledger-view.ts';
+import { openSides, refuseUncopied, type Sides } from './sides.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface Timing {
+  readonly requestTimeoutMs: number;
+  /** Between two looks at the same thing. */
+  readonly gapMs: number;
+}
+
+export const TIMING: Timing = { requestTimeoutMs: 45_000, gapMs: 2000 };
+
+export interface VerifyParts {
+  readonly spec: MigrationSpec;
+  readonly connections: Connections;
+  readonly level: 'count' | 'digest';
+  /** Begin anew, whatever an earlier run has left. */
+  readonly fresh: boolean;
+  /** How long what is in flight may take to land. */
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Come to an end. */
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  readonly timing?: Partial<Timing>;
+}
+
+/** How far it is; a stage is a word for people. */
+export interface Progress {
+  readonly stage: string;
+  readonly source: number;
+  readonly target: number;
+  readonly open: number;
+}
+
+/** What every level works with. */
+export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'> {
+  readonly ledger: LedgerView;
+  readonly sides: Sides;
+  readonly settings: readonly Difference[];
+  readonly timing: Timing;
+  readonly beganAtMs: number;
+}
+
+export async function verify(parts: VerifyParts): Promise<Verdict> {
+  const { spec, connections, clock, signal } = parts;
+  const beganAtMs = clock.now();
+  const ledger = new LedgerView(spec.ledger);
+  const moment = ledger.moment();
+  const { sourceEndpoint, targetEndpoint } = pinnedOf(spec);
+  // An endpoint may be another after a fail-over; the containers behind it may not, and that is looked at below.
+  refuseChanges({ ...moment.facts.pinned, sourceEndpoint, targetEndpoint }, spec);
+  refuseUncopied(moment);
+  const timing = { ...TIMING, ...parts.timing };
+  using source = await connect(connections.source, { signal });
+  using other =
+    connections.target === connections.source ? undefined : await connect(connections.target, { signal });
+  const accounts: { readonly source: Account; readonly target: Account } = {
+    source,
+    target: other ?? source,
+  };
+  const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
+  return await compareCounts({ ...parts, ...opened, ledger, timing, beganAtMs });
+}

@@ -1,0 +1,41 @@
+/** A comparison of the two containers of a `Move`. */
+import { systemClock } from '../../src/lib/clock.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import { loadSpec } from '../../src/spec/load.ts';
+import { verify, type VerifyParts } from '../../src/verify/verify.ts';
+import type { Verdict } from '../../src/verify/verdict.ts';
+import type { Move, MoveOptions } from './move.ts';
+
+const QUICK = { requestTimeoutMs: 1000, gapMs: 60 };
+
+export async function verifyMove(
+  move: Move,
+  parts: Partial<VerifyParts> & { readonly flags?: MoveOptions['flags'] } = {},
+): Promise<Verdict> {
+  const { flags = {}, ...others } = parts;
+  const { spec, connections } = loadSpec({
+    options: {
+      source: ['shop/orders'],
+      target: ['shop/by-tenant'],
+      ledger: [move.ledgerPath],
+      ...(flags['derive'] === undefined ? { partitionKey: ['/tenantId'] } : {}),
+      ...flags,
+    },
+    env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
+    clock: systemClock,
+  });
+  return verify({
+    spec,
+    connections,
+    level: 'digest',
+    fresh: false,
+    deadlineMs: 1500,
+    clock: systemClock,
+    random: seededRandom(7),
+    log: createLog({ level: 'debug', format: 'text', clock: systemClock, write: () => undefined }),
+    signal: new AbortController().signal,
+    timing: QUICK,
+    ...others,
+  });
+}
