@@ -86,8 +86,7 @@ export class SegmentBuilder {
   /** The etag of the document added last, as JSON text in its page; from 0 when there is none. */
   etag(page: Uint8Array, start: number, end: number): void {
     const at = (this.#count - 1) * ENTRY_BYTES + ETAG_AT;
-    const count = start === 0 ? -1 : readUnits(page, start, end);
-    if (count >= 0) writeHash(this.#entries, at, count);
+    if (start > 0 && hash.readPlain(page, start, end)) hash.write(this.#entries, at);
     else writeEtag(this.#entries, at, decoded(page, start, end));
   }
 
@@ -118,7 +117,7 @@ export class SegmentBuilder {
     const isSame =
       this.#keyCount > 0 &&
       last.end - last.start === end - start &&
-      keys.compare(keys, start, end, last.start, last.end) === 0;
+      isEqual(keys, start, last.start, end - start);
     if (!isSame) {
       assert(end - start <= 0xff_ff, 'a target key is shorter than 64 KB: longer ones become dead letters');
       keys.writeUInt16LE(end - start, start - 2);
@@ -133,8 +132,8 @@ export class SegmentBuilder {
     const at = this.#namesEnd;
     const sizeBytes = start === 0 ? 0 : end - start;
     if (at + 4 + sizeBytes > this.#names.length) this.#names = grown(this.#names, at + 4 + sizeBytes);
-    this.#names.writeUInt32LE(sizeBytes, at);
     const names = this.#names;
+    for (let i = 0; i < 4; i += 1) names[at + i] = sizeBytes >>> (8 * i);
     if (sizeBytes < 64) for (let i = 0; i < sizeBytes; i += 1) names[at + 4 + i] = page[start + i] ?? 0;
     else names.set(page.subarray(start, end), at + 4);
     return at + 4 + sizeBytes;
@@ -227,35 +226,64 @@ export function etagToBytes(etag: string): Buffer {
   return bytes;
 }
 
-/** The units of the etag that is being hashed: it is an ASCII text of 40 letters, or something strange. */
-let units = new Uint16Array(64);
+const FRESH = [0xdead_beef, 0x41c6_ce57] as const;
 
-function writeEtag(out: Buffer, at: number, etag: string | null): void {
-  if (etag === null) {
-    out.fill(0, at, at + ETAG_BYTES);
-    return;
+/** Two lanes that mix each other in the end (as in cyrb53), since versions differ in few letters. */
+class EtagHash {
+  #one = 0;
+  #two = 0;
+
+  readText(text: string): this {
+    let one: number = FRESH[0];
+    let two: number = FRESH[1];
+    for (let i = 0; i < text.length; i += 1) {
+      const unit = text.charCodeAt(i);
+      one = Math.imul(one ^ unit, 0x9e37_79b1);
+      two = Math.imul(two ^ unit, 0x5f35_6495);
+    }
+    this.#one = one;
+    this.#two = two;
+    return this;
   }
-  if (etag.length > units.length) units = new Uint16Array(etag.length * 2);
-  for (let i = 0; i < etag.length; i += 1) units[i] = etag.charCodeAt(i);
-  writeHash(out, at, etag.length);
+
+  /** A JSON text of ASCII that needs no more than its quotes unescaped, as the service's etags are; false for others. */
+  readPlain(page: Uint8Array, start: number, end: number): boolean {
+    if (page[start] !== QUOTE) return false;
+    let one: number = FRESH[0];
+    let two: number = FRESH[1];
+    for (let i = start + 1; i < end - 1; i += 1) {
+      let unit = page[i] ?? 0;
+      if (unit >= 0x80) return false;
+      if (unit === BACKSLASH) {
+        i += 1;
+        unit = page[i] ?? 0;
+        if (unit !== QUOTE) return false;
+      }
+      one = Math.imul(one ^ unit, 0x9e37_79b1);
+      two = Math.imul(two ^ unit, 0x5f35_6495);
+    }
+    this.#one = one;
+    this.#two = two;
+    return true;
+  }
+
+  write(out: Buffer, at: number): void {
+    let [one, two] = [this.#one, this.#two];
+    const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
+    two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
+    one = mixed;
+    if (one === 0 && two === 0) two = 1;
+    writeWord(out, at, one);
+    writeWord(out, at + 4, two);
+  }
 }
 
-/** How many units a JSON text has that needs no more than its quotes unescaped; -1 for any other. */
-function readUnits(page: Uint8Array, start: number, end: number): number {
-  if (page[start] !== QUOTE || end - start > units.length) return -1;
-  let count = 0;
-  for (let i = start + 1; i < end - 1; i += 1) {
-    let unit = page[i] ?? 0;
-    if (unit >= 0x80) return -1;
-    if (unit === BACKSLASH) {
-      i += 1;
-      unit = page[i] ?? 0;
-      if (unit !== QUOTE) return -1;
-    }
-    units[count] = unit;
-    count += 1;
-  }
-  return count;
+const hash = new EtagHash();
+
+function writeEtag(out: Buffer, at: number, etag: string | null): void {
+  if (etag !== null) return hash.readText(etag).write(out, at);
+  writeWord(out, at, 0);
+  writeWord(out, at + 4, 0);
 }
 
 function decoded(page: Uint8Array, start: number, end: number): string | null {
@@ -264,20 +292,10 @@ function decoded(page: Uint8Array, start: number, end: number): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Two lanes that mix each other in the end (as in cyrb53), since versions differ in few letters. */
-function writeHash(out: Buffer, at: number, count: number): void {
-  let [one, two] = [0xdead_beef, 0x41c6_ce57];
-  for (let i = 0; i < count; i += 1) {
-    const unit = units[i] ?? 0;
-    one = Math.imul(one ^ unit, 0x9e37_79b1);
-    two = Math.imul(two ^ unit, 0x5f35_6495);
-  }
-  const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
-  two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
-  one = mixed;
-  if (one === 0 && two === 0) two = 1;
-  writeWord(out, at, one);
-  writeWord(out, at + 4, two);
+/** By hand: a key is shorter than a call takes. */
+function isEqual(bytes: Buffer, one: number, other: number, count: number): boolean {
+  for (let i = 0; i < count; i += 1) if (bytes[one + i] !== bytes[other + i]) return false;
+  return true;
 }
 
 function writeWord(out: Buffer, at: number, word: number): void {
