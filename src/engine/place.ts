@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../lib/errors.ts';
 import type { Mover } from './mover.ts';
-import type { Found, Written } from './slots.ts';
+import type { Found, Refusing, Written } from './slots.ts';
 import type { Unit } from './unit.ts';
 import type { Version } from './version.ts';
 import { idOf, type Slot, type Who } from './who.ts';
@@ -70,10 +70,7 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
     seen = await slots.read(slot, id);
     if (was === 'conflict' && seen === null && mover.uniqueKeys) return UNIQUE_KEY;
   }
-  throw new ServiceError('a document of the target changes faster than it can be written', {
-    why: `${TRIES_MAX} tries, and each found another version`,
-    hint: 'see who else writes into the target, then run the command again',
-  });
+  throw restless();
 }
 
 const UNIQUE_KEY: Failing = { reason: 'unique-key', code: '409' };
@@ -130,19 +127,44 @@ export interface Removal {
 
 /** Deletes our copy from a slot, and nobody else's; whether there was one. */
 export async function removeIfOurs({ mover, unit, who, slot }: Removal): Promise<boolean> {
-  const { slots } = mover;
   if (!unit.claims(who, slot)) await unit.begin([{ kind: 'remove', who, slot }]);
+  const end = await withdraw(mover, who, slot);
+  if (end === 'not ours') return false;
+  if (end === 'removed') mover.point('removed');
+  mover.free({ slot, emptied: true });
+  return end === 'removed';
+}
+
+/** Deletes our copy, which somebody has claimed; of a reply that was lost, not ours any more counts as removed. */
+export async function withdraw(
+  { slots }: Pick<Mover, 'slots'>,
+  who: Who,
+  slot: Slot,
+): Promise<'removed' | 'empty' | 'not ours'> {
   const id = idOf(who);
-  for (let sent = false; ; sent = true) {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const seen = await slots.read(slot, id);
     if (seen === null || !seen.who.hash.equals(who.hash)) {
-      // The reply that was lost may have been the one to our delete: not ours any more counts as left.
-      if (sent || seen === null) mover.free({ slot, emptied: true });
-      return sent;
+      if (tries > 0) return 'removed';
+      return seen === null ? 'empty' : 'not ours';
     }
-    if ((await slots.remove(slot, seen)) !== 'ok') continue;
-    mover.point('removed');
-    mover.free({ slot, emptied: true });
-    return true;
+    const removed = await slots.remove(slot, seen);
+    if (removed === 'ok') return 'removed';
+    if (typeof removed === 'object') throw undeletable(removed);
   }
+  throw restless();
+}
+
+function restless(): ServiceError {
+  return new ServiceError('a document of the target changes faster than it can be written', {
+    why: `${TRIES_MAX} tries, and each found another version`,
+    hint: 'see who else writes into the target, then run the command again',
+  });
+}
+
+function undeletable({ code }: Refusing): ServiceError {
+  return new ServiceError('the target does not delete a document', {
+    why: `it was asked to delete a copy of ours, and answered ${code}`,
+    hint: 'see whether a trigger or a policy of the target refuses deletes, then run the command again',
+  });
 }

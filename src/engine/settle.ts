@@ -8,6 +8,7 @@ import type { Override, Row } from '../state/rows.ts';
 import { readEntry } from '../state/segment.ts';
 import type { Claim } from '../state/work.ts';
 import type { Mover } from './mover.ts';
+import { withdraw } from './place.ts';
 import { idOf, mapKey, type Slot, type Who } from './who.ts';
 
 /** Documents looked at together: enough to fill batches to every range. */
@@ -102,7 +103,8 @@ async function settleOne(
     const seen = await slots.read(slot, idOf(who));
     if (seen === null || !seen.who.hash.equals(who.hash)) continue;
     if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
-    else await empty(mover, who, slot);
+    // The intent of what may have been written covers its removal.
+    else if ((await withdraw(mover, who, slot)) === 'removed') mover.tally.add({ documentsDeleted: 1 });
   }
   const isKnown = row !== null || (tree !== null && ledger.isIndexed(tree));
   if (isKnown || kept !== null) {
@@ -116,17 +118,6 @@ async function settleOne(
   // Older segments may claim what is not there any more.
   for (const { hash } of candidates.values())
     findings.overrides.push({ identity: who.hash, slot: hash, sequence: ledger.pages.nextSequence() });
-}
-
-/** The intent of what may have been written covers its removal. */
-async function empty({ slots, tally }: Mover, who: Who, slot: Slot): Promise<void> {
-  for (;;) {
-    const seen = await slots.read(slot, idOf(who));
-    if (seen === null || !seen.who.hash.equals(who.hash)) return;
-    if ((await slots.remove(slot, seen)) !== 'ok') continue;
-    tally.add({ documentsDeleted: 1 });
-    return;
-  }
 }
 
 /** The ledger must not say that somebody is in a slot that another has taken. */

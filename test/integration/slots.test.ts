@@ -14,6 +14,7 @@ import { group } from '../../src/lib/group.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { hashOf } from '../unit/state/making.ts';
 import { LaneLab } from '../helpers/cosmos-lane.ts';
+import { Move } from '../helpers/move.ts';
 
 const TIMEOUT_MS = 400;
 const slotOf = (id: string): Slot => ({ hash: hashOf(id), key: ['P'] });
@@ -69,4 +70,21 @@ test('a write that lands after its reply was lost is seen, however much was read
     expect(others).toEqual([false]);
     slots.writer.drain();
   });
+});
+
+test('a delete that the target will not have ends the run, and does not go on for ever', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  await move.run('copy');
+  await move.source.item('1', 'a').delete();
+  const to = { match: { op: 'batch', coll: 'by-tenant' }, after: 1, effect: { status: 400 } } as const;
+  // A probe and a look; then the delete, in a batch and alone; then the next look.
+  await move.admin.faults([
+    { ...to, every: 3 },
+    { ...to, every: 2 },
+  ]);
+  await expect(move.run('catch-up')).rejects.toMatchObject({ exitCode: 6, message: /does not delete/ });
+  await move.admin.clearFaults();
+  await move.run('catch-up');
+  expect(await move.documents(move.target)).toEqual([]);
 });
