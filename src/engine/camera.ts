@@ -68,7 +68,7 @@ export class Camera {
       durationMs: clock.now() - this.#startedMs,
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
-      waitsFor: waits.now(mover.slots.writer.waits()) ?? this.#settling(),
+      waitsFor: waits.now(mover.slots.writer.waits(), mover.source.writer.waits()) ?? this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
     });
   }

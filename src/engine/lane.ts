@@ -12,6 +12,8 @@ export interface Lane<V> {
   readonly patience: Patience;
   restsUntilMs: number;
   restsFor: WaitReason;
+  /** Since when it is refused; undefined once something was done. */
+  refusedSinceMs: number | undefined;
   splitting: boolean;
   gone: boolean;
   /** It will be looked at in this turn of the loop. */
@@ -34,6 +36,7 @@ export function newLane<V>(
     patience: patience.fresh(),
     restsUntilMs: 0,
     restsFor: 'nothing to do',
+    refusedSinceMs: undefined,
     splitting: false,
     gone: false,
     touched: false,

@@ -11,12 +11,12 @@ const WORTH_TELLING_MS = 2000;
 /** Told once, then again after so long. */
 const TELL_AGAIN_MS = 30_000;
 
-const WORDS: Readonly<Record<WaitReason, string | null>> = {
-  throttled: 'throttled by the target',
-  transient: 'the target does not answer well',
-  denied: 'the target refuses access',
-  split: 'a range of the target is splitting',
-  splitting: 'a range of the target is splitting',
+const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
+  throttled: (side) => `throttled by the ${side}`,
+  transient: (side) => `the ${side} does not answer well`,
+  denied: (side) => `the ${side} refuses access`,
+  split: (side) => `a range of the ${side} is splitting`,
+  splitting: (side) => `a range of the ${side} is splitting`,
   'no budget': null,
   'in flight': null,
   filling: null,
@@ -43,20 +43,25 @@ export class Waits {
     this.#asked.set(side, { wait, sinceMs: goesOn ? before.sinceMs : nowMs, untilMs: nowMs + wait.delayMs });
   }
 
-  /** The gravest of what is waited for now. */
-  now(target: readonly RangeWait[]): string | null {
+  /** The gravest of what is waited for now: of what each side is asked for, and of what was sent in batches. */
+  now(target: readonly RangeWait[], source: readonly RangeWait[] = []): string | null {
     const nowMs = this.#clock.now();
     for (const [side, { wait, sinceMs, untilMs }] of this.#asked) {
       if (nowMs > untilMs + 1000 || nowMs - sinceMs < WORTH_TELLING_MS) continue;
       return `the ${side}: ${wait.trouble.what}`;
     }
-    const stuck = target
+    return this.#longest('target', target) ?? this.#longest('source', source);
+  }
+
+  #longest(side: string, waits: readonly RangeWait[]): string | null {
+    const nowMs = this.#clock.now();
+    const [longest] = waits
       .filter(({ reason, sinceMs }) => WORDS[reason] !== null && nowMs - sinceMs >= WORTH_TELLING_MS)
       .toSorted((a, b) => a.sinceMs - b.sinceMs);
-    const [longest] = stuck;
-    if (longest === undefined) return null;
+    const words = longest && WORDS[longest.reason];
+    if (longest === undefined || !words) return null;
     const seconds = Math.round((nowMs - longest.sinceMs) / 1000);
-    return `${WORDS[longest.reason]} (range ${longest.range}, ${seconds} s)`;
+    return `${words(side)} (range ${longest.range}, ${seconds} s)`;
   }
 }
 

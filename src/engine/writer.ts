@@ -79,13 +79,14 @@ export class Writer<V> {
 
   /** What every range waits for. */
   waits(): RangeWait[] {
-    return [...this.#lanes.values()].map(({ range, reason, sinceMs, batches, inFlight }) => ({
-      range,
-      reason,
-      sinceMs,
-      operations: batches.size,
-      inFlight,
-    }));
+    return [...this.#lanes.values()].map(({ range, batches, inFlight, ...lane }) => {
+      // Another try of what was refused is under way, and will be refused as well for all we know.
+      const [reason, sinceMs] =
+        lane.refusedSinceMs !== undefined && lane.reason === 'in flight'
+          ? [lane.restsFor, lane.refusedSinceMs]
+          : [lane.reason, Math.min(lane.sinceMs, lane.refusedSinceMs ?? Infinity)];
+      return { range, reason, sinceMs, operations: batches.size, inFlight };
+    });
   }
 
   /**
@@ -296,7 +297,10 @@ export class Writer<V> {
     const { results } = reply;
     if ('is' in results && results.is === 'ambiguous')
       rest = { is: 'refused', kind: 'transient', trouble: silence(results.cause) };
-    else if (completed > 0) lane.patience.reset();
+    else if (completed > 0) {
+      lane.patience.reset();
+      lane.refusedSinceMs = undefined;
+    }
     if (rest !== undefined) this.#rest(lane, rest, sentMs);
     if (split !== undefined) this.#split(lane, split, sentMs);
   }
@@ -307,6 +311,7 @@ export class Writer<V> {
     const isNew = sentMs >= lane.restsUntilMs;
     const { kind, trouble } = refused;
     const delayMs = isNew ? lane.patience.next({ ...trouble, kind }).delayMs : hintOf(refused);
+    lane.refusedSinceMs ??= sentMs;
     if (nowMs + delayMs <= lane.restsUntilMs) return;
     lane.restsUntilMs = nowMs + delayMs;
     lane.restsFor = kind;
