@@ -24,6 +24,8 @@ export interface GovernorParts {
   readonly ruPerSecond?: number | undefined;
 }
 
+/** Its seconds are not ours: what is spent to the last unit in ours spills over in one of its, and is refused. */
+const PACE = 0.98;
 /** A range is given two at first: one that is being answered, one on its way. */
 const LIMIT_FIRST = 2;
 
@@ -47,7 +49,7 @@ export class Governor {
 
   /** What the container has, and in how many ranges: each has its even share, and no more (facts/service.md 5.6). */
   setCapacity(containerRu: number | undefined, ranges: readonly string[]): void {
-    const share = containerRu === undefined ? undefined : containerRu / ranges.length;
+    const share = containerRu === undefined ? undefined : (containerRu * PACE) / ranges.length;
     for (const range of ranges) this.#gate(range).budget.rate = share;
   }
 
@@ -76,6 +78,11 @@ export class Governor {
     under.push([this.budget.reserve(), gate.budget.reserve()]);
     this.#reserved.set(range, under);
     return 'go';
+  }
+
+  /** How many operations the next request may have, so that it is a small part of what the range has in a second. */
+  operationsMax(range: string): number {
+    return this.#gate(range).operationsMax();
   }
 
   /** A reply, or the end of waiting for one. */

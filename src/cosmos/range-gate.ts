@@ -30,6 +30,8 @@ export interface RangeLoad {
   readonly pausedMs: number;
 }
 
+/** How quickly the guess of what an operation costs follows. */
+const FOLLOW = 0.2;
 /** The service counts RU by the second. */
 const WINDOW_MS = 1000;
 /** Fewer operations say nothing about one per cent. */
@@ -37,6 +39,12 @@ const WINDOW_OPERATIONS = 100;
 /** Beyond this a range of 10,000 RU/s is not slow, it is dead. */
 const LIMIT_MAX = 64;
 const [QUIET, BEARABLE, SUSTAINED] = [0.005, 0.015, 0.1];
+/**
+ * A request may cost this share of a second's RU: larger ones do not fit into the rest of a second, and what does not fit
+ * is refused. Fewer operations than these are not worth a request.
+ */
+const REQUEST_SHARE = 0.05;
+const [OPERATIONS_LEAST, OPERATIONS_MOST] = [4, 100];
 /** When the service throttles without a hint. */
 const HINT_MS = 100;
 const HINT_MAX_MS = 60_000;
@@ -54,6 +62,8 @@ export class RangeGate {
   #operations = 0;
   #throttled = 0;
   #throttledShare = 0;
+  /** What an operation costs that is not refused; 0 while nobody knows. */
+  #operationRu = 0;
 
   constructor(parts: { readonly clock: Clock; readonly random: Random; readonly limit: number }) {
     this.#clock = parts.clock;
@@ -78,7 +88,19 @@ export class RangeGate {
     return Math.max(0, Math.ceil(this.#pausedUntilMs - this.#clock.now()));
   }
 
-  learn({ operations, throttled, retryAfterMs = HINT_MS }: Load): void {
+  operationsMax(): number {
+    const { rate } = this.budget;
+    if (rate === undefined || this.#operationRu === 0) return OPERATIONS_MOST;
+    const fitting = Math.floor((rate * REQUEST_SHARE) / this.#operationRu);
+    return Math.max(OPERATIONS_LEAST, Math.min(OPERATIONS_MOST, fitting));
+  }
+
+  learn({ chargeRu, operations, throttled, retryAfterMs = HINT_MS }: Load): void {
+    const done = operations - throttled;
+    if (done > 0 && chargeRu > 0) {
+      const operationRu = chargeRu / done;
+      this.#operationRu += (operationRu - this.#operationRu) * (this.#operationRu === 0 ? 1 : FOLLOW);
+    }
     this.#operations += operations;
     this.#throttled += throttled;
     const nowMs = this.#clock.now();

@@ -108,11 +108,12 @@ export class Batcher<T extends Batched> {
     return pace === 'idle' || this.#clock.now() >= this.#openSinceMs + LINGER_MS;
   }
 
-  /** The next batch, if one is ready. */
-  next(pace: Pace): Batch<T> | undefined {
+  /** The next batch, if one is ready; of a larger one the first of its operations. */
+  next(pace: Pace, operationsMax = OPERATIONS_MAX): Batch<T> | undefined {
     if (!this.isReady(pace)) return undefined;
     if (this.#refused.length === 0 && this.#sealed.length === 0) this.#seal();
-    const batch = this.#refused.length > 0 ? this.#nextRefused() : this.#sealed.shift();
+    const batch =
+      this.#refused.length > 0 ? this.#nextRefused(operationsMax) : this.#nextSealed(operationsMax);
     if (batch === undefined) return undefined;
     this.#size -= batch.operations.length;
     this.#sizeBytes -= batch.sizeBytes - 1; // the last bracket
@@ -141,14 +142,27 @@ export class Batcher<T extends Batched> {
     this.#slots.clear();
   }
 
+  #nextSealed(operationsMax: number): Batch<T> | undefined {
+    const batch = this.#sealed.shift();
+    if (batch === undefined || batch.operations.length <= operationsMax) return batch;
+    const operations = batch.operations.slice(0, operationsMax);
+    const sizeBytes = operations.reduce((sum, operation) => sum + operation.sizeBytes + 1, 1);
+    const rest = {
+      operations: batch.operations.slice(operationsMax),
+      sizeBytes: batch.sizeBytes - sizeBytes + 1,
+    };
+    this.#sealed.unshift(rest);
+    return { operations, sizeBytes };
+  }
+
   /** As many of the refused as make a batch: they may come from several. */
-  #nextRefused(): Batch<T> {
+  #nextRefused(operationsMax: number): Batch<T> {
     const slots = new SlotSet();
     let sizeBytes = 1;
     let count = 0;
     for (const operation of this.#refused) {
       const { slot, slotAt } = operation;
-      const fits = sizeBytes + operation.sizeBytes + 1 <= BODY_BYTES_MAX && count < OPERATIONS_MAX;
+      const fits = sizeBytes + operation.sizeBytes + 1 <= BODY_BYTES_MAX && count < operationsMax;
       if (count > 0 && (!fits || slots.has(slot, slotAt))) break;
       slots.add(slot, slotAt);
       sizeBytes += operation.sizeBytes + 1;

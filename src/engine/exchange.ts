@@ -80,6 +80,8 @@ export interface Observation {
 /** Load control of design 8. Every `go` is followed by one `observe`, unless the run is called off. */
 export interface Governor {
   admit(range: string, load: { readonly inFlight: number }): Admission;
+  /** How many operations the request that is admitted may have. */
+  operationsMax(range: string): number;
   observe(range: string, seen: Observation): void;
 }
 

@@ -247,7 +247,8 @@ export class Writer<V> {
   }
 
   #launch(lane: Lane<V>, members: Group): void {
-    const batch = lane.batches.next(this.#paceOf(lane));
+    const operationsMax = this.#parts.governor.operationsMax(lane.range);
+    const batch = lane.batches.next(this.#paceOf(lane), operationsMax);
     assert(batch !== undefined, 'a batch that is ready is there');
     lane.inFlight += 1;
     members.start(async (signal) => this.#exchange(lane, batch, signal));

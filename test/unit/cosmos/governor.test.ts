@@ -51,7 +51,7 @@ function service(options: {
   const places = ranges.map((range) => ({
     range,
     tally: tallies.get(range.id) as Tally,
-    arrivals: [] as number[],
+    arrivals: [] as { atMs: number; operations: number }[],
     askAtMs: 0,
     second: 0,
     usedRu: 0,
@@ -61,8 +61,8 @@ function service(options: {
     const nowMs = clock.now();
     const second = Math.floor(nowMs / 1000);
     if (second !== place.second) [place.second, place.usedRu] = [second, 0];
-    while ((arrivals[0] ?? Infinity) <= nowMs) {
-      arrivals.shift();
+    while ((arrivals[0]?.atMs ?? Infinity) <= nowMs) {
+      const operations = arrivals.shift()?.operations ?? 0;
       let [done, throttled] = [0, 0];
       for (let i = 0; i < operations; i += 1) {
         if (place.usedRu >= range.ru) throttled += 1;
@@ -83,7 +83,8 @@ function service(options: {
       const admission = governor.admit(range.id, { inFlight: arrivals.length });
       if (admission === 'go') {
         tally.requests += 1;
-        arrivals.push(nowMs + (range.latencyMs ?? 20));
+        const most = governor.operationsMax(range.id);
+        arrivals.push({ atMs: nowMs + (range.latencyMs ?? 20), operations: Math.min(most, operations) });
       } else {
         place.askAtMs = 'delayMs' in admission ? nowMs + admission.delayMs : Infinity;
       }
@@ -166,6 +167,18 @@ describe('a budget', () => {
 });
 
 describe('a range', () => {
+  test.each([400, 1000, 6000, 10_000])('of %d RU/s is used up, and hardly ever throttled', (ru) => {
+    const { tallies, run } = service({ ranges: [{ id: '0', ru }], operations: 100, known: true });
+    run(2000);
+    const before = structuredClone(tallies);
+    run(60_000);
+    const [done, throttled, spentRu] = (['done', 'throttled', 'spentRu'] as const).map(
+      (of) => sum(tallies, of) - sum(before, of),
+    );
+    expect((spentRu ?? 0) / (ru * 60)).toBeGreaterThan(0.95);
+    expect((throttled ?? 0) / ((done ?? 0) + (throttled ?? 0))).toBeLessThan(0.02);
+  });
+
   test('is given more and more while it is quiet, one at a time', () => {
     const { governor, run } = service({ ranges: [{ id: '0', ru: 1e9 }] });
     const limits: number[] = [];

@@ -101,6 +101,7 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
       slot: fc.nat(60),
       waitMs: fc.nat(3),
       takes: fc.constantFrom('idle', 'busy', 'nothing'),
+      most: fc.constantFrom(OPERATIONS_MAX, 7, 1),
       refused: fc.nat(3),
     }),
     { maxLength: 200 },
@@ -123,13 +124,14 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
         expect(operations.length).toBeLessThanOrEqual(OPERATIONS_MAX);
         expect(operations.length === 1 || sizeBytes <= BODY_BYTES_MAX).toBe(true);
       };
-      for (const [number, { sizeBytes, slot, waitMs, takes, refused }] of all.entries()) {
+      for (const [number, { sizeBytes, slot, waitMs, takes, most, refused }] of all.entries()) {
         clock.advance(waitMs);
         batches.add(operation(number, sizeBytes, slot));
         waiting.push(number);
-        const batch = takes === 'nothing' ? undefined : batches.next(takes);
+        const batch = takes === 'nothing' ? undefined : batches.next(takes, most);
         if (batch === undefined) continue;
         check(batch);
+        expect(batch.operations.length).toBeLessThanOrEqual(most);
         const done = batch.operations.slice(0, Math.max(0, batch.operations.length - refused));
         batches.putBack(batch.operations.slice(done.length));
         out.push(...waiting.splice(0, done.length));

@@ -1,6 +1,6 @@
 /** A target of ranges, and a time, that do what a test says; nothing here waits for a real clock. */
 import { Patience } from '../../../src/cosmos/retry.ts';
-import { Bodies, textOf } from '../../../src/engine/batcher.ts';
+import { Bodies, OPERATIONS_MAX, textOf } from '../../../src/engine/batcher.ts';
 import type {
   Operation,
   Outcome,
@@ -49,7 +49,7 @@ export class Lab implements RangeMap {
       patience: new Patience({ clock, random }),
       ranges: this,
       sleep: async (delayMs, signal) => this.#sleep(delayMs, signal),
-      governor: { admit: () => 'go', observe: () => {} },
+      governor: { operationsMax: () => OPERATIONS_MAX, admit: () => 'go', observe: () => {} },
       send: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes),
       ...parts,
     });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../../../src/engine/batcher.ts';
+import { OPERATIONS_MAX, textOf } from '../../../src/engine/batcher.ts';
 import type { Observation, RangeWait, Reply, Result } from '../../../src/engine/exchange.ts';
 import { Lab, PLACES, done, refused, settled, throttled, type Request } from './writer-lab.ts';
 
@@ -155,6 +155,7 @@ describe('a range', () => {
     let budget = false;
     const lab = new Lab({
       governor: {
+        operationsMax: () => OPERATIONS_MAX,
         admit: () => (budget ? 'go' : { reason: 'no budget', delayMs: 20 }),
         observe: (_range, observation) => seen.push(observation),
       },
@@ -234,6 +235,7 @@ describe('rests and rooms', () => {
     let delayMs = 1000;
     const lab = new Lab({
       governor: {
+        operationsMax: () => OPERATIONS_MAX,
         admit: () => (delayMs > 0 ? { reason: 'no budget', delayMs } : 'go'),
         observe: () => {},
       },
@@ -284,6 +286,7 @@ describe('rests and rooms', () => {
   test('whoever waits for room in a range that splits looks again', async () => {
     const lab = new Lab({
       governor: {
+        operationsMax: () => OPERATIONS_MAX,
         admit: (_range, { inFlight }) => (inFlight < 1 ? 'go' : { reason: 'in flight' }),
         observe: () => {},
       },
@@ -308,7 +311,11 @@ describe('rests and rooms', () => {
 describe('the end', () => {
   test('nobody waits for room in a writer that has ended', async () => {
     const lab = new Lab({
-      governor: { admit: () => ({ reason: 'no budget', delayMs: 50 }), observe: () => {} },
+      governor: {
+        operationsMax: () => OPERATIONS_MAX,
+        admit: () => ({ reason: 'no budget', delayMs: 50 }),
+        observe: () => {},
+      },
     });
     const run = lab.writer.run(lab.stop.signal);
     while (lab.writer.hasRoom('0')) lab.add(0);
@@ -463,6 +470,7 @@ test('whatever the target does: one outcome each, the right one, and nothing is 
       const lab = new Lab({
         seed,
         governor: {
+          operationsMax: () => OPERATIONS_MAX,
           admit: (_range, { inFlight }) => (inFlight < limit ? 'go' : { reason: 'in flight' }),
           observe: () => {},
         },
