@@ -24,7 +24,7 @@ export interface Took {
   readonly ledgerBytes?: number;
 }
 
-export type Way = 'bare' | 'upsert' | 'bulk' | 'cosmig';
+export type Way = 'bare' | 'upsert' | 'bulk' | 'bulk-to-one' | 'cosmig';
 
 interface Target {
   readonly endpoint: string;
@@ -36,6 +36,8 @@ type Copy = (
   documents: number,
 ) => Promise<{ readonly ledgerBytes?: number } | undefined | void>;
 
+/** Eight ranges, as the source has. */
+const TARGET = 'target-8';
 const PAGE_DOCUMENTS = 1000;
 const CALL_OPERATIONS = 100;
 /** Enough for the service never to wait. */
@@ -43,8 +45,12 @@ const CONCURRENCY = 16;
 
 const WAYS: Readonly<Record<Way, Copy>> = {
   bare: copyBare,
-  upsert: async (target, documents) => copyWithSdk(target, documents, upsertOneByOne),
-  bulk: async (target, documents) => copyWithSdk(target, documents, bulkInHundreds),
+  upsert: async (target, documents) =>
+    copyWithSdk(target, { documents, name: TARGET, write: upsertOneByOne }),
+  bulk: async (target, documents) => copyWithSdk(target, { documents, name: TARGET, write: bulkInHundreds }),
+  // Of one range: a call of 100 operations is then one request, which is the least it can cost.
+  'bulk-to-one': async (target, documents) =>
+    copyWithSdk(target, { documents, name: 'target-1', write: bulkInHundreds }),
   cosmig: copyWithCosmig,
 };
 
@@ -53,12 +59,15 @@ interface Item extends JSONObject {
   tenantId: string;
 }
 
+interface SdkCopy {
+  readonly documents: number;
+  /** The target's name. */
+  readonly name: string;
+  readonly write: (target: Container, items: Item[]) => Promise<void>;
+}
+
 /** The SDK's feed iterator, and what most programs do with what it gives. */
-async function copyWithSdk(
-  { endpoint, key }: Target,
-  documents: number,
-  write: (target: Container, items: Item[]) => Promise<void>,
-): Promise<void> {
+async function copyWithSdk({ endpoint, key }: Target, { documents, name, write }: SdkCopy): Promise<void> {
   const client = new CosmosClient({ endpoint, key });
   try {
     const database = client.database('bench');
@@ -66,8 +75,7 @@ async function copyWithSdk(
       changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),
       maxItemCount: PAGE_DOCUMENTS,
     });
-    // One range: a call of 100 operations is then one request, which is the least it can cost.
-    const target = database.container('target-1');
+    const target = database.container(name);
     let copied = 0;
     while (copied < documents) {
       const { result, statusCode } = await feed.readNext();
@@ -145,7 +153,7 @@ async function copyBare({ endpoint, key }: Target, documents: number): Promise<v
 }
 
 async function sendBatch(client: AccountClient, range: number, body: Buffer): Promise<void> {
-  const link = 'dbs/bench/colls/target-8';
+  const link = `dbs/bench/colls/${TARGET}`;
   const headers = {
     'x-ms-cosmos-is-batch-request': 'true',
     'x-ms-cosmos-batch-atomic': 'false',
@@ -174,7 +182,7 @@ async function copyWithCosmig(
     const { spec, connections } = loadSpec({
       options: {
         source: [`bench/source-${documents}`],
-        target: ['bench/target-8'],
+        target: [`bench/${TARGET}`],
         sourceEndpoint: [endpoint],
         partitionKey: ['/tenantId'],
         ledger: [ledger],
