@@ -125,6 +125,8 @@ export class LaneSend<V extends Decision> {
       // The reply has no room for this document; the next one has.
       if (status === 413) return troubled(operation, { ...troubleIn(outcome), kind: 'transient' });
       if (kind === 'done') return { is: 'done', value: read(outcome, row, outcome.etag) };
+      // Its neighbours were answered: it is this name that the service will not hear of.
+      if (status === 400) return { is: 'done', value: plain({ status, substatus }) };
       if (kind === 'conflict' || kind === 'too-large' || kind === 'fatal')
         throw new TroubleError(troubleIn(outcome));
     }

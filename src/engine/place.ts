@@ -105,7 +105,10 @@ function isCopyOfOurs({ memory, ledger }: Mover, other: Who, slot: Slot): boolea
 /** Does the source still put `other` here? */
 async function stillMaps({ source }: Mover, other: Who, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
-  return version !== 'gone' && version.slot !== null && version.slot.hash.equals(slot.hash);
+  if (version === 'gone') return false;
+  // Nobody can tell: it stays.
+  if (version.refusal?.reason === 'bad-id') return true;
+  return version.slot !== null && version.slot.hash.equals(slot.hash);
 }
 
 /** The ledger must not say that somebody is in a slot that another has taken. */

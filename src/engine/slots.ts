@@ -189,7 +189,9 @@ export class Slots {
       const [result] = 'is' in reply.results ? [reply.results] : reply.results;
       // Nothing was read yet: the whole batch comes again.
       if (result !== undefined && result.is !== 'done') return { ...reply, results: notYet(result) };
-      if (doubts === this.#doubts) this.#known.add(range);
+      // One that is refused for its id was not looked up, and tells nothing.
+      const isTold = result?.is === 'done' && result.value.status !== 400;
+      if (isTold && doubts === this.#doubts) this.#known.add(range);
     }
     return this.#lane.send(range, batch, signal);
   }

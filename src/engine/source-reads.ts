@@ -19,6 +19,14 @@ interface SourceReply extends Decision {
   readonly version: Version | 'gone';
 }
 
+/** The feed has shown it, and the service finds nothing under its id; it must not be taken for one that is gone. */
+const UNREADABLE: Version = {
+  etag: '',
+  slot: null,
+  refusal: { reason: 'bad-id', why: 'the service does not take this id any more' },
+  body: Buffer.alloc(0),
+};
+
 interface Parts extends VersionParts {
   readonly side: Side;
   readonly clock: Clock;
@@ -48,7 +56,11 @@ export class SourceReads {
         const { version } = reader.read(row, serviceTs());
         return { status, substatus, version };
       },
-      plain: ({ status, substatus }) => ({ status, substatus, version: 'gone' }),
+      plain: ({ status, substatus }) => ({
+        status,
+        substatus,
+        version: status === 400 ? UNREADABLE : 'gone',
+      }),
       // What is over is decided by the time of the reply that shows it.
       seeDate,
     });

@@ -21,8 +21,11 @@ export interface TapReply {
   readonly body: Buffer;
 }
 
-/** What becomes of a request; `forward` has the emulator answer it. */
-export type Meddle = (request: TapRequest, forward: () => Promise<TapReply>) => Promise<TapReply>;
+/** What becomes of a request; `forward` has the emulator answer it, or another body in its place. */
+export type Meddle = (
+  request: TapRequest,
+  forward: (instead?: Buffer) => Promise<TapReply>,
+) => Promise<TapReply>;
 
 export class Tap implements AsyncDisposable {
   /** All that came through, in order. */
@@ -65,9 +68,10 @@ export class Tap implements AsyncDisposable {
     const headers = plain(incoming.headers);
     const request = { ...described(method, path, headers), headers, body };
     this.seen.push({ ...request, headers: { ...headers } });
-    const reply = await this.meddle(request, () =>
-      forward({ method, path, endpoint, agent: this.#agent }, request),
-    );
+    const reply = await this.meddle(request, (instead = body) => {
+      if (instead.length > 0) headers['content-length'] = String(instead.length);
+      return forward({ method, path, endpoint, agent: this.#agent }, { ...request, body: instead });
+    });
     if (outgoing.destroyed) return;
     const { 'content-length': _length, 'transfer-encoding': _encoding, ...others } = reply.headers;
     const sized = reply.status === 304 ? {} : { 'content-length': String(reply.body.length) };
