@@ -22,6 +22,8 @@ export interface Changes {
   /** When the last of them happened, in seconds; null where the page does not tell. */
   readonly lastTs: number | null;
   readonly lastLsn: number | null;
+  /** Deletes that nobody has asked for: the documents were past their end. */
+  readonly expired: ReadonlySet<Change>;
 }
 
 export interface ChangesOptions {
@@ -60,7 +62,7 @@ export class LatestChanges implements ChangeReader {
       changes.push(changeOf(reading, { feed: 'LV', lsn: reading.lsn, tree }));
       lastTs = newer(lastTs, integerAt(scan, row, scan.nodes.ts));
     }
-    return { changes, beyond, unnamed: 0, lastTs, lastLsn: newestLsn(changes) };
+    return { changes, beyond, unnamed: 0, lastTs, lastLsn: newestLsn(changes), expired: NONE };
   }
 }
 
@@ -81,6 +83,7 @@ export class AllChanges implements ChangeReader {
     const scan = this.#scan.scan(page);
     const { around } = scan;
     const changes: Change[] = [];
+    const expired = new Set<Change>();
     let unnamed = 0;
     let lastTs: number | null = null;
     for (let row = 0; row < scan.count; row += 1) {
@@ -90,12 +93,15 @@ export class AllChanges implements ChangeReader {
       if (this.#isDelete(row)) {
         const change = this.#deleteIn(row, { lsn, tree });
         if (change === undefined) unnamed += 1;
-        else changes.push(change);
+        else {
+          changes.push(change);
+          if (scan.bytes(row, around.timeToLiveExpired).equals(TRUE)) expired.add(change);
+        }
       } else if (scan.hasDocument(row))
         changes.push(changeOf(this.#versions.read(row, nowTs), { feed: 'AVAD', lsn, tree }));
       else throw new PageError('a change has no document', scan.elementStart(row));
     }
-    return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes) };
+    return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes), expired };
   }
 
   #isDelete(row: number): boolean {
@@ -111,6 +117,8 @@ export class AllChanges implements ChangeReader {
 }
 
 const DELETE = Buffer.from('"delete"');
+const TRUE = Buffer.from('true');
+const NONE: ReadonlySet<Change> = new Set();
 
 function changeOf(
   { who, version }: Reading,

@@ -346,7 +346,14 @@ export class LeaseRun {
   }
 }
 
-const NOTHING: Changes = { changes: [], beyond: false, unnamed: 0, lastTs: null, lastLsn: null };
+const NOTHING: Changes = {
+  changes: [],
+  beyond: false,
+  unnamed: 0,
+  lastTs: null,
+  lastLsn: null,
+  expired: new Set(),
+};
 
 function lagging({ status, chargeRu }: Page): ConstructorParameters<typeof TroubleError>[0] {
   const what = 'a replica of the source answered that is behind the anchor';

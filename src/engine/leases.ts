@@ -15,6 +15,7 @@ import { CopyReader } from './copied.ts';
 import { buildIndexes } from './indexing.ts';
 import { LeaseRun, type Control } from './lease-run.ts';
 import type { Mover } from './mover.ts';
+import { enter, phaseOf, type Phase } from './phases.ts';
 import type { Promoter } from './promoter.ts';
 import { Room } from './room.ts';
 import type { Goal } from './snapshot.ts';
@@ -39,7 +40,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { ledger } = mover;
   if (ledger.leases.live().length === 0) await anchorAll(mover, reading);
   replaceGone(mover);
-  const { phase } = ledger.facts.read();
+  const phase = phaseOf(mover);
   if (phase === 'new') enter(mover, 'copying');
   mover.start(async () => promoter.retryWaiting(reading));
   if (goal === 'copy' && isCopying(phase)) {
@@ -50,16 +51,13 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
     return;
   }
   if (isCopying(phase)) throw tooEarly();
+  if (phase === 'committed') throw tooLate();
   await buildIndexes(mover, reading);
   await runEach(parts, { untilCaughtUp: goal !== 'tail', wanted: () => true });
 }
 
-function isCopying(phase: string): boolean {
+function isCopying(phase: Phase): boolean {
   return phase === 'new' || phase === 'copying';
-}
-
-function enter({ ledger, clock }: Mover, phase: string): void {
-  ledger.facts.enter(phase, { nowMs: clock.now() });
 }
 
 /** A tail before the copy has ended would miss what it is asked about. */
@@ -67,6 +65,14 @@ function tooEarly(): NotReadyError {
   return new NotReadyError('the copy has not ended', {
     why: 'the tail goes on where the copy of every range has ended',
     hint: 'run cosmig copy until it ends, then cosmig tail',
+  });
+}
+
+/** What is written to the source now would take back what the application has written to the target. */
+function tooLate(): NotReadyError {
+  return new NotReadyError('this migration is committed: the target is in use', {
+    why: 'changes of the source are not brought over any more, they might undo newer ones of the target',
+    hint: 'see cosmig status; begin another migration with --ledger if the source is to be moved again',
   });
 }
 

@@ -25,6 +25,8 @@ export interface Mover {
   readonly deletes: DeleteMode;
   /** The target refuses two documents with equal values, whatever their ids. */
   readonly uniqueKeys: boolean;
+  /** Documents of the source may expire. */
+  readonly expires: boolean;
   readonly sourceSide: Side;
   readonly targetSide: Side;
   readonly source: SourceReads;

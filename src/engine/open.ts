@@ -114,6 +114,7 @@ export async function makeMover(
     versions,
     deletes,
     uniqueKeys: hasUniqueKeys(target),
+    expires: source.defaultTtl !== null,
     sourceSide,
     targetSide,
     source: new SourceReads({

@@ -14,4 +14,5 @@ export type Point =
   | 'lease-replaced'
   | 'caught-up'
   | 'index-step'
-  | 'letter-promoted';
+  | 'letter-promoted'
+  | 'cut-over';

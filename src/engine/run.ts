@@ -8,23 +8,27 @@
  * what no waiting mends; then the next run settles what is in doubt.
  */
 import { connect, type Account } from '../cosmos/client.ts';
-import { abortReason, ChildSignal, sleep, whenAborted } from '../lib/abort.ts';
+import { abortReason, ChildSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
-import { BudgetError, CosmigError, DeadLetterError } from '../lib/errors.ts';
-import { group, type Group } from '../lib/group.ts';
+import { CosmigError, DeadLetterError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Ledger } from '../state/ledger.ts';
 import { Camera } from './camera.ts';
-import { runLeases } from './leases.ts';
+import { cutOver, type CutoverParts, type CutoverResult } from './cutover.ts';
+import { runLeases, type LeasesParts } from './leases.ts';
+import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeMover } from './open.ts';
 import type { Point } from './points.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from './preflight.ts';
+import { repairEach, type Suspect } from './repair.ts';
 import { settleAll } from './settle.ts';
 import type { Goal, Snapshot } from './snapshot.ts';
+import { Stopping, Tasks } from './stopping.ts';
 import { TIMING, type Timing } from './timing.ts';
 import { Waits } from './waits.ts';
 
@@ -53,7 +57,11 @@ export interface RunParts {
 /** Runs until the goal is reached, or until there is another reason to stop; that is thrown. */
 export async function run(goal: Goal, parts: RunParts): Promise<Snapshot> {
   return withLedger(goal, parts, async (prepared, accounts) =>
-    work(goal, { ...parts, ...prepared, accounts }),
+    work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
+      const { mover } = leases;
+      if (isCuttingOver(phaseOf(mover))) enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
+      await runLeases(goal, leases);
+    }),
   );
 }
 
@@ -65,10 +73,32 @@ export async function retryLetters(
   return withLedger('catch-up', { command: 'dead-letters retry', ...parts }, async (prepared, accounts) => {
     const before = prepared.ledger.letters.openCount();
     let retried = 0;
-    const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (promoter, signal) => {
-      retried = await promoter.retryAll(which === 'all' ? which : new Set(which), signal);
+    const all = { ...parts, ...prepared, accounts };
+    const snapshot = await work('catch-up', all, async ({ promoter, reading }) => {
+      retried = await promoter.retryAll(which === 'all' ? which : new Set(which), reading);
     });
     return { ...snapshot, retried, closed: Math.max(0, before - snapshot.documents.deadLettered) };
+  });
+}
+
+/** Brings documents right that a comparison has found to differ, and what is new besides. */
+export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): Promise<Snapshot> {
+  return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
+    work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
+      await runLeases('catch-up', leases);
+      await repairEach(leases.mover, suspects);
+    }),
+  );
+}
+
+/** Switches over; see cutover.ts. */
+export async function runCutover(parts: RunParts, cutover: CutoverParts): Promise<Snapshot & CutoverResult> {
+  return withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
+    let result: CutoverResult = { stoppedMs: 0, lateWrites: [] };
+    const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
+      result = await cutOver(leases, cutover);
+    });
+    return { ...snapshot, ...result };
   });
 }
 
@@ -154,12 +184,9 @@ async function connectBoth(
 }
 
 type WorkParts = RunParts & Prepared & { readonly accounts: Accounts };
-type Instead = (
-  promoter: Awaited<ReturnType<typeof makeMover>>['promoter'],
-  signal: AbortSignal,
-) => Promise<void>;
+type Body = (leases: LeasesParts) => Promise<void>;
 
-async function work(goal: Goal, parts: WorkParts, instead?: Instead): Promise<Snapshot> {
+async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot> {
   const { spec, clock, random, log, ledger, sides, accounts, drain, abort, onPoint = () => {} } = parts;
   const timing = { ...TIMING, ...parts.timing };
   const waits = new Waits(clock);
@@ -197,8 +224,7 @@ async function work(goal: Goal, parts: WorkParts, instead?: Instead): Promise<Sn
       await settleAll(mover, { signal: members.signal, say: parts.say ?? ((text) => log.info(text)) });
       const reading = stopping.signal;
       try {
-        if (instead === undefined) await runLeases(goal, { mover, promoter, camera: pictures, reading });
-        else await instead(promoter, stopping.signal);
+        await body({ mover, promoter, camera: pictures, reading });
       } catch (error) {
         // Told to stop while nothing was under way that had to be finished.
         if (!stopping.signal.aborted || members.signal.aborted) throw error;
@@ -227,87 +253,4 @@ function stopAtLimit({ deadLettersMax }: MigrationSpec, ledger: Ledger, stopping
       hint: 'see cosmig dead-letters list for the reasons; mend the documents or raise the limit, and run the same command again',
     }),
   );
-}
-
-/** Reasons to stop reading. */
-class Stopping implements Disposable {
-  readonly #child: ChildSignal;
-  #reason: Error | undefined;
-  #drain: AbortSignal;
-
-  constructor(drain: AbortSignal) {
-    this.#drain = drain;
-    this.#child = new ChildSignal(drain);
-  }
-
-  get signal(): AbortSignal {
-    return this.#child.signal;
-  }
-
-  /** The first reason stays. */
-  stop(reason: Error): void {
-    this.#reason ??= reason;
-    this.#child.abort(reason);
-  }
-
-  /** Early enough that what is under way can be finished. */
-  async atDeadline(
-    { deadline }: MigrationSpec,
-    { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  ): Promise<void> {
-    if (deadline.kind === 'none') return whenAborted(signal);
-    const leftMs = deadline.atMs - clock.now();
-    const marginMs = Math.min(DRAIN_MS, leftMs / 10);
-    try {
-      for (let restMs = leftMs - marginMs; restMs > 0; restMs = deadline.atMs - marginMs - clock.now())
-        await sleep(Math.min(restMs, DAY_MS), signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
-    this.stop(
-      new BudgetError('the time is over, and work is left', {
-        why: `${deadline.asked} was asked for`,
-        hint: 'run the same command again; it goes on where this one stopped',
-      }),
-    );
-  }
-
-  throwIfStopped(isComplete: boolean): void {
-    if (this.#drain.aborted) this.#drain.throwIfAborted();
-    // A planned end of somebody who had nothing more to do.
-    if (isComplete && this.#reason instanceof BudgetError) return;
-    if (this.#reason !== undefined) throw this.#reason;
-  }
-
-  [Symbol.dispose](): void {
-    this.#child[Symbol.dispose]();
-  }
-}
-
-/** Batches and commits that are under way take seconds. */
-const DRAIN_MS = 10_000;
-const DAY_MS = 24 * 3600 * 1000;
-
-/** Everything a run does besides what lasts as long as the run. */
-class Tasks {
-  #running = 0;
-  #idle = (): void => {};
-
-  start(members: Group, task: () => Promise<void>): void {
-    this.#running += 1;
-    members.start(async () => {
-      await task();
-      this.#running -= 1;
-      if (this.#running === 0) this.#idle();
-    });
-  }
-
-  async whenIdle(signal: AbortSignal): Promise<void> {
-    while (this.#running > 0) {
-      const idle = new Promise<void>((resolve) => (this.#idle = resolve));
-      await Promise.race([idle, whenAborted(signal)]);
-      signal.throwIfAborted();
-    }
-  }
 }

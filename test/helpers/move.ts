@@ -4,12 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run, type Goal, type RunParts, type Snapshot } from '../../src/engine/run.ts';
+import type { Suspect } from '../../src/engine/repair.ts';
 import type { Timing } from '../../src/engine/timing.ts';
+import { IdentityHasher } from '../../src/documents/identity.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { loadSpec } from '../../src/spec/load.ts';
 import { Ledger } from '../../src/state/ledger.ts';
+import { hashToBytes } from '../../src/state/segment.ts';
 import { startTestEmulator, type TestEmulator, type TestEmulatorOptions } from './emulator.ts';
 import type { Admin } from './admin.ts';
 
@@ -69,7 +72,15 @@ export class Move implements AsyncDisposable {
     goal: Goal,
     parts: Partial<RunParts> & { readonly flags?: MoveOptions['flags'] } = {},
   ): Promise<Snapshot> {
-    const { flags, timing, ...others } = parts;
+    return run(goal, this.parts(parts));
+  }
+
+  /** What a run of the engine is given. */
+  parts({
+    flags,
+    timing,
+    ...others
+  }: Partial<RunParts> & { readonly flags?: MoveOptions['flags'] | undefined } = {}): RunParts {
     const { spec, connections } = loadSpec({
       options: {
         source: ['shop/orders'],
@@ -83,7 +94,7 @@ export class Move implements AsyncDisposable {
       env: { COSMIG_SOURCE_CONNECTION_STRING: this.connectionString },
       clock: systemClock,
     });
-    return run(goal, {
+    return {
       spec,
       connections,
       clock: systemClock,
@@ -98,7 +109,23 @@ export class Move implements AsyncDisposable {
       abort: new AbortController().signal,
       timing: { ...TIMING, ...timing },
       ...others,
-    });
+    };
+  }
+
+  /** A document of the source, as a comparison names it: by its old key, and where it was seen under the new one. */
+  suspect({ id, customerId, tenantId }: Order): Suspect {
+    const hash = (...values: unknown[]): Buffer => {
+      const hasher = new IdentityHasher();
+      hasher.clear();
+      for (const value of values) hasher.add(String(value));
+      const words = new Uint32Array(4);
+      hasher.finish(words, 0);
+      return hashToBytes(words);
+    };
+    return {
+      who: { hash: hash(id, customerId), name: [JSON.stringify(id), JSON.stringify(customerId)] },
+      seenAt: [{ hash: hash(id, tenantId), key: [String(tenantId)] }],
+    };
   }
 
   /** The ledger as it lies there, for as long as `look` looks. */

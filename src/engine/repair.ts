@@ -1,0 +1,62 @@
+/**
+ * Documents that a comparison has found to differ, brought right by the apply rule: the source is asked what each is
+ * now, and our copies of it leave every slot but the one it belongs to. This is also how deletes are found that no
+ * feed has told of. What always holds: nothing is written but what the source says at that moment, under the same
+ * locks and intents as everything else.
+ */
+import { group } from '../lib/group.ts';
+import { apply } from './apply.ts';
+import type { Mover } from './mover.ts';
+import { removeIfOurs } from './place.ts';
+import { Unit } from './unit.ts';
+import { wordsOf, type Slot, type Who } from './who.ts';
+
+/** A document, and where copies of it were seen in the target. */
+export interface Suspect {
+  readonly who: Who;
+  readonly seenAt: readonly Slot[];
+}
+
+/** Documents that are brought right at a time. */
+const TOGETHER = 64;
+
+/** Brings documents right, a few at a time. */
+export async function repairEach(mover: Mover, suspects: readonly Suspect[]): Promise<void> {
+  for (let at = 0; at < suspects.length; at += TOGETHER) {
+    mover.signal.throwIfAborted();
+    await group(mover.signal, async (members) => {
+      for (const suspect of suspects.slice(at, at + TOGETHER))
+        members.start(async () => repair(mover, suspect));
+    });
+  }
+}
+
+/** Brings one document right; it is committed when this resolves. */
+async function repair(mover: Mover, { who, seenAt }: Suspect): Promise<void> {
+  const unit = new Unit(mover, { lease: null, feed: 'LV' });
+  const change = { who, kind: 'read', version: null, feed: 'LV', lsn: null, tree: null } as const;
+  await apply({ mover, unit, change });
+  for (const slot of seenAt) await leave(mover, unit, { who, slot });
+  unit.commit();
+}
+
+/** A copy that the ledger does not know of, or knows elsewhere. */
+async function leave(
+  mover: Mover,
+  unit: Unit,
+  { who, slot }: { readonly who: Who; readonly slot: Slot },
+): Promise<void> {
+  const { sequencer, signal, source, memory } = mover;
+  while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+  const turn = sequencer.enter(wordsOf(who.hash, slot.hash), 2);
+  try {
+    await sequencer.ready(turn, signal);
+    // Our copy by the ledger: it was just put there, or stays there with a letter.
+    if (memory.rowOf(who.hash, null)?.slot?.equals(slot.hash) === true) return;
+    const version = await source.read(who);
+    if (version !== 'gone' && version.slot?.hash.equals(slot.hash) === true) return;
+    if (await removeIfOurs({ mover, unit, who, slot })) unit.count('documentsDeleted');
+  } finally {
+    sequencer.release(turn);
+  }
+}

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
+import { Move, type MoveOptions } from '../helpers/move.ts';
+
+const AVAD: MoveOptions = { settings: { avad: true } };
+
+interface Cut extends Partial<CutoverParts> {
+  readonly parts?: Partial<RunParts>;
+}
+
+/** A cutover of a container that nobody writes to, unless told otherwise; both sides are compared document by document. */
+async function cut(
+  move: Move,
+  { parts = {}, ...cutover }: Cut = {},
+): Promise<{ result: (Snapshot & CutoverResult) | Error; said: string[]; hooks: string[] }> {
+  const said: string[] = [];
+  const hooks: string[] = [];
+  const result = await runCutover(move.parts(parts), {
+    stopWriters: async () => void hooks.push('stop'),
+    onCommit: async () => void hooks.push('commit'),
+    onAbort: async (why) => void hooks.push(`abort: ${why}`),
+    lastCleanMs: () => 1,
+    prove: async () => {
+      const [source, target] = [await move.documents(move.source), await move.documents(move.target)];
+      const equal = JSON.stringify(source) === JSON.stringify(target);
+      return { equal, why: equal ? '' : 'they differ', suspects: [] };
+    },
+    say: (text) => said.push(text),
+    deadlineMs: 10_000,
+    quietMs: 100,
+    watchMs: 0,
+    ...cutover,
+  }).catch((error: unknown) => error as Error);
+  return { result, said, hooks };
+}
+
+const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().phase);
+const journalOf = (move: Move): string[] =>
+  move.ledger(({ facts }) => facts.journal({ after: 0, limit: 100 }).map(({ event }) => event));
+
+async function moved(options: MoveOptions = AVAD): Promise<Move> {
+  const move = await Move.open(options);
+  await move.put(
+    { id: '1', customerId: 'a', tenantId: 'P' },
+    { id: '2', customerId: 'a', tenantId: 'P' },
+    { id: '3', customerId: 'b', tenantId: 'Q' },
+  );
+  await move.run('copy');
+  return move;
+}
+
+describe('a cutover', () => {
+  test('goes through its phases, commits, and leaves nothing to tail', async () => {
+    await using move = await moved();
+    await move.put({ id: '1', customerId: 'a', tenantId: 'R' });
+    const { result, hooks } = await cut(move);
+    expect(result).toMatchObject({ complete: true, phase: 'committed', lateWrites: [] });
+    expect(hooks).toEqual(['stop', 'commit']);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+    expect(journalOf(move).filter((event) => event.startsWith('phase'))).toEqual([
+      'phase copying',
+      'phase tailing',
+      'phase ready',
+      'phase fencing',
+      'phase drained',
+      'phase proven',
+      'phase committed',
+    ]);
+    await expect(move.run('tail')).rejects.toThrow('committed: the target is in use');
+    expect((await cut(move)).result).toMatchObject({ message: 'this migration is committed already' });
+  });
+
+  test('waits for writers that go on for a while, and names what they wrote', async () => {
+    await using move = await moved();
+    let writes = 3;
+    const writing = setInterval(() => {
+      writes -= 1;
+      if (writes < 0) clearInterval(writing);
+      else void move.put({ id: `late${writes}`, customerId: 'z', tenantId: 'Z' });
+    }, 150);
+    const { result, said } = await cut(move);
+    clearInterval(writing);
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(said.join('\n')).toMatch(/somebody still writes: "late\d" written in range 0/);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('backs out at its deadline, and the source stays in use', async () => {
+    await using move = await moved();
+    let n = 0;
+    const writing = setInterval(
+      () => void move.put({ id: `w${(n += 1) % 5}`, customerId: 'z', tenantId: 'Z', n }),
+      30,
+    );
+    const { result, hooks } = await cut(move, { deadlineMs: 1500 });
+    clearInterval(writing);
+    expect(result).toMatchObject({
+      message: 'the cutover was not done in time, and has backed out',
+      exitCode: 3,
+    });
+    expect(hooks).toEqual(['stop', 'abort: the cutover was not done in time, and has backed out']);
+    expect(phaseOf(move)).toBe('tailing');
+    await move.run('catch-up');
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+    expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
+  });
+
+  test('a delete is a write, an expiry is none', async () => {
+    await using move = await moved({ ...AVAD, source: { defaultTtl: -1 }, flags: { ttl: ['remaining'] } });
+    await move.put({ id: '9', customerId: 'a', tenantId: 'P', ttl: 60 });
+    await move.run('catch-up');
+    let looked = 0;
+    const { result, said } = await cut(move, {
+      quietMs: 500,
+      stopWriters: async () => {
+        setTimeout(() => void move.source.item('2', 'a').delete(), 150);
+        // In the second round something expires.
+        setTimeout(
+          () => void move.admin.clock(120_000).then(() => move.admin.purgeExpired('shop/orders')),
+          700,
+        );
+      },
+      prove: async () => {
+        looked += 1;
+        return { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect([result, looked]).toEqual([expect.objectContaining({ phase: 'committed' }), 1]);
+    const named = said.filter((line) => line.startsWith('somebody still writes'));
+    expect(named).toEqual(['somebody still writes: "2" deleted in range 0; waiting until nobody does']);
+    expect((await move.documents(move.source)).map(({ id }) => id)).toEqual(['1', '3']);
+  });
+
+  test.each<readonly [string, Cut, string]>([
+    ['no clean verify', { lastCleanMs: () => null }, 'nobody has proven yet that both sides hold the same'],
+    [
+      'two sides that differ',
+      { prove: async () => ({ equal: false, why: '1 missing', suspects: [] }) },
+      'both sides do not hold the same',
+    ],
+    ['a hook that fails', { stopWriters: async () => Promise.reject(new Error('no')) }, 'no'],
+  ])('is refused with %s', async (_why, parts, message) => {
+    await using move = await moved();
+    const { result } = await cut(move, parts);
+    expect(result).toMatchObject({ message });
+    expect(phaseOf(move)).toBe('tailing');
+  });
+
+  test('is refused while documents are in the dead letters', async () => {
+    await using move = await moved();
+    await move.put({ id: '1', customerId: 'other', tenantId: 'P' });
+    const { result, hooks } = await cut(move);
+    expect(result).toMatchObject({ message: '1 documents are not in the target', exitCode: 3 });
+    expect([phaseOf(move), hooks]).toEqual(['tailing', []]);
+  });
+
+  test('brings right what differs, copies that nobody knows of as well', async () => {
+    await using move = await moved({});
+    await move.source.item('2', 'a').delete();
+    const [gone] = (await move.documents(move.target)).filter(({ id }) => id === '2');
+    let asked = 0;
+    const { result } = await cut(move, {
+      prove: async () => {
+        asked += 1;
+        const suspects = asked === 1 ? [move.suspect({ id: '2', customerId: 'a', tenantId: 'P' })] : [];
+        return { equal: asked > 1, why: '1 extra', suspects };
+      },
+    });
+    expect([gone?.id, asked]).toEqual(['2', 2]);
+    expect(result).toMatchObject({ phase: 'committed', documents: { deleted: 1 } });
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('one that has died on its way begins at the gate again', async () => {
+    await using move = await moved();
+    const crash = new AbortController();
+    const { result } = await cut(move, {
+      parts: { abort: crash.signal },
+      prove: async () => {
+        crash.abort(new Error('crash'));
+        return { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect(result).toBeInstanceOf(Error);
+    expect(phaseOf(move)).not.toBe('committed');
+    expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
+    expect(journalOf(move).filter((event) => event === 'phase tailing')).toHaveLength(2);
+  });
+
+  test('tells late writes loudly', async () => {
+    await using move = await moved();
+    const { result, said } = await cut(move, {
+      watchMs: 1500,
+      onCommit: async () => {
+        setTimeout(() => void move.put({ id: 'oops', customerId: 'a', tenantId: 'P' }), 200);
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed', lateWrites: [{ ids: ['"oops"'], what: 'written' }] });
+    expect(said.join('\n')).toContain('LATE WRITE after the commit, not in the target: "oops" written');
+    expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('oops');
+  });
+});
