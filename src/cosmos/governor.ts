@@ -25,7 +25,7 @@ export interface GovernorParts {
 }
 
 /** Its seconds are not ours: what is spent to the last unit in ours spills over in one of its, and is refused. */
-const PACE = 0.98;
+const PACE = 0.995;
 /** A range is given two at first: one that is being answered, one on its way. */
 const LIMIT_FIRST = 2;
 

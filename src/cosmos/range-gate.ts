@@ -21,6 +21,8 @@ export interface Load {
   readonly throttled: number;
   /** The longest hint that came with it. */
   readonly retryAfterMs: number | undefined;
+  /** How long the reply took. */
+  readonly elapsedMs?: number;
 }
 
 export interface RangeLoad {
@@ -30,7 +32,7 @@ export interface RangeLoad {
   readonly pausedMs: number;
 }
 
-/** How quickly the guess of what an operation costs follows. */
+/** How quickly the guesses follow of what an operation costs, and how long a reply takes. */
 const FOLLOW = 0.2;
 /** The service counts RU by the second. */
 const WINDOW_MS = 1000;
@@ -64,6 +66,7 @@ export class RangeGate {
   #throttledShare = 0;
   /** What an operation costs that is not refused; 0 while nobody knows. */
   #operationRu = 0;
+  #elapsedMs = 0;
 
   constructor(parts: { readonly clock: Clock; readonly random: Random; readonly limit: number }) {
     this.#clock = parts.clock;
@@ -91,15 +94,18 @@ export class RangeGate {
   operationsMax(): number {
     const { rate } = this.budget;
     if (rate === undefined || this.#operationRu === 0) return OPERATIONS_MOST;
-    const fitting = Math.floor((rate * REQUEST_SHARE) / this.#operationRu);
+    const perSecond = rate / this.#operationRu;
+    // Where replies take long, requests must be large, or too few of them are on their way to use up the RU.
+    const fitting = Math.floor(perSecond * Math.max(REQUEST_SHARE, this.#elapsedMs / 1000 / this.#limit));
     return Math.max(OPERATIONS_LEAST, Math.min(OPERATIONS_MOST, fitting));
   }
 
-  learn({ chargeRu, operations, throttled, retryAfterMs = HINT_MS }: Load): void {
+  learn({ chargeRu, operations, throttled, retryAfterMs = HINT_MS, elapsedMs = 0 }: Load): void {
     const done = operations - throttled;
     if (done > 0 && chargeRu > 0) {
-      const operationRu = chargeRu / done;
-      this.#operationRu += (operationRu - this.#operationRu) * (this.#operationRu === 0 ? 1 : FOLLOW);
+      const follow = this.#operationRu === 0 ? 1 : FOLLOW;
+      this.#operationRu += (chargeRu / done - this.#operationRu) * follow;
+      this.#elapsedMs += (elapsedMs - this.#elapsedMs) * follow;
     }
     this.#operations += operations;
     this.#throttled += throttled;

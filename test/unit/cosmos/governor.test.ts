@@ -76,7 +76,8 @@ function service(options: {
       tally.done += done;
       tally.throttled += throttled;
       tally.spentRu += chargeRu;
-      governor.observe(range.id, { chargeRu, operations, throttled, retryAfterMs });
+      const elapsedMs = range.latencyMs ?? 20;
+      governor.observe(range.id, { chargeRu, operations, throttled, retryAfterMs, elapsedMs });
       place.askAtMs = 0;
     }
     while (place.askAtMs <= nowMs) {
@@ -167,6 +168,18 @@ describe('a budget', () => {
 });
 
 describe('a range', () => {
+  test('that answers late is used up all the same, after a few seconds', () => {
+    const { tallies, run } = service({
+      ranges: [{ id: '0', ru: 6000, latencyMs: 1000 }],
+      operations: 100,
+      known: true,
+    });
+    run(10_000);
+    const before = sum(tallies, 'spentRu');
+    run(10_000);
+    expect((sum(tallies, 'spentRu') - before) / 60_000).toBeGreaterThan(0.9);
+  });
+
   test.each([400, 1000, 6000, 10_000])('of %d RU/s is used up, and hardly ever throttled', (ru) => {
     const { tallies, run } = service({ ranges: [{ id: '0', ru }], operations: 100, known: true });
     run(2000);
