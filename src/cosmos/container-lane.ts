@@ -14,6 +14,7 @@ import {
 } from '@azure/cosmos';
 import { abortReason, Deadline } from '../lib/abort.ts';
 import { assert } from '../lib/assert.ts';
+import { NotReadyError } from '../lib/errors.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './classify.ts';
 import type { Account } from './client.ts';
 import type { Parcel, Passage, RawReply } from './raw-lane.ts';
@@ -89,13 +90,16 @@ export class ContainerLane {
   readonly #account: Account;
   readonly #context: ClientContext;
   readonly #link: string;
+  readonly #rid: string | undefined;
 
-  constructor(account: Account, name: ContainerName) {
+  /** With its `rid`, batches to another container of that name come to nothing. */
+  constructor(account: Account, name: ContainerName, rid?: string) {
     const context: unknown = Reflect.get(account.client, 'clientContext');
     assert(context instanceof ClientContext, 'the SDK keeps its context where it did');
     this.name = name;
     this.#account = account;
     this.#context = context;
+    this.#rid = rid;
     this.#link = `dbs/${name.database}/colls/${name.container}`;
   }
 
@@ -122,7 +126,8 @@ export class ContainerLane {
   /** A ready-made body of operations, to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
     const { body, rangeId, sessionToken, minimalReply = false, priority } = call;
-    return pass(this.#account, call, { access: 'write', body }, async (passage, signal) => {
+    const parcel = { access: 'write', body } as const;
+    const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
       await this.#context.bulk({
         body: 'bytes',
         partitionKeyRangeId: rangeId,
@@ -138,6 +143,19 @@ export class ContainerLane {
         },
         diagnosticNode: newNode(),
       });
+    });
+    if (exchange.ok) this.#checkContainer(exchange.reply);
+    return exchange;
+  }
+
+  /** A container that was made anew under the name knows nothing of what was written, and has nothing of what was read. */
+  #checkContainer(reply: Reply): void {
+    const answering = reply.header('x-ms-content-path');
+    if (this.#rid === undefined || answering === undefined || isSameContainer(this.#rid, answering)) return;
+    const { database, container } = this.name;
+    throw new NotReadyError(`the container ${database}/${container} was deleted and created again`, {
+      why: `its _rid was ${this.#rid} and is ${answering} now, so what the ledger knows of it is void`,
+      hint: 'begin a new migration with --ledger and an empty target',
     });
   }
 }
@@ -166,6 +184,15 @@ export async function pass(
   if (signal.aborted) throw abortReason(signal);
   const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
   return { ok: false, trouble: troubleWithoutReply(cause, { sent: passage.sent, access }) };
+}
+
+/** The _rid of a container, and of everything in it, begins with eight bytes that are the container's. */
+const RID_BYTES = 8;
+
+function isSameContainer(rid: string, other: string): boolean {
+  const [one, two] = [rid, other].map((text) => Buffer.from(text.replaceAll('-', '/'), 'base64'));
+  if (one === undefined || two === undefined || two.length < RID_BYTES) return true;
+  return one.subarray(0, RID_BYTES).equals(two.subarray(0, RID_BYTES));
 }
 
 function newNode(): DiagnosticNodeInternal {

@@ -61,6 +61,12 @@ const PAGES_MAX = 8;
 const PAGE_BYTES_FIRST = 1024 * 1024;
 const PAGE_BYTES_LEAST = 64 * 1024;
 
+/** How a feed is read, and how much trouble that has had. */
+interface Reader {
+  readonly mode: FeedMode;
+  readonly patience: Patience;
+}
+
 interface Reading {
   readonly feed: FeedName;
   readonly copies: boolean;
@@ -143,10 +149,7 @@ export class LeaseRun {
     }
   }
 
-  async #pages(
-    reading: Reading,
-    { mode, patience }: { readonly mode: FeedMode; readonly patience: Patience },
-  ): Promise<End> {
+  async #pages(reading: Reading, { mode, patience }: Reader): Promise<End> {
     const { sourceSide, timing, point, serviceMs } = this.#mover;
     const { untilCaughtUp, reading: signal, room } = this.#control;
     const range = this.#range();
@@ -271,10 +274,7 @@ export class LeaseRun {
   }
 
   /** What an error means for the lease; those that mean nothing to it are thrown. */
-  async #endBy(
-    error: unknown,
-    { mode, patience }: { readonly mode: FeedMode; readonly patience: Patience },
-  ): Promise<End | 'again'> {
+  async #endBy(error: unknown, { mode, patience }: Reader): Promise<End | 'again'> {
     const { reading } = this.#control;
     const { signal, sourceSide } = this.#mover;
     if (reading.aborted && !signal.aborted) return 'stopped';
@@ -290,18 +290,24 @@ export class LeaseRun {
       return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
     }
     if (trouble?.status === 400 && mode === 'all-versions' && this.#position !== null)
-      return this.#endByRefusal(error);
+      return this.#endByRefusal(error, { mode, patience });
     throw error;
   }
 
   /** The service refuses a position that was good: it is too old, or the feed is switched off. */
-  async #endByRefusal(error: unknown): Promise<End> {
+  async #endByRefusal(error: unknown, reader: Reader): Promise<End | 'again'> {
     const { sourceSide, timing } = this.#mover;
     const { reading } = this.#control;
     const feed = new Feed(sourceSide.lane, { mode: 'all-versions', range: this.#range() });
     const asking = { signal: reading, patience: sourceSide.patience.fresh() };
     const call = { signal: reading, timeoutMs: timing.requestTimeoutMs };
-    const why = await retrying(async () => feed.whyRefused(call), asking);
+    let why: Awaited<ReturnType<Feed['whyRefused']>>;
+    try {
+      why = await retrying(async () => feed.whyRefused(call), asking);
+    } catch (late) {
+      // The range may split, or the run stop, while it is asked.
+      return this.#endBy(late, reader);
+    }
     if (why === 'position-too-old') return 'forgotten';
     throw new NotReadyError('the source does not tell deletes any more', {
       why: 'its feed of all versions and deletes was on when the migration began, and is off now',
@@ -310,10 +316,7 @@ export class LeaseRun {
     });
   }
 
-  async #anchorAgain(reader: {
-    readonly mode: FeedMode;
-    readonly patience: Patience;
-  }): Promise<End | 'again'> {
+  async #anchorAgain(reader: Reader): Promise<End | 'again'> {
     const { rangeId: range } = this.#lease;
     this.#mover.log.warn(
       'the source has forgotten changes that were not read; its documents are read again',

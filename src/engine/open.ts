@@ -158,7 +158,7 @@ async function makeSide(
   }: { readonly account: Account; readonly facts: ContainerFacts; readonly budget: Budget },
   { clock, random, signal, timing, onWait }: MoverParts,
 ): Promise<Side> {
-  const lane = new ContainerLane(account, facts.name);
+  const lane = new ContainerLane(account, facts.name, facts.rid);
   const patience = new Patience({ clock, random, onWait: (wait) => onWait(is, wait) });
   const ruPerSecond = allowedRu(budget, ruOf(facts.throughput));
   const governor = new Governor({ clock, random, ruPerSecond });

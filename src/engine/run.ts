@@ -20,6 +20,7 @@ import type { Ledger } from '../state/ledger.ts';
 import { Camera } from './camera.ts';
 import { cutOver, type CutoverParts, type CutoverResult } from './cutover.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
+import { whyLost } from './lost.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeMover } from './open.ts';
 import type { Point } from './points.ts';
@@ -117,7 +118,8 @@ async function withLedger<T>(
     const result = await body(prepared, accounts);
     ledger.facts.endRun(number, { outcome: 'done', nowMs: clock.now() });
     return result;
-  } catch (error) {
+  } catch (thrown) {
+    const error = await whyLost(thrown, { ...parts, accounts, ledger, signal: parts.abort });
     endBadly(ledger, { number, error, nowMs: clock.now() });
     throw error;
   } finally {

@@ -69,6 +69,7 @@ export interface RangeState {
   readonly max: string;
   readonly documents: number;
   readonly bytes: number;
+  readonly lsn: number;
 }
 
 export class Admin {

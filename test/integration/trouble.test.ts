@@ -1,0 +1,361 @@
+/**
+ * Trouble that passes and trouble that lasts (facts/service.md 4): servers that hang, bodies that are cut, replicas that
+ * lag, a feed that has forgotten, access that is gone, containers that are made anew. Nothing is lost by any of it, and
+ * whatever ends a run leaves a ledger that the next one goes on with.
+ */
+import { describe, expect, test } from 'vitest';
+import { NotReadyError, ServiceError } from '../../src/lib/errors.ts';
+import { must } from '../../src/lib/assert.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import type { FaultEffect, FaultOp } from '../helpers/admin.ts';
+import type { Move } from '../helpers/move.ts';
+import { runCosmig } from '../helpers/run-cosmig.ts';
+import type { TapRequest } from '../helpers/tap.ts';
+import {
+  before,
+  begin,
+  expectSame,
+  expectStruck,
+  isLaterPage,
+  order,
+  orders,
+  SOURCE,
+  Tapped,
+  write,
+} from '../helpers/tapped.ts';
+
+const AVAD = { settings: { avad: true } };
+const ids = async ({ documents, target }: Move): Promise<unknown[]> =>
+  (await documents(target)).map(({ id }) => id);
+
+/** Where the source's feed ends. */
+const isFeedEnd = ({ what, container, headers }: TapRequest): boolean =>
+  what === 'read-feed' && container === 'orders' && headers['if-none-match'] === '*';
+
+/** What a reader knows who has seen everything. */
+async function newestToken({ admin }: Move): Promise<string> {
+  const [range] = await admin.ranges(SOURCE);
+  return `0:-1#${must(range, 'the source has a range').lsn}`;
+}
+
+/** Minutes pass in seconds, for those who wait for minutes. */
+function fastClock(times: number): Clock {
+  const startMs = Date.now();
+  return { now: () => startMs + (Date.now() - startMs) * times };
+}
+
+describe('bodies that are no bodies, and servers that say nothing', () => {
+  const effects: readonly FaultEffect[] = [
+    { body: 'truncated' },
+    { body: 'html' },
+    { body: 'empty' },
+    { delayMs: 800 },
+    { delayMs: 800, delayAt: 'after' },
+    { delayMs: 800, delayAt: 'reply' },
+    { hang: 'before' },
+    { hang: 'after' },
+    { reset: 'before' },
+    { reset: 'after' },
+    { status: 408 },
+    { status: 449 },
+    { status: 500 },
+    { status: 503 },
+  ];
+  const feed = { op: 'read-feed', coll: 'orders' } as const;
+
+  test.each(effects)('a page of a feed: %j', async (effect) => {
+    await using tapped = await Tapped.open(AVAD);
+    const { move } = tapped;
+    await write(move, orders(30));
+    await begin(move);
+    await move.admin.faults([{ match: feed, every: 3, times: 2, effect }]);
+    const copied = await move.run('copy');
+    await expectStruck(move);
+    expect(copied.documents).toMatchObject({ read: 30, written: 30 });
+    await write(move, orders(30, { again: true }));
+    await move.source.item('o3', 'c3').delete();
+    await move.admin.faults([{ match: feed, every: 3, times: 2, effect }]);
+    const tailed = await move.run('catch-up');
+    await expectStruck(move);
+    expect(tailed.documents).toMatchObject({ read: 31, deleted: 1 });
+    await expectSame(move, tailed);
+  });
+
+  test.each(effects)('a reply to a batch: %j', async (effect) => {
+    await using tapped = await Tapped.open(AVAD);
+    const { move } = tapped;
+    const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
+    await write(move, [...orders(30), ...colliding]);
+    await begin(move);
+    const rules = (['by-tenant', 'orders'] as const).map((coll) => ({
+      match: { op: 'batch', coll } as const,
+      times: 2,
+      effect,
+    }));
+    await move.admin.faults(rules);
+    const copied = await move.run('copy');
+    await expectStruck(move);
+    expect(copied.documents).toMatchObject({ written: 31, deadLettered: 1 });
+    await move.admin.faults(rules.slice(0, 1));
+    await move.source.item('one', 'c5').delete();
+    await write(move, orders(15, { tenantId: 'moved' }));
+    const tailed = await move.run('catch-up');
+    await expectStruck(move);
+    await expectSame(move, tailed);
+  });
+});
+
+describe('a replica that lags', () => {
+  const LAG_MS = 1500;
+
+  test('and says that there is nothing more is not the end of the copy', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(20));
+    await move.admin.account({ replicaLagMs: LAG_MS });
+    await write(move, orders(40).slice(20));
+    // The anchors are read from one that is up to date, everything else from one that is not.
+    const token = await newestToken(move);
+    tap.meddle = (request, forward) => {
+      if (request.what === 'read-feed' && request.container === 'orders') {
+        if (request.headers['if-none-match'] === '*') request.headers['x-ms-session-token'] = token;
+        else delete request.headers['x-ms-session-token'];
+      }
+      return forward();
+    };
+    const copied = await move.run('copy');
+    expect(copied.documents).toMatchObject({ read: 40, written: 40 });
+    await expectSame(move, copied);
+  });
+
+  test.each([
+    ['is asked with the newest token there is', (): void => {}],
+    [
+      'is not believed when it shows what was before the anchor',
+      ({ headers, what, container }: TapRequest): void => {
+        const isPage = what === 'read-feed' && container === 'orders' && headers['if-none-match'] !== '*';
+        if (isPage) delete headers['x-ms-session-token'];
+      },
+    ],
+  ])('%s: what was deleted before AVAD was primed does not come back', async (_how, meddle) => {
+    await using tapped = await Tapped.open(AVAD);
+    const { move, tap } = tapped;
+    await write(move, orders(20));
+    await move.admin.account({ replicaLagMs: LAG_MS });
+    // Changes behind the delete, so that its LSN is not the newest.
+    await move.source.item('o7', 'c7').delete();
+    await write(move, orders(3, { after: 'the delete' }));
+    const token = await newestToken(move);
+    tap.meddle = (request, forward) => {
+      if (isFeedEnd(request)) request.headers['x-ms-session-token'] = token;
+      meddle(request);
+      return forward();
+    };
+    const copied = await move.run('copy');
+    await move.admin.account({ replicaLagMs: 0 });
+    expect(await ids(move)).not.toContain('o7');
+    await expectSame(move, copied);
+    await expectSame(move, await move.run('catch-up'));
+  });
+
+  test('of the target does not hide what the run before has written', async () => {
+    await using tapped = await Tapped.open(AVAD);
+    const { move, tap } = tapped;
+    await write(move, orders(20));
+    await move.admin.account({ replicaLagMs: 5000 });
+    await move.run('copy');
+    await move.source.item('o7', 'c7').delete();
+    await write(move, [order(3, { tenantId: 'moved' })]);
+    const token = await newestToken(move);
+    tap.meddle = (request, forward) => {
+      // The source says how far it is; whether the target has our writes is for the run to find out.
+      if (isFeedEnd(request)) request.headers['x-ms-session-token'] = token;
+      return forward();
+    };
+    const tailed = await move.run('catch-up');
+    expect(tailed.documents).toMatchObject({ deleted: 1, moved: 1 });
+    await move.admin.account({ replicaLagMs: 0 });
+    await expectSame(move, tailed);
+  });
+});
+
+describe('the feed of all versions', () => {
+  const HOUR_MS = 3_600_000;
+
+  test('that has forgotten what was not read yet: the documents are read again, and a sweep is due', async () => {
+    await using tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
+    const { move } = tapped;
+    await write(move, orders(30));
+    await move.run('copy');
+    await write(move, [...orders(10, { again: true }), order(40), order(11, { tenantId: 'moved' })]);
+    await move.source.item('o12', 'c12').delete();
+    await move.admin.clock(2 * HOUR_MS);
+    await write(move, [order(41), order(12, { again: 'made anew' })]);
+    const tailed = await move.run('catch-up');
+    expect(tailed.sweepPending).toBe(true);
+    expect(move.lines.join('')).toContain('has forgotten changes that were not read');
+    await expectSame(move, tailed);
+    // From there on deletes are told again, and what is due stays due.
+    await move.source.item('o13', 'c13').delete();
+    const later = await move.run('catch-up');
+    expect(later.sweepPending).toBe(true);
+    expect(later.documents).toMatchObject({ deleted: 1 });
+    await expectSame(move, later);
+  });
+
+  test('that has forgotten while its range was splitting', async () => {
+    await using tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
+    const { move, tap } = tapped;
+    await write(move, orders(30));
+    await move.run('copy');
+    await write(move, orders(20, { again: true }));
+    await move.admin.clock(2 * HOUR_MS);
+    const isAsked = ({ what, mode, headers }: TapRequest): boolean =>
+      what === 'read-feed' && mode === 'all-versions' && headers['if-none-match'] === '*';
+    // The third: where it ends, why it refuses, and then the new anchor.
+    tap.meddle = before(isAsked, {
+      2: ({ rangeId = '' }) => move.admin.split(SOURCE, { rangeId }),
+      3: ({ rangeId = '' }) => move.admin.split(SOURCE, { rangeId: rangeId === '0' ? '1' : rangeId }),
+    });
+    const tailed = await move.run('catch-up');
+    expect(tailed.sweepPending).toBe(true);
+    expect(tailed.ranges.length).toBeGreaterThan(1);
+    await expectSame(move, tailed);
+  });
+
+  test('that is switched off is refused with what to do, and goes on once it is back', async () => {
+    await using tapped = await Tapped.open(AVAD);
+    const { move } = tapped;
+    await write(move, orders(30));
+    await move.run('copy');
+    await write(move, orders(10, { tenantId: 'moved' }));
+    await move.admin.account({ avad: false });
+    await write(move, [order(30), order(5, { tenantId: 'moved again' })]);
+    const refused = move.run('catch-up');
+    await expect(refused).rejects.toThrow(NotReadyError);
+    await expect(refused).rejects.toThrow('does not tell deletes any more');
+    const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
+    const told = await runCosmig(['tail', '--until-caught-up', ...spec, '--ledger', move.ledgerPath], {
+      env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
+    });
+    expect(told.code).toBe(3);
+    expect(told.stderr).toContain('switch it on again');
+    await move.admin.account({ avad: true });
+    const tailed = await move.run('catch-up');
+    expect(tailed.sweepPending).toBe(true);
+    await expectSame(move, tailed);
+  });
+});
+
+describe.each([401, 403])('access that is denied with %d', (status) => {
+  test.each<[FaultOp, string]>([
+    ['read-feed', 'orders'],
+    ['batch', 'by-tenant'],
+    ['batch', 'orders'],
+  ])('to %s of %s for a while is waited for, and no document is blamed', async (op, coll) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
+    await write(move, [...orders(20), ...colliding]);
+    await begin(move);
+    await move.admin.faults([{ match: { op, coll }, times: 1, effect: { status } }]);
+    const copied = await move.run('copy');
+    await expectStruck(move);
+    expect(copied.documents).toMatchObject({ written: 21, deadLettered: 1 });
+    expect(copied.durationMs).toBeGreaterThan(1000);
+  });
+
+  test.each<[FaultOp, string]>([
+    ['read-feed', 'orders'],
+    ['batch', 'by-tenant'],
+    ['create', 'by-tenant'],
+  ])('to %s of %s for good is exit code 6, and once it is back the copy goes on', async (op, coll) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(30));
+    await begin(move);
+    await move.admin.faults([{ match: { op, coll }, after: 2, effect: { status } }]);
+    // The patience for it is two minutes.
+    const copying = move.run('copy', { clock: fastClock(200) });
+    await expect(copying).rejects.toThrow(ServiceError);
+    await expect(copying).rejects.toMatchObject({ exitCode: 6, details: { status } });
+    expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
+    await move.admin.clearFaults();
+    await expectSame(move, await move.run('copy'));
+  });
+});
+
+describe('a container that is made anew under its name', () => {
+  async function recreate({ client }: Move, id: 'orders' | 'by-tenant'): Promise<void> {
+    const { containers } = client.database('shop');
+    await client.database('shop').container(id).delete();
+    await containers.create({ id, partitionKey: id === 'orders' ? '/customerId' : '/tenantId' });
+  }
+
+  test('the source, between two runs: refused, and the target is left as it is', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(20));
+    await move.run('copy');
+    const target = await move.documents(move.target);
+    await recreate(move, 'orders');
+    for (const goal of ['copy', 'catch-up', 'tail'] as const)
+      await expect(move.run(goal)).rejects.toMatchObject({ exitCode: 3 });
+    expect(await move.documents(move.target)).toEqual(target);
+  });
+
+  test.each(['latest versions', 'all versions'])(
+    'the source, in mid-tail, with the feed of %s',
+    async (feed) => {
+      await using tapped = await Tapped.open(feed === 'all versions' ? AVAD : {});
+      const { move, tap } = tapped;
+      await write(move, orders(40));
+      await move.run('copy');
+      await write(move, orders(40, { again: true }));
+      tap.meddle = before(isLaterPage, { 4: () => recreate(move, 'orders') });
+      const tailing = move.run('catch-up', { clock: fastClock(300) });
+      await expect(tailing).rejects.toMatchObject({ exitCode: 3 });
+      await expect(tailing).rejects.toThrow('deleted and created again');
+      expect(await move.documents(move.target)).toHaveLength(40);
+    },
+  );
+
+  test('the source, when a document of it is asked for: it is not taken for deleted', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, [...orders(20), order(5, { id: 'one', tenantId: 'P' })]);
+    await move.run('copy');
+    // The place is taken; whether its holder is still there is asked of the source.
+    await write(move, [order(6, { id: 'one', tenantId: 'P' })]);
+    const isPointRead = ({ what, container }: TapRequest): boolean =>
+      what === 'batch' && container === 'orders';
+    tap.meddle = before(isPointRead, { 1: () => recreate(move, 'orders') });
+    await expect(move.run('catch-up', { clock: fastClock(300) })).rejects.toMatchObject({ exitCode: 3 });
+    const [one] = (await move.documents(move.target)).filter(({ id }) => id === 'one');
+    expect(one).toMatchObject({ customerId: 'c5' });
+  });
+
+  test('the target, while it is written to: nothing is taken for written that is not there', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(40));
+    await begin(move);
+    const isWrite = ({ what, container }: TapRequest): boolean =>
+      what === 'batch' && container === 'by-tenant';
+    tap.meddle = before(isWrite, { 3: () => recreate(move, 'by-tenant') });
+    await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
+    await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
+  });
+
+  test('the source that is gone for good: it says so', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(40));
+    await begin(move);
+    tap.meddle = before(isLaterPage, { 3: async () => move.source.delete() });
+    const copying = move.run('copy', { clock: fastClock(300) });
+    await expect(copying).rejects.toMatchObject({ exitCode: 3 });
+    await expect(copying).rejects.toThrow('there is no source container');
+    expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
+  });
+});
