@@ -312,7 +312,11 @@ describe('whoever waits says what for', () => {
       /throttled by the target/,
     ],
     ['a target that refuses', { match: batch, effect: { status: 403 } }, /target refuses access/],
-    ['a target that does not answer', { match: batch, effect: { hang: 'before' } }, /target does not answer well/],
+    [
+      'a target that does not answer',
+      { match: batch, effect: { hang: 'before' } },
+      /target does not answer well/,
+    ],
     [
       'a range of the target that is gone',
       { match: batch, effect: { status: 410, substatus: 1007 } },
