@@ -25,8 +25,8 @@ import {
 } from '../helpers/tapped.ts';
 
 const AVAD = { settings: { avad: true } };
-const ids = async ({ documents, target }: Move): Promise<unknown[]> =>
-  (await documents(target)).map(({ id }) => id);
+const idsIn = async (move: Move): Promise<unknown[]> =>
+  (await move.documents(move.target)).map(({ id }) => id);
 
 /** Where the source's feed ends. */
 const isFeedEnd = ({ what, container, headers }: TapRequest): boolean =>
@@ -153,7 +153,7 @@ describe('a replica that lags', () => {
     };
     const copied = await move.run('copy');
     await move.admin.account({ replicaLagMs: 0 });
-    expect(await ids(move)).not.toContain('o7');
+    expect(await idsIn(move)).not.toContain('o7');
     await expectSame(move, copied);
     await expectSame(move, await move.run('catch-up'));
   });
