@@ -25,7 +25,16 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
-      { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], setupFiles, testTimeout: 180_000 } },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          setupFiles,
+          testTimeout: 180_000,
+          // Each run is several processes, which mostly wait.
+          maxConcurrency: 3,
+        },
+      },
     ],
   },
 });

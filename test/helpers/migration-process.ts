@@ -32,13 +32,18 @@ export class MigrationProcess implements AsyncDisposable {
     if (stdout === null || stderr === null || stdin === null) throw new Error('a child without pipes');
     // It may have been killed when it is told to stop.
     stdin.on('error', () => undefined);
-    stderr.pipe(createWriteStream(log, { flags: 'a' }));
+    const told = createWriteStream(log, { flags: 'a' });
+    stderr.pipe(told, { end: false });
     createInterface(stdout).on('line', (line) => {
       this.lines.push(line);
+      told.write(`${line}\n`);
       this.#onLine?.();
     });
     const child = this.#child;
-    this.ended = once(child, 'close').then(() => ({ code: child.exitCode, signal: child.signalCode }));
+    this.ended = once(child, 'close').then(() => {
+      told.end();
+      return { code: child.exitCode, signal: child.signalCode };
+    });
   }
 
   /** Its first line that passes; undefined when it ended before. */

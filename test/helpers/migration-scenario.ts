@@ -109,6 +109,8 @@ export const LONG_TTL_SECONDS = 200_000;
 /** The longest life of a document that is meant to expire. */
 export const SHORT_TTL_SECONDS = 90;
 
+const PAGE_BYTES = 4 * 1024 * 1024;
+
 const PLAIN_IDS = ['1', '2', '3', '4', '5', '6', '7', '8'];
 const ODD_IDS = [
   'a?b',
@@ -172,7 +174,8 @@ export function scenarioOf(seed: number): Scenario {
   const key = pick(random, KEYS);
   const isOverlap = key.keepSourceKeyAs !== undefined;
   const sourceKey = !isOverlap && sometimes() ? ['/pk', '/sub'] : ['/pk'];
-  const requestTimeoutMs = pick(random, [700, 1_200, 2_000]);
+  const requestTimeoutMs = pick(random, [800, 1_200, 1_800]);
+  const giants = random.below(8) === 0;
   const keyKinds: readonly unknown[] = ['A', 'B', 'C', 7, null, true, 'é€'];
   // A delete of a document without a source key cannot be rebuilt from the feed of all versions.
   const sourceKeys =
@@ -187,7 +190,7 @@ export function scenarioOf(seed: number): Scenario {
     defaultTtl: pick(random, [-1, -1, LONG_TTL_SECONDS]),
     uniqueKeys: random.below(5) === 0,
     misfits: sometimes(),
-    giants: random.below(8) === 0,
+    giants,
     // One without a source key looks like a source document where those may be without.
     strangers: sometimes() && !sourceKeys.includes(undefined),
     // Few ids and groups under several source keys: most slots are wanted by two documents.
@@ -195,11 +198,12 @@ export function scenarioOf(seed: number): Scenario {
     sourceKeys: some(random, sourceKeys, 3 + random.below(3)),
     groups: some(random, ['P', 'Q', 'R', 'é', 7, 'x'.repeat(120), true, null, 1.5], 2 + random.below(3)),
     solos: 3 + random.below(12),
-    ballast: pick(random, [0, 100, 500]),
+    ballast: pick(random, [0, 80, 300]),
     sourceRanges: 1 + random.below(3),
     targetRanges: 1 + random.below(3),
     writesPerSecond: pick(random, [30, 80, 160]),
-    pageBytes: pick(random, [4_000, 30_000, 4 * 1024 * 1024]),
+    // Room for the largest document that is no giant: as on the service, one always fits.
+    pageBytes: giants ? PAGE_BYTES : pick(random, [40_000, 40_000, PAGE_BYTES]),
     replicaLagMs: often() ? pick(random, [40, 200, 600]) : 0,
     requestTimeoutMs,
     lateMs: Math.round(requestTimeoutMs * 0.7),
@@ -213,8 +217,8 @@ export function scenarioOf(seed: number): Scenario {
 function killsOf(random: Random, points: readonly string[], count: number): Kill[] {
   return Array.from({ length: count }, (): Kill => {
     if (random.below(4) === 0) return { by: 'time', afterMs: 300 + random.below(1_500) };
-    // Most first passings, some far into the work.
-    const passing = 1 + (random.below(2) === 0 ? random.below(3) : random.below(40));
+    // Most at one of the first passings, some further into the work.
+    const passing = 1 + (random.below(4) > 0 ? random.below(3) : random.below(15));
     return { by: 'point', point: pick(random, points), passing };
   });
 }

@@ -18,9 +18,9 @@ export interface Stage {
 }
 
 /** What replies and requests meet. The application shares batches and reads with the mover. */
-export function rulesOf({ faults, lateMs }: Scenario): FaultRule[] {
+export function rulesOf({ faults, lateMs, requestTimeoutMs }: Scenario): FaultRule[] {
   if (faults === 'none') return [];
-  const strength = faults === 'storm' ? 3 : 1;
+  const strength = faults === 'storm' ? 1 : 0.4;
   const rule = (op: FaultOp, chance: number, effect: FaultEffect): FaultRule => ({
     match: { op },
     probability: chance * strength,
@@ -42,10 +42,21 @@ export function rulesOf({ faults, lateMs }: Scenario): FaultRule[] {
   ]);
   return [
     ...writes,
-    // Replies that never come: the client gives up at its timeout, and the write is done or not.
-    { match: { op: 'batch', coll: 'target' }, probability: 0.004, times: 3, effect: { hang: 'after' } },
-    { match: { op: 'batch', coll: 'target' }, probability: 0.004, times: 2, effect: { hang: 'before' } },
-    { match: { op: 'read-feed' }, probability: 0.01, times: 2, effect: { hang: 'before' } },
+    // Replies that come when the client has given up, or never: the write was done or was not.
+    {
+      match: { op: 'batch', coll: 'target' },
+      probability: 0.002,
+      effect: { delayMs: requestTimeoutMs + 400, delayAt: 'after' },
+    },
+    // The preflight is as patient as an operator's default.
+    {
+      match: { op: 'batch', coll: 'target' },
+      after: 40,
+      probability: 0.005,
+      times: 2,
+      effect: { hang: 'before' },
+    },
+    rule('read-feed', 0.004, { delayMs: requestTimeoutMs + 400 }),
     ...([1000, 1002, 1007, 1008] as const).map((substatus) =>
       rule('read-feed', 0.01, { status: 410, substatus }),
     ),
@@ -84,7 +95,8 @@ export async function pullLevers(stage: Stage, levers: Levers, signal: AbortSign
       await admin.account({
         replicaLagMs: pick(random, [0, scenario.replicaLagMs, scenario.replicaLagMs * 2]),
       });
-    if (scenario.resizes) await resize(stage, levers);
+    // A range that is never at rest cannot be read at all.
+    if (scenario.resizes && random.below(4) === 0) await resize(stage, levers);
   }
 }
 

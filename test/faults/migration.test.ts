@@ -1,0 +1,24 @@
+/**
+ * Whole migrations under trouble, from seeds: an application writes, ranges split and merge, replies are lost, and the
+ * mover is killed at named points and at random until it ends by itself. Invariant: each live document of the source
+ * is in the target exactly once under its new key, to the byte, or in the dead letters with a reason that is true.
+ *
+ * A seed replays the plan, not the machine: run it a few times. `npm run torture` goes on for hours.
+ */
+import { describe, expect, test } from 'vitest';
+import { runMigration } from '../helpers/migration-run.ts';
+import { freshSeed } from '../helpers/migration-seeds.ts';
+
+/** They differ in everything that a scenario varies. */
+const FIXED = [2, 3, 4, 8];
+const FRESH = 2;
+const RUN_WITHIN_MS = 170_000;
+
+const given = process.env['COSMIG_SEED'] ?? '';
+const seeds = given === '' ? [...FIXED, ...Array.from({ length: FRESH }, freshSeed)] : [Number(given)];
+
+describe.concurrent('a migration under trouble keeps its promises', () => {
+  test.each(seeds)('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
+    await expect(runMigration(seed)).resolves.toMatchObject({ seed });
+  });
+});

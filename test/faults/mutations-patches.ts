@@ -1,0 +1,119 @@
+/**
+ * The rules that a mover must not be without, each with the edit that takes it out of the engine. The names are those
+ * of the model (test/model/mutations.ts). A text that is not there any more is a reason to look, not to guess.
+ */
+import type { Mutation } from '../model/mutations.ts';
+
+/** A text that stands in a file exactly once, and what takes its place. */
+export interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Patch {
+  readonly name: Mutation;
+  readonly edits: readonly Edit[];
+}
+
+const APPLY = 'src/engine/apply.ts';
+const PLACE = 'src/engine/place.ts';
+const SETTLE = 'src/engine/settle.ts';
+const SEQUENCER = 'src/engine/sequencer.ts';
+
+export const PATCHES: readonly Patch[] = [
+  {
+    // As good as none: nobody reads them.
+    name: 'no-intent',
+    edits: [
+      {
+        file: SETTLE,
+        find: 'for (const page of pages) {',
+        replace: 'for (const page of pages.slice(pages.length)) {',
+      },
+    ],
+  },
+  {
+    name: 'unconditional-upsert',
+    edits: [
+      {
+        file: 'src/documents/batch-body.ts',
+        find: `bytesOf('{"operationType":"Create"`,
+        replace: `bytesOf('{"operationType":"Upsert"`,
+      },
+    ],
+  },
+  {
+    name: 'delete-without-owner-check',
+    edits: [
+      {
+        file: PLACE,
+        find: 'if (seen === null || !seen.who.hash.equals(who.hash)) {',
+        replace: 'if (seen === null) {',
+      },
+    ],
+  },
+  {
+    name: 'commit-before-acknowledgement',
+    edits: [
+      {
+        file: 'src/engine/page-work.ts',
+        find: 'await orAborted(this.#whenDone, this.#mover.signal);',
+        replace: 'await orAborted(Promise.resolve(), this.#mover.signal);',
+      },
+    ],
+  },
+  {
+    name: 'old-slot-deleted-first',
+    edits: [
+      {
+        file: APPLY,
+        find: '  let result = await put(placing, first);',
+        replace:
+          '  if (moves) await removeIfOurs({ mover, unit, who, slot: old });\n  let result = await put(placing, first);',
+      },
+    ],
+  },
+  {
+    name: 'two-operations-in-flight',
+    edits: [
+      { file: SEQUENCER, find: '        turn.behind += 1;\n', replace: '' },
+      {
+        file: SEQUENCER,
+        find: '    next.behind -= 1;\n    if (next.behind > 0) return;\n',
+        replace: '    return;\n',
+      },
+    ],
+  },
+  {
+    name: 'takeover-does-not-revoke',
+    edits: [
+      { file: PLACE, find: '      for (const from of taken) revoke(placing, from);\n', replace: '' },
+      {
+        file: SETTLE,
+        find: '  for (const takeover of takeovers) await settleTakeover(mover, takeover, findings);\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'tombstones-dropped',
+    edits: [
+      {
+        file: APPLY,
+        find: "state: 'tombstone', slot: null, targetKey: null, etag: null, ...order });",
+        replace: "state: 'tombstone', slot: null, targetKey: null, etag: null, ...order, lsn: null });",
+      },
+    ],
+  },
+  {
+    name: 'no-wait-before-settling',
+    edits: [
+      {
+        file: 'src/engine/slots.ts',
+        find: 'await sleep(timing.requestTimeoutMs, signal);',
+        replace: 'await sleep(0, signal);',
+      },
+    ],
+  },
+];

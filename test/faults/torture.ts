@@ -1,0 +1,81 @@
+// Whole migrations under trouble, one seed after the other, until it is told to stop: `npm run torture`.
+//   --hours N | --runs N   how long; without either until Ctrl-C
+//   --parallel N           so many at once, 2 by default
+//   --stop                 at the first failure
+// COSMIG_SEED=N begins with that seed and goes on with the next ones. What a failed run leaves behind is kept.
+import { parseArgs } from 'node:util';
+import { RunFailure, runMigration, type RunReport } from '../helpers/migration-run.ts';
+import { freshSeed } from '../helpers/migration-seeds.ts';
+
+const { values } = parseArgs({
+  options: {
+    hours: { type: 'string' },
+    runs: { type: 'string' },
+    parallel: { type: 'string', default: '2' },
+    stop: { type: 'boolean', default: false },
+  },
+});
+const endsAt = values.hours === undefined ? Infinity : Date.now() + Number(values.hours) * 3_600_000;
+const runsMax = values.runs === undefined ? Infinity : Number(values.runs);
+const given = process.env['COSMIG_SEED'] ?? '';
+
+let begun = 0;
+let interrupted = false;
+const failed: number[] = [];
+
+function nextSeed(): number {
+  return given === '' ? freshSeed() : Number(given) + begun;
+}
+
+function mayGoOn(): boolean {
+  return begun < runsMax && Date.now() < endsAt && !interrupted && !(values.stop && failed.length > 0);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function lane(): Promise<void> {
+  while (mayGoOn()) {
+    const seed = nextSeed();
+    begun += 1;
+    try {
+      say(shown(await runMigration(seed, { keeps: true })));
+    } catch (error) {
+      failed.push(seed);
+      say(`seed ${seed} FAILED: ${error instanceof Error ? error.message : String(error)}`);
+      if (!(error instanceof RunFailure) && error instanceof Error) say(error.stack ?? '');
+      if (error instanceof RunFailure) say(`  ledger and logs: ${error.folder}`);
+    }
+  }
+}
+
+function shown({
+  seed,
+  durationMs,
+  starts,
+  struck,
+  kills,
+  documents,
+  versions,
+  levers,
+  passings,
+  parts,
+}: RunReport): string {
+  const { source, target, letters } = documents;
+  const points = Object.entries(passings).map(([point, times]) => `${point} ${times}`);
+  return [
+    `seed ${seed} passed in ${Math.round(durationMs / 1_000)} s: ${starts} starts, ${struck} struck, ${JSON.stringify(parts)}`,
+    `${versions} versions, ${source} -> ${target} documents, letters ${JSON.stringify(letters)}`,
+    kills.join(', '),
+    `${levers.splits} splits, ${levers.merges} merges; ${points.join(', ')}`,
+  ].join('; ');
+}
+
+process.once('SIGINT', () => {
+  interrupted = true;
+  say('ending after the runs that are on');
+});
+await Promise.all(Array.from({ length: Number(values.parallel) }, lane));
+say(`${begun} runs, ${failed.length} failed${failed.length > 0 ? `: ${failed.join(', ')}` : ''}`);
+process.exitCode = failed.length > 0 ? 1 : 0;
