@@ -1,0 +1,246 @@
+/** Bytes are sacred: every odd document goes through copy and tail, and comes out as it was written. */
+import { PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
+import { expect, test } from 'vitest';
+import { readAll } from '../helpers/migration-reading.ts';
+import { membersOf } from '../helpers/migration-json.ts';
+import { Move, type MoveOptions } from '../helpers/move.ts';
+import { RawAccount } from '../helpers/raw.ts';
+import { NONE, WireContainer, type Key } from '../helpers/wire-container.ts';
+
+interface Written {
+  readonly text: string;
+  readonly key: Key;
+}
+
+/** Everything but the id and the source key of a document. */
+const BODIES: Readonly<Record<string, string>> = {
+  'long integers': '"a":9223372036854775807,"b":-9223372036854775808,"c":123456789012345678901234567890',
+  'numbers as they are spelled': '"a":1.10,"b":-0,"c":-0.0e-0,"d":3.0,"e":1E+2,"f":5e-324,"g":0.1e1',
+  'a number beyond all doubles': '"a":1e400',
+  'escapes as they are spelled': '"a":"\\u0041\\/\\b\\f\\n\\r\\t\\\\\\"","\\u0062":"é\\u00e9"',
+  'lone surrogates': '"a":"\\ud800","b":"x\\udfff\\ud83dx","\\udc00":1',
+  'characters beyond the BMP': '"a":"😀\\ud83d\\ude00","😀":"日本語"',
+  'names out of order': '"z":1,"a":{"z":1,"a":2},"10":1,"9":2',
+  'a name twice': '"a":1,"a":2,"n":{"b":1,"b":2}',
+  'names of prototypes': '"__proto__":{"_ts":1},"constructor":null,"toString":{},"hasOwnProperty":[]',
+  'nested names of the service':
+    '"n":{"_rid":"x","_ts":1,"_etag":"\\"e\\"","_self":"s","_lsn":9,"id":"y"},"a":[{"_ts":1}]',
+  'names like those of the service': '"_own":1,"_Ts":2,"_rid_":3,"":4," _ts":5,"_tsx":6',
+  'deep nesting': `"deep":${'['.repeat(100)}${']'.repeat(100)}`,
+  'deep objects': `"deep":${'{"d":'.repeat(100)}0${'}'.repeat(100)}`,
+  'space anywhere': ' "a" :\n[ 1 ,\t2 ] , "b" : { } ',
+  'brackets and commas in texts': '"a":"],}{[\\"","b":"\\\\","c":",\\"_rid\\":\\"x\\""',
+  'empty values': '"a":{},"b":[],"c":"","d":null,"e":false',
+  '1.9 MB': `"pad":"${'é'.repeat(950_000)}"`,
+  'many members': Array.from({ length: 2000 }, (_, n) => `"m${n}":${n}`).join(','),
+};
+
+const IDS = [
+  '?',
+  '#',
+  '%',
+  '%2F',
+  '&=+',
+  "'",
+  '"',
+  ' ',
+  ' x ',
+  '.',
+  '..',
+  'é',
+  '日本',
+  '😀',
+  '\u0000',
+  '\u2028',
+  '\t',
+  '<script>',
+  'x'.repeat(1023),
+];
+
+/** Source keys as they stand in a document, and as a request names them; none: the document has no such property. */
+const KEYS: ReadonlyArray<readonly [text: string | null, key: Key]> = [
+  [null, NONE],
+  ['null', [null]],
+  ['true', [true]],
+  ['false', [false]],
+  ['0', [0]],
+  ['-1.50', [-1.5]],
+  ['1e3', [1000]],
+  ['9007199254740993', [9007199254740992]],
+  ['""', ['']],
+  ['"\\u0061/b"', ['a/b']],
+  ['"😀"', ['😀']],
+  [`"${'k'.repeat(1500)}"`, ['k'.repeat(1500)]],
+];
+
+const quote = (text: string): string => JSON.stringify(text);
+
+const DOCUMENTS: readonly Written[] = [
+  ...Object.entries(BODIES).map(([name, body], n) => ({
+    text: `{${body},"id":${quote(name)},"customerId":"c${n % 3}","tenantId":"t${n % 5}"}`,
+    key: [`c${n % 3}`],
+  })),
+  ...IDS.map((id, n) => ({
+    text: `{"id":${quote(id)},"customerId":"c${n % 3}","tenantId":"i${n % 5}"}`,
+    key: [`c${n % 3}`],
+  })),
+  ...KEYS.map(([text, key], n) => ({
+    text: `{"tenantId":"k","id":"key ${n}"${text === null ? '' : `,"customerId":${text}`}}`,
+    key,
+  })),
+  // The target's key is odd as well.
+  ...KEYS.map(([text], n) => ({
+    text: `{"customerId":"c","id":"new key ${n}"${text === null ? '' : `,"tenantId":${text}`}}`,
+    key: ['c'],
+  })),
+  { text: '{ "tenantId" : "spaced" , "customerId" : "c" , "id" : "spaced" }', key: ['c'] },
+];
+
+class Lossless implements AsyncDisposable {
+  readonly move: Move;
+  readonly #raw: RawAccount;
+  readonly #source: WireContainer;
+  readonly #target: WireContainer;
+
+  private constructor(move: Move) {
+    this.move = move;
+    this.#raw = new RawAccount(move.emulator);
+    this.#source = new WireContainer(this.#raw, 'shop', 'orders');
+    this.#target = new WireContainer(this.#raw, 'shop', 'by-tenant');
+  }
+
+  static async open(options: MoveOptions, targetPaths: readonly string[]): Promise<Lossless> {
+    const keyed = (paths: readonly string[]): MoveOptions['source'] => ({
+      // A document of 2 MB costs thousands.
+      throughput: 1_000_000,
+      partitionKey: {
+        paths: [...paths],
+        version: PartitionKeyDefinitionVersion.V2,
+        kind: paths.length > 1 ? PartitionKeyKind.MultiHash : PartitionKeyKind.Hash,
+      },
+    });
+    return new Lossless(
+      await Move.open({
+        ...options,
+        source: { ...options.source, ...keyed(['/customerId']) },
+        target: { ...options.target, ...keyed(targetPaths) },
+      }),
+    );
+  }
+
+  async write(documents: readonly Written[]): Promise<void> {
+    for (const { text, key } of documents) {
+      const { status } = await this.#source.upsert(text, key);
+      if (status >= 300) throw new Error(`${status} to ${text.slice(0, 200)}`);
+    }
+  }
+
+  /** The documents of both sides by the name of who they are, as they were written. */
+  async both(): Promise<{ readonly source: Texts; readonly target: Texts }> {
+    return { source: textsOf(await readAll(this.#source)), target: textsOf(await readAll(this.#target)) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#raw.close();
+    await this.move[Symbol.asyncDispose]();
+  }
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+/** What an application has written stands first, what the service adds follows. */
+function textsOf(documents: readonly string[]): Texts {
+  const texts = documents.map((text) => text.slice(0, text.lastIndexOf(',"_rid":')));
+  return new Map(texts.map((text) => [nameOf(`${text}}`), text]));
+}
+
+/** Ids differ here whatever the key is. */
+function nameOf(text: string): string {
+  const id = membersOf(text).find(({ name }) => name === 'id');
+  return String(JSON.parse(id?.text ?? 'null'));
+}
+
+/** What a document is expected to be in the target, by what it is in the source. */
+type Expected = (source: string, id: string) => string;
+
+async function prove(lossless: Lossless, expected: Expected): Promise<void> {
+  const { source, target } = await lossless.both();
+  expect(source.size).toBe(DOCUMENTS.length);
+  const differ = [...source].filter(([id, text]) => target.get(id) !== expected(text, id));
+  expect(
+    differ.map(([id, text]) => ({
+      is: target.get(id)?.slice(0, 300),
+      expected: expected(text, id).slice(0, 300),
+    })),
+  ).toEqual([]);
+  expect(target.size).toBe(source.size);
+}
+
+/** The same with something more in front, and nothing else touched. */
+const updated = ({ text, key }: Written): Written => ({
+  text: text.replace('{', '{"updated":1.0,'),
+  key,
+});
+
+interface Case {
+  readonly name: string;
+  readonly targetPaths: readonly string[];
+  readonly options: MoveOptions;
+  readonly expected: Expected;
+}
+
+const AVAD = { avad: true };
+const keys = (...paths: readonly string[]): Readonly<Record<string, readonly string[]>> => ({
+  partitionKey: paths,
+});
+
+const CASES: readonly Case[] = [
+  {
+    name: 'a key that is there, and the feed of all versions',
+    targetPaths: ['/tenantId'],
+    options: { settings: AVAD },
+    expected: (text) => text,
+  },
+  {
+    name: 'a hierarchical key, and the feed of latest versions',
+    targetPaths: ['/tenantId', '/customerId', '/id'],
+    options: { flags: keys('/tenantId', '/customerId', '/id') },
+    expected: (text) => text,
+  },
+  {
+    name: 'a key that is made of the id and written into each document',
+    targetPaths: ['/pk'],
+    options: { settings: AVAD, flags: { derive: ['/pk={id}'] } },
+    expected: (text, id) => `${text},"pk":${quote(id)}`,
+  },
+  {
+    name: 'a key that is written over the old one, which is kept elsewhere',
+    targetPaths: ['/customerId'],
+    options: { settings: AVAD, flags: { derive: ['/customerId={id}'], keepSourceKeyAs: ['/was'] } },
+    expected: (text, id) => {
+      const old = membersOf(`${text}}`).find(({ name }) => name === 'customerId')?.text;
+      if (old === undefined) return `${text},"customerId":${quote(id)}`;
+      const now = text.replace(
+        /("customerId" ?: ?)(?:"(?:[^"\\]|\\.)*"|[^,} ]+)/,
+        (_all, name) => `${name}${quote(id)}`,
+      );
+      return `${now},"was":${JSON.stringify(JSON.parse(old))}`;
+    },
+  },
+];
+
+test.each(CASES)(
+  '$name: the same bytes, copied and after an update',
+  async ({ targetPaths, options, expected }) => {
+    await using lossless = await Lossless.open(options, targetPaths);
+    const { move } = lossless;
+    await lossless.write(DOCUMENTS);
+    const copied = await move.run('copy', { timing: { requestTimeoutMs: 20_000 } });
+    expect(copied.documents).toMatchObject({ written: DOCUMENTS.length, deadLettered: 0 });
+    await prove(lossless, expected);
+    await lossless.write(DOCUMENTS.map(updated));
+    const tailed = await move.run('catch-up', { timing: { requestTimeoutMs: 20_000 } });
+    expect(tailed.documents).toMatchObject({ deadLettered: 0 });
+    await prove(lossless, expected);
+  },
+);
