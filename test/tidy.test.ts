@@ -42,7 +42,7 @@ const AMBIENT =
   /\b(?:Date\.now|Math\.random|performance\.now|set(?:Timeout|Interval)|process\.env)\b|\bnew Date\(\)/g;
 
 /** Built for what comes next, and proven by their unit tests until then. */
-const AWAITED = ['src/documents/canonical.ts', 'src/lib/queue.ts'];
+const AWAITED = ['src/lib/queue.ts'];
 
 // execa, which we admire, has 243 lines in its largest file; beyond 400 nobody finds the point.
 const LINES_MAX = 400;

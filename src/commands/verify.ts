@@ -16,9 +16,14 @@ const OPTIONS = {
   ...SPEC_OPTIONS,
   level: {
     type: 'choice',
-    choices: ['count'],
-    default: 'count',
-    help: 'how closely both sides are compared: count is quick and says only how many documents there are',
+    choices: ['count', 'digest'],
+    default: 'digest',
+    help: 'how closely both sides are compared: count says only how many there are, digest compares every document',
+  },
+  fresh: {
+    type: 'boolean',
+    default: false,
+    help: 'begin anew instead of going on where an earlier verify was interrupted',
   },
   deadline: {
     type: 'text',
@@ -42,8 +47,11 @@ export const verify: Command<typeof OPTIONS> = {
     '--target-ru, and writes to neither. Documents that may still be on their way are told from those that differ; what ' +
     'cannot be proven by --deadline ends with exit code 3, confirmed differences end with 4.',
   examples: [
-    { line: 'cosmig verify', purpose: 'how many documents there are on both sides' },
-    { line: 'cosmig verify --deadline 30s --json', purpose: 'for a script that does not wait for long' },
+    { line: 'cosmig verify --level count', purpose: 'how many documents there are on both sides' },
+    {
+      line: 'cosmig verify --report proof.json --source-ru 20%',
+      purpose: 'every document, with a fifth of the RU/s of the source, and a proof to keep',
+    },
   ],
   options: OPTIONS,
   async run(context) {
@@ -56,7 +64,7 @@ export const verify: Command<typeof OPTIONS> = {
       spec,
       connections,
       level: options.level,
-      fresh: false,
+      fresh: options.fresh,
       deadlineMs,
       clock,
       random: systemRandom,

@@ -26,6 +26,8 @@ interface Reached {
   readonly lsn: number;
   /** There is nothing that was not. */
   readonly isAll: boolean;
+  /** The service's time, where it told. */
+  readonly atMs: number;
 }
 
 export class Reach {
@@ -39,6 +41,11 @@ export class Reach {
   isPast(place: string, lsn: number): boolean {
     const reached = this.#reached.findLast(({ lease }) => lease.min <= place);
     return reached !== undefined && reached.lsn >= lsn;
+  }
+
+  /** The service's time in seconds; what this machine's clock says may be anything. */
+  get nowTs(): number {
+    return Math.floor(Math.max(0, ...this.#reached.map(({ atMs }) => atMs)) / 1000);
   }
 
   /** Whether the mover had brought over all there was. */
@@ -79,7 +86,7 @@ export class TailProbe {
   }
 
   async #reachedBy(lease: Lease, hasDeletes: boolean, signal: AbortSignal): Promise<Omit<Reached, 'lease'>> {
-    const nowhere = { lsn: NOWHERE, isAll: false };
+    const nowhere = { lsn: NOWHERE, isAll: false, atMs: 0 };
     // What was deleted is told by the other feed, which begins when this one has ended.
     if (lease.phase !== 'tail') return nowhere;
     const etag = hasDeletes ? lease.avadPosition : lease.lvPosition;
@@ -118,12 +125,13 @@ export class TailProbe {
     for (let read = 0; read < PAGES_MAX; read += 1) {
       const { value: page } = await pages.next();
       sessions.add(page.sessionToken);
-      if (page.status === 304) return { lsn: page.lsn ?? NOWHERE, isAll: true };
+      const atMs = Date.parse(page.date ?? '') || 0;
+      if (page.status === 304) return { lsn: page.lsn ?? NOWHERE, isAll: true, atMs };
       const first = this.#firstLsn(page.bytes, mode);
       page.free();
-      if (first !== undefined) return { lsn: first === null ? NOWHERE : first - 1, isAll: false };
+      if (first !== undefined) return { lsn: first === null ? NOWHERE : first - 1, isAll: false, atMs };
     }
-    return { lsn: NOWHERE, isAll: false };
+    return { lsn: NOWHERE, isAll: false, atMs: 0 };
   }
 
   /** Of the first change on a page; undefined when it has none. */

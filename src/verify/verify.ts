@@ -11,6 +11,7 @@ import type { Connections } from '../spec/connection.ts';
 import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { compareCounts } from './compare-counts.ts';
+import { compareDigests } from './compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
 import { openSides, refuseUncopied, type Sides } from './sides.ts';
 import type { Verdict } from './verdict.ts';
@@ -75,5 +76,6 @@ export async function verify(parts: VerifyParts): Promise<Verdict> {
     target: other ?? source,
   };
   const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
-  return await compareCounts({ ...parts, ...opened, ledger, timing, beganAtMs });
+  const comparison = { ...parts, ...opened, ledger, timing, beganAtMs };
+  return await (parts.level === 'count' ? compareCounts(comparison) : compareDigests(comparison));
 }

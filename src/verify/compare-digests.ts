@@ -1,0 +1,207 @@
+/**
+ * The digest of both sides: one pass over each, buckets compared, what differs looked at again. What always holds: what
+ * was begun is gone on with, unless it is of other containers, of another spec, or of yesterday.
+ */
+import { parsePath } from '../keys/path.ts';
+import { group } from '../lib/group.ts';
+import { fingerprint } from '../spec/fingerprint.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
+import { Buckets } from './buckets.ts';
+import type { Candidate, CandidateState } from './candidate-store.ts';
+import { countLetters } from './count.ts';
+import { listCandidates } from './list.ts';
+import { SidePass } from './read-side.ts';
+import { Recheck } from './recheck.ts';
+import { markerOf, type RowOptions } from './rows.ts';
+import { VerifyStore, type Begun, type Subject } from './store.ts';
+import { KINDS, NO_DIFFERENCES, type InFlight, type Kind, type Sample, type Verdict } from './verdict.ts';
+import type { Comparison, Progress } from './verify.ts';
+
+/** Differences of yesterday say little about today. */
+const AGE_MAX_MS = 24 * 3600 * 1000;
+/** In the verdict; the report has more. */
+const SAMPLES_MAX = 20;
+const LISTED_MAX = 10_000;
+
+/** Where a comparison is remembered. */
+export function verifyPath(ledger: string): string {
+  return `${ledger}-verify`;
+}
+
+export async function compareDigests(comparison: Comparison): Promise<Verdict> {
+  const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
+  const { source, target } = sides;
+  using store = VerifyStore.open(verifyPath(spec.ledger));
+  const subject = {
+    fingerprint: fingerprint(spec),
+    sourceRid: source.facts.rid,
+    targetRid: target.facts.rid,
+  };
+  const begun = takeUp(store, subject, comparison);
+  const rows: RowOptions = {
+    rekey: rekeyOptionsOf(spec, source.facts, target.facts),
+    marker: markerOf(spec.deletes),
+  };
+  const tell = teller(comparison);
+  if (begun.stage === 'reading') {
+    const passes = {
+      source: new SidePass({ side: source, store, rows, clock, onPage: () => tell('reading') }),
+      target: new SidePass({ side: target, store, rows, clock, onPage: () => tell('reading') }),
+    };
+    tell.read = () => ({ source: passes.source.documents, target: passes.target.documents });
+    await group(signal, async (members) => {
+      members.start(async (inner) => passes.source.run(inner));
+      members.start(async (inner) => passes.target.run(inner));
+    });
+    const sums = { source: passes.source.tally.buckets, target: passes.target.tally.buckets };
+    const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
+    await listCandidates({ store, sums, sourceLevels, signal });
+    store.listed();
+  }
+  const recheck = new Recheck({
+    sides,
+    store,
+    rows,
+    ledger,
+    clock,
+    gapMs: timing.gapMs,
+    deadlineMs,
+    onRound: (open) => tell('looking again', open),
+  });
+  const waitsFor = await recheck.run(signal);
+  const verdict = verdictOf(comparison, { store, begun, waitsFor });
+  // What is not proven is gone on with.
+  if (verdict.equal === true)
+    store.end({
+      atMs: clock.now(),
+      fingerprint: subject.fingerprint,
+      details: JSON.stringify({ ...verdict.details, source: verdict.source, target: verdict.target }),
+    });
+  else if (verdict.equal === false) store.end();
+  return verdict;
+}
+
+/** What was begun, or a new beginning. */
+function takeUp(store: VerifyStore, subject: Subject, { fresh, clock, log }: Comparison): Begun {
+  const begun = store.begun();
+  const nowMs = clock.now();
+  const isSame =
+    begun !== null &&
+    begun.stage !== 'done' &&
+    begun.fingerprint === subject.fingerprint &&
+    begun.sourceRid === subject.sourceRid &&
+    begun.targetRid === subject.targetRid;
+  if (isSame && !fresh && nowMs - begun.beganAtMs < AGE_MAX_MS) {
+    log.info('going on with a comparison that was begun before', {
+      beganAt: new Date(begun.beganAtMs).toISOString(),
+    });
+    return begun;
+  }
+  store.begin({ ...subject, beganAtMs: nowMs });
+  return { ...subject, beganAtMs: nowMs, stage: 'reading' };
+}
+
+type Counts = Pick<Progress, 'source' | 'target'>;
+
+function teller({ onProgress }: Comparison): {
+  (stage: string, open?: number): void;
+  read: () => Counts;
+} {
+  const tell = (stage: string, open = 0): void => onProgress?.({ stage, ...tell.read(), open });
+  tell.read = (): Counts => ({ source: 0, target: 0 });
+  return tell;
+}
+
+interface Found {
+  readonly store: VerifyStore;
+  readonly begun: Begun;
+  readonly waitsFor: string | null;
+}
+
+function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): Verdict {
+  const { spec, sides, ledger, clock, beganAtMs, settings } = comparison;
+  const counts = store.candidates.counts();
+  const countOf = (state: CandidateState): number =>
+    counts.filter((one) => one.state === state).reduce((sum, { documents }) => sum + documents, 0);
+  const differences = { ...NO_DIFFERENCES } as Record<Kind, number>;
+  for (const { state, kind, documents } of counts)
+    if (state === 'confirmed' && kind !== null) differences[kind] += documents;
+  const inFlight = countOf('open');
+  const nowMs = clock.now();
+  const sums = {
+    source: new Buckets(store.sums('source')?.buckets),
+    target: new Buckets(store.sums('target')?.buckets),
+  };
+  const totals = { source: sums.source.total(), target: sums.target.total() };
+  const listed = listedIn(store, nowMs);
+  return {
+    migration: migrationName(spec),
+    level: 'digest',
+    equal: countOf('confirmed') > 0 ? false : inFlight > 0 ? null : true,
+    source: { count: totals.source.documents },
+    target: { count: totals.target.documents },
+    differences,
+    inFlight,
+    samples: listed.differences.slice(0, SAMPLES_MAX),
+    letters: ledger.look(countLetters),
+    settings,
+    ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
+    durationMs: nowMs - beganAtMs,
+    complete: true,
+    waitsFor,
+    details: {
+      beganAtMs: begun.beganAtMs,
+      endedAtMs: nowMs,
+      fingerprint: begun.fingerprint,
+      containers: { source: begun.sourceRid, target: begun.targetRid },
+      digests: { source: sums.source.text(), target: sums.target.text() },
+      bytes: { source: totals.source.bytes, target: totals.target.bytes },
+      refused: store.sums('source')?.refused ?? {},
+      explained: { letters: countOf('letter'), waived: countOf('waived'), expired: countOf('expired') },
+      lookedAtAgain: counts.reduce((sum, { documents }) => sum + documents, 0),
+      ranges: { source: rangesOf(store, 'source'), target: rangesOf(store, 'target') },
+      listed,
+    },
+  };
+}
+
+function rangesOf(store: VerifyStore, side: 'source' | 'target'): Verdict['details']['ranges']['source'] {
+  return store.parts(side).map(({ rangeId: id, min, max, documents, fenceLsn, position }) => ({
+    id,
+    min,
+    max,
+    documents,
+    upToLsn: fenceLsn,
+    position,
+  }));
+}
+
+interface Listed {
+  readonly differences: readonly Sample[];
+  readonly inFlight: readonly InFlight[];
+  readonly waived: readonly Sample[];
+}
+
+/** The first of each. */
+function listedIn(store: VerifyStore, nowMs: number): Listed {
+  const first = (state: CandidateState): Candidate[] =>
+    store.candidates.list({ state, after: Buffer.alloc(0), limit: LISTED_MAX });
+  return {
+    differences: first('confirmed').map(sampleOf),
+    inFlight: first('open').map((one) => ({ ...sampleOf(one), ageMs: nowMs - (one.sinceMs ?? nowMs) })),
+    waived: first('waived').map(sampleOf),
+  };
+}
+
+function sampleOf({ name, kind }: Candidate): Sample {
+  const valuesOf = (texts: readonly (string | null)[]): unknown[] =>
+    texts.map((text): unknown => (text === null ? {} : JSON.parse(text)));
+  const [targetKey] = name.targetKeys;
+  return {
+    kind: kind ?? KINDS[0],
+    id: JSON.parse(name.id) as unknown,
+    sourceKey: valuesOf(name.sourceKey),
+    targetKey: targetKey === undefined ? null : valuesOf(targetKey),
+  };
+}

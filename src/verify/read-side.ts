@@ -1,0 +1,236 @@
+/**
+ * One pass over a side: every range from the beginning of its feed to where it ended when the pass began. What always
+ * holds: a page counts once, whatever is repeated; a child of a range goes on from its parent's position; and whatever
+ * ends the pass, the next one goes on from the last checkpoint.
+ */
+import { TroubleError, troubleOf } from '../cosmos/classify.ts';
+import { Feed, type FeedStart, type Page } from '../cosmos/feed.ts';
+import { readersAfter, wholeOf, type FeedRange } from '../cosmos/ranges.ts';
+import { retrying } from '../cosmos/retry.ts';
+import type { Clock } from '../lib/clock.ts';
+import { NotReadyError, ServiceError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
+import type { RowOptions } from './rows.ts';
+import { tokenOf, type Side } from './sides.ts';
+import type { Part, VerifyStore } from './store.ts';
+import { SideTally } from './tally.ts';
+
+/** Pages in memory, at most 4 MB each. */
+const READERS_MAX = 6;
+/** Runs in memory; with the sums a checkpoint writes little more. */
+const RUNS_BYTES_MAX = 8 * 1024 * 1024;
+/** So much is read again after a crash. */
+const CHECKPOINT_MS = 2000;
+
+interface Reader {
+  readonly min: string;
+  readonly max: string;
+  rangeId: string;
+  position: string | null;
+  readonly fenceLsn: number;
+  isDone: boolean;
+  documents: number;
+}
+
+export interface ReadSideParts {
+  readonly side: Side;
+  readonly store: VerifyStore;
+  readonly rows: RowOptions;
+  readonly clock: Clock;
+  /** A page more was read. */
+  readonly onPage: () => void;
+}
+
+export class SidePass {
+  readonly tally: SideTally;
+  readonly #parts: ReadSideParts;
+  #readers: Reader[];
+  #savedAtMs: number;
+  #isDirty = false;
+
+  constructor(parts: ReadSideParts) {
+    const { side, store, rows, clock } = parts;
+    this.#parts = parts;
+    this.tally = new SideTally(side.is, rows, store.sums(side.is));
+    this.#readers = store.parts(side.is).map((part) => ({ ...part }));
+    this.#savedAtMs = clock.now();
+  }
+
+  get documents(): number {
+    return this.#readers.reduce((sum, { documents }) => sum + documents, 0);
+  }
+
+  get parts(): readonly Part[] {
+    return this.#readers;
+  }
+
+  /** Reads on to the end. What was taken in is saved also when it is called off. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      if (this.#readers.length === 0) await this.#fence(signal);
+      const waiting = this.#readers.filter(({ isDone }) => !isDone);
+      await group(signal, async (members) => {
+        for (let reader = 0; reader < READERS_MAX; reader += 1) {
+          members.start(async (inner) => {
+            for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+              waiting.push(...(await this.#read(next, inner)));
+          });
+        }
+      });
+    } finally {
+      this.#save();
+    }
+  }
+
+  /** Where every range ends now. */
+  async #fence(signal: AbortSignal): Promise<void> {
+    const { side } = this.#parts;
+    const readers: Reader[] = [];
+    const patience = side.patience.fresh();
+    for (;;) {
+      readers.length = 0;
+      const { list } = side.ranges;
+      try {
+        await group(signal, async (members) => {
+          for (const range of list) {
+            members.start(async (inner) => {
+              const fenceLsn = await this.#endOf(wholeOf(range), inner);
+              const { id: rangeId, min, max } = range;
+              readers.push({ min, max, rangeId, position: null, fenceLsn, isDone: false, documents: 0 });
+            });
+          }
+        });
+        break;
+      } catch (error) {
+        const trouble = troubleOf(error);
+        if (trouble?.kind !== 'split') throw error;
+        await patience.bear(trouble, signal);
+        for (const { id } of list) await side.ranges.refresh(id, signal);
+      }
+    }
+    this.#readers = readers;
+    this.#isDirty = true;
+    this.#save();
+  }
+
+  async #endOf(range: FeedRange, signal: AbortSignal): Promise<number> {
+    const { side } = this.#parts;
+    const { lane, patience, timeoutMs, sessions } = side;
+    const feed = new Feed(lane, { mode: 'latest-version', range });
+    const page = await retrying(
+      async () => feed.read('now', { signal, timeoutMs, sessionToken: tokenOf(side, range.range.id) }),
+      { signal, patience: patience.fresh() },
+    );
+    this.#checkContainer(page);
+    sessions.add(page.sessionToken);
+    if (page.lsn !== undefined) return page.lsn;
+    throw new ServiceError(`the ${side.is} does not say how far its ranges have come`, {
+      why: 'a page of its change feed came without a session token that can be read',
+      hint: 'see whether a proxy stands before the account and drops x-ms-session-token',
+    });
+  }
+
+  /** Reads a part to its fence; gives those that take its place, when its range has become others. */
+  async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
+    const { side } = this.#parts;
+    const { lane, patience, timeoutMs, governor } = side;
+    const { rangeId, min, max } = reader;
+    const range = { range: side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
+    const mode = 'latest-version';
+    const start: FeedStart = reader.position === null ? 'beginning' : { mode, etag: reader.position };
+    const borne = patience.fresh();
+    try {
+      const pages = new Feed(lane, { mode, range }).pages(start, {
+        signal,
+        timeoutMs,
+        governor,
+        patience: borne,
+        sessionToken: () => tokenOf(side, rangeId),
+        check: (page) => this.#take(page, reader),
+      });
+      while (!reader.isDone) {
+        const { value: page } = await pages.next();
+        page.free();
+        this.#parts.onPage();
+        this.#saveIfDue();
+      }
+      this.#saveIfDue();
+      return [];
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble?.kind !== 'split') throw error;
+      const readers = await readersAfter(lane, range, { trouble, patience: borne, signal });
+      await side.ranges.refresh(rangeId, signal);
+      return this.#replace(reader, readers);
+    }
+  }
+
+  /** All of a page at once, position and all: what is called off in between is neither lost nor counted twice. */
+  #take(page: Page, reader: Reader): void {
+    const { side } = this.#parts;
+    this.#checkContainer(page);
+    // A replica that is behind the fence shows documents as they were before, and those that were deleted.
+    if ((page.lsn ?? -1) < reader.fenceLsn) throw new TroubleError(lagging(page));
+    side.sessions.add(page.sessionToken);
+    if (page.status === 304) reader.isDone = true;
+    else {
+      const { documents, isBeyond } = this.tally.take(page.bytes, reader.fenceLsn);
+      reader.documents += documents;
+      reader.isDone = isBeyond;
+    }
+    reader.position = page.position.etag;
+    this.#isDirty = true;
+  }
+
+  /** The children go on where the parent was. */
+  #replace(reader: Reader, ranges: readonly FeedRange[]): readonly Reader[] {
+    const [only, ...others] = ranges;
+    if (only !== undefined && others.length === 0) {
+      reader.rangeId = only.range.id;
+      return [reader];
+    }
+    const children = ranges.map(({ range, min, max }, i) => ({
+      ...reader,
+      min,
+      max,
+      rangeId: range.id,
+      documents: i === 0 ? reader.documents : 0,
+    }));
+    this.#readers = [...this.#readers.filter((other) => other !== reader), ...children];
+    this.#isDirty = true;
+    return children;
+  }
+
+  #saveIfDue(): void {
+    const { clock } = this.#parts;
+    const isDue = clock.now() - this.#savedAtMs >= CHECKPOINT_MS;
+    if (isDue || this.tally.runs.sizeBytes >= RUNS_BYTES_MAX) this.#save();
+  }
+
+  #save(): void {
+    const { side, store, clock } = this.#parts;
+    this.#savedAtMs = clock.now();
+    if (!this.#isDirty) return;
+    const { buckets, refused, runs } = this.tally;
+    store.checkpoint(side.is, {
+      parts: this.#readers,
+      buckets: buckets.toBytes(),
+      refused,
+      runs: (give) => runs.take(give),
+    });
+    this.#isDirty = false;
+  }
+
+  #checkContainer({ containerRid }: Page): void {
+    const { is, facts } = this.#parts.side;
+    if (containerRid === undefined || containerRid === facts.rid) return;
+    throw new NotReadyError(`the ${is} container was deleted and created again`, {
+      why: `its _rid was ${facts.rid} and is ${containerRid} now`,
+      hint: 'begin a new migration with --ledger and an empty target',
+    });
+  }
+}
+
+function lagging({ chargeRu, status }: Page): ConstructorParameters<typeof TroubleError>[0] {
+  return { kind: 'transient', status, substatus: 0, what: 'a replica is behind', chargeRu };
+}

@@ -1,0 +1,245 @@
+/**
+ * Documents that may differ are looked at again, until each of them is equal, explained, or certain to differ. What
+ * always holds: a difference is confirmed only by two looks some time apart that saw the same on both sides, the second
+ * of them after the mover had come past all that the first had seen of the source. In each round the mover's place is
+ * asked first, then letters, then the target, and the source last, so that what is missing cannot be on its way.
+ */
+import { replyScan } from '../documents/scan.ts';
+import { effectiveKey, type KeyComponent } from '../keys/effective-key.ts';
+import { sleep } from '../lib/abort.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Candidate, CandidateName } from './candidate-store.ts';
+import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from './classify.ts';
+import { Guard } from './guard.ts';
+import type { LedgerView } from './ledger-view.ts';
+import { keyOf } from './names.ts';
+import { PointReads, type Answer, type Wanted } from './point-reads.ts';
+import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
+import { seeTokens, type Sides } from './sides.ts';
+import type { VerifyStore } from './store.ts';
+import { TailProbe, type Reach } from './tail-probe.ts';
+
+export interface RecheckParts {
+  readonly sides: Sides;
+  readonly store: VerifyStore;
+  readonly rows: RowOptions;
+  readonly ledger: LedgerView;
+  readonly clock: Clock;
+  readonly gapMs: number;
+  readonly deadlineMs: number;
+  readonly onRound: (open: number) => void;
+}
+
+/** Documents in memory at a time. */
+const AT_ONCE = 200;
+const FIRST = Buffer.alloc(0);
+
+/** What was found where somebody looked. */
+type SourceFound = Exclude<SourceSeen, { is: 'gone' }> & { readonly key: readonly KeyComponent[] };
+interface TargetFound {
+  readonly identity: string;
+  readonly etag: string;
+  readonly content: TargetSeen['content'];
+}
+
+export class Recheck {
+  readonly #parts: RecheckParts;
+  readonly #probe: TailProbe;
+  readonly #source: PointReads<SourceFound>;
+  readonly #target: PointReads<TargetFound>;
+
+  constructor(parts: RecheckParts) {
+    const { sides, rows } = parts;
+    this.#parts = parts;
+    this.#probe = new TailProbe(sides.source, rows.rekey.plan.sourcePaths);
+    this.#source = sourceReads(sides, rows);
+    this.#target = targetReads(sides, rows);
+  }
+
+  /** Rounds until nothing is open, or the time is over; gives why something is still open. */
+  async run(signal: AbortSignal): Promise<string | null> {
+    const { store, clock, gapMs, deadlineMs, onRound } = this.#parts;
+    const endMs = clock.now() + deadlineMs;
+    for (;;) {
+      const open = store.candidates.openCount();
+      onRound(open);
+      if (open === 0) return null;
+      const reach = await this.#round(signal);
+      const left = store.candidates.openCount();
+      if (left === 0) return null;
+      if (clock.now() >= endMs) return whyOpen(reach);
+      await sleep(gapMs, signal);
+    }
+  }
+
+  async #round(signal: AbortSignal): Promise<Reach> {
+    const { sides, ledger, store } = this.#parts;
+    const moment = ledger.moment();
+    seeTokens(sides, moment);
+    const reach = await this.#probe.look(moment, signal);
+    const discarded = discardedIn(ledger);
+    for (let after: Buffer = FIRST; ;) {
+      const some = store.candidates.list({ state: 'open', after, limit: AT_ONCE });
+      const last = some.at(-1);
+      if (last === undefined) return reach;
+      store.candidates.set(await this.#lookAt(some, { reach, discarded, signal }));
+      after = last.identity;
+    }
+  }
+
+  async #lookAt(
+    some: readonly Candidate[],
+    {
+      reach,
+      discarded,
+      signal,
+    }: { readonly reach: Reach; readonly discarded: ReadonlySet<string>; readonly signal: AbortSignal },
+  ): Promise<readonly Candidate[]> {
+    const { ledger } = this.#parts;
+    const letters = ledger.look((open) =>
+      some.map(({ identity }) => {
+        const hash = ledgerHash(identity);
+        if (open.letters.findOpen(hash) !== null) return 'open';
+        return discarded.has(hash.toString('latin1')) ? 'discarded' : null;
+      }),
+    );
+    const places = some.flatMap(({ name }, i) => name.targetKeys.map((texts) => ({ i, key: keyOf(texts) })));
+    const wanted = places.map(({ i, key }): Wanted => ({ id: some[i]?.name.id ?? '""', key }));
+    const there = await this.#target.all(wanted, signal);
+    const here = await this.#source.all(
+      some.map(({ name }): Wanted => ({ id: name.id, key: keyOf(name.sourceKey) })),
+      signal,
+    );
+    return some.map((candidate, i) => {
+      const targets = places.flatMap((place, n) => {
+        const found = there[n]?.value;
+        const isOurs =
+          place.i === i &&
+          typeof found === 'object' &&
+          found.identity === candidate.identity.toString('latin1');
+        return isOurs ? [{ ...found, place: placeText(place.key) }] : [];
+      });
+      return this.#judge(candidate, { answer: here[i], targets, letter: letters[i] ?? null, reach });
+    });
+  }
+
+  #judge(
+    candidate: Candidate,
+    {
+      answer,
+      targets,
+      letter,
+      reach,
+    }: Pick<Seen, 'letter' | 'targets'> & {
+      readonly answer: Answer<SourceFound> | undefined;
+      readonly reach: Reach;
+    },
+  ): Candidate {
+    const { clock, sides } = this.#parts;
+    const { name } = candidate;
+    const found = answer?.value ?? 'gone';
+    const sinceMs = candidate.sinceMs ?? clock.now();
+    if (found !== 'gone' && found.is === 'moves' && !isKnown(name, found.key)) {
+      // It belongs elsewhere by now, where nobody has looked yet.
+      const targetKeys = [...name.targetKeys, textsOf(found.key)];
+      return { ...candidate, name: { ...name, targetKeys }, seen: null, fenceLsn: null, sinceMs };
+    }
+    const source: SourceSeen = found === 'gone' ? { is: 'gone' } : found;
+    const seen: Seen = { source, targets, letter, nowTs: reach.nowTs };
+    const finding = classify(seen);
+    if (finding.is !== 'differs') return { ...candidate, state: finding.is, kind: null };
+    const { kind } = finding;
+    const sign = signOf(seen, finding);
+    if (candidate.seen !== sign || candidate.fenceLsn === null)
+      return { ...candidate, kind, seen: sign, fenceLsn: answer?.lsn ?? Number.MAX_SAFE_INTEGER, sinceMs };
+    const place = effectiveKey(sides.source.facts.keyKind, keyOf(name.sourceKey));
+    const state = reach.isPast(place, candidate.fenceLsn) ? 'confirmed' : 'open';
+    return { ...candidate, kind, state };
+  }
+}
+
+function whyOpen(reach: Reach): string {
+  const { behind } = reach;
+  if (behind.length === 0) return 'documents changed whenever they were looked at';
+  const ranges =
+    behind.length === 1 ? '1 range of the source has' : `${behind.length} ranges of the source have`;
+  return `${ranges} changes that were not brought over`;
+}
+
+function sourceReads({ source }: Sides, options: RowOptions): PointReads<SourceFound> {
+  const replies = replyScan(rowPaths(options));
+  const rows = new SourceRows(replies, options);
+  const { plan, ttl } = options.rekey;
+  const guard = new Guard(plan, {
+    keyPaths: plan.sourcePaths,
+    ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
+  });
+  return new PointReads(source, replies, (row, etag) => {
+    const is = rows.read(row);
+    if (is !== 'moves') return { is, etag, key: [] };
+    const json = replies.bytes(row, replies.nodes.document);
+    const content = {
+      body: Buffer.from(rows.body()),
+      guard: guard.text(json, rows.words),
+      expiry: rows.expiry,
+    };
+    return { is, etag, key: [...rows.key], place: placeText(rows.key), content };
+  });
+}
+
+function targetReads({ target }: Sides, options: RowOptions): PointReads<TargetFound> {
+  const replies = replyScan(rowPaths(options));
+  const rows = new TargetRows(replies, options);
+  const { plan, ttl } = options.rekey;
+  const guard = new Guard(plan, {
+    keyPaths: plan.sourcePathsInTarget,
+    ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
+  });
+  return new PointReads(target, replies, (row, etag) => {
+    rows.read(row);
+    const json = replies.bytes(row, replies.nodes.document);
+    return {
+      identity: Buffer.from(rows.words.buffer, 0, 16).toString('latin1'),
+      etag,
+      content: {
+        body: Buffer.from(rows.body(row)),
+        guard: guard.text(json, rows.words),
+        expiry: rows.expiry,
+      },
+    };
+  });
+}
+
+/** Waivers; as many as an operator has given. */
+function discardedIn(ledger: LedgerView): ReadonlySet<string> {
+  const limit = 1000;
+  return ledger.look(({ letters }) => {
+    const found = new Set<string>();
+    for (let after = 0; ;) {
+      const some = letters.list({ state: 'discarded', after, limit });
+      for (const { identity } of some) found.add(identity.toString('latin1'));
+      const last = some.at(-1);
+      if (last === undefined || some.length < limit) return found;
+      after = last.number;
+    }
+  });
+}
+
+/** The ledger writes words the other way round. */
+function ledgerHash(identity: Buffer): Buffer {
+  return Buffer.from(identity).swap32();
+}
+
+function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {
+  const place = placeText(key);
+  return targetKeys.some((texts) => placeText(keyOf(texts)) === place);
+}
+
+function textsOf(key: readonly KeyComponent[]): (string | null)[] {
+  return key.map((value) => (value === undefined ? null : JSON.stringify(value)));
+}
+
+/** A key as text; a missing level is not a null. */
+function placeText(key: readonly KeyComponent[]): string {
+  return JSON.stringify(textsOf(key));
+}

@@ -1,0 +1,234 @@
+/**
+ * The verify file beside the ledger: how far a comparison has come, and what earlier ones have proven. What always
+ * holds: positions, sums and runs of a side change in one transaction, so that whatever ends the process, the next one
+ * goes on where they agree. Whoever compares holds the file's lock.
+ */
+import { NotReadyError } from '../lib/errors.ts';
+import { must } from '../lib/assert.ts';
+import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } from '../lib/sqlite.ts';
+import type { Database } from '../lib/sqlite.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from '../state/column.ts';
+import type { Columns } from '../state/column.ts';
+import { MoverLock } from '../state/lock.ts';
+import { Transactions } from '../state/transaction.ts';
+import { CandidateStore } from './candidate-store.ts';
+import type { SideName } from './sides.ts';
+
+/** Of what is being compared. */
+export interface Subject {
+  readonly fingerprint: string;
+  readonly sourceRid: string;
+  readonly targetRid: string;
+}
+
+export interface Begun extends Subject {
+  readonly beganAtMs: number;
+  /** `listed`: both sides were read, and what may differ is among the candidates. `done`: it has its verdict. */
+  readonly stage: 'reading' | 'listed' | 'done';
+}
+
+/** A stretch of a side, and how far it was read. */
+export interface Part {
+  readonly min: string;
+  readonly max: string;
+  readonly rangeId: string;
+  /** Null: from the beginning. */
+  readonly position: string | null;
+  /** Documents beyond it are left out. */
+  readonly fenceLsn: number;
+  readonly isDone: boolean;
+  readonly documents: number;
+}
+
+/** All that belongs together of a side. */
+export interface Checkpoint {
+  readonly parts: readonly Part[];
+  readonly buckets: Buffer;
+  readonly refused: Readonly<Record<string, number>>;
+  readonly runs: (give: (shelf: number, entries: Buffer) => void) => void;
+}
+
+/** A comparison that ended clean. */
+export interface Proof {
+  readonly atMs: number;
+  readonly fingerprint: string;
+  /** JSON text. */
+  readonly details: string;
+}
+
+/** Runs are listed a few at a time. */
+const RUNS_AT_ONCE = 64;
+
+export class VerifyStore {
+  readonly candidates: CandidateStore;
+  readonly #database: Database;
+  readonly #lock: MoverLock;
+  readonly #transactions: Transactions;
+  readonly #sql;
+
+  private constructor(database: Database, lock: MoverLock) {
+    this.#database = database;
+    this.#lock = lock;
+    this.#transactions = new Transactions(database);
+    this.candidates = new CandidateStore(database, this.#transactions);
+    this.#sql = {
+      begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
+      begin: database.prepare(
+        `INSERT INTO comparison (only, fingerprint, source_rid, target_rid, began_at_ms, stage)
+         VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading')`,
+      ),
+      stage: database.prepare('UPDATE comparison SET stage = ?'),
+      parts: database.prepare<[string], Columns>('SELECT * FROM parts WHERE side = ? ORDER BY min'),
+      dropParts: database.prepare('DELETE FROM parts WHERE side = ?'),
+      addPart: database.prepare(
+        `INSERT INTO parts (side, min, max, range_id, position, fence_lsn, is_done, documents)
+         VALUES (@side, @min, @max, @rangeId, @position, @fenceLsn, @isDone, @documents)`,
+      ),
+      sums: database.prepare<[string], Columns>('SELECT buckets, refused FROM sums WHERE side = ?'),
+      setSums: database.prepare(
+        `INSERT INTO sums (side, buckets, refused) VALUES (@side, @buckets, @refused)
+         ON CONFLICT (side) DO UPDATE SET buckets = @buckets, refused = @refused`,
+      ),
+      addRun: database.prepare('INSERT INTO runs (side, shelf, entries) VALUES (?, ?, ?)'),
+      runs: database.prepare<[{ side: string; shelf: number; after: number; limit: number }], Columns>(
+        `SELECT number, entries FROM runs WHERE side = @side AND shelf = @shelf AND number > @after
+         ORDER BY number LIMIT @limit`,
+      ),
+      prove: database.prepare(
+        'INSERT INTO proofs (at_ms, fingerprint, details) VALUES (@atMs, @fingerprint, @details)',
+      ),
+      proof: database.prepare<[], Columns>('SELECT * FROM proofs ORDER BY number DESC LIMIT 1'),
+    };
+  }
+
+  /** Refuses when somebody else compares with it. */
+  static open(path: string): VerifyStore {
+    refuseForeign(path, 'verify');
+    const lock = takeLock(path);
+    let database: Database | undefined;
+    try {
+      database = tellTrouble(openDatabase({ path }));
+      migrate(database, 'verify');
+      return new VerifyStore(database, lock);
+    } catch (error) {
+      database?.close();
+      lock.release();
+      throw asDatabaseError(error, path);
+    }
+  }
+
+  /** The comparison that was begun, if there is one. */
+  begun(): Begun | null {
+    const row = this.#sql.begun.get();
+    if (row === undefined) return null;
+    return {
+      fingerprint: text(row, 'fingerprint'),
+      sourceRid: text(row, 'source_rid'),
+      targetRid: text(row, 'target_rid'),
+      beganAtMs: number(row, 'began_at_ms'),
+      stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
+    };
+  }
+
+  /** Forgets what was begun, and begins anew. */
+  begin(subject: Subject & { readonly beganAtMs: number }): void {
+    this.#transactions.run(() => {
+      this.#forget();
+      this.#sql.begin.run(subject);
+    });
+  }
+
+  /** The comparison has its verdict; what was found stays until the next one begins, and proofs stay for good. */
+  end(proof?: Proof): void {
+    this.#transactions.durable(() => {
+      if (proof !== undefined) this.#sql.prove.run(proof);
+      this.#sql.stage.run('done');
+    });
+  }
+
+  parts(side: SideName): Part[] {
+    return this.#sql.parts.all(side).map((row) => ({
+      min: text(row, 'min'),
+      max: text(row, 'max'),
+      rangeId: text(row, 'range_id'),
+      position: orNull(row, 'position', text),
+      fenceLsn: number(row, 'fence_lsn'),
+      isDone: number(row, 'is_done') === 1,
+      documents: number(row, 'documents'),
+    }));
+  }
+
+  sums(
+    side: SideName,
+  ): { readonly buckets: Buffer; readonly refused: Readonly<Record<string, number>> } | undefined {
+    const row = this.#sql.sums.get(side);
+    if (row === undefined) return undefined;
+    const counts: unknown = JSON.parse(jsonText(row, 'refused'));
+    const entries = Object.entries(counts ?? {}).map(([reason, count]) => [reason, Number(count)] as const);
+    return { buckets: bytes(row, 'buckets'), refused: Object.fromEntries(entries) };
+  }
+
+  checkpoint(side: SideName, { parts, buckets, refused, runs }: Checkpoint): void {
+    this.#transactions.run(() => {
+      this.#sql.dropParts.run(side);
+      for (const part of parts) this.#sql.addPart.run({ ...part, side, isDone: part.isDone ? 1 : 0 });
+      this.#sql.setSums.run({ side, buckets, refused: JSON.stringify(refused) });
+      runs((shelf, entries) => this.#sql.addRun.run(side, shelf, entries));
+    });
+  }
+
+  /** The runs of a shelf, one after the other. */
+  *runs(side: SideName, shelf: number): Generator<Buffer> {
+    for (let after = 0; ;) {
+      const found = this.#sql.runs.all({ side, shelf, after, limit: RUNS_AT_ONCE });
+      for (const row of found) yield bytes(row, 'entries');
+      if (found.length < RUNS_AT_ONCE) return;
+      after = number(must(found.at(-1), 'there are some'), 'number');
+    }
+  }
+
+  /** Everything was listed: the runs have done their work. */
+  listed(): void {
+    this.#transactions.durable(() => {
+      this.#database.exec('DELETE FROM runs');
+      this.#sql.stage.run('listed');
+    });
+  }
+
+  /** What the last clean comparison has proven. */
+  proof(): Proof | null {
+    const row = this.#sql.proof.get();
+    if (row === undefined) return null;
+    return {
+      atMs: number(row, 'at_ms'),
+      fingerprint: text(row, 'fingerprint'),
+      details: jsonText(row, 'details'),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    try {
+      this.#database.close();
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  #forget(): void {
+    for (const table of ['comparison', 'parts', 'sums', 'runs', 'candidates'])
+      this.#database.exec(`DELETE FROM ${table}`);
+  }
+}
+
+function takeLock(path: string): MoverLock {
+  try {
+    return MoverLock.take(path);
+  } catch (error) {
+    if (!(error instanceof NotReadyError)) throw error;
+    throw new NotReadyError('another cosmig verify is at work', {
+      why: `it holds ${path}`,
+      hint: 'wait for it to end or stop it, then run cosmig verify again',
+      cause: error,
+    });
+  }
+}
