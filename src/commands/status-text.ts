@@ -102,12 +102,18 @@ function rangeRows(ranges: readonly RangeStatus[]): Rows {
   return [...shown, row(`${count(rest.length)} more`, '', documents, 'one by one with --json')];
 }
 
-function adviseNext({ ranges, running, deadLetters: { open } }: Status): string {
+const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
+
+function adviseNext({ phase, ranges, running, deadLetters: { open } }: Status): string {
   const letters = open === 0 ? '' : '; cosmig dead-letters list shows what could not be moved';
   if (running !== null) return `wait: it is at work${letters}`;
   if (ranges.length === 0) return 'cosmig copy begins it';
+  if (phase === 'committed') return 'nothing: the target is in use; keep the source while you may look back';
+  if (CUTTING_OVER.has(phase))
+    return 'a cutover was interrupted: cosmig cutover begins it anew, cosmig tail goes on with the source in use';
   const { copy = 0, again = 0 } = countsOf(ranges);
   if (copy > 0) return `cosmig copy goes on with ${counted(copy, 'range')}${letters}`;
+  if (phase === 'copying') return `cosmig copy ends it: every range is copied${letters}`;
   if (again > 0) return `cosmig tail reads ${counted(again, 'range')} once more${letters}`;
   if (open > 0)
     return 'see cosmig dead-letters list, mend what it shows, then cosmig dead-letters retry --all';

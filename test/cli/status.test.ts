@@ -228,13 +228,32 @@ describe('after the end', () => {
   });
 
   test.each([
-    ['nothing has begun', [], 'cosmig copy begins it'],
-    ['a range is read once more', [newLease({ phase: 'again' })], 'cosmig tail reads 1 range once more'],
-    ['all is copied', [newLease({ phase: 'tail' })], 'cosmig tail brings over what has changed since'],
-  ])('%s: what comes next is said', async (_what, begun, next) => {
+    ['nothing has begun', [], 'new', 'cosmig copy begins it'],
+    [
+      'a range is read again',
+      [newLease({ phase: 'again' })],
+      'tailing',
+      'cosmig tail reads 1 range once more',
+    ],
+    ['all is copied', [newLease({ phase: 'tail' })], 'copying', 'cosmig copy ends it: every range is copied'],
+    ['it tails', [newLease({ phase: 'tail' })], 'tailing', 'cosmig tail brings over what has changed since'],
+    [
+      'a cutover died',
+      [newLease({ phase: 'tail' })],
+      'drained',
+      'a cutover was interrupted: cosmig cutover begins it anew, cosmig tail goes on with the source in use',
+    ],
+    [
+      'it is over',
+      [newLease({ phase: 'tail' })],
+      'committed',
+      'nothing: the target is in use; keep the source while you may look back',
+    ],
+  ])('%s: what comes next is said', async (_what, begun, phase, next) => {
     const path = somePath();
     const ledger = openLedger(path);
     if (begun.length > 0) ledger.leases.begin(begun);
+    ledger.facts.enter(phase, { nowMs: 1 });
     ledger.close();
     const { stdout } = await ask(path);
     expect(stdout.trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
