@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { readAll } from '../helpers/migration-reading.ts';
 import { membersOf } from '../helpers/migration-json.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
-import { RawAccount } from '../helpers/raw.ts';
-import { NONE, WireContainer, type Key } from '../helpers/wire-container.ts';
+import { parseJson, RawAccount } from '../helpers/raw.ts';
+import { NONE, WireContainer, type Key, type OperationResult } from '../helpers/wire-container.ts';
 
 interface Written {
   readonly text: string;
@@ -112,7 +112,7 @@ class Lossless implements AsyncDisposable {
   static async open(options: MoveOptions, targetPaths: readonly string[]): Promise<Lossless> {
     const keyed = (paths: readonly string[]): MoveOptions['source'] => ({
       // A document of 2 MB costs thousands.
-      throughput: 1_000_000,
+      throughput: 10_000,
       partitionKey: {
         paths: [...paths],
         version: PartitionKeyDefinitionVersion.V2,
@@ -132,6 +132,16 @@ class Lossless implements AsyncDisposable {
     for (const { text, key } of documents) {
       const { status } = await this.#source.upsert(text, key);
       if (status >= 300) throw new Error(`${status} to ${text.slice(0, 200)}`);
+    }
+  }
+
+  /** By batches, since no URL can name some of the ids. */
+  async delete(documents: readonly Written[]): Promise<void> {
+    for (const { text, key } of documents) {
+      const { id } = JSON.parse(text) as { id: string };
+      const reply = await this.#source.batch([{ operationType: 'Delete', id }], key);
+      const [result] = parseJson<OperationResult[]>(reply);
+      if (result?.statusCode !== 204) throw new Error(`${reply.text} to the delete of ${id}`);
     }
   }
 
@@ -190,6 +200,7 @@ interface Case {
 }
 
 const AVAD = { avad: true };
+const TIMING = { requestTimeoutMs: 20_000 };
 const keys = (...paths: readonly string[]): Readonly<Record<string, readonly string[]>> => ({
   partitionKey: paths,
 });
@@ -235,12 +246,65 @@ test.each(CASES)(
     await using lossless = await Lossless.open(options, targetPaths);
     const { move } = lossless;
     await lossless.write(DOCUMENTS);
-    const copied = await move.run('copy', { timing: { requestTimeoutMs: 20_000 } });
+    const copied = await move.run('copy', { timing: TIMING });
     expect(copied.documents).toMatchObject({ written: DOCUMENTS.length, deadLettered: 0 });
     await prove(lossless, expected);
     await lossless.write(DOCUMENTS.map(updated));
-    const tailed = await move.run('catch-up', { timing: { requestTimeoutMs: 20_000 } });
+    const tailed = await move.run('catch-up', { timing: TIMING });
     expect(tailed.documents).toMatchObject({ deadLettered: 0 });
     await prove(lossless, expected);
   },
 );
+
+test('deletes find every odd document again, but for those without a key, whose absence is to be looked for', async () => {
+  await using lossless = await Lossless.open({ settings: AVAD }, ['/tenantId']);
+  const { move } = lossless;
+  await lossless.write(DOCUMENTS);
+  await move.run('copy', { timing: TIMING });
+  await lossless.delete(DOCUMENTS);
+  const { documents, sweepPending } = await move.run('catch-up', { timing: TIMING });
+  const keyless = DOCUMENTS.filter(({ key }) => key === NONE);
+  expect({ deleted: documents.deleted, sweepPending }).toEqual({
+    deleted: DOCUMENTS.length - keyless.length,
+    sweepPending: true,
+  });
+  const { target } = await lossless.both();
+  expect([...target.keys()]).toEqual(keyless.map(({ text }) => nameOf(text)));
+});
+
+test('with the remaining time to live nothing but that changes, and it ends when the original does', async () => {
+  const ttl = { defaultTtl: 1000 };
+  const flags = { ttl: ['remaining'] };
+  await using lossless = await Lossless.open({ source: ttl, target: ttl, flags }, ['/tenantId']);
+  const { move } = lossless;
+  const own = ['', '"ttl":500,', '"ttl":-1,', '"n":{"ttl":7},', '"ttl" : 2147483647 ,'];
+  const of = (text: string, n: number, more: string): Written => ({
+    text: `{"a":1.10,${more}${text}"id":"${n}","customerId":"c","tenantId":"t","z":-0}`,
+    key: ['c'],
+  });
+  await lossless.write(own.map((text, n) => of(text, n, '')));
+  await move.admin.clock(100_000);
+  await move.run('copy', { timing: TIMING });
+  const left = async (): Promise<readonly (readonly [text: string, ttl: number])[]> => {
+    const { target } = await lossless.both();
+    return own.map((_text, n) => {
+      const text = target.get(String(n)) ?? '';
+      const seconds = /(?<!\{)"ttl" ?: ?(-?\d+)/.exec(text)?.[1] ?? 'none';
+      return [text.replace(/(?<!\{)"ttl" ?: ?-?\d+/, '"ttl":?'), Number(seconds)] as const;
+    });
+  };
+  expect((await left()).map(([text]) => text)).toEqual([
+    '{"a":1.10,"id":"0","customerId":"c","tenantId":"t","z":-0,"ttl":?',
+    '{"a":1.10,"ttl":?,"id":"1","customerId":"c","tenantId":"t","z":-0',
+    '{"a":1.10,"ttl":?,"id":"2","customerId":"c","tenantId":"t","z":-0',
+    '{"a":1.10,"n":{"ttl":7},"id":"3","customerId":"c","tenantId":"t","z":-0,"ttl":?',
+    '{"a":1.10,"ttl":? ,"id":"4","customerId":"c","tenantId":"t","z":-0',
+  ]);
+  // 100 s have passed, and a few that the test took.
+  const taken = [900, 400, -1, 900, 2147483547];
+  for (const [n, [, seconds]] of (await left()).entries()) {
+    const most = taken[n] ?? 0;
+    expect(seconds).toBeLessThanOrEqual(most);
+    expect(seconds).toBeGreaterThan(most === -1 ? -2 : most - 20);
+  }
+});
