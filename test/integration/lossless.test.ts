@@ -1,6 +1,7 @@
 /** Bytes are sacred: every odd document goes through copy and tail, and comes out as it was written. */
 import { PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
 import { expect, test } from 'vitest';
+import type { Point } from '../../src/engine/points.ts';
 import { readAll } from '../helpers/migration-reading.ts';
 import { membersOf } from '../helpers/migration-json.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
@@ -307,4 +308,55 @@ test('with the remaining time to live nothing but that changes, and it ends when
     expect(seconds).toBeLessThanOrEqual(most);
     expect(seconds).toBeGreaterThan(most === -1 ? -2 : most - 20);
   }
+});
+
+test.each(['intended', 'written'] as const)('a crash at "%s" leaves no odd document behind', async (at) => {
+  await using lossless = await Lossless.open({ settings: AVAD }, ['/tenantId']);
+  const { move } = lossless;
+  const runTwice = async (goal: 'copy' | 'catch-up'): Promise<void> => {
+    const crash = new AbortController();
+    const onPoint = (point: Point): void => {
+      if (point === at) crash.abort(new Error('crash'));
+    };
+    await expect(move.run(goal, { abort: crash.signal, onPoint, timing: TIMING })).rejects.toThrow('crash');
+    expect((await move.run(goal)).documents).toMatchObject({ deadLettered: 0 });
+  };
+  await lossless.write(DOCUMENTS);
+  await runTwice('copy');
+  await prove(lossless, (text) => text);
+  // Each goes to another place, so that its old one is to be found and left.
+  const moved = ({ text, key }: Written): Written => ({
+    text: text.replace('"tenantId":', '"tenantWas":').replace('{', '{"tenantId":"moved",'),
+    key,
+  });
+  await lossless.write(DOCUMENTS.map(moved));
+  await runTwice('catch-up');
+  await prove(lossless, (text) => text);
+});
+
+test('odd source keys are asked for, when two documents claim a place and when one leaves it', async () => {
+  await using lossless = await Lossless.open({}, ['/tenantId']);
+  const { move } = lossless;
+  const odd = KEYS.map(([text, key], n) => ({
+    text: `{"tenantId":"t","id":"both ${n}"${text === null ? '' : `,"customerId":${text}`}}`,
+    key,
+  }));
+  const plain = KEYS.map((_key, n) => ({
+    text: `{"tenantId":"t","id":"both ${n}","customerId":"plain"}`,
+    key: ['plain'],
+  }));
+  await lossless.write([...odd, ...plain]);
+  const reasons = (): string[] =>
+    move.ledger(({ letters }) =>
+      letters.list({ state: 'open', after: 0, limit: 100 }).map(({ reason }) => reason),
+    );
+  await move.run('copy', { timing: TIMING });
+  expect(reasons()).toEqual(KEYS.map(() => 'collision'));
+  const leaves = ({ text, key }: Written): Written => ({ text: text.replace('"t"', '"u"'), key });
+  const { target } = await lossless.both();
+  await lossless.write(
+    [...odd, ...plain].filter(({ text }) => target.get(nameOf(text)) === text.slice(0, -1)).map(leaves),
+  );
+  expect((await move.run('catch-up', { timing: TIMING })).documents).toMatchObject({ deadLettered: 0 });
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
