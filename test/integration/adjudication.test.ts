@@ -23,3 +23,11 @@ describe('a holder of a slot that cannot be looked up in the source', () => {
     expect(await move.documents(move.target)).toEqual(held);
   });
 });
+
+test('a holder without a source key is no stranger, not even while the copy lasts', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '7', tenantId: 'P' }, order('7', 'a', 'P'));
+  await move.run('copy');
+  const letters = move.ledger((ledger) => ledger.letters.list({ state: 'open', after: 0, limit: 9 }));
+  expect(letters).toMatchObject([{ reason: 'collision', sourceKey: '["a"]' }]);
+});
