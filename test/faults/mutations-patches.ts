@@ -19,6 +19,7 @@ export interface Patch {
 const APPLY = 'src/engine/apply.ts';
 const PLACE = 'src/engine/place.ts';
 const SETTLE = 'src/engine/settle.ts';
+const LEASE = 'src/engine/lease-run.ts';
 const SEQUENCER = 'src/engine/sequencer.ts';
 
 export const PATCHES: readonly Patch[] = [
@@ -103,6 +104,40 @@ export const PATCHES: readonly Patch[] = [
         file: APPLY,
         find: "state: 'tombstone', slot: null, targetKey: null, etag: null, ...order });",
         replace: "state: 'tombstone', slot: null, targetKey: null, etag: null, ...order, lsn: null });",
+      },
+    ],
+  },
+  {
+    // Whatever a replica says is believed, however far behind the anchor it is.
+    name: 'end-of-copy-on-304',
+    edits: [
+      {
+        file: LEASE,
+        find: '    if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));\n',
+        replace: '',
+      },
+      {
+        file: LEASE,
+        find: '      sessionToken: () => tokenOf(sourceSide, range.range.id),\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    // As if the etag of the refusal were a position: what lies before it is never read.
+    name: 'position-saved-after-410',
+    edits: [
+      {
+        file: LEASE,
+        find: "      return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';\n",
+        replace: `      const place = { mode, range: this.#range() };
+      const end = await endOf(this.#mover, place, reading).catch(() => undefined);
+      const etag = end?.page.position.etag ?? this.#position;
+      this.#position = etag;
+      const move = mode === 'latest-version' ? { lvPosition: etag } : { avadPosition: etag };
+      this.#lease = this.#mover.ledger.leases.change(this.#lease.number, move);
+      return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
+`,
       },
     ],
   },

@@ -1,7 +1,7 @@
 // Each rule that keeps a promise is taken out, and something must notice: `npm run mutations [-- NAME...]`.
 //   --runs N       seeds of the fault runs for each mutation, 12 by default
 //   --model        only the model
-//   --parallel N   fault runs at once, 2 by default
+//   --parallel N   fault runs at once, 3 by default
 // The model must notice each. The fault runs are asked with the rule taken out of the real engine, in a clone of HEAD;
 // what they notice within so many seeds depends on the machine, and is reported, not demanded.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     runs: { type: 'string', default: '12' },
-    parallel: { type: 'string', default: '2' },
+    parallel: { type: 'string', default: '3' },
     model: { type: 'boolean', default: false },
   },
 });
