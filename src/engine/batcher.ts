@@ -20,7 +20,7 @@ export const BODY_BYTES_MAX = 200 * 1024;
 const LINGER_MS = 5;
 
 /** Bodies of as many requests as are hardly ever under way at once. */
-const IDLE_BYTES_MAX = 64 * BODY_BYTES_MAX;
+const IDLE_BYTES_MAX = 16 * BODY_BYTES_MAX;
 
 const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 

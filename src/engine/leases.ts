@@ -21,10 +21,10 @@ import { Room } from './room.ts';
 import type { Goal } from './snapshot.ts';
 
 /**
- * Documents in memory, over all ranges, by the size of their pages. Ten thousand of 1 KB keep a container of 1,000,000 RU/s
- * busy through 70 ms; more only wait, and what waits long has left the processor's caches when its turn comes.
+ * Documents in memory, over all ranges, by the size of their pages. Six thousand of 1 KB keep a container of 1,000,000 RU/s
+ * busy through 40 ms; more only wait, and what waits long has left the processor's caches when its turn comes.
  */
-const ROOM_BYTES = 12 * 1024 * 1024;
+const ROOM_BYTES = 8 * 1024 * 1024;
 
 export interface LeasesParts {
   readonly mover: Mover;

@@ -25,6 +25,8 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number;
   /** Of a new file; SQLite's own choice when it is not given. */
   readonly pageSize?: 4096 | 8192 | 16_384;
+  /** How much of the file is kept in memory; better-sqlite3's 16 MB when it is not given. */
+  readonly cacheKib?: number;
 }
 
 // Long enough for the longest transaction of a neighbour (a migration of a large file), short enough
@@ -59,7 +61,8 @@ function lasting(database: Database): Database {
 
 /** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
-  const { path, readonly = false, synchronous = 'FULL', pageSize, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
+  const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
   assert(path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
   let database: Database | undefined;
   try {
@@ -73,6 +76,7 @@ export function openDatabase(options: OpenOptions): Database {
     if (!readonly) database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
     database.pragma('foreign_keys = ON');
+    if (cacheKib !== undefined) database.pragma(`cache_size = -${cacheKib}`);
     // The first read of the header: a file that is no database says so here and not in mid-run.
     database.pragma('schema_version');
     return database;

@@ -29,6 +29,8 @@ import { Transactions } from './transaction.ts';
 
 /** Index blocks are made to fill one. */
 const PAGE_SIZE = 4096;
+/** The copy only appends, and a lookup reads two pages of a file that does not fit anyway. */
+const CACHE_KIB = 4096;
 
 export interface OpenLedger {
   readonly path: string;
@@ -86,7 +88,7 @@ export class Ledger {
     const lock = MoverLock.take(path);
     let database: Database | undefined;
     try {
-      database = tellTrouble(openDatabase({ path, pageSize: PAGE_SIZE }));
+      database = tellTrouble(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));
       migrate(database, 'ledger');
       const ledger = new Ledger(database, lock);
       hold(ledger);
