@@ -9,9 +9,9 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { FaultRule } from '../helpers/admin.ts';
 import { Move, type MoveOptions, type Order } from '../helpers/move.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { CosmigRun, runCosmig, type Around, type Ran } from '../helpers/run-cosmig.ts';
 import type { TapRequest } from '../helpers/tap.ts';
-import { begin, expectSame, order, orders, Tapped, write } from '../helpers/tapped.ts';
+import { before, begin, expectSame, isLaterPage, order, orders, Tapped, write } from '../helpers/tapped.ts';
 import { until, within } from '../helpers/wait.ts';
 
 /** Intents that no commit has closed. */
@@ -27,12 +27,18 @@ function fastClock(times: number): Clock {
   return { now: () => startMs + (Date.now() - startMs) * times };
 }
 
-function cosmig(move: Move, command: string, more: readonly string[], clock = systemClock): Promise<Ran> {
-  const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-  return runCosmig([command, ...spec, '--ledger', move.ledgerPath, '--yes', '--json', ...more], {
-    env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
-    clock,
-  });
+const SPEC = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
+
+function around({ connectionString }: Move): Around {
+  return { env: { COSMIG_SOURCE_CONNECTION_STRING: connectionString }, clock: systemClock };
+}
+
+function copyOf({ ledgerPath }: Move): string[] {
+  return ['copy', ...SPEC, '--ledger', ledgerPath, '--yes', '--json'];
+}
+
+function cosmig(move: Move, command: string, more: readonly string[]): Promise<Ran> {
+  return runCosmig([command, ...copyOf(move).slice(1), ...more], around(move));
 }
 
 describe('a budget', () => {
@@ -277,6 +283,21 @@ describe('stopped', () => {
     expect(points).toContain('settled');
     expect(copied.complete).toBe(true);
     await expectSame(move, await move.run('catch-up'));
+  });
+
+  test('by Ctrl-C on the command line: exit code 130, and the same command goes on', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(120));
+    await begin(move);
+    const run = new CosmigRun(copyOf(move), around(move));
+    tap.meddle = before(isLaterPage, { 4: () => run.press('SIGINT') });
+    const { code, stdout } = await within(run.ended, 10_000, 'a drain');
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ complete: false, error: { code: 'canceled' } });
+    expect(unsettled(move)).toBe(0);
+    expect((await runCosmig(copyOf(move), around(move))).code).toBe(0);
+    await expectSame(move);
   });
 
   test('by trouble that does not pass: it ends too, with as many pages under way as may be', async () => {

@@ -285,6 +285,25 @@ describe.each([401, 403])('access that is denied with %d', (status) => {
   });
 });
 
+test('access that is denied for good, on the command line', async () => {
+  await using tapped = await Tapped.open();
+  const { move } = tapped;
+  await write(move, orders(10));
+  await begin(move);
+  await move.admin.faults([{ match: { op: 'read-feed', coll: 'orders' }, effect: { status: 403 } }]);
+  const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
+  const told = await runCosmig(['copy', ...spec, '--ledger', move.ledgerPath, '--json'], {
+    env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
+    clock: fastClock(200),
+  });
+  expect(told.code).toBe(6);
+  expect(JSON.parse(told.stdout)).toMatchObject({
+    complete: false,
+    documents: { deadLettered: 0 },
+    error: { code: 'service', message: expect.stringContaining('403') as string },
+  });
+});
+
 describe('a container that is made anew under its name', () => {
   async function recreate({ client }: Move, id: 'orders' | 'by-tenant'): Promise<void> {
     const { containers } = client.database('shop');
@@ -329,7 +348,13 @@ describe('a container that is made anew under its name', () => {
     await write(move, [order(6, { id: 'one', tenantId: 'P' })]);
     const isPointRead = ({ what, container }: TapRequest): boolean =>
       what === 'batch' && container === 'orders';
-    tap.meddle = before(isPointRead, { 1: () => recreate(move, 'orders') });
+    tap.meddle = before(isPointRead, {
+      1: async () => {
+        await recreate(move, 'orders');
+        // The new one has come as far as the old one had, so it answers whoever asks for that.
+        await write(move, orders(60));
+      },
+    });
     await expect(move.run('catch-up', { clock: fastClock(300) })).rejects.toMatchObject({ exitCode: 3 });
     const [one] = (await move.documents(move.target)).filter(({ id }) => id === 'one');
     expect(one).toMatchObject({ customerId: 'c5' });
