@@ -25,6 +25,11 @@ const OPTIONS = {
     default: false,
     help: 'begin anew instead of going on where an earlier verify was interrupted',
   },
+  repair: {
+    type: 'boolean',
+    default: false,
+    help: 'bring right what differs, by what the source says, and compare once more; the only verify that writes',
+  },
   deadline: {
     type: 'text',
     default: '3m',
@@ -60,18 +65,22 @@ export const verify: Command<typeof OPTIONS> = {
     const { spec, connections } = loadSpec({ options, env, clock });
     // Loaded here: help needs neither the SDK nor the database.
     const { verify: compare } = await import('../verify/verify.ts');
-    const verdict = await compare({
-      spec,
-      connections,
-      level: options.level,
-      fresh: options.fresh,
-      deadlineMs,
-      clock,
-      random: systemRandom,
-      log,
-      signal,
-      onProgress: sayer(context),
-    });
+    const look = async (fresh: boolean): Promise<Verdict> =>
+      compare({
+        spec,
+        connections,
+        level: options.level,
+        fresh,
+        deadlineMs,
+        clock,
+        random: systemRandom,
+        log,
+        signal,
+        say: (text) => out.note(text),
+        onProgress: sayer(context),
+      });
+    const first = await look(options.fresh);
+    const verdict = options.repair ? await repair(context, { first, again: async () => look(true) }) : first;
     if (options.report !== undefined) writeReport(options.report, verdict);
     const error = errorOf(verdict);
     const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
@@ -80,6 +89,18 @@ export const verify: Command<typeof OPTIONS> = {
     throw error;
   },
 };
+
+async function repair(
+  { options, env, clock, signal, abortSignal, out, log }: Context<typeof OPTIONS>,
+  { first, again }: { readonly first: Verdict; readonly again: () => Promise<Verdict> },
+): Promise<Verdict> {
+  const { repairAfter } = await import('./verify-repair.ts');
+  const { spec, connections } = loadSpec({ options, env, clock });
+  const say = (text: string): void => out.note(text);
+  const [drain, abort] = [signal, abortSignal];
+  const parts = { spec, connections, clock, random: systemRandom, log, drain, abort, say };
+  return repairAfter(first, { parts, say, again });
+}
 
 function readDeadline(text: string): number {
   const read = readDuration(text);
@@ -114,7 +135,7 @@ function errorOf({ equal, differences, inFlight, waitsFor, level }: Verdict): Co
     hint:
       level === 'count'
         ? 'run cosmig verify, which names them'
-        : 'see the documents that are named above; all of them are in --report FILE',
+        : 'see the documents that are named above (all of them in --report FILE); cosmig verify --repair brings them right',
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * The digest of both sides: one pass over each, buckets compared, what differs looked at again. What always holds: what
- * was begun is gone on with, unless it is of other containers, of another spec, or of yesterday.
+ * was begun is gone on with, unless it is of other containers, of another spec, or too old.
  */
 import { parsePath } from '../keys/path.ts';
 import { group } from '../lib/group.ts';
@@ -18,8 +18,8 @@ import { VerifyStore, type Begun, type Subject } from './store.ts';
 import { KINDS, NO_DIFFERENCES, type InFlight, type Kind, type Sample, type Verdict } from './verdict.ts';
 import type { Comparison, Progress } from './verify.ts';
 
-/** Differences of yesterday say little about today. */
-const AGE_MAX_MS = 24 * 3600 * 1000;
+/** Half a pass of yesterday is worth its RU; differences that were listed an hour ago say little about now. */
+const AGE_MAX_MS = { reading: 24 * 3600 * 1000, listed: 3600 * 1000, done: 0 } as const;
 /** In the verdict; the report has more. */
 const SAMPLES_MAX = 20;
 const LISTED_MAX = 10_000;
@@ -46,8 +46,8 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   const tell = teller(comparison);
   if (begun.stage === 'reading') {
     const passes = {
-      source: new SidePass({ side: source, store, rows, clock, onPage: () => tell('reading') }),
-      target: new SidePass({ side: target, store, rows, clock, onPage: () => tell('reading') }),
+      source: new SidePass({ side: source, store, rows, clock, timing, onPage: () => tell('reading') }),
+      target: new SidePass({ side: target, store, rows, clock, timing, onPage: () => tell('reading') }),
     };
     tell.read = () => ({ source: passes.source.documents, target: passes.target.documents });
     await group(signal, async (members) => {
@@ -83,19 +83,17 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
 }
 
 /** What was begun, or a new beginning. */
-function takeUp(store: VerifyStore, subject: Subject, { fresh, clock, log }: Comparison): Begun {
+function takeUp(store: VerifyStore, subject: Subject, { fresh, clock, say }: Comparison): Begun {
   const begun = store.begun();
   const nowMs = clock.now();
   const isSame =
     begun !== null &&
-    begun.stage !== 'done' &&
     begun.fingerprint === subject.fingerprint &&
     begun.sourceRid === subject.sourceRid &&
     begun.targetRid === subject.targetRid;
-  if (isSame && !fresh && nowMs - begun.beganAtMs < AGE_MAX_MS) {
-    log.info('going on with a comparison that was begun before', {
-      beganAt: new Date(begun.beganAtMs).toISOString(),
-    });
+  if (isSame && !fresh && nowMs - begun.beganAtMs < AGE_MAX_MS[begun.stage]) {
+    const beganAt = new Date(begun.beganAtMs).toISOString().slice(0, 19);
+    say?.(`going on with the comparison that was begun at ${beganAt}Z; --fresh begins anew`);
     return begun;
   }
   store.begin({ ...subject, beganAtMs: nowMs });

@@ -14,13 +14,12 @@ import type { RowOptions } from './rows.ts';
 import { tokenOf, type Side } from './sides.ts';
 import type { Part, VerifyStore } from './store.ts';
 import { SideTally } from './tally.ts';
+import type { Timing } from './verify.ts';
 
 /** Pages in memory, at most 4 MB each. */
 const READERS_MAX = 6;
 /** Runs in memory; with the sums a checkpoint writes little more. */
 const RUNS_BYTES_MAX = 8 * 1024 * 1024;
-/** So much is read again after a crash. */
-const CHECKPOINT_MS = 2000;
 
 interface Reader {
   readonly min: string;
@@ -37,6 +36,7 @@ export interface ReadSideParts {
   readonly store: VerifyStore;
   readonly rows: RowOptions;
   readonly clock: Clock;
+  readonly timing: Pick<Timing, 'checkpointMs' | 'pageSize'>;
   /** A page more was read. */
   readonly onPage: () => void;
 }
@@ -132,15 +132,16 @@ export class SidePass {
 
   /** Reads a part to its fence; gives those that take its place, when its range has become others. */
   async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
-    const { side } = this.#parts;
+    const { side, timing } = this.#parts;
     const { lane, patience, timeoutMs, governor } = side;
+    const { pageSize } = timing;
     const { rangeId, min, max } = reader;
     const range = { range: side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
     const mode = 'latest-version';
     const start: FeedStart = reader.position === null ? 'beginning' : { mode, etag: reader.position };
     const borne = patience.fresh();
     try {
-      const pages = new Feed(lane, { mode, range }).pages(start, {
+      const pages = new Feed(lane, { mode, range, pageSize }).pages(start, {
         signal,
         timeoutMs,
         governor,
@@ -202,8 +203,8 @@ export class SidePass {
   }
 
   #saveIfDue(): void {
-    const { clock } = this.#parts;
-    const isDue = clock.now() - this.#savedAtMs >= CHECKPOINT_MS;
+    const { clock, timing } = this.#parts;
+    const isDue = clock.now() - this.#savedAtMs >= timing.checkpointMs;
     if (isDue || this.tally.runs.sizeBytes >= RUNS_BYTES_MAX) this.#save();
   }
 

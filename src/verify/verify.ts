@@ -10,6 +10,7 @@ import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { inTime } from './budget.ts';
 import { compareCounts } from './compare-counts.ts';
 import { compareDigests } from './compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
@@ -20,9 +21,13 @@ export interface Timing {
   readonly requestTimeoutMs: number;
   /** Between two looks at the same thing. */
   readonly gapMs: number;
+  /** So much is read again after a crash. */
+  readonly checkpointMs: number;
+  /** Documents. */
+  readonly pageSize: number;
 }
 
-export const TIMING: Timing = { requestTimeoutMs: 45_000, gapMs: 2000 };
+export const TIMING: Timing = { requestTimeoutMs: 45_000, gapMs: 2000, checkpointMs: 2000, pageSize: 1000 };
 
 export interface VerifyParts {
   readonly spec: MigrationSpec;
@@ -37,6 +42,8 @@ export interface VerifyParts {
   readonly log: Log;
   /** Come to an end. */
   readonly signal: AbortSignal;
+  /** What whoever watches should know, said once. */
+  readonly say?: (text: string) => void;
   readonly onProgress?: (progress: Progress) => void;
   readonly timing?: Partial<Timing>;
 }
@@ -59,6 +66,10 @@ export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'> 
 }
 
 export async function verify(parts: VerifyParts): Promise<Verdict> {
+  return inTime(parts.spec, parts, async (signal) => compare({ ...parts, signal }));
+}
+
+async function compare(parts: VerifyParts): Promise<Verdict> {
   const { spec, connections, clock, signal } = parts;
   const beganAtMs = clock.now();
   const ledger = new LedgerView(spec.ledger);

@@ -7,7 +7,7 @@ import { verify, type VerifyParts } from '../../src/verify/verify.ts';
 import type { Verdict } from '../../src/verify/verdict.ts';
 import type { Move, MoveOptions } from './move.ts';
 
-const QUICK = { requestTimeoutMs: 1000, gapMs: 60 };
+const QUICK = { requestTimeoutMs: 1000, gapMs: 60, checkpointMs: 0, pageSize: 100 };
 
 export async function verifyMove(
   move: Move,
