@@ -32,7 +32,7 @@ export class Memory {
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
-    this.filter = new RowFilter(ledger.rows);
+    this.filter = new RowFilter(ledger);
     this.anyLetters = ledger.letters.openCount() > 0;
   }
 

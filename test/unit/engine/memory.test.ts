@@ -109,3 +109,17 @@ test('rows of earlier runs are in the filter from the start', () => {
   const { filter } = new Memory(ledger);
   expect([filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)]).toEqual([true, false]);
 });
+
+test('where nothing is copied any more no row is read for the filter, and any document may have one', () => {
+  const { ledger } = begin();
+  using _ = ledger;
+  const copying = beginLease(ledger);
+  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('d', 'P')] }]);
+  const answers = (): readonly boolean[] => {
+    const { filter } = new Memory(ledger);
+    return [filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)];
+  };
+  expect(answers()).toEqual([true, false]);
+  ledger.leases.change(copying.number, { phase: 'tail' });
+  expect(answers()).toEqual([true, true]);
+});
