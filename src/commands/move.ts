@@ -51,6 +51,7 @@ export async function moveBy(
   };
   try {
     const snapshot = await run(parts);
+    progress.last = snapshot;
     refuseOpenLetters(snapshot);
     return { json: moveJson(command, snapshot), text: moveText(snapshot) };
   } catch (error) {
