@@ -1,6 +1,7 @@
 /** Every command, in the order the help lists them. */
 import type { Command } from '../cli/command.ts';
 import { copy } from './copy.ts';
+import { cutover } from './cutover.ts';
 import { deadLettersDiscard } from './dead-letters-discard.ts';
 import { deadLettersList } from './dead-letters-list.ts';
 import { deadLettersRetry } from './dead-letters-retry.ts';
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   copy,
   tail,
   verify,
+  cutover,
   status,
   deadLettersList,
   deadLettersShow,

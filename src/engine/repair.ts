@@ -4,17 +4,22 @@
  * feed has told of. What always holds: nothing is written but what the source says at that moment, under the same
  * locks and intents as everything else.
  */
+import { HASH_WORDS, IdentityHasher } from '../documents/identity.ts';
+import type { KeyComponent } from '../keys/effective-key.ts';
 import { group } from '../lib/group.ts';
+import { hashToBytes } from '../state/segment.ts';
 import { apply } from './apply.ts';
 import type { Mover } from './mover.ts';
 import { removeIfOurs } from './place.ts';
 import { Unit } from './unit.ts';
-import { wordsOf, type Slot, type Who } from './who.ts';
+import { keyOf, wordsOf, type Slot, type Who } from './who.ts';
 
 /** A document, and where copies of it were seen in the target. */
 export interface Suspect {
-  readonly who: Who;
-  readonly seenAt: readonly Slot[];
+  /** Its id, then the levels of its source key, as JSON texts; null where there is none. */
+  readonly name: readonly (string | null)[];
+  /** Keys of the target. */
+  readonly seenAt: ReadonlyArray<readonly KeyComponent[]>;
 }
 
 /** Documents that are brought right at a time. */
@@ -32,11 +37,15 @@ export async function repairEach(mover: Mover, suspects: readonly Suspect[]): Pr
 }
 
 /** Brings one document right; it is committed when this resolves. */
-async function repair(mover: Mover, { who, seenAt }: Suspect): Promise<void> {
+async function repair(mover: Mover, { name, seenAt }: Suspect): Promise<void> {
+  const who = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
   const unit = new Unit(mover, { lease: null, feed: 'LV' });
   const change = { who, kind: 'read', version: null, feed: 'LV', lsn: null, tree: null } as const;
   await apply({ mover, unit, change });
-  for (const slot of seenAt) await leave(mover, unit, { who, slot });
+  for (const key of seenAt) {
+    const slot = { hash: hashOf(name[0] ?? null, key), key };
+    await leave(mover, unit, { who, slot });
+  }
   unit.commit();
 }
 
@@ -59,4 +68,17 @@ async function leave(
   } finally {
     sequencer.release(turn);
   }
+}
+
+/** An identity or a slot, by the id as JSON text and the key. */
+function hashOf(id: string | null, key: readonly KeyComponent[]): Buffer {
+  const hasher = new IdentityHasher();
+  // Where nothing stands at 0 nothing is missing.
+  const text = Buffer.from(` ${id ?? ''}`);
+  hasher.clear();
+  hasher.addRaw(text, id === null ? 0 : 1, text.length);
+  for (const value of key) hasher.add(value);
+  const words = new Uint32Array(HASH_WORDS);
+  hasher.finish(words, 0);
+  return hashToBytes(words);
 }

@@ -6,13 +6,11 @@ import { join } from 'node:path';
 import { run, type Goal, type RunParts, type Snapshot } from '../../src/engine/run.ts';
 import type { Suspect } from '../../src/engine/repair.ts';
 import type { Timing } from '../../src/engine/timing.ts';
-import { IdentityHasher } from '../../src/documents/identity.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { loadSpec } from '../../src/spec/load.ts';
 import { Ledger } from '../../src/state/ledger.ts';
-import { hashToBytes } from '../../src/state/segment.ts';
 import { startTestEmulator, type TestEmulator, type TestEmulatorOptions } from './emulator.ts';
 import type { Admin } from './admin.ts';
 
@@ -114,18 +112,7 @@ export class Move implements AsyncDisposable {
 
   /** A document of the source, as a comparison names it: by its old key, and where it was seen under the new one. */
   suspect({ id, customerId, tenantId }: Order): Suspect {
-    const hash = (...values: unknown[]): Buffer => {
-      const hasher = new IdentityHasher();
-      hasher.clear();
-      for (const value of values) hasher.add(String(value));
-      const words = new Uint32Array(4);
-      hasher.finish(words, 0);
-      return hashToBytes(words);
-    };
-    return {
-      who: { hash: hash(id, customerId), name: [JSON.stringify(id), JSON.stringify(customerId)] },
-      seenAt: [{ hash: hash(id, tenantId), key: [String(tenantId)] }],
-    };
+    return { name: [JSON.stringify(id), JSON.stringify(customerId)], seenAt: [[String(tenantId)]] };
   }
 
   /** The ledger as it lies there, for as long as `look` looks. */

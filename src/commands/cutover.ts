@@ -1,0 +1,118 @@
+/** `cosmig cutover`: the switch, with the proof in front of it and the way back until the last moment. */
+import type { Command, Context } from '../cli/command.ts';
+import type { CutoverParts } from '../engine/cutover.ts';
+import type { RunParts } from '../engine/run.ts';
+import { UsageError } from '../lib/errors.ts';
+import { SPEC_OPTIONS } from '../spec/fields.ts';
+import { Wrong } from '../spec/given.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import { readDuration } from '../spec/values.ts';
+import { runHook } from './hook.ts';
+import { moveBy } from './move.ts';
+
+const OPTIONS = {
+  ...SPEC_OPTIONS,
+  writersStopped: {
+    type: 'boolean',
+    default: false,
+    help: 'your word that the application does not write to the source any more',
+  },
+  onFence: { type: 'text', help: 'command that stops the writers; it ends when they have stopped' },
+  deadline: {
+    type: 'text',
+    default: '2m',
+    help: 'how long writers may be stopped before the commit; then it backs out',
+  },
+  quietFor: { type: 'text', default: '5s', help: 'how long nobody may have written before the proof' },
+  onCommit: { type: 'text', help: 'command that points the application to the target' },
+  onAbort: { type: 'text', help: 'command that lets the application write to the source again' },
+  watch: { type: 'text', default: '2m', help: 'how long the source is watched for late writes afterwards' },
+} as const;
+
+type CutoverContext = Context<typeof OPTIONS>;
+
+export const cutover: Command<typeof OPTIONS> = {
+  name: 'cutover',
+  summary: 'prove that both sides hold the same, and switch to the target',
+  description:
+    'Catches up, has the writers stopped, waits until nobody writes any more, compares both sides completely and commits; ' +
+    'whatever fails before that leaves the source in use and ends with exit code 3. Needs a cosmig verify that ended ' +
+    'clean, and no open dead letters. Commands of --on-... get COSMIG_MIGRATION, COSMIG_SOURCE, COSMIG_TARGET and ' +
+    'COSMIG_REASON, and may be run more than once.',
+  examples: [
+    {
+      line: 'cosmig cutover --writers-stopped --deadline 10m',
+      purpose: 'in a maintenance window, with the application down',
+    },
+    {
+      line: 'cosmig cutover --on-fence ./writers-off.sh --on-abort ./writers-on.sh --on-commit ./use-target.sh',
+      purpose: 'with scripts that turn the writers off and on',
+    },
+  ],
+  options: OPTIONS,
+  async run(context) {
+    const { onFence, writersStopped, ...times } = context.options;
+    if (onFence === undefined && !writersStopped) throw noStop();
+    const read = {
+      deadlineMs: readTime('--deadline', times.deadline),
+      quietMs: readTime('--quiet-for', times.quietFor),
+      watchMs: readTime('--watch', times.watch),
+    };
+    // Loaded here: help needs neither the SDK nor the database.
+    const { runCutover } = await import('../engine/run.ts');
+    const { lastCleanMs, prove } = await import('./proving.ts');
+    return moveBy('cutover', context, async (parts) =>
+      runCutover(parts, {
+        ...read,
+        ...hooksOf(context, parts),
+        lastCleanMs: () => lastCleanMs(parts.spec),
+        prove: async (signal) => prove(parts, { deadlineMs: read.deadlineMs, signal }),
+        say: (text) => context.out.note(text),
+      }),
+    );
+  },
+};
+
+function hooksOf(
+  { options, env, out }: CutoverContext,
+  { spec }: RunParts,
+): Pick<CutoverParts, 'stopWriters' | 'onCommit' | 'onAbort'> {
+  const { source, target } = spec;
+  const about = {
+    ...env,
+    COSMIG_MIGRATION: migrationName(spec),
+    COSMIG_SOURCE: `${source.database}/${source.container}`,
+    COSMIG_TARGET: `${target.database}/${target.container}`,
+  };
+  const call = async (
+    flag: string,
+    command: string | undefined,
+    rest: { reason?: string; signal?: AbortSignal },
+  ) => {
+    if (command === undefined) return;
+    const { reason = '', signal } = rest;
+    const told = signal === undefined ? { out } : { out, signal };
+    await runHook({ flag, command, env: { ...about, COSMIG_REASON: reason } }, told);
+  };
+  return {
+    stopWriters: async (signal) => call('--on-fence', options.onFence, { signal }),
+    onCommit: async (signal) => call('--on-commit', options.onCommit, { signal }),
+    onAbort: async (reason) => call('--on-abort', options.onAbort, { reason }),
+  };
+}
+
+function readTime(flag: string, text: string): number {
+  const read = readDuration(text);
+  if (!(read instanceof Wrong)) return read;
+  throw new UsageError(`${flag} ${text} cannot be used`, {
+    why: read.why,
+    hint: `write for example ${flag} 30s`,
+  });
+}
+
+function noStop(): UsageError {
+  return new UsageError('nobody says that the writers are stopped', {
+    why: 'what is written to the source after the last comparison would be lost',
+    hint: 'give --on-fence COMMAND that stops them, or stop them and say --writers-stopped',
+  });
+}

@@ -1,0 +1,62 @@
+/** What the cutover and the repair ask of the verifier: whether both sides are equal, and which documents are not. */
+import { existsSync } from 'node:fs';
+import type { Proof } from '../engine/cutover.ts';
+import type { RunParts } from '../engine/run.ts';
+import type { Suspect } from '../engine/repair.ts';
+import { fingerprint } from '../spec/fingerprint.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import type { Candidate } from '../verify/candidate-store.ts';
+import { verifyPath } from '../verify/compare-digests.ts';
+import { keyOf } from '../verify/names.ts';
+import { VerifyStore } from '../verify/store.ts';
+import type { Verdict } from '../verify/verdict.ts';
+import { verify } from '../verify/verify.ts';
+import { counted, tallied } from './wording.ts';
+
+/** More at a time would only wait in memory; the next comparison finds the others. */
+const SUSPECTS_MAX = 100_000;
+
+/** When both sides were last found equal by a whole comparison with this spec; null: never. */
+export function lastCleanMs(spec: MigrationSpec): number | null {
+  const path = verifyPath(spec.ledger);
+  if (!existsSync(path)) return null;
+  using store = VerifyStore.open(path);
+  const proof = store.proof();
+  return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
+}
+
+/** Compares every document of both sides anew. */
+export async function prove(
+  { spec, connections, clock, random, log, say = () => {} }: RunParts,
+  { deadlineMs, signal }: { readonly deadlineMs: number; readonly signal: AbortSignal },
+): Promise<Proof> {
+  const parts = { spec, connections, clock, random, log, signal, deadlineMs };
+  say('comparing both sides');
+  const verdict = await verify({ ...parts, level: 'digest', fresh: true });
+  return { equal: verdict.equal, why: whyOf(verdict), suspects: suspectsOf(spec, verdict) };
+}
+
+/** Those that the last comparison has confirmed to differ. */
+export function suspectsOf(spec: MigrationSpec, { equal }: Pick<Verdict, 'equal'>): readonly Suspect[] {
+  if (equal !== false) return [];
+  using store = VerifyStore.open(verifyPath(spec.ledger));
+  const found: Suspect[] = [];
+  for (let after: Buffer = Buffer.alloc(0); found.length < SUSPECTS_MAX;) {
+    const some = store.candidates.list({ state: 'confirmed', after, limit: 1000 });
+    const last = some.at(-1);
+    if (last === undefined) break;
+    found.push(...some.map(suspectOf));
+    after = last.identity;
+  }
+  return found;
+}
+
+function suspectOf({ name: { id, sourceKey, targetKeys } }: Candidate): Suspect {
+  return { name: [id, ...sourceKey], seenAt: targetKeys.map(keyOf) };
+}
+
+function whyOf({ equal, differences, inFlight, waitsFor }: Verdict): string {
+  if (equal === true) return 'both sides are equal';
+  if (equal === false) return tallied(differences);
+  return `${counted(inFlight, 'document')} may be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
+}
