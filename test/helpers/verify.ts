@@ -9,19 +9,27 @@ import type { Move, MoveOptions } from './move.ts';
 
 const QUICK = { requestTimeoutMs: 1000, gapMs: 60, checkpointMs: 0, pageSize: 100 };
 
+/** What the command line would say. */
+export function optionsOf(
+  move: Move,
+  flags: NonNullable<MoveOptions['flags']> = {},
+): Readonly<Record<string, readonly string[]>> {
+  return {
+    source: ['shop/orders'],
+    target: ['shop/by-tenant'],
+    ledger: [move.ledgerPath],
+    ...(flags['derive'] === undefined ? { partitionKey: ['/tenantId'] } : {}),
+    ...flags,
+  };
+}
+
 export async function verifyMove(
   move: Move,
   parts: Partial<VerifyParts> & { readonly flags?: MoveOptions['flags'] } = {},
 ): Promise<Verdict> {
-  const { flags = {}, ...others } = parts;
+  const { flags, timing, ...others } = parts;
   const { spec, connections } = loadSpec({
-    options: {
-      source: ['shop/orders'],
-      target: ['shop/by-tenant'],
-      ledger: [move.ledgerPath],
-      ...(flags['derive'] === undefined ? { partitionKey: ['/tenantId'] } : {}),
-      ...flags,
-    },
+    options: optionsOf(move, flags),
     env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
     clock: systemClock,
   });
@@ -35,7 +43,7 @@ export async function verifyMove(
     random: seededRandom(7),
     log: createLog({ level: 'debug', format: 'text', clock: systemClock, write: () => undefined }),
     signal: new AbortController().signal,
-    timing: QUICK,
+    timing: { ...QUICK, ...timing },
     ...others,
   });
 }
