@@ -21,7 +21,7 @@ const SECONDS = 30;
 /** A burst this often: timers are no finer. */
 const BURST_MS = 10;
 /** How often the target is looked at; what lies in between is counted as lag. */
-const LOOK_MS = 5;
+const LOOK_MS = 20;
 /** Documents that come later than this are lost, or the tail is far too slow. */
 const PATIENCE_MS = 30_000;
 const CONNECTIONS = 32;
