@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { NotReadyError, ServiceError } from '../../src/lib/errors.ts';
 import { must } from '../../src/lib/assert.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import type { FaultEffect, FaultOp } from '../helpers/admin.ts';
+import type { FaultEffect, FaultOp, FaultRule } from '../helpers/admin.ts';
 import type { Move } from '../helpers/move.ts';
 import { runCosmig } from '../helpers/run-cosmig.ts';
 import type { TapRequest } from '../helpers/tap.ts';
@@ -45,60 +45,52 @@ function fastClock(times: number): Clock {
 }
 
 describe('bodies that are no bodies, and servers that say nothing', () => {
-  const effects: readonly FaultEffect[] = [
-    { body: 'truncated' },
-    { body: 'html' },
-    { body: 'empty' },
-    { delayMs: 800 },
-    { delayMs: 800, delayAt: 'after' },
-    { delayMs: 800, delayAt: 'reply' },
-    { hang: 'before' },
-    { hang: 'after' },
-    { reset: 'before' },
-    { reset: 'after' },
-    { status: 408 },
-    { status: 449 },
-    { status: 500 },
-    { status: 503 },
+  const kinds: ReadonlyArray<[kind: string, effects: readonly FaultEffect[]]> = [
+    ['cut, foreign and empty bodies', [{ body: 'truncated' }, { body: 'html' }, { body: 'empty' }]],
+    [
+      'late replies',
+      [{ delayMs: 800 }, { delayMs: 800, delayAt: 'after' }, { delayMs: 800, delayAt: 'reply' }],
+    ],
+    ['no replies', [{ hang: 'before' }, { hang: 'after' }, { reset: 'before' }, { reset: 'after' }]],
+    ['refusals that pass', [{ status: 408 }, { status: 449 }, { status: 500 }, { status: 503 }]],
   ];
+  /** Each once, at so many requests from one to the next. */
+  const each = (match: FaultRule['match'], effects: readonly FaultEffect[], apart: number): FaultRule[] =>
+    effects.map((effect, i) => ({ match, times: 1, after: i * apart, effect }));
   const feed = { op: 'read-feed', coll: 'orders' } as const;
 
-  test.each(effects)('a page of a feed: %j', async (effect) => {
+  test.each(kinds)('to readers of a feed: %s', async (_kind, effects) => {
     await using tapped = await Tapped.open(AVAD);
     const { move } = tapped;
-    await write(move, orders(30));
+    await write(move, orders(50));
     await begin(move);
-    await move.admin.faults([{ match: feed, every: 3, times: 2, effect }]);
+    await move.admin.faults(each(feed, effects, 2));
     const copied = await move.run('copy');
     await expectStruck(move);
-    expect(copied.documents).toMatchObject({ read: 30, written: 30 });
-    await write(move, orders(30, { again: true }));
+    expect(copied.documents).toMatchObject({ read: 50, written: 50 });
+    await write(move, orders(50, { again: true }));
     await move.source.item('o3', 'c3').delete();
-    await move.admin.faults([{ match: feed, every: 3, times: 2, effect }]);
+    await move.admin.faults(each(feed, effects, 2));
     const tailed = await move.run('catch-up');
     await expectStruck(move);
-    expect(tailed.documents).toMatchObject({ read: 31, deleted: 1 });
+    expect(tailed.documents).toMatchObject({ read: 51, deleted: 1 });
     await expectSame(move, tailed);
   });
 
-  test.each(effects)('a reply to a batch: %j', async (effect) => {
+  test.each(kinds)('to batches: %s', async (_kind, effects) => {
     await using tapped = await Tapped.open(AVAD);
     const { move } = tapped;
     const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
-    await write(move, [...orders(30), ...colliding]);
+    await write(move, [...orders(50), ...colliding]);
     await begin(move);
-    const rules = (['by-tenant', 'orders'] as const).map((coll) => ({
-      match: { op: 'batch', coll } as const,
-      times: 2,
-      effect,
-    }));
-    await move.admin.faults(rules);
+    const toTarget = each({ op: 'batch', coll: 'by-tenant' }, effects, 1);
+    await move.admin.faults([...toTarget, ...each({ op: 'batch', coll: 'orders' }, effects, 0)]);
     const copied = await move.run('copy');
     await expectStruck(move);
-    expect(copied.documents).toMatchObject({ written: 31, deadLettered: 1 });
-    await move.admin.faults(rules.slice(0, 1));
+    expect(copied.documents).toMatchObject({ written: 51, deadLettered: 1 });
+    await move.admin.faults(toTarget);
     await move.source.item('one', 'c5').delete();
-    await write(move, orders(15, { tenantId: 'moved' }));
+    await write(move, orders(20, { tenantId: 'moved' }));
     const tailed = await move.run('catch-up');
     await expectStruck(move);
     await expectSame(move, tailed);
@@ -247,42 +239,48 @@ describe('the feed of all versions', () => {
   });
 });
 
-describe.each([401, 403])('access that is denied with %d', (status) => {
-  test.each<[FaultOp, string]>([
-    ['read-feed', 'orders'],
-    ['batch', 'by-tenant'],
-    ['batch', 'orders'],
-  ])('to %s of %s for a while is waited for, and no document is blamed', async (op, coll) => {
+describe('access that is denied', () => {
+  test('for a while is waited for, wherever it is, and no document is blamed', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
     await write(move, [...orders(20), ...colliding]);
     await begin(move);
-    await move.admin.faults([{ match: { op, coll }, times: 1, effect: { status } }]);
+    const places = [
+      { op: 'read-feed', coll: 'orders' },
+      { op: 'batch', coll: 'by-tenant' },
+      { op: 'batch', coll: 'orders' },
+    ] as const;
+    await move.admin.faults(
+      places.map((match, i) => ({ match, times: 1, effect: { status: i % 2 === 0 ? 401 : 403 } })),
+    );
     const copied = await move.run('copy');
     await expectStruck(move);
     expect(copied.documents).toMatchObject({ written: 21, deadLettered: 1 });
-    expect(copied.durationMs).toBeGreaterThan(1000);
+    expect(copied.durationMs).toBeGreaterThan(2000);
   });
 
-  test.each<[FaultOp, string]>([
-    ['read-feed', 'orders'],
-    ['batch', 'by-tenant'],
-    ['create', 'by-tenant'],
-  ])('to %s of %s for good is exit code 6, and once it is back the copy goes on', async (op, coll) => {
-    await using tapped = await Tapped.open();
-    const { move } = tapped;
-    await write(move, orders(30));
-    await begin(move);
-    await move.admin.faults([{ match: { op, coll }, after: 2, effect: { status } }]);
-    // The patience for it is two minutes.
-    const copying = move.run('copy', { clock: fastClock(200) });
-    await expect(copying).rejects.toThrow(ServiceError);
-    await expect(copying).rejects.toMatchObject({ exitCode: 6, details: { status } });
-    expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
-    await move.admin.clearFaults();
-    await expectSame(move, await move.run('copy'));
-  });
+  test.each<[number, FaultOp, string]>([
+    [401, 'read-feed', 'orders'],
+    [403, 'batch', 'by-tenant'],
+    [403, 'create', 'by-tenant'],
+  ])(
+    'for good (%d to %s of %s) is exit code 6, and once it is back the copy goes on',
+    async (status, op, coll) => {
+      await using tapped = await Tapped.open();
+      const { move } = tapped;
+      await write(move, orders(30));
+      await begin(move);
+      await move.admin.faults([{ match: { op, coll }, after: 2, effect: { status } }]);
+      // The patience for it is two minutes.
+      const copying = move.run('copy', { clock: fastClock(200) });
+      await expect(copying).rejects.toThrow(ServiceError);
+      await expect(copying).rejects.toMatchObject({ exitCode: 6, details: { status } });
+      expect(move.ledger(({ letters }) => letters.openCount())).toBe(0);
+      await move.admin.clearFaults();
+      await expectSame(move, await move.run('copy'));
+    },
+  );
 });
 
 test('access that is denied for good, on the command line', async () => {
