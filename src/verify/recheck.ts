@@ -82,7 +82,9 @@ export class Recheck {
       const some = store.candidates.list({ state: 'open', after, limit: AT_ONCE });
       const last = some.at(-1);
       if (last === undefined) return reach;
-      store.candidates.set(await this.#lookAt(some, { reach, discarded, signal }));
+      // Nothing has changed for a document that the mover has not come to; looking again would only cost.
+      const due = some.filter((candidate) => candidate.fenceLsn === null || this.#isPast(candidate, reach));
+      if (due.length > 0) store.candidates.set(await this.#lookAt(due, { reach, discarded, signal }));
       after = last.identity;
     }
   }
@@ -135,7 +137,7 @@ export class Recheck {
       readonly reach: Reach;
     },
   ): Candidate {
-    const { clock, sides } = this.#parts;
+    const { clock } = this.#parts;
     const { name } = candidate;
     const found = answer?.value ?? 'gone';
     const sinceMs = candidate.sinceMs ?? clock.now();
@@ -152,9 +154,13 @@ export class Recheck {
     const sign = signOf(seen, finding);
     if (candidate.seen !== sign || candidate.fenceLsn === null)
       return { ...candidate, kind, seen: sign, fenceLsn: answer?.lsn ?? Number.MAX_SAFE_INTEGER, sinceMs };
-    const place = effectiveKey(sides.source.facts.keyKind, keyOf(name.sourceKey));
-    const state = reach.isPast(place, candidate.fenceLsn) ? 'confirmed' : 'open';
-    return { ...candidate, kind, state };
+    return { ...candidate, kind, state: this.#isPast(candidate, reach) ? 'confirmed' : 'open' };
+  }
+
+  /** Whether the mover has come past all that was seen of the source when this was seen. */
+  #isPast({ name, fenceLsn }: Candidate, reach: Reach): boolean {
+    const { keyKind } = this.#parts.sides.source.facts;
+    return fenceLsn !== null && reach.isPast(effectiveKey(keyKind, keyOf(name.sourceKey)), fenceLsn);
   }
 }
 
