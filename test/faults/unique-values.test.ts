@@ -1,0 +1,144 @@
+/**
+ * Twelve documents that fight for places and for unique values, in a process that is called off at random moments, over
+ * a network that loses replies, while ranges split. At rest each is in the target, or has a letter that is true.
+ */
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../src/lib/random.ts';
+import type { Letter } from '../../src/state/letters.ts';
+import type { FaultRule } from '../helpers/admin.ts';
+import { Move, type Order } from '../helpers/move.ts';
+
+const SEEDS =
+  process.env['COSMIG_SEED'] === undefined ? [101, 104, 112] : [Number(process.env['COSMIG_SEED'])];
+const ROUNDS = 8;
+
+const often = (op: FaultRule['match']['op'], effect: FaultRule['effect']): FaultRule => ({
+  match: { op },
+  probability: 0.03,
+  effect,
+});
+const TROUBLE: readonly FaultRule[] = [
+  often('batch', { reset: 'after' }),
+  often('batch', { reset: 'before' }),
+  often('batch', { status: 503 }),
+  often('batch', { status: 429, retryAfterMs: 5 }),
+  often('read-feed', { body: 'truncated' }),
+];
+
+class Shuffle {
+  readonly move: Move;
+  readonly #random;
+
+  constructor(move: Move, seed: number) {
+    this.move = move;
+    this.#random = seededRandom(seed);
+  }
+
+  below(count: number): number {
+    return Math.floor(this.#random.next() * count);
+  }
+
+  pick<T>(...list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
+  }
+
+  /** The application does something. */
+  async write(): Promise<void> {
+    const [id, customerId] = [this.pick('7', '8', '9'), this.pick('a', 'b', 'c', 'd')];
+    if (this.below(5) > 0) {
+      const [tenantId, mail] = [this.pick('P', 'Q'), this.pick('v', 'w', 'x', 'y', 'z')];
+      await this.move.put({ id, customerId, tenantId, mail });
+      return;
+    }
+    try {
+      await this.move.source.item(id, customerId).delete();
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 404)) throw error;
+    }
+  }
+
+  /** The fullest range of a container splits. */
+  async split(path: string): Promise<void> {
+    const ranges = await this.move.admin.ranges(path);
+    const [range] = ranges.toSorted((a, b) => b.documents - a.documents);
+    await this.move.admin.split(path, range === undefined ? {} : { rangeId: range.id });
+  }
+
+  /** A run in trouble, which may be called off, while the application goes on. */
+  async run(): Promise<void> {
+    const crash = new AbortController();
+    const crashAt = this.pick(Infinity, this.below(25));
+    const busy: Promise<void>[] = [];
+    let points = 0;
+    const onPoint = (): void => {
+      points += 1;
+      if (points === crashAt) crash.abort(new Error('crash'));
+      if (points % 5 === 2 && points < 40) busy.push(this.write());
+    };
+    try {
+      await this.move.run('copy', { abort: crash.signal, onPoint });
+    } catch (error) {
+      if (!crash.signal.aborted) throw error;
+    }
+    await Promise.all(busy);
+  }
+
+  /** Two runs in peace, and nobody writes. */
+  async rest(): Promise<void> {
+    await this.move.admin.clearFaults();
+    await this.move.admin.account({ replicaLagMs: 0 });
+    await this.move.run('copy');
+    await this.move.run('copy');
+  }
+}
+
+const nameOf = ({ id, customerId }: Order): string => `${id} of ${String(customerId)}`;
+
+/** Everything that is not as it should be, in words. */
+async function problemsOf(move: Move): Promise<string[]> {
+  const source = await move.documents(move.source);
+  const target = await move.documents(move.target);
+  const letters = move.ledger((ledger) => ledger.letters.list({ state: 'open', after: 0, limit: 99 }));
+  const open = new Map(letters.map((letter) => [whose(letter), letter.reason]));
+  const there = new Map(target.map((one) => [nameOf(one), one]));
+  const names = new Set(source.map(nameOf));
+  const wrong = source.flatMap((one) => {
+    const name = nameOf(one);
+    const reason = open.get(name);
+    const isThere = JSON.stringify(there.get(name)) === JSON.stringify(one);
+    if (isThere) return reason === undefined ? [] : [`${name} is there, and has a letter`];
+    const within = target.filter((other) => other['tenantId'] === one['tenantId'] && nameOf(other) !== name);
+    if (reason === 'collision' && within.some(({ id }) => id === one.id)) return [];
+    if (reason === 'unique-key' && within.some(({ mail }) => mail === one['mail'])) return [];
+    return [
+      `${name} is not there, ${reason === undefined ? 'without a letter' : `and no ${reason} is true`}`,
+    ];
+  });
+  const left = [...there.keys(), ...open.keys()].filter((name) => !names.has(name));
+  const twice = target.length === there.size ? [] : ['a document is there twice'];
+  return [...wrong, ...left.map((name) => `${name} is gone from the source`), ...twice];
+}
+
+function whose({ id, sourceKey }: Letter): string {
+  const [customerId] = JSON.parse(sourceKey) as unknown[];
+  return nameOf({ id: JSON.parse(id) as string, customerId });
+}
+
+test.each(SEEDS)('unique values and places are fought for, seed %d', async (seed) => {
+  await using move = await Move.open({
+    settings: { avad: true, pageBytes: 1500 },
+    target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
+  });
+  const shuffle = new Shuffle(move, seed);
+  for (let n = 0; n < 12; n += 1) await shuffle.write();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    if (round === 3 || round === 6) await shuffle.split('shop/by-tenant');
+    if (round === 4 || round === 6) await shuffle.split('shop/orders');
+    await move.admin.faults(TROUBLE, seed * 100 + round);
+    await move.admin.account({ replicaLagMs: shuffle.pick(0, 40) });
+    await shuffle.run();
+    await shuffle.rest();
+    expect({ seed, round, problems: await problemsOf(move) }).toEqual({ seed, round, problems: [] });
+    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+  }
+});
