@@ -5,9 +5,14 @@ import { seededRandom } from '../../src/lib/random.ts';
 import { loadSpec } from '../../src/spec/load.ts';
 import { verify, type VerifyParts } from '../../src/verify/verify.ts';
 import type { Verdict } from '../../src/verify/verdict.ts';
-import type { Move, MoveOptions } from './move.ts';
+import type { Move, MoveOptions, Order } from './move.ts';
 
 const QUICK = { requestTimeoutMs: 1000, gapMs: 60, checkpointMs: 0, pageSize: 100 };
+
+/** Many at once; one after the other takes its time. */
+export async function putAll(move: Move, orders: readonly Order[]): Promise<void> {
+  await Promise.all(orders.map(async (order) => move.put(order)));
+}
 
 /** What the command line would say. */
 export function optionsOf(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NotReadyError } from '../../src/lib/errors.ts';
 import { Move, type Order } from '../helpers/move.ts';
-import { verifyMove } from '../helpers/verify.ts';
+import { putAll, verifyMove } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -14,7 +14,7 @@ const orders = (count: number): Order[] =>
 describe('verify --level count', () => {
   test('counts both sides range by range, across splits', async () => {
     await using move = await Move.open();
-    await move.put(...orders(120));
+    await putAll(move, orders(120));
     await move.run('copy');
     await move.admin.split('shop/orders');
     const verdict = await verifyMove(move, { level: 'count' });
@@ -54,7 +54,7 @@ describe('verify --level count', () => {
 
   test('tells a document that lacks, once the mover has come past it', async () => {
     await using move = await Move.open();
-    await move.put(...orders(20));
+    await putAll(move, orders(20));
     await move.run('copy');
     await move.run('catch-up');
     await move.target.item('o3', 't3').delete();
@@ -64,7 +64,7 @@ describe('verify --level count', () => {
 
   test('proves nothing while the mover has not brought over what was written', async () => {
     await using move = await Move.open();
-    await move.put(...orders(20));
+    await putAll(move, orders(20));
     await move.run('copy');
     await move.put({ id: 'new', customerId: 'c1', tenantId: 't1' });
     const verdict = await verifyMove(move, { level: 'count', deadlineMs: 200 });
@@ -75,7 +75,7 @@ describe('verify --level count', () => {
 
   test('refuses before the copy has begun, and another spec', async () => {
     await using move = await Move.open();
-    await move.put(...orders(3));
+    await putAll(move, orders(3));
     await move.run('copy');
     const otherKey = verifyMove(move, { level: 'count', flags: { partitionKey: ['/customerId'] } });
     await expect(otherKey).rejects.toThrow('this migration was begun with another --partition-key');

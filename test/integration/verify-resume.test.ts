@@ -3,7 +3,7 @@ import { CanceledError } from '../../src/lib/errors.ts';
 import { MigrationProcess } from '../helpers/migration-process.ts';
 import { Move, type Order } from '../helpers/move.ts';
 import type { VerifyOrder } from '../helpers/verify-child.ts';
-import { optionsOf, verifyMove } from '../helpers/verify.ts';
+import { optionsOf, putAll, verifyMove } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -17,7 +17,7 @@ const PAGE_SIZE = 20;
 
 async function copied(count: number): Promise<Move> {
   const move = await Move.open();
-  await move.put(...orders(count));
+  await putAll(move, orders(count));
   await move.run('copy');
   await move.run('catch-up');
   return move;

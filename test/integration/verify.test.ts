@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Move, type Order } from '../helpers/move.ts';
-import { verifyMove } from '../helpers/verify.ts';
+import { putAll, verifyMove } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -15,10 +15,10 @@ describe('verify of a container that nobody writes to', () => {
   let move: Move;
   beforeAll(async () => {
     move = await Move.open();
-    await move.put(...orders(400));
+    await putAll(move, orders(400));
     await move.run('copy');
     await move.run('catch-up');
-  });
+  }, 60_000);
   afterAll(async () => move[Symbol.asyncDispose]());
 
   test('proves that both sides are equal, and reads every document once a side', async () => {
