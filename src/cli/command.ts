@@ -101,12 +101,18 @@ export interface Result {
   readonly aside?: string;
 }
 
+/** One line of at most so many columns; Infinity where nothing is cut. */
+export type Tell = (columns: number) => string;
+
 /** How a command speaks while it runs. */
 export interface Reporter {
   /** Talk for the person who watches: stderr, silent with --quiet. */
   note(text: string): void;
-  /** How far it is: a line for who watches, an object for who parses; both on stderr, none with --quiet. */
-  progress(picture: Readonly<Record<string, unknown>>, text: string): void;
+  /**
+   * How far it is, said as often as it is known: on a terminal `tell` makes the line that stays in its place, elsewhere
+   * a line once in a while; for who parses, `picture`. On stderr, and not with --quiet.
+   */
+  progress(picture: Readonly<Record<string, unknown>>, tell: Tell): void;
   /** The result of a command that goes on after it (a server that is ready). At most once, instead of returning one. */
   announce(result: Result): void;
   /**

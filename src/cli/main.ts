@@ -8,6 +8,7 @@ import { systemClock, type Clock } from '../lib/clock.ts';
 import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
 import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
+import { LiveLine, type Live } from './live.ts';
 import { Output, type Sink } from './output.ts';
 import { Stopping, type SignalSource } from './signals.ts';
 import { findCommand, parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
@@ -21,6 +22,8 @@ export interface Terminal {
   readonly stdin: Input;
   readonly signals: SignalSource;
   readonly clock: Clock;
+  /** A line of stderr that changes, where there can be one. */
+  readonly live?: (look: { readonly color: boolean }) => Live;
   /** Ends the process at once. */
   readonly leave: (exitCode: number) => void;
 }
@@ -81,6 +84,8 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
     const explanation = explain(thrown);
     out.failure(command.name, explanation, thrown);
     return explanation.exitCode;
+  } finally {
+    out.rest();
   }
 }
 
@@ -92,10 +97,11 @@ function orCanceled(error: unknown, stopping: Stopping): unknown {
 
 type Look = Pick<Extract<Parsed, { kind: 'run' }>['common'], 'json' | 'quiet' | 'verbose' | 'noColor'>;
 
-function output({ stdout, stderr, clock, env }: Terminal, look: Look): Output {
+function output({ stdout, stderr, clock, env, live }: Terminal, look: Look): Output {
   const { json, quiet, verbose } = look;
   const color = !look.noColor && (env['NO_COLOR'] ?? '') === '';
-  return new Output({ stdout, stderr, clock, json, quiet, verbose, color });
+  const line = live === undefined ? {} : { live: live({ color }) };
+  return new Output({ stdout, stderr, clock, json, quiet, verbose, color, ...line });
 }
 
 function readVersion(): string {
@@ -128,6 +134,7 @@ export async function main(): Promise<void> {
       return process.stdin;
     },
     signals: process,
+    ...(canChangeLines(stderr, env) ? { live: (look) => new LiveLine(stderr, look) } : {}),
     clock: systemClock,
     leave,
   };
@@ -135,6 +142,11 @@ export async function main(): Promise<void> {
   // A pipe may still be taking what was written.
   await Promise.all([flushed(stdout), flushed(stderr)]);
   leave(exitCode);
+}
+
+/** A terminal that is watched: CI services keep every line, and a dumb terminal cannot go back. */
+function canChangeLines({ isTTY }: NodeJS.WriteStream, env: Terminal['env']): boolean {
+  return isTTY && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
 }
 
 /** Writing to a stream that may be slow, gone, or full. */

@@ -7,8 +7,9 @@ import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { safeStringify } from '../lib/json.ts';
 import { createLog, type Log } from '../lib/log.ts';
-import type { Reporter, Result } from './command.ts';
+import type { Reporter, Result, Tell } from './command.ts';
 import { dissect, type Explanation } from './explain.ts';
+import type { Live } from './live.ts';
 
 /** A stream we write to. */
 export interface Sink {
@@ -27,17 +28,24 @@ export interface OutputOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly color: boolean;
+  /** Where stderr is a terminal that can change a line. */
+  readonly live?: Live;
 }
+
+/** Between two lines of progress, where they stay. */
+const SAY_EVERY_MS = 5000;
 
 /** See the module. */
 export class Output implements Reporter {
   readonly log: Log;
   readonly #options: OutputOptions;
   readonly #talk: Log;
+  #saidMs: number;
   #resultWritten = false;
 
   constructor(options: OutputOptions) {
     this.#options = options;
+    this.#saidMs = options.clock.now();
     const { json, quiet, verbose, clock, stderr } = options;
     const write = (line: string): void => {
       stderr.write(line);
@@ -55,14 +63,28 @@ export class Output implements Reporter {
     else stderr.write(`${text}\n`);
   }
 
-  progress(picture: Readonly<Record<string, unknown>>, text: string): void {
-    const { json, quiet, stderr } = this.#options;
-    if (!quiet) stderr.write(`${json ? safeStringify({ progress: picture }) : text}\n`);
+  progress(picture: Readonly<Record<string, unknown>>, tell: Tell): void {
+    const { json, quiet, stderr, clock, live } = this.#options;
+    if (quiet) return;
+    if (live !== undefined && !json) {
+      live.show(tell);
+      return;
+    }
+    const nowMs = clock.now();
+    if (nowMs - this.#saidMs < SAY_EVERY_MS) return;
+    this.#saidMs = nowMs;
+    stderr.write(`${json ? safeStringify({ progress: picture }) : tell(Infinity)}\n`);
+  }
+
+  /** What changes has nothing more to say; what is written from now on stays. */
+  rest(): void {
+    this.#options.live?.hide();
   }
 
   announce(result: Result): void {
     assert(!this.#resultWritten, 'a command has one result');
     this.#resultWritten = true;
+    this.rest();
     const { json, quiet, stdout, stderr } = this.#options;
     const text = json ? safeStringify(result.json) : result.text;
     if (text !== '') stdout.write(`${text}\n`);
@@ -78,6 +100,7 @@ export class Output implements Reporter {
 
   /** The end of a command that failed. A result that is out already stays the only object on stdout. */
   failure(command: string | null, explanation: Explanation, thrown: unknown): void {
+    this.rest();
     const { json, verbose, stderr, color } = this.#options;
     const { code, message, why, hint, problems } = explanation;
     const listed = problems.length > 0 ? { problems } : {};

@@ -6,7 +6,7 @@ import { count, table } from './wording.ts';
 /** The result for `--json` (the public contract: names stay). */
 export function moveJson(
   command: string,
-  { goal: _goal, waitsFor: _waitsFor, sweepPending, ...snapshot }: Snapshot,
+  { goal: _goal, waitsFor: _waitsFor, outlook: _outlook, sweepPending, ...snapshot }: Snapshot,
   error?: CosmigError,
 ): Readonly<Record<string, unknown>> {
   const told =
@@ -39,24 +39,6 @@ export function moveText(snapshot: Snapshot): string {
   if (snapshot.sweepPending)
     rows.push(['deletes', 'some were not told of; compare both sides before the cutover']);
   return table(rows);
-}
-
-/** One calm line. */
-export function progressText(snapshot: Snapshot): string {
-  const { documents, durationMs, ranges, lagSeconds, waitsFor, ru } = snapshot;
-  const seconds = Math.max(1, durationMs / 1000);
-  const copying = ranges.some(({ phase }) => phase === 'copy');
-  const parts = [
-    copying ? 'copying' : 'tailing',
-    `${count(documents.read)} read`,
-    `${count(documents.written)} written`,
-    `${count(Math.round(documents.written / seconds))}/s`,
-    `${count(Math.round(ru.target / seconds))} RU/s`,
-  ];
-  if (documents.deadLettered > 0) parts.push(`${count(documents.deadLettered)} dead letters`);
-  if (lagSeconds !== null) parts.push(`lag ${lagSeconds} s`);
-  if (waitsFor !== null) parts.push(`waits: ${waitsFor}`);
-  return parts.join('  ');
 }
 
 function duration(ms: number): string {

@@ -9,10 +9,8 @@ import { loadSpec } from '../spec/load.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { SPEC_OPTIONS } from '../spec/fields.ts';
 import type { Goal, RunParts, Snapshot } from '../engine/run.ts';
-import { moveJson, moveText, progressText } from './move-text.ts';
-
-/** Between two lines of progress. */
-const SAY_EVERY_MS = 5000;
+import { moveLine, Pace } from './live-line.ts';
+import { moveJson, moveText } from './move-text.ts';
 
 export type MoveContext = Context<typeof SPEC_OPTIONS>;
 type MoveRun = (parts: RunParts) => Promise<Snapshot>;
@@ -37,7 +35,7 @@ export async function moveBy(
     return { json, text: 'another cosmig is working with this ledger; nothing was done' };
   };
   if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skipped();
-  const progress = new Progress(out, clock);
+  const progress = new Progress(out);
   const parts = {
     spec,
     connections,
@@ -74,24 +72,21 @@ function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
   });
 }
 
-/** Says how it goes, once in a while. */
+/** Says how it goes. */
 class Progress {
   last: Snapshot | undefined;
   readonly #out: Reporter;
-  readonly #clock: MoveContext['clock'];
-  #saidMs: number;
+  readonly #pace = new Pace();
 
-  constructor(out: Reporter, clock: MoveContext['clock']) {
+  constructor(out: Reporter) {
     this.#out = out;
-    this.#clock = clock;
-    this.#saidMs = clock.now();
   }
 
   see(snapshot: Snapshot): void {
     this.last = snapshot;
-    const nowMs = this.#clock.now();
-    if (nowMs - this.#saidMs < SAY_EVERY_MS) return;
-    this.#saidMs = nowMs;
-    this.#out.progress({ ...snapshot }, progressText(snapshot));
+    const { documents, ru, durationMs } = snapshot;
+    const rates = this.#pace.see({ atMs: durationMs, documents: documents.read, ru: ru.target });
+    const { outlook: _outlook, ...picture } = snapshot;
+    this.#out.progress(picture, (columns) => moveLine(snapshot, rates, columns));
   }
 }

@@ -1,7 +1,6 @@
 /** A verdict as people and scripts read it. */
 import type { CosmigError } from '../lib/errors.ts';
 import type { KINDS, Sample, Verdict } from '../verify/verdict.ts';
-import type { Progress } from '../verify/verify.ts';
 import { count, counted, table, tallied } from './wording.ts';
 
 /** The result for `--json` (the public contract: names stay). */
@@ -47,13 +46,6 @@ const KIND_WORDS: Readonly<Record<(typeof KINDS)[number], string>> = {
 function sampleText({ kind, id, sourceKey, targetKey }: Sample): string {
   const key = targetKey === null ? 'none' : JSON.stringify(targetKey);
   return `${KIND_WORDS[kind].padEnd(12)} ${JSON.stringify(id)}  source key ${JSON.stringify(sourceKey)}  target key ${key}`;
-}
-
-/** One calm line. */
-export function verifyProgressText({ stage, source, target, open }: Progress): string {
-  const parts = [stage, `${count(source)} source`, `${count(target)} target`];
-  if (open > 0) parts.push(`${count(open)} open`);
-  return parts.join('  ');
 }
 
 const SHOWN_MAX = 60;

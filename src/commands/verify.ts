@@ -9,7 +9,8 @@ import { loadSpec } from '../spec/load.ts';
 import { readDuration } from '../spec/values.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import type { Progress } from '../verify/verify.ts';
-import { verifyJson, verifyProgressText, verifyText } from './verify-text.ts';
+import { Pace, verifyLine } from './live-line.ts';
+import { verifyJson, verifyText } from './verify-text.ts';
 import { counted, tallied } from './wording.ts';
 
 const OPTIONS = {
@@ -40,9 +41,6 @@ const OPTIONS = {
     help: 'write what was compared, when and with which result to this file, as JSON',
   },
 } as const;
-
-/** Between two lines of progress. */
-const SAY_EVERY_MS = 5000;
 
 export const verify: Command<typeof OPTIONS> = {
   name: 'verify',
@@ -112,12 +110,11 @@ function readDeadline(text: string): number {
 }
 
 function sayer({ clock, out }: Context<typeof OPTIONS>): (progress: Progress) => void {
-  let saidMs = clock.now();
+  const pace = new Pace();
   return (progress) => {
-    const nowMs = clock.now();
-    if (nowMs - saidMs < SAY_EVERY_MS) return;
-    saidMs = nowMs;
-    out.progress({ ...progress }, verifyProgressText(progress));
+    const { expected: _expected, ...picture } = progress;
+    const rates = pace.see({ atMs: clock.now(), documents: progress.source, ru: 0 });
+    out.progress(picture, (columns) => verifyLine(progress, rates, columns));
   };
 }
 

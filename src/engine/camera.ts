@@ -1,15 +1,18 @@
 /** Takes pictures of a run, once in a while and at its end, and notices when nothing moves. */
 import { sleep } from '../lib/abort.ts';
+import { ruOf } from '../cosmos/throughput.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Mover } from './mover.ts';
+import type { Sides } from './open.ts';
 import type { RangePicture } from './range-picture.ts';
-import type { Goal, Snapshot } from './snapshot.ts';
+import type { Goal, Outlook, Snapshot } from './snapshot.ts';
 import { Watchdog, type Waits } from './waits.ts';
 
 interface CameraParts {
   readonly mover: Mover;
   readonly goal: Goal;
+  readonly sides: Sides;
   readonly waits: Waits;
   readonly onSnapshot: ((snapshot: Snapshot) => void) | undefined;
 }
@@ -22,12 +25,14 @@ export class Camera {
   readonly #parts: CameraParts;
   readonly #startedMs: number;
   readonly #watchdog: Watchdog;
+  readonly #outlook: Outlook;
   readonly #pictures = new Map<number, RangePicture>();
 
   constructor(parts: CameraParts) {
     this.#parts = parts;
     this.#startedMs = parts.mover.clock.now();
     this.#watchdog = new Watchdog(parts.mover.clock);
+    this.#outlook = outlookOf(parts);
   }
 
   pictureOf({ number, rangeId, min, max, phase, documents }: Lease): RangePicture {
@@ -70,6 +75,7 @@ export class Camera {
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
       waitsFor: waits.now(mover.slots.writer.waits(), mover.source.writer.waits()) ?? this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
+      outlook: this.#outlook,
     });
   }
 
@@ -126,6 +132,15 @@ export class Camera {
     const why = waitsFor ?? (isIdle ? 'there is nothing to do' : 'requests are under way and not answered');
     mover.log.warn(`nothing has moved for ${seconds} s: ${why}`);
   }
+}
+
+function outlookOf({ mover, sides }: CameraParts): Outlook {
+  const { ledger, targetSide } = mover;
+  return {
+    documents: sides.source.documentCount,
+    readBefore: ledger.counters.all()['documentsRead'] ?? 0,
+    targetRu: targetSide.governor.budget.rate ?? ruOf(sides.target.throughput) ?? null,
+  };
 }
 
 function rounded(ru: number): number {

@@ -213,7 +213,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         onPoint,
         onWait: (side, wait) => waits.see(side, wait),
       });
-      const pictures = (camera = new Camera({ mover, goal, waits, onSnapshot: parts.onSnapshot }));
+      const pictures = (camera = new Camera({ mover, goal, sides, waits, onSnapshot: parts.onSnapshot }));
       const over = new ChildSignal(members.signal);
       members.start(async (signal) => mover.slots.writer.run(signal));
       members.start(async (signal) => mover.source.writer.run(signal));

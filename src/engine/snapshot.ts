@@ -28,6 +28,17 @@ export interface Snapshot {
   readonly waitsFor: string | null;
   /** Deletes that no feed tells of are not applied yet. */
   readonly sweepPending: boolean;
+  /** What the others are measured by. */
+  readonly outlook: Outlook;
+}
+
+export interface Outlook {
+  /** Of the source, when this run began; null where it does not say. */
+  readonly documents: number | null;
+  /** What earlier runs had read. */
+  readonly readBefore: number;
+  /** What the target may be asked for in a second; null where nobody knows. */
+  readonly targetRu: number | null;
 }
 
 export interface RangeShot {

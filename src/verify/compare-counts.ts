@@ -30,7 +30,13 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
     const letters = ledger.look(countLetters);
     const target = await countSide(sides.target, { where: undefined, signal });
     const source = await countSide(sides.source, { where: notMarked(comparison.spec), signal });
-    comparison.onProgress?.({ stage: 'counting', source: source.count, target: target.count, open: 0 });
+    comparison.onProgress?.({
+      stage: 'counting',
+      source: source.count,
+      target: target.count,
+      open: 0,
+      expected: sides.source.facts.documentCount,
+    });
     const look: Look = { source, target, letters, isAll: reach.isAll };
     if (isBalanced({ source: source.count, target: target.count }, letters))
       return verdictOf(comparison, look, { equal: true, waitsFor: null });

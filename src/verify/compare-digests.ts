@@ -102,11 +102,12 @@ function takeUp(store: VerifyStore, subject: Subject, { fresh, clock, say }: Com
 
 type Counts = Pick<Progress, 'source' | 'target'>;
 
-function teller({ onProgress }: Comparison): {
+function teller({ onProgress, sides }: Comparison): {
   (stage: string, open?: number): void;
   read: () => Counts;
 } {
-  const tell = (stage: string, open = 0): void => onProgress?.({ stage, ...tell.read(), open });
+  const expected = sides.source.facts.documentCount;
+  const tell = (stage: string, open = 0): void => onProgress?.({ stage, ...tell.read(), open, expected });
   tell.read = (): Counts => ({ source: 0, target: 0 });
   return tell;
 }

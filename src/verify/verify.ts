@@ -54,6 +54,8 @@ export interface Progress {
   readonly source: number;
   readonly target: number;
   readonly open: number;
+  /** How many documents the source says it has; null where it does not say. */
+  readonly expected: number | null;
 }
 
 /** What every level works with. */

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import type { Tell } from '../../../src/cli/command.ts';
+import { Output } from '../../../src/cli/output.ts';
+import { ManualClock } from '../../../src/lib/clock.ts';
+
+function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) {
+  const { json = false, quiet = false, isLive = false } = more;
+  const clock = new ManualClock();
+  let stderr = '';
+  const lines: (string | null)[] = [];
+  const live = { show: (tell: Tell) => lines.push(tell(40)), hide: () => lines.push(null) };
+  const out = new Output({
+    stdout: { write: () => true },
+    stderr: { write: (text: string) => (stderr += text) },
+    clock,
+    json,
+    quiet,
+    verbose: false,
+    color: false,
+    ...(isLive ? { live } : {}),
+  });
+  return { out, clock, lines, said: () => stderr };
+}
+
+const tell: Tell = (columns) => `within ${columns}`;
+
+describe('progress', () => {
+  test.each([
+    [{}, 'within Infinity\n'],
+    [{ json: true }, '{"progress":{"n":2}}\n'],
+    [{ json: true, isLive: true }, '{"progress":{"n":2}}\n'],
+    [{ quiet: true }, ''],
+    [{ quiet: true, isLive: true }, ''],
+  ])('%o: a line at most every 5 s', (more, said) => {
+    const { out, clock, lines, said: read } = open(more);
+    clock.advance(4000);
+    out.progress({ n: 1 }, tell);
+    clock.advance(1000);
+    out.progress({ n: 2 }, tell);
+    clock.advance(4999);
+    out.progress({ n: 3 }, tell);
+    expect(read()).toBe(said);
+    expect(lines).toEqual([]);
+  });
+
+  test('on a terminal the line changes in its place, and goes before the result', () => {
+    const { out, lines, said } = open({ isLive: true });
+    out.progress({}, tell);
+    out.progress({}, tell);
+    out.announce({ json: {}, text: 'done' });
+    expect(lines).toEqual(['within 40', 'within 40', null]);
+    expect(said()).toBe('');
+  });
+});
