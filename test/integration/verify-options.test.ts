@@ -48,7 +48,7 @@ describe('verify of bytes that JSON.parse does not keep', () => {
 describe('verify of derived keys', () => {
   test('computes what should be in the target, and finds another key', async () => {
     const flags = { derive: ['/pk={tenantId}-{customerId}'] };
-    await using move = await copied({ flags, target: { partitionKey: '/pk' } as never }, orders(40));
+    await using move = await copied({ flags, target: { partitionKey: '/pk' } }, orders(40));
     await expect(verifyMove(move, { flags })).resolves.toMatchObject({
       equal: true,
       target: { count: 40 },
@@ -65,7 +65,7 @@ describe('verify of derived keys', () => {
 
   test('knows documents by the source key that was kept elsewhere', async () => {
     const flags = { derive: ['/customerId={tenantId}-{customerId}'], keepSourceKeyAs: ['/oldCustomerId'] };
-    await using move = await copied({ flags, target: { partitionKey: '/customerId' } as never }, orders(40));
+    await using move = await copied({ flags, target: { partitionKey: '/customerId' } }, orders(40));
     await expect(verifyMove(move, { flags })).resolves.toMatchObject({
       equal: true,
       details: { lookedAtAgain: 0 },
