@@ -24,6 +24,8 @@ interface CopyPageParts {
 export class CopyPage extends PageWork {
   readonly #parts: CopyPageParts;
   readonly #outcomes: number[];
+  /** Documents of the short way that have landed. */
+  #written = 0;
 
   constructor(parts: CopyPageParts) {
     super(parts.mover, parts.unit);
@@ -54,6 +56,12 @@ export class CopyPage extends PageWork {
     for (const change of others) this.start(async () => apply({ mover, unit, change }));
   }
 
+  override async whenDone(): Promise<void> {
+    await super.whenDone();
+    this.#parts.unit.count('documentsWritten', this.#written);
+    this.#written = 0;
+  }
+
   /** An operation of the short way has ended. */
   ended(entry: number, turn: Turn, outcome: Outcome<SlotReply>): void {
     switch (outcome.is) {
@@ -61,7 +69,7 @@ export class CopyPage extends PageWork {
         if (outcome.value.status !== 201)
           return this.#contest(entry, { turn, written: decided(outcome.value) });
         this.#land(entry);
-        this.#parts.unit.count('documentsWritten');
+        this.#written += 1;
         this.#parts.mover.sequencer.release(turn);
         return this.complete();
       case 'ambiguous':

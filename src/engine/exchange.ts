@@ -31,6 +31,11 @@ export interface Reply<V> {
   readonly results: readonly Result<V>[] | Refused | Ambiguous;
 }
 
+/** Whether the request was answered as a whole; `in` would be asked for each operation, and is slow on a list. */
+export function isWhole<V>(results: Reply<V>['results']): results is Refused | Ambiguous {
+  return !Array.isArray(results);
+}
+
 /** How an operation ended, once. */
 export type Outcome<V> =
   | { readonly is: 'done'; readonly value: V }

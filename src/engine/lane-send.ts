@@ -79,7 +79,8 @@ export class LaneSend<V extends Decision> {
   async #exchange(range: string, batch: Sent<V>, signal: AbortSignal): Promise<BatchResult> {
     const { side, replies, timeoutMs } = this.#parts;
     const { operations } = batch;
-    const sessionToken = operations.some(isReading) ? tokenOf(side, range) : undefined;
+    const isAsking = operations.some(isReading);
+    const sessionToken = isAsking ? tokenOf(side, range) : undefined;
     const body = this.#bodies.make(batch);
     const result = await sendBatch(
       side.lane,
@@ -87,7 +88,7 @@ export class LaneSend<V extends Decision> {
         rangeId: range,
         body: body.bytes,
         count: operations.length,
-        reads: (i) => isReading(operations[i]),
+        ...(isAsking ? { reads: (i: number) => isReading(operations[i]) } : {}),
         minimalReply: true,
         // Its users come first.
         ...(side.is === 'source' ? { priority: 'Low' } : {}),

@@ -1,6 +1,6 @@
 /** Of a reply to a batch: which of its operations were refused, and what follows from that for their range. */
 import type { Trouble } from '../cosmos/classify.ts';
-import type { Operation, Refused, Reply, Result } from './exchange.ts';
+import { isWhole, type Operation, type Refused, type Reply, type Result } from './exchange.ts';
 
 interface Refusals<V> {
   /** To be sent again, in their order. */
@@ -16,7 +16,7 @@ const AMBIGUOUS = { is: 'ambiguous' } as const;
 
 /** What the service said to one operation, of the whole request or of itself. */
 export function resultAt<V>({ results }: Reply<V>, index: number): Result<V> {
-  return ('is' in results ? results : results[index]) ?? AMBIGUOUS;
+  return (isWhole(results) ? results : results[index]) ?? AMBIGUOUS;
 }
 
 export function refusalsIn<V>(operations: readonly Operation<V>[], reply: Reply<V>): Refusals<V> {
