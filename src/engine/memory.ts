@@ -92,19 +92,6 @@ export class Memory {
     return [...waiting, ...more];
   }
 
-  /** How many letters are open, those that are not committed as well. */
-  openLetters(): number {
-    let open = this.#ledger.letters.openCount();
-    for (const { letter } of this.#pending.values()) {
-      if (letter === undefined) continue;
-      const identity = letter.change === 'open' ? letter.letter.identity : letter.identity;
-      const wasOpen = this.#ledger.letters.findOpen(identity) !== null;
-      if (letter.change === 'open' && !wasOpen) open += 1;
-      if (letter.change !== 'open' && wasOpen) open -= 1;
-    }
-    return open;
-  }
-
   // What follows is for units (unit.ts): they touch, say what is new, and let go when they are committed.
 
   touch(identity: Buffer): void {
