@@ -139,6 +139,7 @@ class MigrationRun {
       await this.#trouble();
       for (const kill of scenario.copyKills) await this.#strike('copy', kill);
       await this.#toTheEnd('copy');
+      await this.#checkSolos('at the end of the copy');
       for (const kill of scenario.tailKills) {
         if (scenario.strangers) await this.#letInStrangers();
         await this.#strike('tail', kill);
@@ -326,8 +327,11 @@ class MigrationRun {
       this.#parts[goal] = (this.#parts[goal] ?? 0) + Date.now() - beganAt;
       this.#count(mover);
       const said = this.#assertEndedWell(mover, ended, start < STARTS_MAX ? [...DONE, AWAY] : DONE);
+      if (said.exitCode === AWAY) continue;
       this.#wasOrderly = true;
-      if (said.exitCode !== AWAY) return;
+      // It may have settled what another left.
+      this.#seenSolos.clear();
+      return;
     }
   }
 

@@ -33,12 +33,12 @@ const COPY_POINTS = [
   'intended',
   'written',
   'committed',
-  'takeover-intended',
-  'moved',
-  'removed',
   'settled',
-  'index-step',
+  'takeover-intended',
+  'removed',
+  'moved',
   'letter-promoted',
+  'index-step',
 ] as const;
 const TAIL_POINTS = [
   'page-read',
@@ -52,7 +52,6 @@ const TAIL_POINTS = [
   'settled',
   'lease-replaced',
   'caught-up',
-  'index-step',
   'letter-promoted',
 ] as const;
 
@@ -209,7 +208,8 @@ export function scenarioOf(seed: number): Scenario {
     lateMs: Math.round(requestTimeoutMs * 0.7),
     faults: pick(random, ['none', 'some', 'some', 'storm'] as const),
     resizes: often(),
-    copyKills: killsOf(random, COPY_POINTS, random.below(4)),
+    // The early ones first: what is copied is not copied again.
+    copyKills: killsOf(random, COPY_POINTS, random.below(4)).toSorted((a, b) => stageOf(a) - stageOf(b)),
     tailKills: killsOf(random, TAIL_POINTS, 1 + random.below(4)),
   };
 }
@@ -221,6 +221,11 @@ function killsOf(random: Random, points: readonly string[], count: number): Kill
     const passing = 1 + (random.below(4) > 0 ? random.below(3) : random.below(15));
     return { by: 'point', point: pick(random, points), passing };
   });
+}
+
+/** How far a copy is when a kill finds its point. */
+function stageOf(kill: Kill): number {
+  return kill.by === 'time' ? -1 : COPY_POINTS.findIndex((point) => point === kill.point);
 }
 
 /** So many of them, in their order. */
