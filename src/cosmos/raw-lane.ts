@@ -24,7 +24,7 @@ const REPLY_BYTES_MAX = 256 * 1024 * 1024;
 /** Where no length was told, so much is made ready for what follows the first piece. */
 const UNTOLD_BYTES = 1024 * 1024;
 /** Pages of all ranges that are read at the same time; what exceeds this is left to the garbage collector. */
-const MEMORY = { stepBytes: 256 * 1024, idleBytesMax: 4 * 1024 * 1024 };
+const MEMORY = { stepBytes: 256 * 1024, idleBytesMax: 8 * 1024 * 1024 };
 const EVERY_STATUS = new Set([Number.POSITIVE_INFINITY]);
 /** What the SDK may act on: who it is, whether to sign in again, whether another region is to be asked. */
 const HEADERS_FOR_SDK = [
