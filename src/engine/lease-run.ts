@@ -108,9 +108,9 @@ export class LeaseRun {
       this.#lease = this.#mover.ledger.leases.change(this.#lease.number, { phase: 'tail' });
       this.#picture.phase = 'tail';
       this.#mover.point('caught-up');
-      this.#control.caughtUp();
       // The tail asks an index over all that was copied, which is built when every range is here.
       if (phase === 'copy') return;
+      this.#control.caughtUp();
     }
   }
 

@@ -38,22 +38,33 @@ export interface LeasesParts {
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { mover, promoter, reading } = parts;
   const { ledger } = mover;
+  const phase = phaseOf(mover);
+  refuseCommitted(mover);
+  if (goal !== 'copy' && isCopying(phase)) throw tooEarly();
   if (ledger.leases.live().length === 0) await anchorAll(mover, reading);
   replaceGone(mover);
-  const phase = phaseOf(mover);
   if (phase === 'new') enter(mover, 'copying');
   mover.start(async () => promoter.retryWaiting(reading));
-  if (goal === 'copy' && isCopying(phase)) {
+  if (isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
     if (reading.aborted) return;
     await buildIndexes(mover, reading);
     enter(mover, 'tailing');
+    // Who holds a place is known for certain from here on.
+    mover.start(async () => promoter.retryWaiting(reading));
     return;
   }
-  if (isCopying(phase)) throw tooEarly();
-  if (phase === 'committed') throw tooLate();
   await buildIndexes(mover, reading);
   await runEach(parts, { untilCaughtUp: goal !== 'tail', wanted: () => true });
+}
+
+/** What is written to the source now would take back what the application has written to the target. */
+export function refuseCommitted(mover: Mover): void {
+  if (phaseOf(mover) !== 'committed') return;
+  throw new NotReadyError('this migration is committed: the target is in use', {
+    why: 'changes of the source are not brought over any more, they might undo newer ones of the target',
+    hint: 'see cosmig status; begin another migration with --ledger if the source is to be moved again',
+  });
 }
 
 function isCopying(phase: Phase): boolean {
@@ -65,14 +76,6 @@ function tooEarly(): NotReadyError {
   return new NotReadyError('the copy has not ended', {
     why: 'the tail goes on where the copy of every range has ended',
     hint: 'run cosmig copy until it ends, then cosmig tail',
-  });
-}
-
-/** What is written to the source now would take back what the application has written to the target. */
-function tooLate(): NotReadyError {
-  return new NotReadyError('this migration is committed: the target is in use', {
-    why: 'changes of the source are not brought over any more, they might undo newer ones of the target',
-    hint: 'see cosmig status; begin another migration with --ledger if the source is to be moved again',
   });
 }
 

@@ -19,7 +19,7 @@ import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Ledger } from '../state/ledger.ts';
 import { Camera } from './camera.ts';
 import { cutOver, type CutoverParts, type CutoverResult } from './cutover.ts';
-import { runLeases, type LeasesParts } from './leases.ts';
+import { refuseCommitted, runLeases, type LeasesParts } from './leases.ts';
 import { whyLost } from './lost.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeMover } from './open.ts';
@@ -75,7 +75,8 @@ export async function retryLetters(
     const before = prepared.ledger.letters.openCount();
     let retried = 0;
     const all = { ...parts, ...prepared, accounts };
-    const snapshot = await work('catch-up', all, async ({ promoter, reading }) => {
+    const snapshot = await work('catch-up', all, async ({ mover, promoter, reading }) => {
+      refuseCommitted(mover);
       retried = await promoter.retryAll(which === 'all' ? which : new Set(which), reading);
     });
     return { ...snapshot, retried, closed: Math.max(0, before - snapshot.documents.deadLettered) };
@@ -229,7 +230,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         await body({ mover, promoter, camera: pictures, reading });
       } catch (error) {
         // Told to stop while nothing was under way that had to be finished.
-        if (!stopping.signal.aborted || members.signal.aborted) throw error;
+        if (error !== stopping.signal.reason || members.signal.aborted) throw error;
       }
       await tasks.whenIdle(members.signal);
       pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());

@@ -75,7 +75,13 @@ test('from the copy to the target in use, as an operator types it', async () => 
     const status = await runCosmig(['status'], { env, clock: systemClock });
     expect(status.stdout).toMatch(/^phase +committed$/m);
     expect(status.stdout).toMatch(/^next +nothing: the target is in use/m);
+    // Nothing of the source is brought over any more, in no way.
     expect((await cosmig('tail', '--until-caught-up')).code).toBe(3);
+    const retried = await runCosmig(['dead-letters', 'retry', '--all', ...SPEC], { env, clock: systemClock });
+    expect([retried.code, retried.stderr]).toEqual([
+      3,
+      expect.stringContaining('committed: the target is in use'),
+    ]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
