@@ -1,7 +1,8 @@
 /**
  * A service that does nothing, quickly: it speaks the gateway protocol (facts/sdk.md 1) with canned replies, so that
  * its client is what is measured. Any database is there. A container `source-N` holds N documents of 1 KB, keyed by
- * /deviceId, in eight ranges; `target-R` is empty, keyed by /tenantId, has R ranges and forgets what it is given.
+ * /deviceId, in eight ranges, and `moved-N` the same ones, keyed by /tenantId; `target-R` is empty, keyed by /tenantId,
+ * has R ranges and forgets what it is given.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createHash } from 'node:crypto';
@@ -32,15 +33,15 @@ let endpoint = '';
 function containerOf(name: string): Container | undefined {
   const known = containers.get(name);
   if (known !== undefined) return known;
-  const [, side, number] = /^(source|target)-(\d+)$/.exec(name) ?? [];
+  const [, side, number] = /^(source|target|moved)-(\d+)$/.exec(name) ?? [];
   if (side === undefined) return undefined;
   const rid = createHash('md5').update(name).digest().subarray(0, 8);
   rid[4] = (rid[4] ?? 0) | 0x80; // a container's, not a document's
   const count = Number(number);
   const container =
-    side === 'source'
-      ? { keyPath: '/deviceId', documents: count, ranges: RANGES }
-      : { keyPath: '/tenantId', documents: 0, ranges: count };
+    side === 'target'
+      ? { keyPath: '/tenantId', documents: 0, ranges: count }
+      : { keyPath: side === 'source' ? '/deviceId' : '/tenantId', documents: count, ranges: RANGES };
   const made = { ...container, name, rid: rid.toString('base64') };
   containers.set(name, made);
   return made;

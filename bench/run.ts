@@ -13,6 +13,7 @@ import { pinSelf } from './pinning.ts';
 import { formatTable } from './report.ts';
 import type { Result } from './report.ts';
 import { benchTail } from './tail.ts';
+import { benchVerify } from './verify.ts';
 
 export interface BenchOptions {
   /** How many documents the large container holds, if somebody asked: 20,000 or more, in hundreds. */
@@ -31,6 +32,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   copy: benchCopy,
   metered: benchMetered,
   tail: benchTail,
+  verify: benchVerify,
 };
 
 const { values, positionals } = parseArgs({

@@ -26,9 +26,9 @@ export class Buckets {
     new Uint8Array(this.#words.buffer).set(bytes);
   }
 
-  /** As they are now, in memory of their own. */
-  toBytes(): Buffer {
-    return Buffer.from(Buffer.from(this.#words.buffer));
+  /** As they are now; they change with what is added. */
+  view(): Buffer {
+    return Buffer.from(this.#words.buffer);
   }
 
   /** One document with its contribution, four words at `hash[at]`. */

@@ -5,7 +5,7 @@
  */
 import { TroubleError, troubleOf } from '../cosmos/classify.ts';
 import { Feed, type FeedStart, type Page } from '../cosmos/feed.ts';
-import { readersAfter, wholeOf, type FeedRange } from '../cosmos/ranges.ts';
+import { readersAfter, wholeOf, type FeedRange, type Interval } from '../cosmos/ranges.ts';
 import { retrying } from '../cosmos/retry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError, ServiceError } from '../lib/errors.ts';
@@ -17,9 +17,9 @@ import { SideTally } from './tally.ts';
 import type { Timing } from './verify.ts';
 
 /** Pages in memory, at most 4 MB each. */
-const READERS_MAX = 6;
+const READERS_MAX = 3;
 /** Runs in memory; with the sums a checkpoint writes little more. */
-const RUNS_BYTES_MAX = 8 * 1024 * 1024;
+const RUNS_BYTES_MAX = 2 * 1024 * 1024;
 
 interface Reader {
   readonly min: string;
@@ -39,7 +39,12 @@ export interface ReadSideParts {
   readonly timing: Pick<Timing, 'checkpointMs' | 'pageSize'>;
   /** A page more was read. */
   readonly onPage: () => void;
+  /** Where to begin instead of at the beginning: only what has changed since is read. */
+  readonly from?: readonly StartedAt[];
 }
+
+/** A stretch, and how far it had been read. */
+export type StartedAt = Pick<Part, 'min' | 'max' | 'position'>;
 
 export class SidePass {
   readonly tally: SideTally;
@@ -95,8 +100,16 @@ export class SidePass {
           for (const range of list) {
             members.start(async (inner) => {
               const fenceLsn = await this.#endOf(wholeOf(range), inner);
-              const { id: rangeId, min, max } = range;
-              readers.push({ min, max, rangeId, position: null, fenceLsn, isDone: false, documents: 0 });
+              for (const { min, max, position } of this.#startsOf(range))
+                readers.push({
+                  min,
+                  max,
+                  rangeId: range.id,
+                  position,
+                  fenceLsn,
+                  isDone: false,
+                  documents: 0,
+                });
             });
           }
         });
@@ -111,6 +124,19 @@ export class SidePass {
     this.#readers = readers;
     this.#isDirty = true;
     this.#save();
+  }
+
+  /** A range, or the parts of it that were read up to different places. */
+  #startsOf({ min, max }: Interval): readonly StartedAt[] {
+    const { from } = this.#parts;
+    if (from === undefined) return [{ min, max, position: null }];
+    return from
+      .filter((one) => one.min < max && one.max > min)
+      .map((one) => ({
+        min: one.min > min ? one.min : min,
+        max: one.max < max ? one.max : max,
+        position: one.position,
+      }));
   }
 
   async #endOf(range: FeedRange, signal: AbortSignal): Promise<number> {
@@ -179,7 +205,8 @@ export class SidePass {
       reader.documents += documents;
       reader.isDone = isBeyond;
     }
-    reader.position = page.position.etag;
+    // What lies beyond the fence is for those who go on from here.
+    if (!reader.isDone || page.status === 304) reader.position = page.position.etag;
     this.#isDirty = true;
   }
 
@@ -215,7 +242,7 @@ export class SidePass {
     const { buckets, refused, runs } = this.tally;
     store.checkpoint(side.is, {
       parts: this.#readers,
-      buckets: buckets.toBytes(),
+      buckets: buckets.view(),
       refused,
       runs: (give) => runs.take(give),
     });

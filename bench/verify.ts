@@ -1,0 +1,60 @@
+/**
+ * What comparing a document costs its client, against a service that does nothing: the whole of `cosmig verify` with
+ * checkpoints and runs on disk, in a process of its own. A document is read on both sides, so it counts twice.
+ */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { Build } from './build.ts';
+import type { Took } from './copy-client.ts';
+import type { Result } from './report.ts';
+import type { BenchOptions } from './run.ts';
+import { startNullService } from './server-process.ts';
+
+const LARGE = 2_000_000;
+const MEDIUM = 50_000;
+/** Until the compiler has seen what is hot. */
+const WARM_UP = 200_000;
+
+export async function benchVerify({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
+  using build = Build.make();
+  await using service = await startNullService(build, profileDir);
+  const compare = async (counts: readonly number[]): Promise<Took> => {
+    say(`comparing ${counts.at(-1)?.toLocaleString('en-US')} documents`);
+    const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+    const client = [build.path('bench/verify-client.js'), service.endpoint, service.key];
+    const child = spawn(process.execPath, [...profile, ...client, ...counts.map(String)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    let last: Took | undefined;
+    for await (const line of createInterface({ input: child.stdout })) last = JSON.parse(line) as Took;
+    const code = await ended;
+    if (code !== 0 || last === undefined) throw new Error(`the client ended with exit code ${code}`);
+    return last;
+  };
+  const medium = await compare([MEDIUM]);
+  const large = await compare([WARM_UP, documents]);
+  const count = documents.toLocaleString('en-US');
+  return [
+    {
+      name: `cosmig verify, ${count} a side`,
+      value: (2 * documents * 1000) / large.cpuMs,
+      unit: 'docs/CPU-s and side',
+      target: 'at least 200,000',
+      note: `${((large.cpuMs * 1000) / (2 * documents)).toFixed(2)} us a document and side`,
+    },
+    {
+      name: 'runs on disk',
+      value: (large.ledgerBytes ?? Number.NaN) / (2 * documents),
+      unit: 'bytes/doc and side',
+      note: 'two hashes, and the name: id, source key, target key',
+    },
+    {
+      name: `memory at its peak, ${count}`,
+      value: large.rssPeakBytes / 2 ** 20,
+      unit: 'MiB',
+      ratio: { value: large.rssPeakBytes / medium.rssPeakBytes, to: `at ${MEDIUM.toLocaleString('en-US')}` },
+      target: 'below 200 MB',
+    },
+  ];
+}
