@@ -10,9 +10,11 @@ import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import { Buckets } from './buckets.ts';
 import type { Candidate, CandidateState } from './candidate-store.ts';
 import { countLetters } from './count.ts';
-import { listCandidates } from './list.ts';
+import { compareCounts } from './compare-counts.ts';
+import { listAll, listCandidates } from './list.ts';
 import { SidePass } from './read-side.ts';
 import { Recheck } from './recheck.ts';
+import { sinceOf, type Since } from './since.ts';
 import { markerOf, type RowOptions } from './rows.ts';
 import { VerifyStore, type Begun, type Subject } from './store.ts';
 import { KINDS, NO_DIFFERENCES, type InFlight, type Kind, type Sample, type Verdict } from './verdict.ts';
@@ -30,14 +32,60 @@ export function verifyPath(ledger: string): string {
 }
 
 export async function compareDigests(comparison: Comparison): Promise<Verdict> {
-  const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
-  const { source, target } = sides;
+  const { spec, sides } = comparison;
   using store = VerifyStore.open(verifyPath(spec.ledger));
   const subject = {
     fingerprint: fingerprint(spec),
-    sourceRid: source.facts.rid,
-    targetRid: target.facts.rid,
+    sourceRid: sides.source.facts.rid,
+    targetRid: sides.target.facts.rid,
   };
+  if (comparison.level === 'changes') {
+    const since = sinceOf(store.proof(), subject);
+    if (since !== null) {
+      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
+      const isCounted = verdict.equal !== true || (await isBalancedNow(comparison));
+      if (isCounted) return keep(store, subject, { verdict, clock: comparison.clock });
+      // More or fewer than there should be, and not among those that have changed: all are looked at.
+    }
+    const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
+    return keep(store, subject, { verdict, clock: comparison.clock });
+  }
+  const verdict = await compare(comparison, { store, subject, since: null });
+  return keep(store, subject, { verdict, clock: comparison.clock });
+}
+
+/** What is not proven is gone on with. */
+function keep(
+  store: VerifyStore,
+  { fingerprint: print }: Subject,
+  { verdict, clock }: { readonly verdict: Verdict; readonly clock: Comparison['clock'] },
+): Verdict {
+  const { equal, details, source, target } = verdict;
+  if (equal === false) store.end();
+  if (equal !== true) return verdict;
+  store.end({
+    atMs: clock.now(),
+    fingerprint: print,
+    details: JSON.stringify({ ...details, source, target }),
+  });
+  return verdict;
+}
+
+/** Whether there are as many documents on both sides as there should be. */
+async function isBalancedNow(comparison: Comparison): Promise<boolean> {
+  return (await compareCounts({ ...comparison, level: 'count' })).equal === true;
+}
+
+interface Comparing {
+  readonly store: VerifyStore;
+  readonly subject: Subject;
+  /** Only what has changed since then. */
+  readonly since: Since | null;
+}
+
+async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
+  const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
+  const { source, target } = sides;
   const begun = takeUp(store, subject, comparison);
   const rows: RowOptions = {
     rekey: rekeyOptionsOf(spec, source.facts, target.facts),
@@ -45,9 +93,10 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   };
   const tell = teller(comparison);
   if (begun.stage === 'reading') {
+    const common = { store, rows, clock, timing, onPage: (): void => tell('reading') };
     const passes = {
-      source: new SidePass({ side: source, store, rows, clock, timing, onPage: () => tell('reading') }),
-      target: new SidePass({ side: target, store, rows, clock, timing, onPage: () => tell('reading') }),
+      source: new SidePass({ ...common, side: source, ...(since === null ? {} : { from: since.source }) }),
+      target: new SidePass({ ...common, side: target, ...(since === null ? {} : { from: since.target }) }),
     };
     tell.read = () => ({ source: passes.source.documents, target: passes.target.documents });
     await group(signal, async (members) => {
@@ -56,7 +105,8 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
     });
     const sums = { source: passes.source.tally.buckets, target: passes.target.tally.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
-    await listCandidates({ store, sums, sourceLevels, signal });
+    if (since === null) await listCandidates({ store, sums, sourceLevels, signal });
+    else await listAll({ store, sourceLevels, signal });
     store.listed();
   }
   const recheck = new Recheck({
@@ -70,16 +120,7 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
     onRound: (open) => tell('looking again', open),
   });
   const waitsFor = await recheck.run(signal);
-  const verdict = verdictOf(comparison, { store, begun, waitsFor });
-  // What is not proven is gone on with.
-  if (verdict.equal === true)
-    store.end({
-      atMs: clock.now(),
-      fingerprint: subject.fingerprint,
-      details: JSON.stringify({ ...verdict.details, source: verdict.source, target: verdict.target }),
-    });
-  else if (verdict.equal === false) store.end();
-  return verdict;
+  return verdictOf(comparison, { store, begun, waitsFor });
 }
 
 /** What was begun, or a new beginning. */

@@ -43,6 +43,33 @@ export async function listCandidates(listing: Listing): Promise<number> {
   return unequal;
 }
 
+/** Lists every document of the runs, where they hold only what has changed: nothing tells those that are equal. */
+export async function listAll({ store, sourceLevels, signal }: Omit<Listing, 'sums'>): Promise<void> {
+  for (let shelf = 0; shelf < SHELVES; shelf += 1) {
+    signal.throwIfAborted();
+    const found = new Map<string, Alone>();
+    for (const side of ['source', 'target'] as const)
+      for (const run of store.runs(side, shelf)) for (const entry of entriesOf(run)) note(found, entry);
+    store.candidates.add(namedIn(found, sourceLevels));
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
+function note(found: Map<string, Alone>, { identity, name }: Pick<Entry, 'identity' | 'name'>): void {
+  const key = identity.toString('latin1');
+  const known = found.get(key) ?? { identity: Buffer.from(identity), names: [] };
+  known.names.push(Buffer.from(name));
+  found.set(key, known);
+}
+
+function* namedIn(
+  found: ReadonlyMap<string, Alone>,
+  sourceLevels: number,
+): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
+  for (const { identity, names } of found.values())
+    yield { identity, name: joined(names.map((name) => readName(name, sourceLevels))) };
+}
+
 type Unequal = ReadonlyMap<number, 'unequal' | 'guard'>;
 
 function unequalOf({ source, target }: Sums, shelf: number): Unequal {
@@ -87,12 +114,7 @@ function* candidatesIn(
   /** The source's, by who and what; those of the target take theirs away. */
   const entries = new Map<string, Buffer>();
   const alone = new Map<string, Alone>();
-  const stands = ({ identity, name }: Pick<Entry, 'identity' | 'name'>): void => {
-    const key = identity.toString('latin1');
-    const known = alone.get(key) ?? { identity: Buffer.from(identity), names: [] };
-    known.names.push(Buffer.from(name));
-    alone.set(key, known);
-  };
+  const stands = (entry: Pick<Entry, 'identity' | 'name'>): void => note(alone, entry);
   const each = (side: SideName, see: (entry: Entry, key: string) => void): void => {
     for (const run of store.runs(side, shelf)) {
       for (const entry of entriesOf(run)) {
@@ -110,8 +132,7 @@ function* candidatesIn(
     if (!entries.delete(key)) stands(entry);
   });
   for (const [key, name] of entries) stands({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });
-  for (const { identity, names } of alone.values())
-    yield { identity, name: joined(names.map((name) => readName(name, sourceLevels))) };
+  yield* namedIn(alone, sourceLevels);
 }
 
 function entryAt(run: Buffer, { identity }: Entry): number {

@@ -32,7 +32,8 @@ export const TIMING: Timing = { requestTimeoutMs: 45_000, gapMs: 2000, checkpoin
 export interface VerifyParts {
   readonly spec: MigrationSpec;
   readonly connections: Connections;
-  readonly level: 'count' | 'digest';
+  /** `changes`: what has changed since the last comparison that ended clean, and the numbers; all, where those differ. */
+  readonly level: 'count' | 'digest' | 'changes';
   /** Begin anew, whatever an earlier run has left. */
   readonly fresh: boolean;
   /** How long what is in flight may take to land. */

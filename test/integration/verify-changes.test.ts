@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { Move, type Order } from '../helpers/move.ts';
+import { putAll, verifyMove } from '../helpers/verify.ts';
+
+const order = (n: number, more: object = {}): Order => ({
+  id: `o${n}`,
+  customerId: `c${n % 17}`,
+  tenantId: `t${n % 5}`,
+  n,
+  ...more,
+});
+
+async function proven(): Promise<Move> {
+  const move = await Move.open({ settings: { avad: true } });
+  await putAll(
+    move,
+    Array.from({ length: 300 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move)).toMatchObject({ equal: true, source: { count: 300 } });
+  return move;
+}
+
+const lookedAt = ({ details }: { details: object }): unknown => Reflect.get(details, 'lookedAtAgain');
+
+test('what has changed since a clean comparison is compared alone, also behind a split, and the next begins there', async () => {
+  await using move = await proven();
+  await move.admin.split('shop/orders');
+  await move.admin.split('shop/by-tenant');
+  await move.put(order(1, { again: 1 }), order(2, { tenantId: 'moved' }), order(300));
+  await move.source.item('o3', 'c3').delete();
+  await move.run('catch-up');
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect([verdict.equal, lookedAt(verdict)]).toEqual([true, 3]);
+  const again = await verifyMove(move, { level: 'changes' });
+  expect([again.equal, lookedAt(again)]).toEqual([true, 0]);
+});
+
+test('a change that did not arrive as it should is found and named', async () => {
+  await using move = await proven();
+  await move.put(order(1, { again: 1 }), order(2, { again: 1 }));
+  await move.run('catch-up');
+  await move.target.items.upsert({ ...order(1, { again: 2 }) });
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect(verdict).toMatchObject({
+    equal: false,
+    differences: { missing: 0, extra: 0, different: 1, wrongSlot: 0 },
+    samples: [{ kind: 'different', id: 'o1' }],
+  });
+});
+
+test('where the numbers differ everything is compared', async () => {
+  await using move = await proven();
+  await move.put(order(1, { again: 1 }));
+  await move.run('catch-up');
+  await move.target.item('o7', 't2').delete();
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect(verdict).toMatchObject({
+    equal: false,
+    source: { count: 300 },
+    differences: { missing: 1, extra: 0, different: 0, wrongSlot: 0 },
+    samples: [{ kind: 'missing', id: 'o7' }],
+  });
+});
+
+test('without a clean comparison everything is compared', async () => {
+  await using move = await Move.open();
+  await putAll(
+    move,
+    Array.from({ length: 50 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({ equal: true, source: { count: 50 } });
+});
