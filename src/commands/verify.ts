@@ -1,5 +1,5 @@
 /** `cosmig verify`: whether both sides hold the same. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, Context } from '../cli/command.ts';
 import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -138,8 +138,9 @@ function errorOf({ equal, differences, inFlight, waitsFor, level }: Verdict): Co
 
 function writeReport(path: string, verdict: Verdict): void {
   const { details, ...told } = verdict;
+  const versions = { cosmig: readVersion(), node: process.versions.node };
   try {
-    writeFileSync(path, `${JSON.stringify({ ...told, ...details }, null, 2)}\n`);
+    writeFileSync(path, `${JSON.stringify({ versions, ...told, ...details }, null, 2)}\n`);
   } catch (error) {
     throw new UsageError(`the report cannot be written to ${path}`, {
       why: error instanceof Error ? error.message : String(error),
@@ -147,4 +148,11 @@ function writeReport(path: string, verdict: Verdict): void {
       cause: error,
     });
   }
+}
+
+/** Who has compared. */
+function readVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(text) as { readonly version?: unknown };
+  return typeof version === 'string' ? version : 'unknown';
 }

@@ -77,6 +77,7 @@ describe('cosmig verify', () => {
       const kept = readFileSync(report, 'utf8');
       expect(stdout + stderr + kept).not.toContain('body');
       expect(JSON.parse(kept)).toMatchObject({
+        versions: { cosmig: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown },
         equal: false,
         fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
         containers: { source: expect.any(String) as unknown, target: expect.any(String) as unknown },
