@@ -1,151 +1,105 @@
 /**
- * `cosmig demo`: a Cosmos account in this process, and Microsoft's own SDK at work on it. Ends by itself
- * within seconds and leaves nothing behind.
+ * `cosmig demo`: a migration from end to end in about a minute, in this process and without an account. What always
+ * holds: the steps are the real commands, the account is metered, the application never waits for them, and nothing is
+ * left behind unless it is asked for.
  */
-import type { Command, Result } from '../cli/command.ts';
-import type { Account } from '../cosmos/client.ts';
-import { must } from '../lib/assert.ts';
+import type { Command, Context, Result } from '../cli/command.ts';
+import { ChildSignal } from '../lib/abort.ts';
+import { CanceledError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
+import { seededRandom } from '../lib/random.ts';
+import { DemoAccount } from './demo-account.ts';
+import { Application } from './demo-application.ts';
+import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU } from './demo-shop.ts';
+import { play, type Pace } from './demo-play.ts';
+import { demoText } from './demo-text.ts';
+import { count } from './wording.ts';
 
-type Sdk = typeof import('../cosmos/client.ts');
-type Container = ReturnType<ReturnType<Account['client']['database']>['container']>;
+const OPTIONS = {
+  fast: { type: 'boolean', default: false, help: 'with few documents, within seconds: for CI' },
+  keep: {
+    type: 'boolean',
+    default: false,
+    help: 'keep the data of the emulator and the ledger, and say how to look around',
+  },
+} as const;
 
-const DATABASE = 'shop';
-const CONTAINER = 'orders';
-const KEY_PATH = '/tenantId';
-// Enough for three physical ranges, so that the table has something to show.
-const THROUGHPUT_RU = 18_000;
-const TENANTS = ['amber', 'birch', 'cedar', 'dune', 'elm', 'fjord', 'grove', 'heath'];
-const DOCUMENTS = 120;
-// One bound for both reads: several pages, each well under the limit of a response.
-const PAGE = 50;
+/** So that there is something to see, or so that it is over soon. */
+const SLOW: Pace = { documents: 4000, aloneMs: 6000, copyRu: 3600, tailMs: 6000 };
+const FAST: Pace = { documents: 500, aloneMs: 1000, copyRu: 3600, tailMs: 500 };
+/** The same shop every time. */
+const SEED = 7;
 
-/** What the demo saw; its --json result. */
-interface Findings {
-  readonly container: string;
-  readonly partitionKey: string;
-  readonly ranges: number;
-  readonly documents: { readonly written: number; readonly queried: number; readonly fromFeed: number };
-  readonly chargeRu: number;
-}
-
-export const demo: Command = {
+export const demo: Command<typeof OPTIONS> = {
   name: 'demo',
-  summary: "start an emulator, let Microsoft's SDK use it, show the result",
+  summary: 'a whole migration in a minute, without an account',
   description:
-    "Starts a Cosmos DB account inside this process, creates a container through Microsoft's SDK, writes " +
-    'documents, reads them back by query and by change feed, prints what it saw and ends. Needs no account.',
+    'Starts the emulator in this process, fills a container that has the wrong partition key, lets an application write ' +
+    'to it all the time, and moves it: copy, tail, verify, cutover, with the code of the real commands. Shows what became of ' +
+    'it and leaves nothing behind.',
   examples: [
-    { line: 'cosmig demo', purpose: 'a table of what happened' },
-    { line: 'cosmig demo --json', purpose: 'the same for a script' },
+    { line: 'cosmig demo', purpose: 'watch it, and see the picture at its end' },
+    { line: 'cosmig demo --fast --json', purpose: 'the same within seconds, for a script' },
   ],
-  options: {},
-  async run({ signal, out, clock }) {
-    const startedMs = clock.now();
-    // Loaded here: a command that does not need them starts faster.
-    const { PUBLISHED_KEY: key, startEmulator } = await import('../emulator/server.ts');
-    const sdk = await import('../cosmos/client.ts');
-    const server = await startEmulator({ host: '127.0.0.1', port: 0, https: false, data: ':memory:', key });
+  options: OPTIONS,
+  async run(context) {
     try {
-      out.note(`a Cosmos account is ready at ${server.endpoint}`);
-      using account = new sdk.Account({ endpoint: server.endpoint, key });
-      const findings = await work(sdk, account, signal, (text) => out.note(text));
-      return present(findings, clock.now() - startedMs);
-    } finally {
-      await server.close();
+      return await perform(context);
+    } catch (error) {
+      throw error instanceof CanceledError ? stopped(error, context.options.keep) : error;
     }
   },
 };
 
-async function work(
-  sdk: Sdk,
-  { client }: Account,
-  signal: AbortSignal,
-  note: (text: string) => void,
-): Promise<Findings> {
-  const { database } = await client.databases.create({ id: DATABASE });
-  const created = await database.containers.create({
-    id: CONTAINER,
-    partitionKey: {
-      paths: [KEY_PATH],
-      kind: sdk.PartitionKeyKind.Hash,
-      version: sdk.PartitionKeyDefinitionVersion.V2,
-    },
-    throughput: THROUGHPUT_RU,
+async function perform(context: Context<typeof OPTIONS>): Promise<Result> {
+  const { options, signal, out, clock } = context;
+  const startedMs = clock.now();
+  const pace = options.fast ? FAST : SLOW;
+  const random = seededRandom(SEED);
+  await using place = await DemoAccount.open({ isKept: options.keep });
+  out.note(`a Cosmos account is ready at ${place.endpoint}`);
+  const seed = makeSeed(pace.documents, random);
+  await fill(place.account, seed, signal);
+  // A container that has grown: the range of the largest tenant is split, and split again.
+  for (let splits = 0; splits < 2; splits += 1) await place.split(SOURCE.container, signal);
+  place.configure({ targetRu: pace.copyRu });
+  out.note(
+    `${SOURCE.container} has ${count(seed.documents.length)} documents by ${SOURCE.keyPath}, and ${count(THROUGHPUT_RU)} RU/s in 3 ranges; it is to be keyed by ${TARGET.keyPath}`,
+  );
+  const findings = await group(signal, async (members) => {
+    using work = new ChildSignal(members.signal);
+    const application = new Application(place.account, seed.orders, random);
+    members.start(async () => application.run(work.signal));
+    try {
+      return await play({ context, place, application, seed, pace, signal: members.signal });
+    } finally {
+      work.abort(new Error('the demo is over'));
+    }
   });
-  const ranges = (await created.container.getFeedRanges()).length;
-  note(`created ${DATABASE}/${CONTAINER} with partition key ${KEY_PATH}`);
-  const writtenRu = await write(created.container, signal);
-  note(`wrote ${DOCUMENTS} documents`);
-  const queried = await query(created.container, signal);
-  const feed = await readFeed(sdk, created.container, signal);
-  note('read them back by query and by change feed');
-  return {
-    container: `${DATABASE}/${CONTAINER}`,
-    partitionKey: KEY_PATH,
-    ranges,
-    documents: { written: DOCUMENTS, queried: queried.documents, fromFeed: feed.documents },
-    chargeRu: Math.round((writtenRu + queried.chargeRu + feed.chargeRu) * 100) / 100,
-  };
+  const kept = options.keep ? { kept: { folder: place.folder, endpoint: place.endpoint } } : {};
+  const json = { command: 'demo', complete: true, ...findings, ...kept, durationMs: clock.now() - startedMs };
+  const text = demoText(findings);
+  return options.keep ? { json, text, aside: lookAround(place) } : { json, text };
 }
 
-async function write(container: Container, signal: AbortSignal): Promise<number> {
-  let chargeRu = 0;
-  for (let number = 1; number <= DOCUMENTS; number += 1) {
-    signal.throwIfAborted();
-    const tenantId = must(TENANTS[number % TENANTS.length], 'the remainder is an index');
-    const order = { id: `order-${number}`, tenantId, total: number * 10, currency: 'EUR' };
-    const { requestCharge } = await container.items.create(order);
-    chargeRu += requestCharge;
-  }
-  return chargeRu;
+function lookAround({ folder, endpoint }: DemoAccount): string {
+  const port = new URL(endpoint).port;
+  return [
+    `Everything is in ${folder}. To look around, start the account again:`,
+    `  cosmig emulator --port ${port} --data ${folder}/account.db`,
+    'and in another terminal:',
+    `  cosmig status --config ${folder}/cosmig.config.yaml`,
+    `  cosmig dead-letters list --all --config ${folder}/cosmig.config.yaml`,
+    `Remove it with: rm -r ${folder}`,
+  ].join('\n');
 }
 
-interface Read {
-  readonly documents: number;
-  readonly chargeRu: number;
-}
-
-async function query(container: Container, signal: AbortSignal): Promise<Read> {
-  const pages = container.items.query('SELECT * FROM c', { maxItemCount: PAGE });
-  let documents = 0;
-  let chargeRu = 0;
-  while (pages.hasMoreResults()) {
-    signal.throwIfAborted();
-    const page = await pages.fetchNext();
-    documents += page.resources.length;
-    chargeRu += page.requestCharge;
-  }
-  return { documents, chargeRu };
-}
-
-async function readFeed(sdk: Sdk, container: Container, signal: AbortSignal): Promise<Read> {
-  const feed = container.items.getChangeFeedIterator({
-    changeFeedStartFrom: sdk.ChangeFeedStartFrom.Beginning(),
-    maxItemCount: PAGE,
+/** The same stop, told in the demo's terms. */
+function stopped({ exitCode }: CanceledError, isKept: boolean): CanceledError {
+  return new CanceledError(exitCode === 143 ? 'SIGTERM' : 'SIGINT', {
+    why: isKept
+      ? 'the demo was asked to end; what it has made was kept, as it was'
+      : 'the demo was asked to end; what it had made is gone',
+    hint: 'run cosmig demo again to begin anew',
   });
-  let documents = 0;
-  let chargeRu = 0;
-  while (true) {
-    signal.throwIfAborted();
-    const page = await feed.readNext();
-    // 304: no range has anything new.
-    if (page.statusCode === 304) return { documents, chargeRu };
-    documents += page.count;
-    chargeRu += Number(page.headers['x-ms-request-charge'] ?? 0);
-  }
-}
-
-function present(findings: Findings, durationMs: number): Result {
-  const { container, partitionKey, ranges, documents, chargeRu } = findings;
-  const rows: ReadonlyArray<readonly [string, string]> = [
-    ['container', container],
-    ['partition key', partitionKey],
-    ['physical ranges', String(ranges)],
-    ['documents written', String(documents.written)],
-    ['read by query', String(documents.queried)],
-    ['read by change feed', String(documents.fromFeed)],
-    ['charge', `${chargeRu} RU`],
-  ];
-  const text = rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
-  return { json: { command: 'demo', complete: true, ...findings, durationMs }, text };
 }

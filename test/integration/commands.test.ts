@@ -158,30 +158,6 @@ describe('cosmig emulator', () => {
   });
 });
 
-describe('cosmig demo', () => {
-  test('shows that everything that was written is read both ways', async () => {
-    const { code, stdout } = await runCosmig(['demo', '--json']);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({
-      command: 'demo',
-      complete: true,
-      container: 'shop/orders',
-      partitionKey: '/tenantId',
-      ranges: 3,
-      documents: { written: 120, queried: 120, fromFeed: 120 },
-      chargeRu: expect.any(Number),
-      durationMs: expect.any(Number),
-    });
-  });
-
-  test('is a small table for people', async () => {
-    const { code, stdout, stderr } = await runCosmig(['demo']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^container {12}shop\/orders\n[\s\S]*\ncharge {15}[\d.]+ RU\n$/);
-    expect(stderr).toContain('wrote 120 documents\n');
-  });
-});
-
 test('what is built runs by itself: bin/cosmig.js, stopped by a real Ctrl-C', async () => {
   // Built aside, so that this never depends on an older build in the clone.
   for (const part of ['bin', 'migrations', 'package.json']) {
