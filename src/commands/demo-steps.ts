@@ -41,6 +41,7 @@ export class Steps {
   readonly #context: Context;
   readonly #place: DemoAccount;
   readonly #signal: AbortSignal;
+  #tailing: Kept | undefined;
 
   constructor({ context, place, signal }: StepsParts) {
     this.#context = context;
@@ -69,7 +70,7 @@ export class Steps {
   /** Follows the application while `beside` lasts. */
   async tailBeside(beside: () => Promise<void>): Promise<Json> {
     this.#show('cosmig tail');
-    const kept = new Kept(this.#context.out);
+    const kept = (this.#tailing = new Kept(this.#context.out));
     using stop = new ChildSignal(this.#signal);
     const tail = this.#tail(kept, stop.signal);
     // Whichever fails first ends the other one; that is then of no interest.
@@ -91,6 +92,8 @@ export class Steps {
 
   async verify(): Promise<Json> {
     this.#show('cosmig verify');
+    // There is one line for both, and the tail goes on as before.
+    this.#tailing?.hush();
     const kept = new Kept(this.#context.out);
     const how = {
       level: 'digest',
@@ -111,8 +114,8 @@ export class Steps {
       await this.#cutOver({ stopWriters: never, onCommit: never, onAbort: never });
     } catch (error) {
       if (!(error instanceof NotReadyError)) throw error;
-      const told = `it ended with exit code ${error.exitCode}: ${error.message}`;
-      this.#context.out.note(`  ${told}`);
+      const told = `exit code ${error.exitCode}: ${error.message}`;
+      this.#context.out.note(`  it ended with ${told}`);
       return told;
     }
     return 'the gate was open';
@@ -181,6 +184,7 @@ export class Steps {
 class Kept implements Reporter {
   readonly #out: Reporter;
   #result: Result | undefined;
+  #isHushed = false;
 
   constructor(out: Reporter) {
     this.#out = out;
@@ -195,7 +199,12 @@ class Kept implements Reporter {
   }
 
   progress(...said: Parameters<Reporter['progress']>): void {
-    this.#out.progress(...said);
+    if (!this.#isHushed) this.#out.progress(...said);
+  }
+
+  /** How far it is is of no interest any more. */
+  hush(): void {
+    this.#isHushed = true;
   }
 
   announce(result: Result): void {

@@ -71,21 +71,22 @@ export function demoText(findings: Findings): string {
       ],
       [
         'the application',
-        `${count(created ?? 0)} created, ${count(updated ?? 0)} updated, ${count(handed ?? 0)} handed over, ${count(deleted ?? 0)} deleted, ${count(throttled ?? 0)} throttled`,
+        `${count(created ?? 0)} created, ${count(updated ?? 0)} updated, ${count(handed ?? 0)} handed over, ${count(deleted ?? 0)} deleted`,
       ],
+      ['', `${counted(throttled ?? 0, 'time')} told to come back later (429)`],
       ['half-way', `range ${split.from} of the source was split into ${split.into.join(' and ')}`],
       ...letters.map((letter): [string, string] => [`dead letter ${letter.number}`, letterText(letter)]),
       ['cutover, at first', findings.refused],
       ['writers stopped for', `${(stoppedMs / 1000).toFixed(1)} s`],
       [
         'proof',
-        `${counted(proof.compared, 'document')} compared, ${proof.equal ? 'both sides are equal' : 'NOT equal'}; ${counted(proof.lateWrites, 'late write')}`,
+        `${counted(proof.compared, 'document')} compared: ${proof.equal ? 'equal' : 'NOT equal'}; ${counted(proof.lateWrites, 'late write')}`,
       ],
       [
         '',
         `${count(proof.orders.found)} of ${counted(proof.orders.known, 'order')} are as the application wrote them last`,
       ],
-      ['', `a 64-bit integer: ${proof.long.source ?? 'none'} before, ${proof.long.target ?? 'none'} after`],
+      ['', `the integer ${proof.long.source ?? 'none'} before, ${proof.long.target ?? 'none'} after`],
     ]),
   ].join('\n');
 }
@@ -133,7 +134,7 @@ function letterText({ reason, id, targetKey, state }: LetterTold): string {
 }
 
 const ENDS: Readonly<Record<string, string>> = {
-  closed: 'the application mended it',
+  closed: 'mended in the source',
   discarded: 'discarded by number',
   open: 'STILL OPEN',
 };

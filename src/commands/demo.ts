@@ -25,7 +25,7 @@ const OPTIONS = {
 } as const;
 
 /** So that there is something to see, or so that it is over soon. */
-const SLOW: Pace = { documents: 4000, aloneMs: 6000, copyRu: 3600, tailMs: 6000 };
+const SLOW: Pace = { documents: 2500, aloneMs: 5000, copyRu: 3600, tailMs: 4000 };
 const FAST: Pace = { documents: 500, aloneMs: 1000, copyRu: 3600, tailMs: 500 };
 /** The same shop every time. */
 const SEED = 7;
@@ -64,7 +64,7 @@ async function perform(context: Context<typeof OPTIONS>): Promise<Result> {
   for (let splits = 0; splits < 2; splits += 1) await place.split(SOURCE.container, signal);
   place.configure({ targetRu: pace.copyRu });
   out.note(
-    `${SOURCE.container} has ${count(seed.documents.length)} documents by ${SOURCE.keyPath}, and ${count(THROUGHPUT_RU)} RU/s in 3 ranges; it is to be keyed by ${TARGET.keyPath}`,
+    `${count(seed.documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in 3 ranges of ${count(THROUGHPUT_RU / 3)} RU/s; the key shall be ${TARGET.keyPath}`,
   );
   const findings = await group(signal, async (members) => {
     using work = new ChildSignal(members.signal);
