@@ -58,6 +58,7 @@ async function perform(context: Context<typeof OPTIONS>): Promise<Result> {
   const random = seededRandom(SEED);
   await using place = await DemoAccount.open({ isKept: options.keep });
   out.note(`a Cosmos account is ready at ${place.endpoint}`);
+  if (options.keep) out.note(`its data and the ledger are kept in ${place.folder}`);
   const seed = makeSeed(pace.documents, random);
   await fill(place.account, seed, signal);
   // A container that has grown: the range of the largest tenant is split, and split again.
