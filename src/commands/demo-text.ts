@@ -114,8 +114,8 @@ function spreadText(head: string, spread: Spread, scale: Scale): string[] {
         `  ${(key ?? '(none)').padEnd(10)} ${bar(some, scale.documents)} ${count(some).padStart(6)} ${share(some, documents)}`,
     ),
     ...ranges.map(({ id, documents: some, ru, throttled }) => {
-      const refused = throttled === 0 ? '' : `, ${count(throttled)} throttled`;
-      return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${count(Math.round(ru)).padStart(6)} RU/s, ${counted(some, 'document')}${refused}`;
+      const refused = throttled === 0 ? '' : `, ${count(throttled)} x 429`;
+      return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${count(Math.round(ru)).padStart(6)} RU/s, ${count(some)} docs${refused}`;
     }),
   ];
 }
