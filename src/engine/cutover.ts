@@ -94,10 +94,13 @@ async function passGate(leases: LeasesParts, { lastCleanMs, say }: CutoverParts)
   }
   const open = ledger.letters.openCount();
   if (open > 0) {
-    throw new NotReadyError(`${open} documents are not in the target`, {
-      why: 'they are in the dead letters, and the application would miss them after the cutover',
-      hint: 'mend them in the source, or discard them by number: cosmig dead-letters list',
-    });
+    throw new NotReadyError(
+      open === 1 ? 'a document is not in the target' : `${open} documents are not in the target`,
+      {
+        why: 'dead letters are open, and the application would miss their documents after the cutover',
+        hint: 'mend them in the source, or discard them by number: cosmig dead-letters list',
+      },
+    );
   }
   enter(mover, 'ready');
 }

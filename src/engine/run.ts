@@ -10,7 +10,7 @@
 import { connect, type Account } from '../cosmos/client.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
-import { CosmigError, DeadLetterError } from '../lib/errors.ts';
+import { CosmigError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -229,8 +229,10 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
       try {
         await body({ mover, promoter, camera: pictures, reading });
       } catch (error) {
-        // Told to stop while nothing was under way that had to be finished.
-        if (error !== stopping.signal.reason || members.signal.aborted) throw error;
+        if (members.signal.aborted) throw error;
+        // Told to stop, or refused: what is under way is finished all the same, and nothing is left to settle.
+        if (error instanceof NotReadyError) stopping.stop(error);
+        else if (error !== stopping.signal.reason) throw error;
       }
       await tasks.whenIdle(members.signal);
       pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());

@@ -151,8 +151,9 @@ describe('a cutover', () => {
     await using move = await moved();
     await move.put({ id: '1', customerId: 'other', tenantId: 'P' });
     const { result, hooks } = await cut(move);
-    expect(result).toMatchObject({ message: '1 documents are not in the target', exitCode: 3 });
+    expect(result).toMatchObject({ message: 'a document is not in the target', exitCode: 3 });
     expect([phaseOf(move), hooks]).toEqual(['tailing', []]);
+    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
   });
 
   test('brings right what differs, copies that nobody knows of as well', async () => {

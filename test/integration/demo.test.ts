@@ -31,7 +31,7 @@ test('moves a shop that is written to, deals with what cannot be moved, and prov
     seeded: { collisions: 2, withoutKey: 10, withTtl: 10, longIntegers: 10 },
     moved: { copied: count, replayed: count, moved: count, deleted: count },
     application: { created: count, updated: count, moved: count, deleted: count, throttled: count },
-    refused: 'exit code 3: 1 documents are not in the target',
+    refused: 'exit code 3: a document is not in the target',
     stoppedMs: count,
     proof: {
       equal: true,

@@ -27,7 +27,7 @@ const findings: Findings = {
     { number: 1, state: 'discarded', reason: 'collision', id: '"invoice-9"', targetKey: '["c-117"]' },
     { number: 2, state: 'closed', reason: 'collision', id: '"invoice-7"', targetKey: null },
   ],
-  refused: 'exit code 3: 1 documents are not in the target',
+  refused: 'exit code 3: a document is not in the target',
   stoppedMs: 6012,
   proof: {
     equal: true,
