@@ -49,7 +49,9 @@ export function requireName(body: unknown, what: string): string {
   const id = own(body, 'id');
   if (typeof id !== 'string' || id === '')
     throw new Refusal(400, `The id of a ${what} must be a non-empty string.`);
-  if (/[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
+  // Half of a pair of code units is no text: it would not come back from a file as it was.
+  const isText = !/\p{Surrogate}/u.test(id);
+  if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
     throw new Refusal(
       400,
       `The id of a ${what} must not hold / \\ ? # or end in a space, and has at most ${NAME_BYTES_MAX} bytes.`,

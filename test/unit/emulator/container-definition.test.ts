@@ -207,6 +207,8 @@ describe('a name', () => {
     'a ',
     'x'.repeat(256),
     'é'.repeat(128),
+    '\ud800',
+    'a\udc00b',
   ])('%j is refused', (id) => {
     expect(refusalOf(() => requireName({ id }, 'container'))).toBe(400);
   });
