@@ -48,12 +48,14 @@ const ODD_MEMBERS = [
 
 /** Every document that an application may write. */
 export function subjectsOf(scenario: Scenario): Subject[] {
-  const { ids, sourceKeys, sourceKey, solos } = scenario;
+  const { ids, sourceKeys, sourceKey, solos, isDistinct = false } = scenario;
   const subject = (id: string, key: unknown, isSolo: boolean): Subject => {
     const levels = sourceKey.length === 1 ? [key] : [key, `s${id.length % 2}`];
     return { id, levels, identity: identityText(id, levels), isSolo };
   };
-  const shared = ids.flatMap((id) => sourceKeys.map((key) => subject(id, key, false)));
+  const shared = ids.flatMap((id) =>
+    sourceKeys.map((key, at) => subject(isDistinct ? `${id} ${at}` : id, key, false)),
+  );
   const alone = Array.from({ length: solos }, (_none, at) =>
     subject(`solo-${at}`, sourceKeys[at % sourceKeys.length], true),
   );

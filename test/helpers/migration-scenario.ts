@@ -80,6 +80,8 @@ export interface Scenario {
   /** Somebody else writes documents into the target that no source document is behind. */
   readonly strangers: boolean;
   readonly ids: readonly string[];
+  /** No two documents have the same id, so that none collide. */
+  readonly isDistinct?: boolean;
   /** Values of the first source key path; undefined is none. */
   readonly sourceKeys: readonly unknown[];
   /** Values that the new key is made of. */
