@@ -1,5 +1,4 @@
 /** What the cutover and the repair ask of the verifier: whether both sides are equal, and which documents are not. */
-import { existsSync } from 'node:fs';
 import type { Proof } from '../engine/cutover.ts';
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/repair.ts';
@@ -18,10 +17,7 @@ const SUSPECTS_MAX = 100_000;
 
 /** When both sides were last found equal by a whole comparison with this spec; null: never. */
 export function lastCleanMs(spec: MigrationSpec): number | null {
-  const path = verifyPath(spec.ledger);
-  if (!existsSync(path)) return null;
-  using store = VerifyStore.open(path);
-  const proof = store.proof();
+  const proof = VerifyStore.lastProof(verifyPath(spec.ledger));
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 

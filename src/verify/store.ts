@@ -3,6 +3,7 @@
  * holds: positions, sums and runs of a side change in one transaction, so that whatever ends the process, the next one
  * goes on where they agree. Whoever compares holds the file's lock.
  */
+import { existsSync } from 'node:fs';
 import { NotReadyError } from '../lib/errors.ts';
 import { must } from '../lib/assert.ts';
 import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } from '../lib/sqlite.ts';
@@ -97,7 +98,7 @@ export class VerifyStore {
       prove: database.prepare(
         'INSERT INTO proofs (at_ms, fingerprint, details) VALUES (@atMs, @fingerprint, @details)',
       ),
-      proof: database.prepare<[], Columns>('SELECT * FROM proofs ORDER BY number DESC LIMIT 1'),
+      proof: database.prepare<[], Columns>(LAST_PROOF),
     };
   }
 
@@ -114,6 +115,22 @@ export class VerifyStore {
       database?.close();
       lock.release();
       throw asDatabaseError(error, path);
+    }
+  }
+
+  /** What the last clean comparison has proven, for those who only look: without the lock, also while one is at work. */
+  static lastProof(path: string): Proof | null {
+    if (!existsSync(path)) return null;
+    refuseForeign(path, 'verify');
+    const database = openDatabase({ path, readonly: true });
+    try {
+      // One that was killed while it made the file has proven nothing.
+      const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'proofs'").all();
+      return tables.length === 0 ? null : proofIn(database.prepare<[], Columns>(LAST_PROOF).get());
+    } catch (error) {
+      throw asDatabaseError(error, path);
+    } finally {
+      database.close();
     }
   }
 
@@ -197,13 +214,7 @@ export class VerifyStore {
 
   /** What the last clean comparison has proven. */
   proof(): Proof | null {
-    const row = this.#sql.proof.get();
-    if (row === undefined) return null;
-    return {
-      atMs: number(row, 'at_ms'),
-      fingerprint: text(row, 'fingerprint'),
-      details: jsonText(row, 'details'),
-    };
+    return proofIn(this.#sql.proof.get());
   }
 
   [Symbol.dispose](): void {
@@ -218,6 +229,17 @@ export class VerifyStore {
     for (const table of ['comparison', 'parts', 'sums', 'runs', 'candidates'])
       this.#database.exec(`DELETE FROM ${table}`);
   }
+}
+
+const LAST_PROOF = 'SELECT * FROM proofs ORDER BY number DESC LIMIT 1';
+
+function proofIn(row: Columns | undefined): Proof | null {
+  if (row === undefined) return null;
+  return {
+    atMs: number(row, 'at_ms'),
+    fingerprint: text(row, 'fingerprint'),
+    details: jsonText(row, 'details'),
+  };
 }
 
 function takeLock(path: string): MoverLock {

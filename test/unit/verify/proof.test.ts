@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { VerifyStore } from '../../../src/verify/store.ts';
+
+const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't' };
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-proof-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const path = (): string => join(folder, 'ledger.db-verify');
+
+describe('the last proof', () => {
+  test('is none where nobody has compared, or where one was killed before it had tables', () => {
+    expect(VerifyStore.lastProof(path())).toBeNull();
+    writeFileSync(path(), '');
+    expect(VerifyStore.lastProof(path())).toBeNull();
+  });
+
+  test('is read while another comparison is at work, which has not proven anything yet', () => {
+    using store = VerifyStore.open(path());
+    store.begin({ ...SUBJECT, beganAtMs: 1 });
+    expect(VerifyStore.lastProof(path())).toBeNull();
+    const proof = { atMs: 5, fingerprint: 'f', details: '{"source":{"count":3}}' };
+    store.end(proof);
+    store.begin({ ...SUBJECT, beganAtMs: 6 });
+    expect(VerifyStore.lastProof(path())).toEqual(proof);
+  });
+});
