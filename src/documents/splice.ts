@@ -17,6 +17,7 @@ export class Edits {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
   readonly #texts: string[] = [];
+  readonly #ends: number[] = [];
 
   clear(): void {
     this.count = 0;
@@ -47,6 +48,18 @@ export class Edits {
   text(edit: number): string {
     return this.#texts[edit] ?? '';
   }
+
+  /** The text was written, and ends there in the output. */
+  wrote(edit: number, end: number): void {
+    this.#ends[edit] = end;
+  }
+
+  /** Where the text that took the place of bytes at `from` ends in the output. */
+  endOf(from: number): number {
+    for (let edit = 0; edit < this.count; edit += 1)
+      if (this.#from[edit] === from) return this.#ends[edit] ?? 0;
+    return 0;
+  }
 }
 
 /** Writes a row's document without its system properties and with the edits, if there are any. */
@@ -66,6 +79,7 @@ export function spliceDocument(out: ByteOutput, scan: PageScan, row: number, edi
     } else {
       out.putSlice(page, from, edits.from(edit));
       out.putText(edits.text(edit));
+      edits.wrote(edit, out.length);
       from = edits.to(edit);
       edit += 1;
     }
@@ -79,7 +93,7 @@ export type OnPresent =
   | 'keep'
   /** The value is replaced; where there is nothing to replace it by, it is a conflict. */
   | 'replace'
-  /** The value is replaced if there is something to replace it by. */
+  /** The value is replaced if there is something to replace it by, also by an equal one. */
   | 'replace-or-leave';
 
 export interface AddedPath {
@@ -162,7 +176,10 @@ export class Adder {
     const value = job.values[branch.leaf];
     const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
-    if (!isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value) return undefined;
+    // One that is reckoned is written even if it is equal, so that it can be reckoned anew.
+    const isReckoned = onPresent === 'replace-or-leave';
+    if (!isReckoned && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
+      return undefined;
     if (onPresent === 'keep') return path;
     job.edits.add(start, end, JSON.stringify(value));
     return undefined;

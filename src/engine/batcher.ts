@@ -28,7 +28,7 @@ const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 export interface Batched {
   /** The size of its JSON text (facts/sdk.md 1.5). */
   readonly sizeBytes: number;
-  /** Writes that text; it stays the same until the operation is done. */
+  /** Writes that text, whenever the operation is sent; its size stays the same until the operation is done. */
   writeTo(body: Buffer, at: number): void;
   /** The hash of its slot, four words from `slotAt`. */
   readonly slot: Uint32Array;

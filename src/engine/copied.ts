@@ -7,6 +7,7 @@
  */
 import { BatchBody } from '../documents/batch-body.ts';
 import { ByteOutput } from '../documents/byte-output.ts';
+import { shifted, type Lifetime } from '../documents/lifetime.ts';
 import { latestVersionScan, type PageScan } from '../documents/scan.ts';
 import { must } from '../lib/assert.ts';
 import { readEntry, SegmentBuilder, type Part, type Stored } from '../state/segment.ts';
@@ -43,6 +44,8 @@ export class Copied {
   readonly others: Change[] = [];
   readonly #texts: number;
   readonly #marks: Int32Array;
+  /** Of documents that end; nothing where none of them does. */
+  readonly #lifetimes: Lifetime[] = [];
   #bytes: Buffer = Buffer.alloc(0);
 
   /** So many `rows`, and so many `texts` for each. */
@@ -56,6 +59,11 @@ export class Copied {
   /** Where something of the next document ends; marks come in their order. */
   mark(which: number, at: number): void {
     this.#marks[this.count * (MARKS + this.#texts) + which] = at;
+  }
+
+  /** The next document ends. */
+  ends(lifetime: Lifetime): void {
+    this.#lifetimes[this.count] = lifetime;
   }
 
   /** The document that was marked is complete. */
@@ -80,6 +88,11 @@ export class Copied {
     this.#bytes.copy(body, at, this.#markOf(entry, 0), this.#markOf(entry, 3));
   }
 
+  /** When a document ends, as its operation says. */
+  lifetime(entry: number): Lifetime | undefined {
+    return this.#lifetimeFrom(entry, 0);
+  }
+
   /** The same document for the long way. */
   change(entry: number, tree: number): Change {
     const body = Buffer.from(this.#bytes.subarray(this.#markOf(entry, 1), this.#markOf(entry, 2)));
@@ -94,11 +107,17 @@ export class Copied {
         slot: { hash: slot, key: targetKey },
         refusal: null,
         body,
+        lifetime: this.#lifetimeFrom(entry, 1),
       },
       feed: 'LV',
       lsn: this.lsns[entry] ?? null,
       tree,
     };
+  }
+
+  #lifetimeFrom(entry: number, mark: number): Lifetime | undefined {
+    const lifetime = this.#lifetimes[entry];
+    return lifetime && shifted(lifetime, this.#markOf(entry, mark));
   }
 
   #stored(entry: number): Stored {
@@ -189,6 +208,7 @@ export class CopyReader {
     body.create(rekey.key);
     copied.mark(1, out.length);
     rekey.write(out);
+    if (rekey.lifetime !== undefined) copied.ends(rekey.lifetime);
     copied.mark(2, out.length);
     body.end();
     copied.mark(3, out.length);

@@ -3,6 +3,7 @@
  * takes the short way, an operation that is done when it is answered by 201. Whatever meets anything else goes the
  * long way, through the apply rule, under the locks it has.
  */
+import { reckonAnew } from '../documents/lifetime.ts';
 import { unreachable } from '../lib/assert.ts';
 import { apply, type Held } from './apply.ts';
 import type { Copied } from './copied.ts';
@@ -54,6 +55,11 @@ export class CopyPage extends PageWork {
       else slots.writer.add(turn);
     }
     for (const change of others) this.start(async () => apply({ mover, unit, change }));
+  }
+
+  /** The service's time in seconds. */
+  get nowTs(): number {
+    return Math.floor(this.#parts.mover.serviceMs() / 1000);
   }
 
   override async whenDone(): Promise<void> {
@@ -119,6 +125,9 @@ class CopyOperation extends Turn implements SideOperation<SlotReply> {
 
   writeTo(body: Buffer, at: number): void {
     this.#copied.writeOperation(this.#entry, body, at);
+    const lifetime = this.#copied.lifetime(this.#entry);
+    if (lifetime !== undefined)
+      reckonAnew(body.subarray(at, at + this.sizeBytes), lifetime, this.#page.nowTs);
   }
 
   get slot(): Uint32Array {

@@ -108,6 +108,7 @@ export async function makeMover(
   const time = new ServiceTime(clock);
   const nextTokens = newTokensOf(sourceSide);
   const nextCosts = newCostsOf(sourceSide, targetSide);
+  const serviceTs = (): number => Math.floor(time.nowMs() / 1000);
   const mover: Mover = {
     spec,
     plan,
@@ -123,10 +124,10 @@ export async function makeMover(
       clock,
       timing,
       sleep,
-      serviceTs: () => Math.floor(time.nowMs() / 1000),
+      serviceTs,
       seeDate: (date) => time.see(date),
     }),
-    slots: new Slots({ side: targetSide, plan, clock, timing, sleep, signal }),
+    slots: new Slots({ side: targetSide, plan, clock, timing, sleep, serviceTs, signal }),
     ledger,
     intents: new IntentGroup(ledger.pages, nextTokens),
     memory: new Memory(ledger),

@@ -50,11 +50,11 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
   let written = first;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     if (written === undefined) {
-      if (seen === null) written = await slots.create(slot, version.body);
+      if (seen === null) written = await slots.create(slot, version);
       else {
         const failing = await adjudicate(placing, seen, taken);
         if (failing !== undefined) return failing;
-        written = await slots.replace(slot, version.body, seen);
+        written = await slots.replace(slot, version, seen);
       }
     }
     if (written === 'ok') {

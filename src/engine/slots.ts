@@ -6,6 +6,7 @@
 import { Writer } from './writer.ts';
 import { BatchBody } from '../documents/batch-body.ts';
 import { ByteOutput } from '../documents/byte-output.ts';
+import { reckonAnew, shifted } from '../documents/lifetime.ts';
 import { replyScan, type PageScan, type ReplyNodes } from '../documents/scan.ts';
 import { effectiveKey } from '../keys/effective-key.ts';
 import type { KeyPlan } from '../keys/plan.ts';
@@ -13,11 +14,12 @@ import { Placement, Rekey, rekeyPaths } from '../keys/rekey.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hashToBytes } from '../state/segment.ts';
-import { textOf, type Batch } from './batcher.ts';
+import { textOf, type Batch, type Batched } from './batcher.ts';
 import type { Operation, Outcome, Reply } from './exchange.ts';
 import { LaneSend, type Decision, type SideOperation } from './lane-send.ts';
 import type { Side } from './side.ts';
 import type { Timing } from './timing.ts';
+import type { Version } from './version.ts';
 import { idOf, textsAt, toWords, type Slot, type Who } from './who.ts';
 
 /** Whose document stands in a slot. */
@@ -49,8 +51,15 @@ interface Parts {
   readonly clock: Clock;
   readonly timing: Timing;
   readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
+  /** The service's time in seconds. */
+  readonly serviceTs: () => number;
   readonly signal: AbortSignal;
 }
+
+/** What is written, as bytes. */
+type Text = Pick<Batched, 'sizeBytes' | 'writeTo'>;
+/** A document for the target. */
+type Document = Pick<Version, 'body' | 'lifetime'>;
 
 /** No document has it, so a write that insists on it is refused, and its reply tells how far the range has come. */
 const NO_ETAG = '"cosmig"';
@@ -88,32 +97,32 @@ export class Slots {
     });
   }
 
-  async create(slot: Slot, document: Buffer): Promise<Written> {
-    const bytes = this.#operation((body) => {
-      body.create(slot.key);
-      body.out.putBytes(document);
-      body.end();
-    });
-    return this.#write(slot, bytes);
+  async create(slot: Slot, document: Document): Promise<Written> {
+    return this.#write(
+      slot,
+      this.#writing(document, (body) => body.create(slot.key)),
+    );
   }
 
-  async replace(slot: Slot, document: Buffer, { who, etag }: Pick<Found, 'who' | 'etag'>): Promise<Written> {
-    const bytes = this.#operation((body) => {
-      body.replace(slot.key, { id: idOf(who), ifMatch: etag });
-      body.out.putBytes(document);
-      body.end();
-    });
-    return this.#write(slot, bytes);
+  async replace(
+    slot: Slot,
+    document: Document,
+    { who, etag }: Pick<Found, 'who' | 'etag'>,
+  ): Promise<Written> {
+    return this.#write(
+      slot,
+      this.#writing(document, (body) => body.replace(slot.key, { id: idOf(who), ifMatch: etag })),
+    );
   }
 
   async remove(slot: Slot, { who, etag }: Pick<Found, 'who' | 'etag'>): Promise<Written> {
-    return this.#write(slot, this.#delete(slot, idOf(who), etag));
+    return this.#write(slot, textOf(this.#delete(slot, idOf(who), etag)));
   }
 
   /** Who is in a slot; `id` as JSON text. */
   async read(slot: Slot, id: Buffer): Promise<Found | null> {
-    const bytes = this.#operation((body) => body.read(slot.key, { id }));
-    const outcome = await this.#exchange(slot, bytes, { probe: this.#delete(slot, id, NO_ETAG) });
+    const text = textOf(this.#operation((body) => body.read(slot.key, { id })));
+    const outcome = await this.#exchange(slot, text, { probe: this.#delete(slot, id, NO_ETAG) });
     if (outcome.is !== 'done') throw failureOf(outcome);
     return outcome.value.found ?? null;
   }
@@ -136,8 +145,8 @@ export class Slots {
     this.#doubts += 1;
   }
 
-  async #write(slot: Slot, bytes: Uint8Array): Promise<Written> {
-    const outcome = await this.#exchange(slot, bytes);
+  async #write(slot: Slot, text: Text): Promise<Written> {
+    const outcome = await this.#exchange(slot, text);
     switch (outcome.is) {
       case 'done':
         return decided(outcome.value);
@@ -152,14 +161,14 @@ export class Slots {
 
   async #exchange(
     slot: Slot,
-    bytes: Uint8Array,
+    text: Text,
     read?: { readonly probe: Uint8Array },
   ): Promise<Outcome<SlotReply>> {
     const words = new Uint32Array(4);
     toWords(slot.hash, words, 0);
     return new Promise((resolve) => {
       const operation: SlotOperation = {
-        ...textOf(bytes),
+        ...text,
         slot: words,
         slotAt: 0,
         place: effectiveKey(this.#parts.side.kind, slot.key),
@@ -198,6 +207,26 @@ export class Slots {
 
   #delete(slot: Slot, id: Buffer, ifMatch: string): Uint8Array {
     return this.#operation((body) => body.delete(slot.key, { id, ifMatch }));
+  }
+
+  /** An operation that writes a document; if that ends, with what is left of its life when it is sent. */
+  #writing({ body: document, lifetime }: Document, begin: (body: BatchBody) => void): Text {
+    let before = 0;
+    const text = textOf(
+      this.#operation((body) => {
+        begin(body);
+        before = body.out.length - 1;
+        body.out.putBytes(document);
+        body.end();
+      }),
+    );
+    if (lifetime === undefined) return text;
+    const { sizeBytes } = text;
+    const writeTo = (body: Buffer, at: number): void => {
+      text.writeTo(body, at);
+      reckonAnew(body.subarray(at, at + sizeBytes), shifted(lifetime, -before), this.#parts.serviceTs());
+    };
+    return { sizeBytes, writeTo };
   }
 
   /** One operation of a body, in memory of its own. */

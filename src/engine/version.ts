@@ -3,6 +3,7 @@
  * bytes for the target, or why it cannot go there. It has memory of its own and outlives the page.
  */
 import { ByteOutput } from '../documents/byte-output.ts';
+import type { Lifetime } from '../documents/lifetime.ts';
 import { decodeScalar, decodeText, isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/scan.ts';
 import type { KeyKind } from '../keys/effective-key.ts';
@@ -22,6 +23,8 @@ export interface Version {
   readonly refusal: Refusal | null;
   /** The target document; empty when it cannot be written. */
   readonly body: Buffer;
+  /** When it ends, if that is said in its body. */
+  readonly lifetime?: Lifetime | undefined;
 }
 
 /** A document as it is now; `gone` for one that is deleted, marked as deleted, or past its end. */
@@ -82,7 +85,8 @@ export class VersionReader {
     this.#out.clear();
     rekey.write(this.#out);
     const slot = slotted();
-    return { who, version: { etag, slot, refusal: null, body: Buffer.from(this.#out.view()) }, lsn };
+    const body = Buffer.from(this.#out.view());
+    return { who, version: { etag, slot, refusal: null, body, lifetime: rekey.lifetime }, lsn };
   }
 
   /** Whether the document says of itself that it is deleted: its marker is there and is not false, null, 0 or "". */

@@ -10,6 +10,7 @@ import type { ByteOutput } from '../documents/byte-output.ts';
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
 import type { Scalar } from '../documents/scalar.ts';
+import type { Lifetime } from '../documents/lifetime.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/scan.ts';
 import { Adder, Edits, spliceDocument } from '../documents/splice.ts';
 import type { AddedPath } from '../documents/splice.ts';
@@ -74,6 +75,8 @@ export class Rekey {
   key: readonly KeyComponent[] = [];
   /** Why it does not move, if it is refused. */
   refusal: Refusal | undefined;
+  /** Of the row written last: the `ttl` that was put in, and where it is in the output. */
+  lifetime: Lifetime | undefined;
   readonly #scan: PageScan;
   readonly #plan: KeyPlan;
   readonly #kind: KeyKind;
@@ -91,6 +94,7 @@ export class Rekey {
   readonly #cache: KeyCache;
   #known: KnownKey | undefined;
   #row = 0;
+  #nowTs = 0;
 
   constructor(scan: PageScan, { plan, kind, ttl }: RekeyOptions) {
     this.#scan = scan;
@@ -119,6 +123,7 @@ export class Rekey {
   /** Reads a row of the last scan; `nowTs` is the service's time in seconds, for documents that expire. */
   read(row: number, nowTs: number): Verdict {
     this.#row = row;
+    this.#nowTs = nowTs;
     this.#edits.clear();
     this.#identity.read(row, this.hashes, 0);
 
@@ -152,6 +157,18 @@ export class Rekey {
   write(out: ByteOutput): void {
     assert(this.refusal === undefined, 'only what moves is written');
     spliceDocument(out, this.#scan, this.#row, this.#edits);
+    if (this.#ttl.mode === 'remaining') this.lifetime = this.#writtenLifetime();
+  }
+
+  #writtenLifetime(): Lifetime | undefined {
+    const left = this.#added.at(-1);
+    if (typeof left !== 'number') return undefined;
+    const scan = this.#scan;
+    const { nodes } = scan;
+    const own = scan.start(this.#row, nodes.ttl);
+    // What is added stands before the last brace, and `ttl` comes last.
+    const end = this.#edits.endOf(own === 0 ? scan.end(this.#row, nodes.document) - 1 : own);
+    return { end, digits: String(left).length, endsTs: this.#nowTs + left };
   }
 
   #hashSlot(row: number): void {

@@ -49,8 +49,11 @@ interface Copy {
   readonly parsed: unknown;
 }
 
-/** How far apart two expiries of one document may be: both sides round to seconds, on their way and back. */
-const TTL_SLACK_SECONDS = 3;
+/**
+ * How far apart two expiries of one document may be: both sides round to seconds, dates do too, and while faults fire a
+ * request and the reply that told the time may each be late by a second and a bit.
+ */
+const TTL_SLACK_SECONDS = 5;
 /** Sizes are counted with and without what the service adds; nobody is blamed for these few bytes. */
 const SIZE_SLACK_BYTES = 300;
 

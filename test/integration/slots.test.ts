@@ -54,6 +54,7 @@ test('a write that lands after its reply was lost is seen, however much was read
       plan,
       clock,
       signal,
+      serviceTs: () => Math.floor(clock.now() / 1000),
       timing: { requestTimeoutMs: TIMEOUT_MS, pollMs: 50, showMs: 100 },
       sleep: async (delayMs, one) => {
         // The reply is lost; the write is still on its way, and somebody else looks at the same range.
@@ -62,10 +63,10 @@ test('a write that lands after its reply was lost is seen, however much was read
       },
     });
     members.start(async (one) => slots.writer.run(one));
-    expect(await slots.create(slotOf('first'), textOf('first'))).toBe('ok');
+    expect(await slots.create(slotOf('first'), { body: textOf('first') })).toBe('ok');
     await lab.admin.account({ replicaLagMs: 600_000 });
     await lab.admin.faults([{ match: { op: 'batch' }, times: 1, effect: { delayMs: 1.5 * TIMEOUT_MS } }]);
-    expect(await slots.create(slotOf('late'), textOf('late'))).toBe('ambiguous');
+    expect(await slots.create(slotOf('late'), { body: textOf('late') })).toBe('ambiguous');
     expect(await read('late')).toBe(true);
     expect(others).toEqual([false]);
     slots.writer.drain();

@@ -219,7 +219,7 @@ describe('the time to live', () => {
   const aged = (seconds: number, ttl = ''): string => `{"id":"i","a":1${ttl},"_ts":${NOW - seconds}}`;
   test.each([
     [-1, aged(40, ',"ttl":100'), '{"id":"i","a":1,"ttl":60}'],
-    [-1, aged(0, ',"ttl":100.0'), '{"id":"i","a":1,"ttl":100.0}'],
+    [-1, aged(0, ',"ttl":100.0'), '{"id":"i","a":1,"ttl":100}'],
     [-1, aged(40), '{"id":"i","a":1}'],
     [100, aged(40), '{"id":"i","a":1,"ttl":60}'],
     [100, aged(40, ',"ttl":-1'), '{"id":"i","a":1,"ttl":-1}'],
