@@ -98,6 +98,8 @@ export type OnPresent =
 
 export interface AddedPath {
   readonly path: Path;
+  /** Where the value is in the document already: its text is carried over as it stands there. */
+  readonly from?: Path | undefined;
   readonly onPresent: OnPresent;
 }
 
@@ -107,6 +109,8 @@ interface Branch {
   readonly node: number;
   /** The index of the added path that ends here, or -1. */
   readonly leaf: number;
+  /** Where the text of its value is, or -1. */
+  readonly from: number;
   readonly below: Branch[];
 }
 
@@ -120,7 +124,7 @@ export class Adder {
   constructor(scan: PageScan, paths: readonly AddedPath[]) {
     this.#scan = scan;
     this.#paths = paths;
-    paths.forEach(({ path }, leaf) => {
+    paths.forEach(({ path, from }, leaf) => {
       let branches = this.#branches;
       path.forEach((step, i) => {
         const name = JSON.stringify(step);
@@ -129,7 +133,8 @@ export class Adder {
         assert(branch === undefined || (!isLeaf && branch.leaf < 0), 'added paths do not overlap');
         if (branch === undefined) {
           const node = scan.nodeAt(path.slice(0, i + 1));
-          branch = { name, node, leaf: isLeaf ? leaf : -1, below: [] };
+          const carried = isLeaf && from !== undefined ? scan.nodeAt(from) : -1;
+          branch = { name, node, leaf: isLeaf ? leaf : -1, from: carried, below: [] };
           branches.push(branch);
         }
         branches = branch.below;
@@ -147,7 +152,7 @@ export class Adder {
     let added = '';
     for (const branch of branches) {
       if (scan.start(row, branch.node) === 0) {
-        const member = memberOf(branch, job.values);
+        const member = this.#memberOf(row, branch, job.values);
         if (member !== '') added += added === '' ? member : `,${member}`;
       } else {
         const conflict =
@@ -181,8 +186,26 @@ export class Adder {
     if (!isReckoned && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
       return undefined;
     if (onPresent === 'keep') return path;
-    job.edits.add(start, end, JSON.stringify(value));
+    job.edits.add(start, end, this.#textOf(row, branch, value));
     return undefined;
+  }
+
+  /** A branch with all the values below it as a member; nothing if there are none. */
+  #memberOf(row: number, branch: Branch, values: Job['values']): string {
+    if (branch.leaf >= 0) {
+      const value = values[branch.leaf];
+      return value === undefined ? '' : `${branch.name}:${this.#textOf(row, branch, value)}`;
+    }
+    const members = branch.below
+      .map((below) => this.#memberOf(row, below, values))
+      .filter((member) => member !== '');
+    return members.length === 0 ? '' : `${branch.name}:{${members.join(',')}}`;
+  }
+
+  #textOf(row: number, { from }: Branch, value: Scalar): string {
+    const scan = this.#scan;
+    if (from < 0) return JSON.stringify(value);
+    return scan.page.toString('utf8', scan.start(row, from), scan.end(row, from));
   }
 
   /** Whether nothing is left in an object: of the document, after its system properties have gone. */
@@ -202,16 +225,6 @@ export class Adder {
 interface Job {
   readonly values: ReadonlyArray<Scalar | undefined>;
   readonly edits: Edits;
-}
-
-/** A branch with all the values below it as a member; nothing if there are none. */
-function memberOf(branch: Branch, values: ReadonlyArray<Scalar | undefined>): string {
-  if (branch.leaf >= 0) {
-    const value = values[branch.leaf];
-    return value === undefined ? '' : `${branch.name}:${JSON.stringify(value)}`;
-  }
-  const members = branch.below.map((below) => memberOf(below, values)).filter((member) => member !== '');
-  return members.length === 0 ? '' : `${branch.name}:{${members.join(',')}}`;
 }
 
 function firstLeaf(branch: Branch, matches: (leaf: number) => boolean): number | undefined {

@@ -17,7 +17,7 @@ import type { AddedPath } from '../documents/splice.ts';
 import { assert } from '../lib/assert.ts';
 import { effectiveKey } from './effective-key.ts';
 import type { KeyComponent, KeyKind } from './effective-key.ts';
-import { printPath } from './path.ts';
+import { isSamePath, printPath } from './path.ts';
 import { KeyCache, type KnownKey } from './key-cache.ts';
 import type { ComputedKey, KeyPlan } from './plan.ts';
 import { composite } from './strategy.ts';
@@ -113,6 +113,7 @@ export class Rekey {
     const replaced = new Set(plan.replacedPaths.map((path) => JSON.stringify(path)));
     const added: AddedPath[] = plan.additionPaths.map((path) => ({
       path,
+      from: keptFrom(plan, path),
       onPresent: replaced.has(JSON.stringify(path)) ? 'replace' : 'keep',
     }));
     if (ttl.mode === 'remaining') added.push({ path: ['ttl'], onPresent: 'replace-or-leave' });
@@ -258,6 +259,12 @@ export class Rekey {
       size -= scan.cutEnd(cut) - scan.cutStart(cut);
     return size;
   }
+}
+
+/** The source key path whose old value is kept at `path`, if that is what is added there. */
+function keptFrom({ sourcePaths, sourcePathsInTarget }: KeyPlan, path: Path): Path | undefined {
+  const level = sourcePathsInTarget.findIndex((kept) => isSamePath(kept, path));
+  return level < 0 ? undefined : sourcePaths[level];
 }
 
 /**

@@ -236,7 +236,7 @@ const CASES: readonly Case[] = [
         /("customerId" ?: ?)(?:"(?:[^"\\]|\\.)*"|[^,} ]+)/,
         (_all, name) => `${name}${quote(id)}`,
       );
-      return `${now},"was":${JSON.stringify(JSON.parse(old))}`;
+      return `${now},"was":${old}`;
     },
   },
 ];

@@ -213,6 +213,16 @@ describe('a document is refused', () => {
   });
 });
 
+test.each(['9007199254740993', '1.0', '1e3', '-0', '-1.50', '"\\u0041\\/"', '"\\ud800"', 'null'])(
+  'an old key is kept as it is spelled: %s',
+  (old) => {
+    const migration = new Migration({ derive: ['/a={b}'], keepSourceKeyAs: '/kept/a' });
+    const { target, identity } = migration.move(`{"id":"i","a":${old},"b":"x"}`);
+    expect(target).toBe(`{"id":"i","a":"x","b":"x","kept":{"a":${old}}}`);
+    expect(migration.place(target ?? '').identity).toBe(identity);
+  },
+);
+
 describe('the time to live', () => {
   const remaining = (defaultTtl: number): Migration =>
     new Migration({ partitionKey: ['/a'] }, { mode: 'remaining', defaultTtl });
