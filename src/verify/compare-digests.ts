@@ -16,7 +16,7 @@ import { SidePass } from './read-side.ts';
 import { Recheck } from './recheck.ts';
 import { sinceOf, type Since } from './since.ts';
 import { markerOf, type RowOptions } from './rows.ts';
-import { VerifyStore, type Begun, type Subject } from './store.ts';
+import { VerifyStore, verifyPath, type Begun, type Subject } from './store.ts';
 import { KINDS, NO_DIFFERENCES, type InFlight, type Kind, type Sample, type Verdict } from './verdict.ts';
 import type { Comparison, Progress } from './verify.ts';
 
@@ -25,11 +25,6 @@ const AGE_MAX_MS = { reading: 24 * 3600 * 1000, listed: 3600 * 1000, done: 0 } a
 /** In the verdict; the report has more. */
 const SAMPLES_MAX = 20;
 const LISTED_MAX = 10_000;
-
-/** Where a comparison is remembered. */
-export function verifyPath(ledger: string): string {
-  return `${ledger}-verify`;
-}
 
 export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   const { spec, sides } = comparison;

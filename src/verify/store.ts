@@ -60,6 +60,11 @@ export interface Proof {
 /** Runs are listed a few at a time. */
 const RUNS_AT_ONCE = 64;
 
+/** Where the comparisons of a migration are remembered. */
+export function verifyPath(ledger: string): string {
+  return `${ledger}-verify`;
+}
+
 export class VerifyStore {
   readonly candidates: CandidateStore;
   readonly #database: Database;
