@@ -43,6 +43,17 @@ export class Sessions {
     return this.#join([...range.parents, range.id]);
   }
 
+  /** A token for a range that asks for more than was seen of it, and for how much. */
+  beyond(
+    range: { readonly id: string; readonly parents: readonly string[] },
+    more: number,
+  ): { readonly token: string; readonly lsn: number } {
+    const known = [...range.parents, range.id].map((id) => this.#seen.get(id)?.lsn ?? 0);
+    const lsn = Math.max(...known) + more;
+    const own = this.#seen.get(range.id) ?? { version: -1, regions: new Map<string, number>() };
+    return { token: `${range.id}:${textOf({ ...own, lsn })}`, lsn };
+  }
+
   /** Range by range, each as a token of its own. */
   each(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
     return [...this.#seen].map(([rangeId, seen]) => ({ rangeId, token: `${rangeId}:${textOf(seen)}` }));

@@ -1,5 +1,6 @@
 /**
  * Where the source ends, range by range, and whether it has gone on since: the fence of a cutover. What always holds:
+ * no replica knows of a later end than what is told, so one that lags opens no gap;
  * a range that has gone on is quiet only if nothing but expiry is known to have moved it; whoever has written is named.
  */
 import { Feed, type FeedMode, type Page } from '../cosmos/feed.ts';
@@ -8,6 +9,7 @@ import type { Lease } from '../state/leases.ts';
 import { endOf } from './anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from './changes.ts';
 import type { Mover } from './mover.ts';
+import { seeNewest } from './newest.ts';
 import { tokenOf } from './side.ts';
 
 interface End {
@@ -44,6 +46,7 @@ async function readEnd(mover: Mover, { rangeId, min, max }: Lease, signal: Abort
     min,
     max,
   };
+  await seeNewest(mover, range, signal);
   // The feed that tells more is read first: what happens in between is then seen by both.
   const avad =
     mover.deletes === 'avad'

@@ -29,6 +29,7 @@ import type { ChangeReader, Changes } from './changes.ts';
 import type { Copied, CopyReader } from './copied.ts';
 import { CopyPage } from './copy-page.ts';
 import type { Mover } from './mover.ts';
+import { seeNewest } from './newest.ts';
 import type { PageWork } from './page-work.ts';
 import type { RangePicture } from './range-picture.ts';
 import type { Room } from './room.ts';
@@ -153,10 +154,11 @@ export class LeaseRun {
     const { sourceSide, timing, point, serviceMs } = this.#mover;
     const { untilCaughtUp, reading: signal, room } = this.#control;
     const range = this.#range();
-    const fence =
-      untilCaughtUp && reading.anchorLsn === null
-        ? (await endOf(this.#mover, { mode, range }, signal)).lsn
-        : Infinity;
+    let fence = Infinity;
+    if (untilCaughtUp && reading.anchorLsn === null) {
+      await seeNewest(this.#mover, range, signal);
+      fence = (await endOf(this.#mover, { mode, range }, signal)).lsn;
+    }
     let taken: Taken = {};
     const start: FeedStart = this.#position === null ? 'beginning' : { mode, etag: this.#position };
     const pages = new Feed(sourceSide.lane, { mode, range }).pages(start, {

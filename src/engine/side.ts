@@ -19,7 +19,15 @@ export interface Side {
   readonly patience: Patience;
 }
 
+/** A range as it is known; one that is gone by its name alone. */
+export function rangeIn(
+  { ranges }: Side,
+  id: string,
+): { readonly id: string; readonly parents: readonly string[] } {
+  return ranges.find(id) ?? { id, parents: [] };
+}
+
 /** What a range is asked with, so that nothing older answers than what was seen. */
-export function tokenOf({ ranges, sessions }: Side, range: string): string | undefined {
-  return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
+export function tokenOf(side: Side, range: string): string | undefined {
+  return side.sessions.of(rangeIn(side, range));
 }

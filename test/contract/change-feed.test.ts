@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { failure } from '../helpers/failure.ts';
-import { headerOf, parseJson, type Reply } from '../helpers/raw.ts';
+import { headerOf, parseJson, substatusOf, type Reply } from '../helpers/raw.ts';
 import {
   type Doc,
   type Operation,
@@ -254,6 +254,18 @@ forEachBackend('feed pages', (backend) => {
 });
 
 forEachBackend('feed replicas', (backend) => {
+  it('refuse a session that asks for more than there is', async () => {
+    const { wire } = await backend.container();
+    const scope = await whole(wire);
+    const written = await wire.create('{"id":"a","pk":"p"}', ['p']);
+    const more = headerOf(written, 'x-ms-session-token').replace(
+      /^([^#]*#)(\d+)/,
+      (_all, before: string, lsn: string) => `${before}${Number(lsn) + 1}`,
+    );
+    const reply = await wire.readFeed(scope, 'now', { sessionToken: more });
+    expect([reply.status, substatusOf(reply)]).toEqual([404, 1002]);
+  });
+
   it('carry a session token that a later read may ask for', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);

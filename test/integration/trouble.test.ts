@@ -150,6 +150,21 @@ describe('a replica that lags', () => {
     await expectSame(move, await move.run('catch-up'));
   });
 
+  test.each([
+    ['all versions', AVAD],
+    ['latest versions', {}],
+  ])('by an hour hides nothing of what was written before a tail began: %s', async (_feed, options) => {
+    await using tapped = await Tapped.open(options);
+    const { move } = tapped;
+    await write(move, orders(20));
+    await move.run('copy');
+    await move.admin.account({ replicaLagMs: 3_600_000 });
+    for (let n = 0; n < 30; n += 1) await write(move, [order(n, { again: true })]);
+    const tailed = await move.run('catch-up');
+    await move.admin.account({ replicaLagMs: 0 });
+    await expectSame(move, tailed);
+  });
+
   test('of the target does not hide what the run before has written', async () => {
     await using tapped = await Tapped.open(AVAD);
     const { move, tap } = tapped;

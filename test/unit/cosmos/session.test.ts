@@ -37,3 +37,15 @@ test('a child is read with what its parents had seen', () => {
   expect(sessions.of(child)).toBe('0:-1#5,2:-1#8');
   expect(sessions.of({ id: '7', parents: [] })).toBeUndefined();
 });
+
+test.each([
+  ['0:-1#5', { id: '0', parents: [] }, 1, '0:-1#6', 6],
+  ['0:1#9#4=8#5=7', { id: '0', parents: [] }, 4, '0:1#13#4=8#5=7', 13],
+  // Its parents had come further than it has told itself.
+  ['0:-1#50,1:-1#70,2:-1#8', { id: '2', parents: ['0', '1'] }, 1, '2:-1#71', 71],
+  ['0:-1#50', { id: '2', parents: ['0'] }, 2, '2:-1#52', 52],
+])('after %s, %j is asked for %i more by %s', (seen, range, more, token, lsn) => {
+  const sessions = new Sessions();
+  sessions.add(seen);
+  expect(sessions.beyond(range, more)).toEqual({ token, lsn });
+});
