@@ -98,7 +98,11 @@ async function measure(endpoint: string, key: string, documents: number): Promis
       }),
       signal: never,
       // While the runs are there.
-      onProgress: () => (ledgerBytes = Math.max(ledgerBytes, statSync(`${ledger}-verify`).size)),
+      onProgress: () =>
+        (ledgerBytes = Math.max(
+          ledgerBytes,
+          statSync(`${ledger}-verify-runs`, { throwIfNoEntry: false })?.size ?? 0,
+        )),
     });
     const wallMs = performance.now() - start;
     const { user, system } = process.cpuUsage(before);

@@ -630,3 +630,130 @@ export function identity(
   hash(textAt, to - textAt, out);
   return true;
 }
+
+/** What `digest` says of a row instead of where its entry stands. */
+const BEYOND: u32 = 0;
+const LEFT: u32 = 1;
+const NO_LSN: u32 = 2;
+const FIRST_ENTRY: u32 = 4;
+/** Of an entry: its size, identity and contribution. */
+const ENTRY_HEAD: usize = 36;
+const ENTRY_NAME_MAX: usize = 2048;
+
+let entryEnd: usize = 0;
+
+/**
+ * Entries of the rows of the last scan, at `out`, for comparing both sides (src/documents/digests.ts explains them):
+ * size, identity, contribution, name, and zeros up to the next word. `table` has room for two numbers a row: where
+ * its entry starts, counted from FIRST_ENTRY, or why it has none; and the bytes that were hashed. `work` has room for
+ * 64 bytes, an identity's texts and the largest document. Gives where the entries end.
+ */
+export function digest(
+  fenceLsn: f64,
+  lsnNode: usize,
+  documentNode: usize,
+  documentBytesMax: u32,
+  stopNode: usize,
+  plainKeyBytesMax: u32,
+  identityFirst: u32,
+  identityOthers: u32,
+  identityCount: u32,
+  slotFirst: u32,
+  slotOthers: u32,
+  slotCount: u32,
+  namesFirst: u32,
+  namesOthers: u32,
+  namesCount: u32,
+  work: usize,
+  table: usize,
+  out: usize,
+): usize {
+  entryEnd = out;
+  let rowAt = rows;
+  for (let i: i32 = 0; i < count; i += 1, rowAt += stride) {
+    const place = table + (usize(i) << 3);
+    const lsn = wholeAt(rowAt, lsnNode);
+    if (lsn < 0 || f64(lsn) > fenceLsn) {
+      store<u32>(place, lsn < 0 ? NO_LSN : BEYOND);
+      continue;
+    }
+    store<u32>(place, LEFT);
+    const document = rowAt + ROW_HEAD + (documentNode << 3);
+    const from = usize(load<u32>(document));
+    const until = usize(load<u32>(document, 4));
+    if (u32(until - from) > documentBytesMax) continue;
+    if (stopNode != 0 && load<u32>(rowAt + ROW_HEAD + (stopNode << 3)) != 0) continue;
+    if (plainKeyBytesMax != 0 && !isPlain(rowAt, slotFirst, slotOthers, slotCount, plainKeyBytesMax)) continue;
+    const text = work + 64;
+    if (!identity(rowAt, identityFirst, identityOthers, identityCount, text, work)) continue;
+    if (!identity(rowAt, slotFirst, slotOthers, slotCount, text, work + 16)) continue;
+    const textEnd = copyKept(rowAt, from, until, text);
+    hash(text, textEnd - text, work + 32);
+    const room = usize(memory.size()) << 16;
+    if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > room && memory.grow(i32(room >> 17) + 1) < 0) unreachable();
+    const entry = entryEnd;
+    if (!putName(rowAt, namesFirst, namesOthers, namesCount, entry + ENTRY_HEAD)) continue;
+    memory.copy(entry + 4, work, 16);
+    hash(work, 48, entry + 20);
+    store<u32>(entry, u32(entryEnd - entry));
+    store<u32>(place, FIRST_ENTRY + u32(entry - out));
+    store<u32>(place, u32(textEnd - text), 4);
+  }
+  return entryEnd;
+}
+
+function nodeIn(first: u32, others: u32, i: u32): usize {
+  return usize(((i < 4 ? first : others) >> ((i & 3) << 3)) & 0xff);
+}
+
+/** A whole number without a sign; -1 where there is none. */
+function wholeAt(rowAt: usize, node: usize): i64 {
+  const entry = rowAt + ROW_HEAD + (node << 3);
+  const start = load<u32>(entry);
+  const until = load<u32>(entry, 4);
+  if (start == 0 || until - start > 18) return -1;
+  let whole: i64 = 0;
+  for (let at = start; at < until; at += 1) {
+    const digit = u32(load<u8>(page + usize(at))) - 0x30;
+    if (digit > 9) return -1;
+    whole = whole * 10 + i64(digit);
+  }
+  return whole;
+}
+
+/** Whether a row has a text for its id, which comes first, neither empty nor too long, and short texts for its key. */
+function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytesMax: u32): bool {
+  let keyBytes: u32 = 0;
+  for (let i: u32 = 0; i < nodeCount; i += 1) {
+    const entry = rowAt + ROW_HEAD + (nodeIn(first, others, i) << 3);
+    const start = load<u32>(entry);
+    if (start == 0 || load<u8>(page + usize(start)) != 0x22) return false;
+    const sizeBytes = load<u32>(entry, 4) - start - 2;
+    if (i > 0) keyBytes += sizeBytes;
+    else if (sizeBytes == 0 || sizeBytes > 1023) return false;
+  }
+  return keyBytes <= keyBytesMax;
+}
+
+/** The values at the nodes, each with a line feed behind it, then zeros up to the next word; false if that is too long. */
+function putName(rowAt: usize, first: u32, others: u32, nodeCount: u32, to: usize): bool {
+  let at = to;
+  for (let i: u32 = 0; i < nodeCount; i += 1) {
+    const entry = rowAt + ROW_HEAD + (nodeIn(first, others, i) << 3);
+    const start = usize(load<u32>(entry));
+    if (start != 0) {
+      const byte = load<u8>(page + start);
+      if (byte != 0x7b && byte != 0x5b) {
+        const sizeBytes = usize(load<u32>(entry, 4)) - start;
+        if (at - to + sizeBytes > ENTRY_NAME_MAX) return false;
+        memory.copy(at, page + start, sizeBytes);
+        at += sizeBytes;
+      }
+    }
+    store<u8>(at, 0x0a);
+    at += 1;
+  }
+  store<u32>(at, 0);
+  entryEnd = (at + 4) & ~3;
+  return true;
+}

@@ -11,7 +11,7 @@
  */
 import type { KeyComponent } from '../keys/effective-key.ts';
 import { assert } from '../lib/assert.ts';
-import { hashKernel } from './kernel.ts';
+import { hashKernel, packNodes } from './kernel.ts';
 import type { PackedNodes } from './kernel.ts';
 import { writeUnits } from './names.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
@@ -137,12 +137,7 @@ export class RowIdentity {
     assert(levels.length <= 4, 'a key has at most four levels');
     this.#scan = scan;
     this.#nodes = [id, ...levels];
-    const byte = (i: number): number => (this.#nodes[i] ?? 0) << (8 * (i & 3));
-    this.#packed = {
-      first: byte(0) | byte(1) | byte(2) | byte(3),
-      others: byte(4),
-      count: this.#nodes.length,
-    };
+    this.#packed = packNodes(this.#nodes);
   }
 
   /** The row's hash, as four words at `out[at]`. */

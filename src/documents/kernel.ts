@@ -33,6 +33,7 @@ interface KernelExports {
     out: number,
   ) => number;
   readonly copyKept: (row: number, from: number, until: number, to: number) => number;
+  readonly digest: (fenceLsn: number, ...asked: number[]) => number;
 }
 
 /** As much of WebAssembly as is used here; TypeScript knows it from browsers only. */
@@ -79,6 +80,19 @@ export interface PackedNodes {
   readonly count: number;
 }
 
+/** The kernel has room for so many. */
+export const NODES_MAX = 8;
+
+export function packNodes(nodes: readonly number[]): PackedNodes {
+  assert(nodes.length <= NODES_MAX, 'so many nodes go into two numbers');
+  const byte = (i: number): number => (nodes[i] ?? 0) << (8 * (i & 3));
+  return {
+    first: byte(0) | byte(1) | byte(2) | byte(3),
+    others: byte(4) | byte(5) | byte(6) | byte(7),
+    count: nodes.length,
+  };
+}
+
 /** Room for the texts of an identity, whose bound is the kernel's, and for the rest of it and its hash. */
 const IDENTITY_ROOM_BYTES = 4096 + 256;
 
@@ -87,6 +101,26 @@ export interface KernelResult {
   readonly count: number;
   readonly rows: Int32Array;
   readonly cuts: Int32Array;
+}
+
+/** What the entries of a page are made of, beside its rows (digests.ts). */
+export interface AskedOfRows {
+  readonly lsn: number;
+  readonly document: number;
+  readonly documentBytesMax: number;
+  /** Rows that have this value are left to the caller; 0: none. */
+  readonly stop: number;
+  /** Rows without an id and short texts for the key of their slot are left to the caller; 0: it does not matter. */
+  readonly plainKeyBytesMax: number;
+  readonly identity: PackedNodes;
+  readonly slot: PackedNodes;
+  readonly name: PackedNodes;
+}
+
+/** Two numbers a row, and the entries; the kernel's memory, overwritten by whatever is asked of it next. */
+export interface KernelEntries {
+  readonly table: Uint32Array;
+  readonly entries: Uint8Array;
 }
 
 /** A page in the kernel's memory. */
@@ -98,6 +132,7 @@ class ScanKernel {
   #rowsAt = 0;
   #rowBytes = 0;
   #freeAt = 0;
+  #pageBytes = 0;
   /** Counts scans; what was found belongs to one of them. */
   generation = 0;
 
@@ -114,6 +149,7 @@ class ScanKernel {
     const { count } = this.#run(shape, page.length, cutsAt);
     this.#refresh();
     this.#freeAt = this.#rowsAt + count * this.#rowBytes;
+    this.#pageBytes = page.length;
     const rows = new Int32Array(this.#exports.memory.buffer, this.#rowsAt, (count * this.#rowBytes) / 4);
     const cutCount = rows[rows.length - this.#rowBytes / 4 + 3] ?? 0;
     return { count, rows, cuts: new Int32Array(this.#exports.memory.buffer, cutsAt, cutCount * 2) };
@@ -138,6 +174,34 @@ class ScanKernel {
     const end = this.#exports.copyKept(rowAt, from, until, textAt);
     this.#exports.hash(textAt, end - textAt, textAt - 16);
     copyHash(this.#bytes, textAt - 16, out, at);
+  }
+
+  /** Entries of the rows up to a fence. */
+  digest(asked: AskedOfRows, fenceLsn: number): KernelEntries {
+    const { identity, slot, name } = asked;
+    const count = (this.#freeAt - this.#rowsAt) / this.#rowBytes;
+    const workAt = align(this.#freeAt);
+    const tableAt = align(workAt + IDENTITY_ROOM_BYTES + this.#pageBytes + PADDING_BYTES);
+    const entriesAt = align(tableAt + count * 8);
+    this.#grow(entriesAt);
+    const end = this.#exports.digest(
+      fenceLsn,
+      asked.lsn,
+      asked.document,
+      asked.documentBytesMax,
+      asked.stop,
+      asked.plainKeyBytesMax,
+      ...[identity, slot, name].flatMap(({ first, others, count: nodes }) => [first, others, nodes]),
+      workAt,
+      tableAt,
+      entriesAt,
+    );
+    this.#refresh();
+    const { buffer } = this.#exports.memory;
+    return {
+      table: new Uint32Array(buffer, tableAt, count * 2),
+      entries: new Uint8Array(buffer, entriesAt, end - entriesAt),
+    };
   }
 
   #run(shape: 'feed' | 'array', sizeBytes: number, cutsAt: number): { count: number } {

@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
 import { ROW_HEAD, scanKernel } from './kernel.ts';
-import type { PackedNodes } from './kernel.ts';
+import type { AskedOfRows, KernelEntries, PackedNodes } from './kernel.ts';
 import { nameTree, want, wanted } from './names.ts';
 import type { NameTree, Wanted } from './names.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
@@ -211,6 +211,13 @@ export class PageScan<Around = unknown> {
     assert(kernel.generation === this.#generation, 'contents are hashed before another page is scanned');
     const { document } = this.nodes;
     kernel.hashKept(row, this.start(row, document), this.end(row, document), out, at);
+  }
+
+  /** Entries of the rows up to a fence (digests.ts); they stand until something else is asked for. */
+  digest(asked: AskedOfRows, fenceLsn: number): KernelEntries {
+    const kernel = scanKernel();
+    assert(kernel.generation === this.#generation, 'entries are made before another page is scanned');
+    return kernel.digest(asked, fenceLsn);
   }
 }
 

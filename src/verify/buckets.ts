@@ -11,6 +11,15 @@ export const BUCKETS = 1 << BUCKET_BITS;
 const WORDS = 12;
 const [DOCUMENTS, BYTES, SUM, GUARD] = [0, 2, 4, 8];
 
+const SHELF_BITS = 8;
+/** Buckets stand on shelves: so many that one of them fits into memory, so few that each has some at a checkpoint. */
+export const SHELVES = 1 << SHELF_BITS;
+
+/** The shelf of a bucket: neighbours share one. */
+export function shelfOf(bucket: number): number {
+  return bucket >>> (BUCKET_BITS - SHELF_BITS);
+}
+
 /** The bucket of an identity at `words[at]`. */
 export function bucketOf(words: Uint32Array, at: number): number {
   return (words[at] ?? 0) >>> (32 - BUCKET_BITS);
@@ -96,6 +105,18 @@ export class Buckets {
     for (let i = GUARD; i < WORDS; i += 1)
       if (this.#words[first + i] !== others.#words[first + i]) return 'guard';
     return 'equal';
+  }
+
+  /** Whether a bucket was summed from as many documents with the same contributions. */
+  isSumOf(others: Buckets, bucket: number): boolean {
+    const first = bucket * WORDS;
+    for (const [at, words] of [
+      [DOCUMENTS, 2],
+      [SUM, 4],
+    ] as const)
+      for (let i = first + at; i < first + at + words; i += 1)
+        if (this.#words[i] !== others.#words[i]) return false;
+    return true;
   }
 
   #number(at: number): number {

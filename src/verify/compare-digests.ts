@@ -101,7 +101,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     const sums = { source: passes.source.tally.buckets, target: passes.target.tally.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
     if (since === null) await listCandidates({ store, sums, sourceLevels, signal });
-    else await listAll({ store, sourceLevels, signal });
+    else await listAll({ store, sums, sourceLevels, signal });
     store.listed();
   }
   const recheck = new Recheck({

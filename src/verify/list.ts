@@ -3,16 +3,17 @@
  * document of an unequal bucket that has no equal on the other side is among the candidates, and memory does not grow
  * with the number of documents.
  */
-import { BUCKETS, bucketOf, type Buckets } from './buckets.ts';
+import { BUCKETS, Buckets, shelfOf, SHELVES } from './buckets.ts';
+import { ENTRY } from '../documents/digests.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from './guard.ts';
 import { readName } from './names.ts';
-import { entriesOf, shelfOf, SHELVES, type Entry } from './runs.ts';
+import { damaged, entriesOf, type Entry, type Run } from './runs.ts';
 import type { SideName } from './sides.ts';
 import type { VerifyStore } from './store.ts';
 
 /** Entries in memory at a time; one bucket with more is still taken whole. */
-const ENTRIES_MAX = 200_000;
+const ENTRIES_MAX = 40_000;
 
 interface Sums {
   readonly source: Buckets;
@@ -29,13 +30,14 @@ export interface Listing {
 /** Lists the candidates; gives how many buckets were unequal. */
 export async function listCandidates(listing: Listing): Promise<number> {
   const { store, sums, signal } = listing;
+  const proof = new Recount(sums);
   let unequal = 0;
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     const buckets = unequalOf(sums, shelf);
     unequal += buckets.size;
     for (const some of inGroups(buckets, sums)) {
       signal.throwIfAborted();
-      store.candidates.add(candidatesIn(some, { shelf, listing }));
+      store.candidates.add(candidatesIn(some, { shelf, listing, proof }));
       // Others have waited long enough.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
@@ -44,15 +46,46 @@ export async function listCandidates(listing: Listing): Promise<number> {
 }
 
 /** Lists every document of the runs, where they hold only what has changed: nothing tells those that are equal. */
-export async function listAll({ store, sourceLevels, signal }: Omit<Listing, 'sums'>): Promise<void> {
+export async function listAll({ store, sums, sourceLevels, signal }: Listing): Promise<void> {
+  const proof = new Recount(sums);
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     signal.throwIfAborted();
     const found = new Map<string, Alone>();
     for (const side of ['source', 'target'] as const)
-      for (const run of store.runs(side, shelf)) for (const entry of entriesOf(run)) note(found, entry);
+      for (const run of store.runs(side, shelf))
+        for (const entry of entriesOf(run, () => true)) {
+          proof.see(side, { run, entry });
+          note(found, entry);
+        }
+    proof.check(bucketsOf(shelf));
     store.candidates.add(namedIn(found, sourceLevels));
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
+}
+
+/** What runs hold of buckets, summed again: it is what was summed when the pages were read, or nobody can rely on it. */
+class Recount {
+  readonly #sums: Sums;
+  readonly #found = { source: new Buckets(), target: new Buckets() };
+
+  constructor(sums: Sums) {
+    this.#sums = sums;
+  }
+
+  see(side: SideName, { run, entry }: { readonly run: Run; readonly entry: Entry }): void {
+    const at = entry.at + ENTRY.contribution;
+    this.#found[side].add(entry.bucket, { sizeBytes: 0, hash: run.words, at });
+  }
+
+  check(buckets: Iterable<number>): void {
+    for (const bucket of buckets)
+      for (const side of ['source', 'target'] as const)
+        if (!this.#found[side].isSumOf(this.#sums[side], bucket)) throw damaged();
+  }
+}
+
+function bucketsOf(shelf: number): number[] {
+  return Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter((bucket) => shelfOf(bucket) === shelf);
 }
 
 function note(found: Map<string, Alone>, { identity, name }: Pick<Entry, 'identity' | 'name'>): void {
@@ -74,8 +107,7 @@ type Unequal = ReadonlyMap<number, 'unequal' | 'guard'>;
 
 function unequalOf({ source, target }: Sums, shelf: number): Unequal {
   const found = new Map<number, 'unequal' | 'guard'>();
-  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-    if (shelfOf(bucket) !== shelf) continue;
+  for (const bucket of bucketsOf(shelf)) {
     const compared = source.compare(target, bucket);
     if (compared !== 'equal') found.set(bucket, compared);
   }
@@ -107,23 +139,23 @@ interface Alone {
 
 function* candidatesIn(
   buckets: Unequal,
-  { shelf, listing }: { readonly shelf: number; readonly listing: Listing },
+  { shelf, listing, proof }: { readonly shelf: number; readonly listing: Listing; readonly proof: Recount },
 ): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
   const { store, sourceLevels } = listing;
-  const words = new Uint32Array(4);
   /** The source's, by who and what; those of the target take theirs away. */
   const entries = new Map<string, Buffer>();
   const alone = new Map<string, Alone>();
   const stands = (entry: Pick<Entry, 'identity' | 'name'>): void => note(alone, entry);
   const each = (side: SideName, see: (entry: Entry, key: string) => void): void => {
     for (const run of store.runs(side, shelf)) {
-      for (const entry of entriesOf(run)) {
-        for (let i = 0; i < 4; i += 1) words[i] = entry.identity.readUInt32LE(4 * i);
-        const compared = buckets.get(bucketOf(words, 0));
-        if (compared === undefined) continue;
+      for (const entry of entriesOf(run, (bucket) => buckets.has(bucket))) {
+        proof.see(side, { run, entry });
+        const { identity, contribution } = entry;
         // The sums are equal, and still JSON.parse reads another document: all of the sample is looked at.
-        if (compared === 'guard' && isSampled(words, 0)) stands(entry);
-        else see(entry, run.toString('latin1', entryAt(run, entry), entryAt(run, entry) + 32));
+        const isDoubted =
+          buckets.get(entry.bucket) === 'guard' && isSampled(run.words, entry.at + ENTRY.identity);
+        if (isDoubted) stands(entry);
+        else see(entry, identity.toString('latin1') + contribution.toString('latin1'));
       }
     }
   };
@@ -131,12 +163,9 @@ function* candidatesIn(
   each('target', (entry, key) => {
     if (!entries.delete(key)) stands(entry);
   });
+  proof.check(buckets.keys());
   for (const [key, name] of entries) stands({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });
   yield* namedIn(alone, sourceLevels);
-}
-
-function entryAt(run: Buffer, { identity }: Entry): number {
-  return identity.byteOffset - run.byteOffset;
 }
 
 /** One name for all that was seen of a document. */

@@ -40,14 +40,9 @@ export interface NameParts {
   readonly values: readonly KeyComponent[];
 }
 
-/** Where the name that begins at `at` ends, behind its last byte. */
-export function endOfName(bytes: Buffer, at: number): number {
-  return bytes.indexOf(END, at) + 1;
-}
-
 export function readName(bytes: Buffer, sourceLevels: number): Name {
   const texts = bytes
-    .toString('utf8', 0, bytes.length - 1)
+    .toString('utf8', 0, bytes.indexOf(END))
     .split('\n')
     .slice(0, -1)
     .map((text) => (text === '' ? null : text));

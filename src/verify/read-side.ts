@@ -52,6 +52,7 @@ export class SidePass {
   #readers: Reader[];
   #savedAtMs: number;
   #isDirty = false;
+  #isWhole = true;
 
   constructor(parts: ReadSideParts) {
     const { side, store, rows, clock } = parts;
@@ -201,7 +202,10 @@ export class SidePass {
     side.sessions.add(page.sessionToken);
     if (page.status === 304) reader.isDone = true;
     else {
+      // What ends in the middle of a page is no state to go on from.
+      this.#isWhole = false;
       const { documents, isBeyond } = this.tally.take(page.bytes, reader.fenceLsn);
+      this.#isWhole = true;
       reader.documents += documents;
       reader.isDone = isBeyond;
     }
@@ -238,14 +242,15 @@ export class SidePass {
   #save(): void {
     const { side, store, clock } = this.#parts;
     this.#savedAtMs = clock.now();
-    if (!this.#isDirty) return;
+    if (!this.#isDirty || !this.#isWhole) return;
     const { buckets, refused, runs } = this.tally;
     store.checkpoint(side.is, {
       parts: this.#readers,
       buckets: buckets.view(),
       refused,
-      runs: (give) => runs.take(give),
+      entries: runs.words,
     });
+    runs.clear();
     this.#isDirty = false;
   }
 

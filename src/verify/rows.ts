@@ -4,13 +4,21 @@
  * two are equal, word for word, when the mover has done what it should.
  */
 import { ByteOutput } from '../documents/byte-output.ts';
+import type { EntryNodes } from '../documents/digests.ts';
 import { hashBytes } from '../documents/identity.ts';
 import { decodeScalar, isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/scan.ts';
 import { Edits, spliceDocument } from '../documents/splice.ts';
 import type { KeyComponent } from '../keys/effective-key.ts';
 import { parsePath } from '../keys/path.ts';
-import { Placement, Rekey, rekeyPaths, type Refusal, type RekeyOptions } from '../keys/rekey.ts';
+import {
+  DOCUMENT_BYTES_MAX,
+  Placement,
+  Rekey,
+  rekeyPaths,
+  type Refusal,
+  type RekeyOptions,
+} from '../keys/rekey.ts';
 import type { Path } from '../keys/strategy.ts';
 import { must } from '../lib/assert.ts';
 import type { Deletes } from '../spec/migration-spec.ts';
@@ -38,6 +46,11 @@ export type SourceVerdict = 'moves' | 'refused' | 'marked';
 export const ROW_WORDS = 12;
 const CONTENT = 8;
 
+/** A text of so many bytes is a key for every target. */
+const PLAIN_KEY_BYTES_MAX = 100;
+/** No document is so small: all rows are left over. */
+const NONE_BYTES_MAX = 0;
+
 export class SourceRows {
   readonly words = new Uint32Array(ROW_WORDS);
   /** Of the target document, in bytes. */
@@ -46,6 +59,8 @@ export class SourceRows {
   expiry: number | undefined;
   /** Where the values of its name are. */
   readonly nameNodes: readonly number[];
+  /** How rows are read many at a time: those of which nothing has to be worked out. */
+  readonly entryNodes: EntryNodes;
   readonly #scan: PageScan;
   readonly #options: RowOptions;
   readonly #rekey: Rekey;
@@ -62,6 +77,15 @@ export class SourceRows {
     this.#marker = options.marker === null ? undefined : scan.nodeAt(options.marker);
     this.#isCarried = plan.additionPaths.length === 0 && ttl.mode === 'restart';
     this.nameNodes = [scan.nodes.id, ...plan.sourcePaths.map((path) => scan.nodeAt(path))];
+    const slot = plan.targetPaths.map((path) => scan.nodeAt(path));
+    this.entryNodes = {
+      identity: this.nameNodes,
+      slot: [scan.nodes.id, ...slot],
+      name: [...this.nameNodes, ...slot],
+      stop: this.#marker,
+      plainKeyBytesMax: PLAIN_KEY_BYTES_MAX,
+      documentBytesMax: this.#isCarried ? DOCUMENT_BYTES_MAX : NONE_BYTES_MAX,
+    };
   }
 
   /** The key in the target, if it has one. */
@@ -116,6 +140,7 @@ export class TargetRows {
   sizeBytes = 0;
   expiry: number | undefined;
   readonly nameNodes: readonly number[];
+  readonly entryNodes: EntryNodes;
   readonly #scan: PageScan;
   readonly #options: RowOptions;
   readonly #placement: Placement;
@@ -123,12 +148,22 @@ export class TargetRows {
   readonly #out = new ByteOutput();
 
   constructor(scan: PageScan, options: RowOptions) {
-    const { plan } = options.rekey;
+    const { plan, ttl } = options.rekey;
+    const { id } = scan.nodes;
     this.#scan = scan;
     this.#options = options;
     this.#placement = new Placement(scan, plan);
-    const paths = [...plan.sourcePathsInTarget, ...plan.targetPaths];
-    this.nameNodes = [scan.nodes.id, ...paths.map((path) => scan.nodeAt(path))];
+    const identity = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
+    const slot = plan.targetPaths.map((path) => scan.nodeAt(path));
+    this.nameNodes = [id, ...identity, ...slot];
+    this.entryNodes = {
+      identity: [id, ...identity],
+      slot: [id, ...slot],
+      name: this.nameNodes,
+      stop: undefined,
+      plainKeyBytesMax: undefined,
+      documentBytesMax: ttl.mode === 'restart' ? DOCUMENT_BYTES_MAX : NONE_BYTES_MAX,
+    };
   }
 
   read(row: number): void {

@@ -127,7 +127,7 @@ async function makeSide(
   const { accounts, clock, random, timeoutMs } = parts;
   const lane = new ContainerLane(accounts[is], facts.name);
   const patience = patienceOf(parts);
-  const governor = new Governor({ clock, random, ruPerSecond: allowedRu(budget, ruOf(facts.throughput)) });
+  const governor = new Governor({ clock, random, ruPerSecond: allowedRu(is, budget, ruOf(facts.throughput)) });
   const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
   const ranges = await LiveRanges.read({ lane, patience, onChange, timeoutMs }, signal);
   return { is, lane, facts, ranges, sessions: new Sessions(), governor, patience, timeoutMs };

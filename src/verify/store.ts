@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { NotReadyError } from '../lib/errors.ts';
-import { must } from '../lib/assert.ts';
+import { assert } from '../lib/assert.ts';
 import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { bytes, jsonText, number, oneOf, orNull, text } from '../state/column.ts';
@@ -13,6 +13,9 @@ import type { Columns } from '../state/column.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../state/transaction.ts';
 import { CandidateStore } from './candidate-store.ts';
+import { SHELVES } from './buckets.ts';
+import { RunFile, type Chunk } from './run-file.ts';
+import type { Run } from './runs.ts';
 import type { SideName } from './sides.ts';
 
 /** Of what is being compared. */
@@ -46,7 +49,8 @@ export interface Checkpoint {
   readonly parts: readonly Part[];
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
-  readonly runs: (give: (shelf: number, entries: Buffer) => void) => void;
+  /** What was read since the last one (runs.ts). */
+  readonly entries: Uint32Array;
 }
 
 /** A comparison that ended clean. */
@@ -57,8 +61,8 @@ export interface Proof {
   readonly details: string;
 }
 
-/** Runs are listed a few at a time. */
-const RUNS_AT_ONCE = 64;
+/** It holds a few rows and the sums of two sides. */
+const CACHE_KIB = 1024;
 
 /** Where the comparisons of a migration are remembered. */
 export function verifyPath(ledger: string): string {
@@ -70,7 +74,10 @@ export class VerifyStore {
   readonly #database: Database;
   readonly #lock: MoverLock;
   readonly #transactions: Transactions;
+  readonly #runs: RunFile;
   readonly #sql;
+  /** Where the next chunk of runs is written. */
+  #runsEnd: number;
 
   private constructor(database: Database, lock: MoverLock) {
     this.#database = database;
@@ -95,16 +102,19 @@ export class VerifyStore {
         `INSERT INTO sums (side, buckets, refused) VALUES (@side, @buckets, @refused)
          ON CONFLICT (side) DO UPDATE SET buckets = @buckets, refused = @refused`,
       ),
-      addRun: database.prepare('INSERT INTO runs (side, shelf, entries) VALUES (?, ?, ?)'),
-      runs: database.prepare<[{ side: string; shelf: number; after: number; limit: number }], Columns>(
-        `SELECT number, entries FROM runs WHERE side = @side AND shelf = @shelf AND number > @after
-         ORDER BY number LIMIT @limit`,
+      addChunk: database.prepare('INSERT INTO chunks (side, start, ends) VALUES (?, ?, ?)'),
+      chunk: database.prepare<[string, number], Columns>(
+        'SELECT * FROM chunks WHERE side = ? AND number > ? ORDER BY number LIMIT 1',
       ),
+      lastChunk: database.prepare<[], Columns>('SELECT * FROM chunks ORDER BY number DESC LIMIT 1'),
       prove: database.prepare(
         'INSERT INTO proofs (at_ms, fingerprint, details) VALUES (@atMs, @fingerprint, @details)',
       ),
       proof: database.prepare<[], Columns>(LAST_PROOF),
     };
+    this.#runs = new RunFile(`${database.name}-runs`);
+    const last = this.#sql.lastChunk.get();
+    this.#runsEnd = last === undefined ? 0 : endOf(chunkIn(last));
   }
 
   /** Refuses when somebody else compares with it. */
@@ -113,7 +123,7 @@ export class VerifyStore {
     const lock = takeLock(path);
     let database: Database | undefined;
     try {
-      database = tellTrouble(openDatabase({ path }));
+      database = tellTrouble(openDatabase({ path, cacheKib: CACHE_KIB }));
       migrate(database, 'verify');
       return new VerifyStore(database, lock);
     } catch (error) {
@@ -158,6 +168,7 @@ export class VerifyStore {
       this.#forget();
       this.#sql.begin.run(subject);
     });
+    this.#dropRuns();
   }
 
   /** The comparison has its verdict; what was found stays until the next one begins, and proofs stay for good. */
@@ -190,31 +201,33 @@ export class VerifyStore {
     return { buckets: bytes(row, 'buckets'), refused: Object.fromEntries(entries) };
   }
 
-  checkpoint(side: SideName, { parts, buckets, refused, runs }: Checkpoint): void {
+  checkpoint(side: SideName, { parts, buckets, refused, entries }: Checkpoint): void {
+    // What is written and then not committed is written over.
+    const chunk = entries.length === 0 ? undefined : this.#runs.write(this.#runsEnd, entries);
     this.#transactions.run(() => {
       this.#sql.dropParts.run(side);
       for (const part of parts) this.#sql.addPart.run({ ...part, side, isDone: part.isDone ? 1 : 0 });
       this.#sql.setSums.run({ side, buckets, refused: JSON.stringify(refused) });
-      runs((shelf, entries) => this.#sql.addRun.run(side, shelf, entries));
+      if (chunk !== undefined) this.#sql.addChunk.run(side, chunk.start, Buffer.from(chunk.ends.buffer));
     });
+    if (chunk !== undefined) this.#runsEnd = endOf(chunk);
   }
 
-  /** The runs of a shelf, one after the other. */
-  *runs(side: SideName, shelf: number): Generator<Buffer> {
-    for (let after = 0; ;) {
-      const found = this.#sql.runs.all({ side, shelf, after, limit: RUNS_AT_ONCE });
-      for (const row of found) yield bytes(row, 'entries');
-      if (found.length < RUNS_AT_ONCE) return;
-      after = number(must(found.at(-1), 'there are some'), 'number');
+  /** The entries of a shelf, run by run; each stands until the next one. */
+  *runs(side: SideName, shelf: number): Generator<Run> {
+    for (let row = this.#sql.chunk.get(side, 0); row !== undefined;) {
+      yield this.#runs.read(chunkIn(row), shelf);
+      row = this.#sql.chunk.get(side, number(row, 'number'));
     }
   }
 
   /** Everything was listed: the runs have done their work. */
   listed(): void {
     this.#transactions.durable(() => {
-      this.#database.exec('DELETE FROM runs');
+      this.#database.exec('DELETE FROM chunks');
       this.#sql.stage.run('listed');
     });
+    this.#dropRuns();
   }
 
   /** What the last clean comparison has proven. */
@@ -224,14 +237,20 @@ export class VerifyStore {
 
   [Symbol.dispose](): void {
     try {
+      this.#runs.close();
       this.#database.close();
     } finally {
       this.#lock.release();
     }
   }
 
+  #dropRuns(): void {
+    this.#runs.drop();
+    this.#runsEnd = 0;
+  }
+
   #forget(): void {
-    for (const table of ['comparison', 'parts', 'sums', 'runs', 'candidates'])
+    for (const table of ['comparison', 'parts', 'sums', 'chunks', 'candidates'])
       this.#database.exec(`DELETE FROM ${table}`);
   }
 }
@@ -258,4 +277,15 @@ function takeLock(path: string): MoverLock {
       cause: error,
     });
   }
+}
+
+function chunkIn(row: Columns): Chunk {
+  const ends = Uint8Array.from(bytes(row, 'ends', 4 * SHELVES));
+  return { start: number(row, 'start'), ends: new Uint32Array(ends.buffer) };
+}
+
+function endOf({ start, ends }: Chunk): number {
+  const size = ends.at(-1);
+  assert(size !== undefined, 'a chunk has all shelves');
+  return start + size;
 }

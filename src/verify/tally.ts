@@ -2,15 +2,14 @@
  * What one side has contributed so far: pages in, sums and runs out. What always holds: a page is taken whole or not at
  * all, and between two pages sums, runs and positions belong together.
  */
+import { Digests, ENTRY } from '../documents/digests.ts';
 import { hashBytes } from '../documents/identity.ts';
-import { PageError } from '../documents/page-error.ts';
 import { latestVersionScan, type PageScan } from '../documents/scan.ts';
 import type { KeyComponent } from '../keys/effective-key.ts';
 import { bucketOf, Buckets } from './buckets.ts';
 import { Guard, isSampled } from './guard.ts';
-import { integerAt } from './integer.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
-import { Runs, shelfOf } from './runs.ts';
+import { Runs } from './runs.ts';
 import type { SideName } from './sides.ts';
 
 export interface Taken {
@@ -31,10 +30,11 @@ export class SideTally {
   readonly refused: Record<string, number>;
   readonly #scan: PageScan;
   readonly #rows: { readonly source: SourceRows } | { readonly target: TargetRows };
+  readonly #digests: Digests;
   readonly #guard: Guard;
-  /** Identity and contribution, as they stand in a run; then what the guard says. */
-  readonly #head = new Uint32Array(12);
-  readonly #headBytes = new Uint8Array(this.#head.buffer, 0, 32);
+  /** Identity and contribution of a row, as they stand in an entry. */
+  readonly #head = new Uint32Array(8);
+  readonly #guarded = new Uint32Array(4);
 
   constructor(
     is: SideName,
@@ -45,10 +45,9 @@ export class SideTally {
     this.buckets = new Buckets(sums?.buckets);
     this.refused = { ...sums?.refused };
     this.#scan = latestVersionScan(rowPaths(options));
-    this.#rows =
-      is === 'source'
-        ? { source: new SourceRows(this.#scan, options) }
-        : { target: new TargetRows(this.#scan, options) };
+    const rows = is === 'source' ? new SourceRows(this.#scan, options) : new TargetRows(this.#scan, options);
+    this.#rows = rows instanceof SourceRows ? { source: rows } : { target: rows };
+    this.#digests = new Digests(this.#scan, rows.entryNodes);
     this.#guard = new Guard(plan, {
       keyPaths: is === 'source' ? plan.sourcePaths : plan.sourcePathsInTarget,
       ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
@@ -58,28 +57,24 @@ export class SideTally {
   /** Takes a page in; a damaged one throws a PageError, and then nothing of it is taken. */
   take(page: Buffer, fenceLsn: number): Taken {
     const scan = this.#scan.scan(page);
-    let documents = 0;
-    for (let row = 0; row < scan.count; row += 1) {
-      const lsn = integerAt(scan, row, scan.nodes.lsn);
-      if (lsn === null) throw new PageError('a document has no _lsn', scan.elementStart(row));
-      if (lsn <= fenceLsn) documents += 1;
-    }
-    const isBeyond = documents < scan.count;
-    for (let row = 0; row < scan.count; row += 1)
-      if (!isBeyond || (integerAt(scan, row, scan.nodes.lsn) ?? 0) <= fenceLsn) this.#takeRow(row);
-    return { documents, isBeyond };
+    let first = 0;
+    const documents = this.#digests.read(fenceLsn, {
+      take: (entries) => (first = this.runs.append(entries)),
+      entry: (row, atWord, sizeBytes) =>
+        this.runs.read(first + atWord, (words, at) =>
+          this.#sum(row, { words, at: at + ENTRY.identity, sizeBytes }),
+        ),
+      left: (row) => this.#takeRow(row),
+    });
+    return { documents, isBeyond: documents < scan.count };
   }
 
   #takeRow(row: number): void {
     if ('target' in this.#rows) {
       const { target } = this.#rows;
       target.read(row);
-      this.#add(row, {
-        words: target.words,
-        sizeBytes: target.sizeBytes,
-        key: NO_KEY,
-        nodes: target.nameNodes,
-      });
+      const { words, sizeBytes, nameNodes: nodes } = target;
+      this.#add(row, { words, sizeBytes, key: NO_KEY, nodes });
       return;
     }
     const { source } = this.#rows;
@@ -99,14 +94,26 @@ export class SideTally {
     const head = this.#head;
     for (let i = 0; i < 4; i += 1) head[i] = words[i] ?? 0;
     hashBytes(new Uint8Array(words.buffer), head, 4);
-    const bucket = bucketOf(head, 0);
-    this.buckets.add(bucket, { sizeBytes, hash: head, at: 4 });
-    this.runs.add(shelfOf(bucket), this.#headBytes, { scan: this.#scan, row, nodes, values: key });
-    // Of a document that is not to be moved there is nothing on the other side.
-    if (sizeBytes === 0 || !isSampled(head, 0)) return;
-    this.#guard.read(this.#scan.bytes(row, this.#scan.nodes.document), head, head, 8);
-    this.buckets.addGuard(bucket, head, 8);
+    this.runs.add(head, { scan: this.#scan, row, nodes, values: key });
+    this.#sum(row, { words: head, at: 0, sizeBytes });
   }
+
+  /** Identity and contribution stand one behind the other. */
+  #sum(row: number, { words, at, sizeBytes }: Summed): void {
+    const bucket = bucketOf(words, at);
+    this.buckets.add(bucket, { sizeBytes, hash: words, at: at + 4 });
+    // Of a document that is not to be moved there is nothing on the other side.
+    if (sizeBytes === 0 || !isSampled(words, at)) return;
+    const identity = words.slice(at, at + 4);
+    this.#guard.read(this.#scan.bytes(row, this.#scan.nodes.document), identity, this.#guarded, 0);
+    this.buckets.addGuard(bucket, this.#guarded, 0);
+  }
+}
+
+interface Summed {
+  readonly words: Uint32Array;
+  readonly at: number;
+  readonly sizeBytes: number;
 }
 
 interface RowParts {

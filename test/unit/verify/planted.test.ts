@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -52,8 +52,9 @@ function take(side: 'source' | 'target', texts: readonly string[]): Buckets {
       parts: [],
       buckets: tally.buckets.view(),
       refused: {},
-      runs: (give) => tally.runs.take(give),
+      entries: tally.runs.words,
     });
+    tally.runs.clear();
   }
   return new Buckets(store.sums(side)?.buckets);
 }
@@ -119,6 +120,24 @@ describe('errors planted among many documents', () => {
   });
 });
 
+test('what a power cut has taken out of the runs is noticed', async () => {
+  const source = [textOf(1), textOf(2)];
+  const sums = { source: take('source', source), target: take('target', [textOf(1), textOf(3)]) };
+  truncateSync(join(folder, 'verify.db-runs'), 200);
+  const listing = listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  await expect(listing).rejects.toThrow('cannot be trusted');
+});
+
+test('runs that are not what was summed are noticed', async () => {
+  const sums = { source: take('source', [textOf(1)]), target: take('target', [textOf(2)]) };
+  const path = join(folder, 'verify.db-runs');
+  const bytes = readFileSync(path);
+  bytes[25] = (bytes[25] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+  const listing = listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  await expect(listing).rejects.toThrow('cannot be trusted');
+});
+
 describe('a candidate', () => {
   test('is named by what was seen on both sides', async () => {
     const moved = textOf(7).replace(/"tenantId":"[^"]+"/, '"tenantId":"tX"');
@@ -147,9 +166,7 @@ describe('the second opinion', () => {
   const read = (text: string, who = text): string => {
     const tally = new SideTally('source', OPTIONS);
     tally.take(Buffer.from(`{"Documents":[${who.slice(0, -1)},"_lsn":1}]}`), 1);
-    let words = new Uint32Array(4);
-    tally.runs.take((_shelf, run) => (words = new Uint32Array(Uint8Array.from(run.subarray(0, 16)).buffer)));
-    return guard.text(Buffer.from(text), words);
+    return guard.text(Buffer.from(text), tally.runs.words.slice(1, 5));
   };
   const one = '{"id":"a","customerId":"c","tenantId":"t","n":1}';
 
