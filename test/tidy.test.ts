@@ -206,13 +206,13 @@ describe('texts', () => {
     expect(new Set(mentioned.map(([, name]) => name))).toEqual(new Set(real));
   });
 
-  test('README knows every flag of the emulator and no other', () => {
+  test('docs/emulator.md knows every flag of the emulator and no other', () => {
     const emulator = commands.find(({ name }) => name === 'emulator');
     const tables: OptionTable = { ...COMMON_OPTIONS, ...emulator?.options };
     const flags = Object.keys(tables).map((name) =>
       name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     );
-    const rows = [...read('README.md').matchAll(/^\| `--([a-z-]+)/gm)].map(([, flag]) => flag);
+    const rows = [...read('docs/emulator.md').matchAll(/^\| `--([a-z-]+)/gm)].map(([, flag]) => flag);
     expect(new Set(rows)).toEqual(new Set(flags));
   });
 });

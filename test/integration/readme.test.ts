@@ -1,78 +1,172 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/**
+ * README and docs/ say nothing that does not run. Each document is followed from top to bottom in a folder of its own;
+ * a block of a language that nobody here knows fails, so that no command is shown that nobody has run. What a block of
+ * text shows is what the command above it has printed, but for its numbers.
+ */
+import { CosmosClient } from '@azure/cosmos';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../src/emulator/settings.ts';
 import { must } from '../../src/lib/assert.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { startTestEmulator } from '../helpers/emulator.ts';
-import { runCosmig } from '../helpers/run-cosmig.ts';
+import { readDoc, type Block } from '../helpers/doc-blocks.ts';
+import { outline, Story, type Step } from '../helpers/doc-story.ts';
+import { startTestEmulator, type TestEmulator } from '../helpers/emulator.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-const README = readFileSync(`${ROOT}README.md`, 'utf8');
+/** Looked at by test/docs.test.ts, and by tests below. */
+const ELSEWHERE = ['README.md crontab', 'docs/migration.md azurecli', 'docs/emulator.md json'];
 
-/** The blocks of one language, in the order they come. */
-function blocks(language: string): string[] {
-  const found = README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'));
-  return [...found].map(([, text = '']) => text);
-}
-
-/** The script that holds these words. */
-function scriptWith(words: string): string {
-  return must(
-    blocks('js').find((block) => block.includes(words)),
-    `README has a script with ${words}`,
-  );
-}
-
-test("README's quick start moves a container that is written to", async () => {
-  await using server = await startTestEmulator();
-  const args = ['--input-type=module', '-', server.connectionString];
-  const application = spawn(process.execPath, args, { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
-  const folder = mkdtempSync(join(tmpdir(), 'cosmig-readme-'));
-  try {
-    application.stdin.end(scriptWith('orders written'));
-    await once(application.stdout, 'data');
-    const lines = blocks('sh').find((block) => block.includes('COSMIG_SOURCE_CONNECTION_STRING')) ?? '';
-    const env = {
-      COSMIG_SOURCE_CONNECTION_STRING: server.connectionString,
-      COSMIG_LEDGER: join(folder, 'ledger.db'),
-    };
-    const codes: number[] = [];
-    for (const line of lines.split('\n').filter((one) => one.startsWith('cosmig '))) {
-      const argv = line.replace('--for 30s', '--for 2s').split(' ').slice(1);
-      const { code, stdout, stderr } = await runCosmig(argv, { env, clock: systemClock });
-      expect(`${stdout}${stderr}`).toContain('shop/orders');
-      codes.push(code);
-    }
-    expect(codes).toEqual([0, 0, 0, 0]);
-  } finally {
-    application.kill();
-    rmSync(folder, { recursive: true, force: true });
+/** Does what a document says, and tells where it was wrong. */
+async function follow(story: Story, name: string): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const block of readDoc(name).blocks) {
+    const { at, language, file, text } = block;
+    if (file !== undefined || language === 'sh') await story.tell(block);
+    else if (language === 'js') {
+      story.save('block.mjs', text);
+      await story.run('node block.mjs', at);
+    } else if (language === 'text')
+      wrong.push(...falselyShown(text, must(story.last, `${at} follows a command`)));
+    else if (!ELSEWHERE.includes(`${name} ${language}`)) wrong.push(`${at}: nobody runs ${language}`);
   }
-}, 60_000);
+  for (const { at, line, code, expected, stderr } of story.steps)
+    if (code !== expected) wrong.push(`${at}: ${line} ended with ${code}, not ${expected}: ${stderr}`);
+  return wrong;
+}
 
-test("README's first script works as it stands", async () => {
-  const script = scriptWith('amber');
+/** The parts of what is shown, between lines of `...`, that were not printed as they stand there. */
+function falselyShown(shown: string, { at, line, stdout, stderr }: Step): string[] {
+  // Which orders collide, and how much is moved, is chance: the first words of its lines stay.
+  const labels = (text: string): string[] =>
+    outline(text).map((one) => (one.includes('█') ? '' : (/^\S+(?: [a-zN]+)?/.exec(one) ?? [''])[0]));
+  const isDemo = line.endsWith('run demo');
+  const lines = isDemo ? labels : outline;
+  const printed = lines(isDemo ? stdout : `${stdout.trimEnd()}\n${stderr}`).join('\n');
+  return shown
+    .split(/^\.\.\.$/m)
+    .map((part) => lines(part.trim()).join('\n'))
+    .filter((part) => !printed.includes(part))
+    .map((part) => `${at}: ${line} did not print\n${part}\nbut\n${printed}`);
+}
+
+/** An account with the container that the documents speak of. */
+async function shop(server: TestEmulator, orders: readonly object[]): Promise<void> {
+  const client = new CosmosClient({ endpoint: server.endpoint, key: server.key });
+  const { database } = await client.databases.create({ id: 'shop' });
+  const { container } = await database.containers.create({
+    id: 'orders',
+    partitionKey: '/customerId',
+    throughput: 4000,
+  });
+  for (const order of orders) await container.items.create(order);
+  client.dispose();
+}
+
+const ORDERS = Array.from({ length: 600 }, (_none, n) => ({
+  id: `o${n}`,
+  customerId: `c${n % 70}`,
+  tenantId: `t${n % 200}`,
+}));
+
+const SPEC = [
+  'source: shop/orders',
+  'target: shop/orders-by-tenant',
+  'partitionKey: /tenantId',
+  'createTarget: true',
+];
+
+test('README', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'README.md')).resolves.toEqual([]);
+  expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop'");
+}, 180_000);
+
+test('docs/migration.md', async () => {
   await using server = await startTestEmulator();
-  // From standard input, in the clone: so the script finds the SDK as a file there would.
-  const child = spawn(process.execPath, ['--input-type=module', '-', server.connectionString], { cwd: ROOT });
-  child.stdin.end(script);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit'),
-  ]);
-  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "[ { id: '1', total: 12.5 } ]\n", stderr: '' });
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  await story.run(`export COSMIG_SOURCE_KEY=${server.key}`, 'here');
+  await expect(follow(story, 'docs/migration.md')).resolves.toEqual([]);
+  const cutover = must(story.last, 'it ends with the cutover');
+  expect(cutover.stderr).toContain('scale deployment/orders-api --replicas=0');
+  expect(cutover.stderr).toContain('ORDERS_CONTAINER=orders-by-tenant');
+  expect(existsSync(join(story.folder, 'proof.json'))).toBe(true);
+}, 120_000);
+
+test('docs/troubleshooting.md', async () => {
+  await using server = await startTestEmulator();
+  const twins = ['c1', 'c2'].map((customerId) => ({ id: '7', customerId, tenantId: 'amber' }));
+  await shop(server, [...ORDERS, ...twins]);
+  await using story = new Story(server);
+  story.save('cosmig.config.yaml', SPEC.join('\n'));
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
+  await story.run('cosmig copy --yes # exit code 5', 'here');
+  await expect(follow(story, 'docs/troubleshooting.md')).resolves.toEqual([]);
+}, 120_000);
+
+test('docs/keys.md', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'docs/keys.md')).resolves.toEqual([]);
 });
 
-test("README's settings are the real ones with their defaults, and its faults are accepted", async () => {
-  const [settings, faults] = blocks('json').map((block) => JSON.parse(block) as unknown);
+test('docs/emulator.md', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'docs/emulator.md')).resolves.toEqual([]);
+});
+
+test('the line for cron and the service for systemd bring over what is new', async () => {
+  const { blocks } = readDoc('README.md');
+  const named = (name: string): Block =>
+    must(
+      blocks.find(({ file, language }) => name === file || name === language),
+      `README has ${name}`,
+    );
+  await using server = await startTestEmulator();
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  story.save('cosmig.config.yaml', SPEC.join('\n'));
+  await story.tell(named('cosmig.env'));
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
+  await story.run('cosmig copy', 'here');
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING=', 'here');
+
+  const [, minutes, others, line = ''] = must(
+    /^(\S+) ((?:\S+ ){4})(.*)\n$/.exec(named('crontab').text),
+    'five fields and a command',
+  );
+  expect([minutes, others]).toEqual(['*/5', '* * * * ']);
+  await story.run(line.replace('/srv/orders-migration', story.folder), named('crontab').at);
+  const log = readFileSync(join(story.folder, 'tail.log'), 'utf8');
+  expect(JSON.parse(log)).toMatchObject({ command: 'tail', complete: true });
+
+  const { text, at } = named('cosmig-tail.service');
+  const unit = Object.fromEntries(text.split('\n').map((one) => one.split(/=(.*)/, 2)));
+  expect(unit).toMatchObject({
+    EnvironmentFile: expect.stringContaining('cosmig.env') as unknown,
+    Type: 'oneshot',
+  });
+  await story.run(`set -a; . ./cosmig.env; ${unit['ExecStart']}`, at);
+  expect(JSON.parse(must(story.last, 'it was run').stdout)).toMatchObject({
+    command: 'tail',
+    complete: true,
+  });
+  expect(story.steps.map(({ code }) => code)).toEqual([0, 0, 0]);
+});
+
+test('the two commands of README are those of the package and of CI', () => {
+  const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(scripts).toMatchObject({ demo: 'node bin/cosmig.js demo', test: 'vitest run' });
+  expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toMatch(/^npm ci\n(?:.*\n)*npm test$/m);
+});
+
+test('the settings of the emulator are the real ones with their defaults, and its faults are accepted', async () => {
+  const texts = readDoc('docs/emulator.md').blocks.filter(({ language }) => language === 'json');
+  const [settings, faults] = texts.map(({ text }) => JSON.parse(text) as unknown);
   expect(settings).toEqual(DEFAULT_SETTINGS);
   await using server = await startTestEmulator();
   const put = async (path: string, body: unknown): Promise<number> => {
@@ -83,9 +177,9 @@ test("README's settings are the real ones with their defaults, and its faults ar
   await expect(put('faults', faults)).resolves.toBe(200);
 });
 
-test('README lists the routes that the emulator has for itself', () => {
+test('the routes of the emulator are those that it has', () => {
   const routes = readFileSync(`${ROOT}src/emulator/routes.ts`, 'utf8');
   const real = [...routes.matchAll(/'([A-Z]+ \/_emulator\/[^']+)'/g)].map(([, route]) => route);
-  const listed = [...README.matchAll(/^\| `([A-Z]+ \/_emulator\/[^`]+)`/gm)].map(([, route]) => route);
-  expect(listed.map((route) => route?.replace('DB/COLL', '*/*'))).toEqual(real);
+  const listed = [...readDoc('docs/emulator.md').text.matchAll(/^\| `([A-Z]+ \/_emulator\/[^`]+)`/gm)];
+  expect(listed.map(([, route]) => route?.replace('DB/COLL', '*/*'))).toEqual(real);
 });

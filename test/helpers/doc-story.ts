@@ -1,0 +1,199 @@
+/**
+ * Does what a document tells a reader to do, in its order, in a folder of its own: saves files, and runs commands
+ * against an emulator. What stands in for what a reader has: the account (its name, key and connection string), the
+ * port, kubectl, and times that are shorter here. Everything else is done as it is written.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/lib/clock.ts';
+import { commandsIn, wordsOf, type Block } from './doc-blocks.ts';
+import { CosmigRun, type Ran } from './run-cosmig.ts';
+import { until } from './wait.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What a reader puts in the place of these is of the account. */
+const CONNECTION = '<the connection string>';
+const ENDPOINT = 'https://myaccount.documents.azure.com:443/';
+
+/** What a reader has installed. */
+const PACKAGES = { '@azure': 'node_modules/@azure', cosmig: '.' } as const;
+
+/** They run until somebody stops them: the reader has a terminal for each. */
+const NEVER_END = [/^cosmig emulator\b/, /^cosmig tail$/, /^node app\.mjs\b/];
+/** A tail has to end before these begin, as the text says. */
+const ALONE = /^cosmig (?:cutover|dead-letters retry|verify --repair)\b/;
+/** Times that a reader has and a test has not. */
+const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^npm ci && npm run demo$/, 'cosmig demo --fast'],
+  // Who reads this has run it.
+  [/^npm ci && npm test$/, 'true'],
+  [/^cosmig cutover\b/, 'cosmig cutover --quiet-for 1s --watch 1s'],
+];
+
+export interface Step {
+  readonly at: string;
+  readonly line: string;
+  readonly code: number;
+  /** What the text says about it: `# exit code 5` behind the command, 0 otherwise. */
+  readonly expected: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Account {
+  readonly endpoint: string;
+  readonly key: string;
+  readonly connectionString: string;
+}
+
+export class Story implements AsyncDisposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'cosmig-story-'));
+  readonly steps: Step[] = [];
+  readonly #before = process.cwd();
+  readonly #env: Record<string, string>;
+  readonly #runs: Array<{ readonly name: string; readonly run: CosmigRun }> = [];
+  readonly #children: ChildProcess[] = [];
+  #account: Account | undefined;
+
+  constructor(account?: Account) {
+    this.#account = account;
+    const bin = join(this.folder, 'bin');
+    mkdirSync(bin);
+    // For what a shell runs; single commands are run in this process.
+    const main = `import { main } from ${JSON.stringify(`${ROOT}src/cli/main.ts`)}; await main();`;
+    writeFileSync(join(bin, 'main.mjs'), main);
+    const tsx = import.meta.resolve('tsx');
+    script(
+      join(bin, 'cosmig'),
+      `exec "${process.execPath}" --import "${tsx}" "${join(bin, 'main.mjs')}" "$@"`,
+    );
+    script(join(bin, 'kubectl'), 'echo "$@"');
+    const modules = join(this.folder, 'node_modules');
+    mkdirSync(modules);
+    for (const [name, path] of Object.entries(PACKAGES)) symlinkSync(join(ROOT, path), join(modules, name));
+    this.#env = {
+      PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+      HOME: this.folder,
+      COSMIG_EMULATOR_PORT: '0',
+      NO_COLOR: '1',
+    };
+    process.chdir(this.folder);
+  }
+
+  /** Saves or runs a block. */
+  async tell(block: Block): Promise<void> {
+    if (block.file !== undefined) return this.save(block.file, block.text);
+    for (const line of commandsIn(block.text)) await this.run(line, block.at);
+  }
+
+  save(file: string, content: string): void {
+    writeFileSync(join(this.folder, file), this.#filled(content));
+    if (file.endsWith('.sh')) chmodSync(join(this.folder, file), 0o755);
+  }
+
+  async run(line: string, at: string): Promise<void> {
+    const expected = Number(/# exit code (\d+)$/.exec(line)?.[1] ?? 0);
+    const command = line.replace(/\s*# exit code \d+$/, '');
+    if (ALONE.test(command)) await this.#stop('tail');
+    const [from, to] = SHORTER.find(([pattern]) => pattern.test(command)) ?? [command, command];
+    const ran = await this.#do(this.#filled(command.replace(from, to)), at);
+    if (ran !== undefined) this.steps.push({ at, line: command, expected, ...ran });
+  }
+
+  get last(): Step | undefined {
+    return this.steps.at(-1);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#children) child.kill();
+    await this.#stop('tail');
+    await this.#stop('emulator');
+    process.chdir(this.#before);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #do(line: string, at: string): Promise<Ran | undefined> {
+    const [, name = '', value] = /^export ([A-Z_]+)=(.*)$/.exec(line) ?? [];
+    if (value !== undefined) {
+      this.#env[name] = wordsOf(value)?.[0] ?? '';
+      return undefined;
+    }
+    const words = wordsOf(line);
+    const neverEnds = NEVER_END.some((pattern) => pattern.test(line));
+    if (words?.[0] !== 'cosmig') return this.#shell(line, neverEnds);
+    const run = new CosmigRun(words.slice(1), { env: this.#env, clock: systemClock });
+    if (!neverEnds) return run.ended;
+    const subcommand = words[1] ?? '';
+    this.#runs.push({ name: subcommand, run });
+    if (subcommand !== 'emulator') return undefined;
+    await until(() => run.stdout.includes('\n'), { what: `the emulator of ${at}` });
+    this.#account = accountOf(run.stdout.trim());
+    return undefined;
+  }
+
+  async #shell(line: string, neverEnds: boolean): Promise<Ran | undefined> {
+    const around = { cwd: this.folder, env: this.#env };
+    if (neverEnds) {
+      const child = spawn('sh', ['-c', `exec ${line}`], { ...around, stdio: ['ignore', 'pipe', 'inherit'] });
+      this.#children.push(child);
+      // It has begun when it says something.
+      await once(child.stdout, 'data');
+      child.stdout.resume();
+      return undefined;
+    }
+    const child = spawn('sh', ['-c', line], { ...around, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+    return { code: typeof code === 'number' ? code : -1, stdout, stderr };
+  }
+
+  /** Ctrl-C in its terminal. */
+  async #stop(which: string): Promise<void> {
+    for (const { name, run } of this.#runs) {
+      if (name !== which) continue;
+      run.press('SIGINT');
+      const { code, stderr } = await run.ended;
+      if (code !== 130) throw new Error(`${name} was stopped and ended with ${code}: ${stderr}`);
+    }
+    this.#runs.splice(0, this.#runs.length, ...this.#runs.filter(({ name }) => name !== which));
+  }
+
+  #filled(written: string): string {
+    const { connectionString = CONNECTION, endpoint = ENDPOINT } = this.#account ?? {};
+    return written.replaceAll(CONNECTION, connectionString).replaceAll(ENDPOINT, endpoint);
+  }
+}
+
+function accountOf(connectionString: string): Account {
+  const [, endpoint = '', key = ''] =
+    /AccountEndpoint=([^;]+);AccountKey=([^;]+)/.exec(connectionString) ?? [];
+  return { endpoint, key, connectionString };
+}
+
+function script(path: string, line: string): void {
+  writeFileSync(path, `#!/bin/sh\n${line}\n`);
+  chmodSync(path, 0o755);
+}
+
+/** What stays the same whenever it is printed: numbers, times and blanks do not. */
+export function outline(printed: string): string[] {
+  return printed
+    .trimEnd()
+    .split('\n')
+    .map((line) =>
+      line
+        .replaceAll(/\b\d[\d,.:-]*/g, 'N')
+        .replaceAll(/N (?:ms|s|min|h|d)\b/g, 'N s')
+        .replaceAll(/\s+/g, ' ')
+        .trimEnd(),
+    );
+}
