@@ -125,8 +125,8 @@ function notAllowed({ side, lane, connection }: ProbeParts, what: string, cause:
   const isKey = connection.signsInWith === 'key';
   const needs =
     side === 'source'
-      ? 'readMetadata, containers/readChangeFeed and items/read'
-      : 'readMetadata, containers/readChangeFeed and items/*';
+      ? 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/read'
+      : 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/*';
   return new ServiceError(`the ${side} ${database}/${container} does not allow: ${what}`, {
     why: isKey
       ? 'a read-only key, a wrong key or a firewall is in the way'
