@@ -202,7 +202,8 @@ export class LeaseRun {
   #take(page: Page, { copies, anchorLsn, feed }: Reading): Taken {
     const { sourceSide, serviceMs, seeDate } = this.#mover;
     checkContainer(this.#mover, page);
-    // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early.
+    // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early. That of a
+    // child is never behind for good: it takes its parents' sessions, so its LSNs go on from theirs (cosmos/session.ts).
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
     seeDate(page.date);
     sourceSide.sessions.add(page.sessionToken);
