@@ -12,7 +12,7 @@
 import { assert, must } from '../lib/assert.ts';
 import type { Feed, Row } from '../state/rows.ts';
 import { etagToBytes } from '../state/segment.ts';
-import { closeLetter, quarantine } from './letters.ts';
+import { closeLetter, printKey, quarantine } from './letters.ts';
 import type { Mover } from './mover.ts';
 import { put, removeIfOurs, type Failing, type Placing } from './place.ts';
 import type { FeedOrder, Turn } from './sequencer.ts';
@@ -183,8 +183,10 @@ async function place(subject: Subject, version: Version, first: Written | undefi
   const placing: Placing = { mover, unit, who, slot, version, lsn: change.lsn, isThere };
   let result = await put(placing, first);
   if (result !== 'ok' && result.reason === 'unique-key') {
-    // Whoever held the value may have left since the refusal, before our letter could be promoted.
+    const hasWaited = isWaiting(subject, version);
     await settleFailed(subject, version, result);
+    if (hasWaited) return;
+    // Whoever held the value may have left since the refusal, before our letter could be promoted.
     const kept = mover.memory.rowOf(who.hash, change.tree)?.slot ?? null;
     result = await put({ ...placing, isThere: kept !== null && kept.equals(slot.hash) });
   }
@@ -211,6 +213,13 @@ async function place(subject: Subject, version: Version, first: Written | undefi
   closeLetter(mover, unit, who);
 }
 
+/** Its letter waits for just this: who has left since would have had it tried again. */
+function isWaiting({ mover, change: { who } }: Subject, { slot, body }: Version): boolean {
+  const letter = mover.memory.letterOf(who.hash);
+  const waitsHere = letter?.waits.for === 'key' && slot !== null && letter.targetKey === printKey(slot.key);
+  return waitsHere && mover.unique.wants(who.hash, mover.unique.heldBy(body));
+}
+
 async function settleFailed(subject: Subject, version: Version, { reason, code }: Failing): Promise<void> {
   return settleRefused(subject, version, { reason, code, why: WHY[reason] });
 }
@@ -234,7 +243,7 @@ async function settleRefused(
   const old = slotIn(mover.memory.rowOf(who.hash, change.tree) ?? row);
   const isRight = old !== null && version.slot !== null && old.hash.equals(version.slot.hash);
   // A stale copy may stay where its document still belongs, unless it holds a unique value that another waits for.
-  const leaves = old !== null && (!isRight || mover.uniqueKeys);
+  const leaves = old !== null && (!isRight || mover.unique.exist);
   if (leaves && (await removeIfOurs({ mover, unit, who, slot: old }))) unit.count('documentsDeleted');
   const kept = leaves ? null : old;
   unit.row({
@@ -245,6 +254,7 @@ async function settleRefused(
     etag: etagToBytes(version.etag),
     ...orderOf(change, row),
   });
+  if (refusal.reason === 'unique-key') mover.unique.want(who.hash, mover.unique.heldBy(version.body));
   quarantine(mover, unit, { who, slot: version.slot, refusal });
 }
 

@@ -4,6 +4,7 @@ import { DeadLetterError } from '../lib/errors.ts';
 import type { Reason, Waits } from '../state/letters.ts';
 import type { OpenLetter } from './memory.ts';
 import type { Mover } from './mover.ts';
+import type { Held } from './unique.ts';
 import type { Unit } from './unit.ts';
 import type { Slot, Who } from './who.ts';
 
@@ -12,6 +13,8 @@ export interface Freed {
   readonly slot: Slot;
   /** Else it only changed its document, which may have freed a unique value. */
   readonly emptied: boolean;
+  /** Unique values that are not held there any more; null when nobody knows. */
+  readonly given: Held | null;
 }
 
 interface Quarantine {

@@ -16,6 +16,7 @@ import type { Slots } from './slots.ts';
 import type { SourceReads } from './source-reads.ts';
 import type { Counts, Tally } from './tally.ts';
 import type { Timing } from './timing.ts';
+import type { UniqueKeys } from './unique.ts';
 import type { VersionParts } from './version.ts';
 
 export interface Mover {
@@ -23,8 +24,7 @@ export interface Mover {
   readonly plan: KeyPlan;
   readonly versions: VersionParts;
   readonly deletes: DeleteMode;
-  /** The target refuses two documents with equal values, whatever their ids. */
-  readonly uniqueKeys: boolean;
+  readonly unique: UniqueKeys;
   /** Documents of the source may expire. */
   readonly expires: boolean;
   readonly sourceSide: Side;

@@ -33,6 +33,7 @@ import { Slots } from './slots.ts';
 import { SourceReads } from './source-reads.ts';
 import { Tally } from './tally.ts';
 import type { Timing } from './timing.ts';
+import { UniqueKeys } from './unique.ts';
 import { markerOf } from './version.ts';
 
 /** Both containers as they are, and how deletes of the source can be found. */
@@ -109,12 +110,13 @@ export async function makeMover(
   const nextTokens = newTokensOf(sourceSide);
   const nextCosts = newCostsOf(sourceSide, targetSide);
   const serviceTs = (): number => Math.floor(time.nowMs() / 1000);
+  const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
   const mover: Mover = {
     spec,
     plan,
     versions,
     deletes,
-    uniqueKeys: hasUniqueKeys(target),
+    unique,
     expires: source.defaultTtl !== null,
     sourceSide,
     targetSide,
@@ -127,7 +129,7 @@ export async function makeMover(
       serviceTs,
       seeDate: (date) => time.see(date),
     }),
-    slots: new Slots({ side: targetSide, plan, clock, timing, sleep, serviceTs, signal }),
+    slots: new Slots({ side: targetSide, plan, unique, clock, timing, sleep, serviceTs, signal }),
     ledger,
     intents: new IntentGroup(ledger.pages, nextTokens),
     memory: new Memory(ledger),
@@ -176,12 +178,6 @@ async function makeSide(
     governor,
     patience,
   };
-}
-
-function hasUniqueKeys({ settings }: ContainerFacts): boolean {
-  const policy: unknown = settings.uniqueKeyPolicy;
-  if (typeof policy !== 'object' || policy === null || !('uniqueKeys' in policy)) return false;
-  return Array.isArray(policy.uniqueKeys) && policy.uniqueKeys.length > 0;
 }
 
 /** The newest session tokens of the source: those that are new since the last time. */

@@ -5,6 +5,7 @@
 import { ServiceError } from '../lib/errors.ts';
 import type { Mover } from './mover.ts';
 import type { Found, Refusing, Written } from './slots.ts';
+import { givenUp, type Held } from './unique.ts';
 import type { Unit } from './unit.ts';
 import type { Version } from './version.ts';
 import { idOf, type Slot, type Who } from './who.ts';
@@ -46,6 +47,7 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
   if (!unit.claims(who, slot)) await unit.begin([{ kind: 'write', who, slot, lsn: placing.lsn }]);
   const id = idOf(who);
   const taken: Who[] = [];
+  const held: Held[] = [];
   let seen = isThere ? await slots.read(slot, id) : null;
   let written = first;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -54,13 +56,15 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
       else {
         const failing = await adjudicate(placing, seen, taken);
         if (failing !== undefined) return failing;
+        held.push(seen.held);
         written = await slots.replace(slot, version, seen);
       }
     }
     if (written === 'ok') {
       for (const from of taken) revoke(placing, from);
       // What was replaced may have held a unique value that somebody waits for.
-      if (seen !== null) mover.free({ slot, emptied: false });
+      if (held.length > 0)
+        mover.free({ slot, emptied: false, given: givenUp(held, mover.unique.heldBy(version.body)) });
       return 'ok';
     }
     if (typeof written === 'object') return written;
@@ -68,7 +72,7 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
     const was = written;
     written = undefined;
     seen = await slots.read(slot, id);
-    if (was === 'conflict' && seen === null && mover.uniqueKeys) return UNIQUE_KEY;
+    if (was === 'conflict' && seen === null && mover.unique.exist) return UNIQUE_KEY;
   }
   throw restless();
 }
@@ -131,28 +135,32 @@ export interface Removal {
 /** Deletes our copy from a slot, and nobody else's; whether there was one. */
 export async function removeIfOurs({ mover, unit, who, slot }: Removal): Promise<boolean> {
   if (!unit.claims(who, slot)) await unit.begin([{ kind: 'remove', who, slot }]);
-  const end = await withdraw(mover, who, slot);
+  const { end, held } = await withdraw(mover, who, slot);
   if (end === 'not ours') return false;
   if (end === 'removed') mover.point('removed');
-  mover.free({ slot, emptied: true });
+  mover.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
   return end === 'removed';
 }
 
+export interface Withdrawn {
+  readonly end: 'removed' | 'empty' | 'not ours';
+  /** What was held by all that was to be removed. */
+  readonly held: readonly Held[];
+}
+
 /** Deletes our copy, which somebody has claimed; of a reply that was lost, not ours any more counts as removed. */
-export async function withdraw(
-  { slots }: Pick<Mover, 'slots'>,
-  who: Who,
-  slot: Slot,
-): Promise<'removed' | 'empty' | 'not ours'> {
+export async function withdraw({ slots }: Pick<Mover, 'slots'>, who: Who, slot: Slot): Promise<Withdrawn> {
   const id = idOf(who);
+  const held: Held[] = [];
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const seen = await slots.read(slot, id);
     if (seen === null || !seen.who.hash.equals(who.hash)) {
-      if (tries > 0) return 'removed';
-      return seen === null ? 'empty' : 'not ours';
+      if (tries > 0) return { end: 'removed', held };
+      return { end: seen === null ? 'empty' : 'not ours', held };
     }
+    held.push(seen.held);
     const removed = await slots.remove(slot, seen);
-    if (removed === 'ok') return 'removed';
+    if (removed === 'ok') return { end: 'removed', held };
     if (typeof removed === 'object') throw undeletable(removed);
   }
   throw restless();

@@ -1,7 +1,7 @@
 /**
  * The other chances of dead letters. When a slot is left the oldest letter that waits for it is promoted, and the next
- * one if that one no longer wants it; when a unique value may have been freed, every letter within the key value tries
- * again.
+ * one if that one no longer wants it; when a unique value may have been freed, every letter within the key value that
+ * may want it tries again.
  */
 import { orAborted } from '../lib/abort.ts';
 import type { Letter } from '../state/letters.ts';
@@ -28,12 +28,13 @@ export class Promoter {
   }
 
   /** Called by whoever leaves a slot, still under its lock: the promoted one waits for that. */
-  free({ slot, emptied }: Freed): void {
-    const { memory, start, uniqueKeys } = this.#mover;
+  free({ slot, emptied, given }: Freed): void {
+    const { memory, start, unique } = this.#mover;
     if (!memory.anyLetters) return;
     if (emptied) this.#promoteNext(slot, new Set());
-    if (!uniqueKeys) return;
-    for (const letter of memory.waitingForKey(slot.key)) start(async () => this.retry(letter));
+    if (!unique.exist || given?.length === 0) return;
+    for (const letter of memory.waitingForKey(slot.key))
+      if (given === null || unique.mayWant(letter.identity, given)) start(async () => this.retry(letter));
   }
 
   /**

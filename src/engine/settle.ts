@@ -104,7 +104,7 @@ async function settleOne(
     if (seen === null || !seen.who.hash.equals(who.hash)) continue;
     if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
     // The intent of what may have been written covers its removal.
-    else if ((await withdraw(mover, who, slot)) === 'removed') mover.tally.add({ documentsDeleted: 1 });
+    else if ((await withdraw(mover, who, slot)).end === 'removed') mover.tally.add({ documentsDeleted: 1 });
   }
   const isKnown = row !== null || (tree !== null && ledger.isIndexed(tree));
   if (isKnown || kept !== null) {

@@ -19,6 +19,7 @@ import type { Operation, Outcome, Reply } from './exchange.ts';
 import { LaneSend, type Decision, type SideOperation } from './lane-send.ts';
 import type { Side } from './side.ts';
 import type { Timing } from './timing.ts';
+import type { Held, UniqueKeys } from './unique.ts';
 import type { Version } from './version.ts';
 import { idOf, textsAt, toWords, type Slot, type Who } from './who.ts';
 
@@ -29,6 +30,8 @@ export interface Found {
   readonly etag: string;
   /** It is no copy of anything: what its properties say of its key is not where it stands. */
   readonly foreign: boolean;
+  /** Of the target's unique keys. */
+  readonly held: Held;
 }
 
 /** What the target decided; with the document, where one was read. */
@@ -48,6 +51,7 @@ export interface Refusing {
 interface Parts {
   readonly side: Side;
   readonly plan: KeyPlan;
+  readonly unique: UniqueKeys;
   readonly clock: Clock;
   readonly timing: Timing;
   readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
@@ -77,9 +81,9 @@ export class Slots {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { side, plan, clock, timing, sleep } = parts;
+    const { side, plan, unique, clock, timing, sleep } = parts;
     const replies = replyScan(rekeyPaths(plan));
-    const owners = new Owners(replies, { plan, side });
+    const owners = new Owners(replies, { plan, unique, side });
     this.#lane = new LaneSend({
       side,
       replies,
@@ -291,14 +295,16 @@ class Owners {
   readonly #replies: PageScan<ReplyNodes>;
   readonly #placement: Placement;
   readonly #name: readonly number[];
+  readonly #unique: UniqueKeys;
   /** What the key would be by what the document says; nothing where the old key was written over. */
   readonly #rekey: Rekey | undefined;
 
   constructor(
     replies: PageScan<ReplyNodes>,
-    { plan, side }: { readonly plan: KeyPlan; readonly side: Side },
+    { plan, unique, side }: Pick<Parts, 'plan' | 'unique' | 'side'>,
   ) {
     this.#replies = replies;
+    this.#unique = unique;
     this.#placement = new Placement(replies, plan);
     this.#name = [replies.nodes.id, ...plan.sourcePathsInTarget.map((path) => replies.nodeAt(path))];
     const ttl = { mode: 'restart' } as const;
@@ -310,7 +316,8 @@ class Owners {
     const { hashes } = this.#placement;
     this.#placement.read(row);
     const name = textsAt(this.#replies, row, this.#name);
-    return { who: { hash: hashToBytes(hashes), name }, etag, foreign: this.#isForeign(row) };
+    const held = this.#unique.heldBy(this.#replies.bytes(row, this.#replies.nodes.document));
+    return { who: { hash: hashToBytes(hashes), name }, etag, foreign: this.#isForeign(row), held };
   }
 
   #isForeign(row: number): boolean {

@@ -29,6 +29,42 @@ test('a unique value that is given up while another try is just failing is not m
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
+test('letters for a unique value are tried when that value may be free, not at every write beside it', async () => {
+  await using move = await Move.open({
+    settings: { avad: true },
+    target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }, { paths: ['/a/b', '/c'] }] } },
+  });
+  const held = (n: number, more: object): Order => order(`${n}`, 'a', 'P', { c: n, ...more });
+  await move.put(held(0, { mail: 'x' }), held(1, { mail: 'beside' }), held(2, { mail: 'gone' }));
+  await move.run('copy');
+  await move.put(...[3, 4, 5, 6, 7].map((n) => held(n, { mail: 'x' })));
+  const drain = new AbortController();
+  let tried = 0;
+  const tail = move.run('tail', {
+    drain: drain.signal,
+    onPoint: (point) => (tried += point === 'letter-promoted' ? 1 : 0),
+  });
+  const openLetters = (): number => move.ledger(({ letters }) => letters.openCount());
+  const arrived = async (n: number): Promise<boolean> =>
+    (await move.documents(move.target)).some(({ version }) => version === n);
+  await until(() => openLetters() === 5, { what: 'the letters' });
+  tried = 0;
+  // A value that nobody waits for is given up, by one that changes and by one that goes.
+  await move.put(held(1, { mail: 'elsewhere' }));
+  await move.source.item('2', 'a').delete();
+  for (let n = 0; n < 20; n += 1) await move.put(held(1, { mail: 'elsewhere', n }));
+  await move.put(held(8, { mail: 'last', version: 1 }));
+  await until(() => arrived(1), { what: 'the last change' });
+  expect(tried).toBe(0);
+  await move.put(held(0, { mail: 'y' }));
+  await until(() => openLetters() === 4, { what: 'one of those who waited' });
+  drain.abort(new Error('enough'));
+  await expect(tail).rejects.toThrow('enough');
+  const mails = (await move.documents(move.target)).map(({ mail }) => mail);
+  expect(new Set(mails)).toEqual(new Set(['elsewhere', 'last', 'x', 'y']));
+  expect(mails).toHaveLength(4);
+});
+
 test('a letter that waits for something else does not keep the next one from an empty place', async () => {
   await using move = await Move.open({
     target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },

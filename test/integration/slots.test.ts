@@ -1,6 +1,7 @@
 /** What is said to the target when its replies are lost and its replicas lag. */
 import { expect, test } from 'vitest';
 import { Slots } from '../../src/engine/slots.ts';
+import { UniqueKeys } from '../../src/engine/unique.ts';
 import type { Side } from '../../src/engine/side.ts';
 import { Governor } from '../../src/cosmos/governor.ts';
 import { LiveRanges } from '../../src/cosmos/live-ranges.ts';
@@ -52,6 +53,7 @@ test('a write that lands after its reply was lost is seen, however much was read
     const slots = new Slots({
       side,
       plan,
+      unique: new UniqueKeys(undefined),
       clock,
       signal,
       serviceTs: () => Math.floor(clock.now() / 1000),
