@@ -18,21 +18,15 @@ export interface Explanation {
   readonly problems: readonly Problem[];
 }
 
-const REPORT = 'run it again with --verbose and report what it prints';
-
 /** Explains whatever was thrown. */
 export function explain(thrown: unknown): Explanation {
   const error = thrown instanceof CosmigError ? thrown : unexpected(thrown);
-  const isBug = error instanceof InternalError;
-  const cause = error.cause instanceof Error ? error.cause.message : undefined;
   return {
     exitCode: error.exitCode,
     code: error.code,
     message: oneLine(error.message),
-    why: oneLine(
-      error.why ?? cause ?? (isBug ? 'this is a bug in cosmig: one of its own rules broke' : error.code),
-    ),
-    hint: oneLine(error.hint ?? (isBug ? REPORT : 'see cosmig --help')),
+    why: oneLine(error.why),
+    hint: oneLine(error.hint),
     problems: error.problems.map(({ from, message, why, hint }) => ({
       from: oneLine(from),
       message: oneLine(message),
@@ -51,7 +45,6 @@ function unexpected(thrown: unknown): InternalError {
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return new InternalError(message, {
     why: 'this is a bug in cosmig: it met an error it did not expect',
-    hint: REPORT,
     cause: thrown,
   });
 }

@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
+import { fileTrouble } from '../lib/file-trouble.ts';
+import { withSameFlags } from '../spec/same-flags.ts';
 import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
 import { LiveLine, type Live } from './live.ts';
@@ -81,7 +83,8 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
     return 0;
   } catch (error) {
     const thrown = orCanceled(error, stopping);
-    const explanation = explain(thrown);
+    const explained = explain(thrown);
+    const explanation = { ...explained, hint: withSameFlags(explained.hint, options) };
     out.failure(command.name, explanation, thrown);
     return explanation.exitCode;
   } finally {
@@ -160,6 +163,7 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
       // A reader who leaves (EPIPE) has what it wanted; a full disk has not.
       if (errored !== null && (!('code' in errored) || errored.code !== 'EPIPE')) {
         throw new UsageError('the output cannot be written', {
+          why: fileTrouble(errored),
           cause: errored,
           hint: 'make room, or send it elsewhere',
         });

@@ -50,10 +50,7 @@ export class Stopping implements Disposable {
   }
 
   #next(name: StopSignal): void {
-    const reason = new CanceledError(name, {
-      why: `${name === 'SIGINT' ? 'Ctrl-C was pressed' : 'the system asked it to end'} and the work was left in good order`,
-      hint: 'run the same command again to go on',
-    });
+    const reason = new CanceledError(name);
     if (!this.#drain.signal.aborted) {
       this.#handlers.say('stopping; once more stops at once');
       this.#drain.abort(reason);

@@ -49,7 +49,7 @@ export async function parseCommandLine(
   let failure: Error | undefined;
   let text = '';
   // With a callback yargs neither prints nor exits; help and version arrive as text.
-  const given: unknown = await parser.parse([...argv], {}, (error, _argv, output) => {
+  const given: unknown = await parser.parse(asHelp(argv), {}, (error, _argv, output) => {
     failure = error ?? undefined;
     text = output;
   });
@@ -60,6 +60,12 @@ export async function parseCommandLine(
   const parsed = resolve(given as Readonly<Record<string, unknown>>, commands, env);
   if (parsed.kind === 'run') refuseOddSwitches(argv, parsed.command);
   return parsed;
+}
+
+/** `cosmig help copy` is what many type first. */
+function asHelp(argv: readonly string[]): string[] {
+  const [first, ...rest] = argv;
+  return first === 'help' ? [...rest, '--help'] : [...argv];
 }
 
 /** Whether somebody who could not type the rest right asked for JSON. */
@@ -168,7 +174,13 @@ export function findCommand(said: readonly string[], commands: readonly Command[
 function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Command[], env: Env): Parsed {
   const said = words(given['_']);
   const command = findCommand(said, commands);
-  if (command === undefined) throw noCommand(said, commands);
+  if (command === undefined) {
+    // Those of commands are not wrong; what is missing is the command.
+    const known = commands.flatMap(({ options }) => Object.entries(options));
+    if (said.length === 0)
+      refuseUnknown(given, 'cosmig', { ...COMMON_OPTIONS, ...Object.fromEntries(known) });
+    throw noCommand(said, commands);
+  }
   const { name } = command;
   const rest = said.slice(name.split(' ').length);
   const operand = command.operand === undefined ? undefined : rest.shift();
@@ -180,7 +192,7 @@ function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Co
       hint: `see cosmig ${name} --help`,
     });
   }
-  refuseUnknown(given, command);
+  refuseUnknown(given, `cosmig ${name}`, { ...COMMON_OPTIONS, ...command.options });
   return {
     kind: 'run',
     command,
@@ -243,8 +255,11 @@ function refuseSecrets(given: Readonly<Record<string, unknown>>, command: Comman
   }
 }
 
-function refuseUnknown(given: Readonly<Record<string, unknown>>, command: Command): void {
-  const options: OptionTable = { ...COMMON_OPTIONS, ...command.options };
+function refuseUnknown(
+  given: Readonly<Record<string, unknown>>,
+  program: string,
+  options: OptionTable,
+): void {
   const entries = Object.entries(options).filter(([, { type }]) => type !== 'secret');
   const names = entries.map(([name]) => flagOf(name));
   const aliases = entries.flatMap(([, option]) => (option.type === 'raw' ? [option.alias ?? ''] : []));
@@ -254,8 +269,8 @@ function refuseUnknown(given: Readonly<Record<string, unknown>>, command: Comman
     const flag = name.length === 1 ? `-${name}` : `--${name}`;
     const near = nearest(name, [...names, 'help', 'version']);
     throw new UsageError(`there is no flag ${flag}`, {
-      why: `cosmig ${command.name} does not know it`,
-      hint: hintAt(near === undefined ? undefined : `--${near}`, `see cosmig ${command.name} --help`),
+      why: `${program} does not know it`,
+      hint: hintAt(near === undefined ? undefined : `--${near}`, `see ${program} --help`),
     });
   }
 }

@@ -104,9 +104,9 @@ function hooksOf(
 function readTime(flag: string, text: string): number {
   const read = readDuration(text);
   if (!(read instanceof Wrong)) return read;
-  throw new UsageError(`${flag} ${text} cannot be used`, {
+  throw new UsageError(`${flag} ${text} is not possible`, {
     why: read.why,
-    hint: `write for example ${flag} 30s`,
+    hint: `write for instance ${flag} 30s`,
   });
 }
 

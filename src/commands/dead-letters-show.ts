@@ -81,7 +81,7 @@ async function ask(
   if (source.endpoint !== pinned.sourceEndpoint) {
     throw new NotReadyError(`this migration reads from ${pinned.sourceEndpoint}`, {
       why: `the account given is ${source.endpoint}`,
-      hint: 'give the account that the migration began with',
+      hint: `give --source-endpoint ${pinned.sourceEndpoint} and its key`,
     });
   }
   const { connect } = await import('../cosmos/client.ts');
@@ -101,7 +101,10 @@ async function ask(
 function nameIn(pinned: string): ContainerName {
   const name = readContainerName(pinned);
   if ('database' in name) return name;
-  throw new NotReadyError('the ledger names no source container', { why: name.why });
+  throw new NotReadyError('the ledger names no source container', {
+    why: name.why,
+    hint: 'restore the ledger from a backup, or look for the document in the source yourself',
+  });
 }
 
 /** The levels of a key, as the letter has them. */

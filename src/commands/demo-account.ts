@@ -9,7 +9,7 @@ import type { Account } from '../cosmos/client.ts';
 import type { RunningEmulator } from '../emulator/server.ts';
 import { must } from '../lib/assert.ts';
 import { ServiceError } from '../lib/errors.ts';
-import { DATABASE, SOURCE, TARGET } from './demo-shop.ts';
+import { AGAIN, DATABASE, SOURCE, TARGET } from './demo-shop.ts';
 
 /** What the emulator says of a container. */
 export interface Occupancy {
@@ -134,6 +134,7 @@ export class DemoAccount implements AsyncDisposable {
     if (reply.ok) return reply.json();
     throw new ServiceError(`the emulator answered ${reply.status} to ${method} ${path}`, {
       why: await reply.text(),
+      hint: AGAIN,
     });
   }
 }

@@ -10,7 +10,7 @@ import { systemRandom } from '../lib/random.ts';
 import type { Letter } from '../state/letters.ts';
 import type { DemoAccount } from './demo-account.ts';
 import { patiently, type Application } from './demo-application.ts';
-import { DATABASE, LONG, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './demo-shop.ts';
+import { AGAIN, DATABASE, LONG, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './demo-shop.ts';
 import { Steps } from './demo-steps.ts';
 import type { Findings, Spread } from './demo-text.ts';
 
@@ -182,8 +182,12 @@ async function letters({ ledger: path }: DemoAccount): Promise<Letter[]> {
 async function letterClosed({ place, context, signal }: Play): Promise<void> {
   const endMs = context.clock.now() + CLOSING_MS;
   while (!(await letters(place)).some(({ state }) => state === 'closed')) {
-    if (context.clock.now() > endMs)
-      throw new NotReadyError('no dead letter has closed', { hint: 'run cosmig demo again' });
+    if (context.clock.now() > endMs) {
+      throw new NotReadyError('the dead letter of the mended document is still open', {
+        why: `the tail did not get to it within ${CLOSING_MS / 1000} s`,
+        hint: AGAIN,
+      });
+    }
     await sleep(LOOK_MS, signal);
   }
 }

@@ -8,6 +8,8 @@ import { ServiceError } from '../lib/errors.ts';
 import type { Random } from '../lib/random.ts';
 
 export const DATABASE = 'shop';
+/** What to do about trouble that nothing can be done about. */
+export const AGAIN = 'run cosmig demo again; if it ends like this once more, report what --verbose prints';
 /** Keyed by who sells, and one of them sells most. */
 export const SOURCE = { container: 'orders', keyPath: '/tenantId', property: 'tenantId' } as const;
 /** Keyed by who buys. */
@@ -142,7 +144,12 @@ export async function fill(account: Account, { documents }: Seed, signal: AbortS
     });
     const body = Buffer.from(`[${operations.join(',')}]`);
     const exchange = await lane.batch({ rangeId: '0', body, minimalReply: true, signal });
-    if (!exchange.ok) throw new ServiceError(`the shop cannot be filled: ${exchange.trouble.what}`);
+    if (!exchange.ok) {
+      throw new ServiceError('the shop of the demo cannot be filled', {
+        why: exchange.trouble.what,
+        hint: AGAIN,
+      });
+    }
     exchange.reply.free();
   }
 }

@@ -4,6 +4,7 @@ import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/server.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
+import { fileTrouble } from '../lib/file-trouble.ts';
 
 const OPTIONS = {
   port: {
@@ -110,8 +111,9 @@ function readSettings(file: string): Record<string, unknown> {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new UsageError(`${file} cannot be used as --config`, {
+      why: error instanceof SyntaxError ? `it is not JSON: ${error.message}` : fileTrouble(error),
+      hint: 'give a JSON file with settings, for instance {"avad": true}',
       cause: error,
-      hint: 'give a JSON file that can be read',
     });
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
@@ -126,8 +128,9 @@ function writeCertificate(file: string, certificate: string): void {
     writeFileSync(file, certificate);
   } catch (error) {
     throw new UsageError(`the certificate cannot be written to ${file}`, {
-      cause: error,
+      why: fileTrouble(error),
       hint: 'give --certificate-out a file in a folder that exists',
+      cause: error,
     });
   }
 }

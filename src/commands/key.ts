@@ -2,13 +2,14 @@
 import { createReadStream } from 'node:fs';
 import type { Command, Input, OptionTable, Result, Values } from '../cli/command.ts';
 import type { KeyComponent } from '../keys/effective-key.ts';
-import { FILTERS } from '../keys/parse.ts';
-import { printPath, valueAt } from '../keys/path.ts';
+import { FILTERS, parseDerivation } from '../keys/parse.ts';
+import { parsePath, printPath, valueAt } from '../keys/path.ts';
 import { makePlan, type ComputedKey, type KeyPlan } from '../keys/plan.ts';
 import { printable, show } from '../keys/show.ts';
 import { KeyTally } from '../keys/tally.ts';
 import { orAborted } from '../lib/abort.ts';
 import { DeadLetterError, UsageError } from '../lib/errors.ts';
+import { fileTrouble } from '../lib/file-trouble.ts';
 import { readJson } from '../lib/json-stream.ts';
 
 /** One JSON object has to hold them all. */
@@ -79,7 +80,25 @@ export const key: Command<typeof OPTIONS> = {
 };
 
 function planOf({ partitionKey, derive, missingKey }: Values<typeof OPTIONS>): KeyPlan {
+  for (const text of partitionKey) readable('--partition-key', text, parsePath);
+  for (const text of derive) readable('--derive', text, parseDerivation);
   return makePlan({ sourcePaths: [], partitionKey, derive, missingKey });
+}
+
+/** A text that says nothing is told with the flag it came by. */
+function readable(flag: string, text: string, parse: (text: string) => unknown): void {
+  try {
+    parse(text);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { why, hint, details } = error;
+    const { position } = details;
+    throw new UsageError(`${flag} ${text} is not possible`, {
+      why: typeof position === 'number' ? `${why}, character ${position}` : why,
+      hint,
+      cause: error,
+    });
+  }
 }
 
 function open(file: string): Input {
@@ -92,7 +111,11 @@ async function* bytesOf(input: Input, name: string, signal: AbortSignal): AsyncG
   while (true) {
     const next = await orAborted(reader.next(), signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      throw new UsageError(`${name} cannot be read`, { cause: error, hint: 'give a file that can be read' });
+      throw new UsageError(`${name} cannot be read`, {
+        why: fileTrouble(error),
+        hint: 'give a file of JSON documents, or pipe them in',
+        cause: error,
+      });
     });
     if (next.done === true) return;
     yield next.value;

@@ -10,9 +10,7 @@ export function moveJson(
   error?: CosmigError,
 ): Readonly<Record<string, unknown>> {
   const told =
-    error === undefined
-      ? {}
-      : { error: { code: error.code, message: error.message, hint: error.hint ?? '' } };
+    error === undefined ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...told };
 }
 

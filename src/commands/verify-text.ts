@@ -7,9 +7,7 @@ import { count, counted, table, tallied } from './wording.ts';
 export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Record<string, unknown>> {
   const { details: _details, ...told } = verdict;
   const failure =
-    error === undefined
-      ? {}
-      : { error: { code: error.code, message: error.message, hint: error.hint ?? '' } };
+    error === undefined ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
   return { command: 'verify', ...told, ...failure };
 }
 

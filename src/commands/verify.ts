@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, Context } from '../cli/command.ts';
 import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
+import { fileTrouble } from '../lib/file-trouble.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -103,9 +104,9 @@ async function repair(
 function readDeadline(text: string): number {
   const read = readDuration(text);
   if (!(read instanceof Wrong)) return read;
-  throw new UsageError(`--deadline ${text} cannot be used`, {
+  throw new UsageError(`--deadline ${text} is not possible`, {
     why: read.why,
-    hint: 'write for example --deadline 3m',
+    hint: 'write for instance --deadline 3m',
   });
 }
 
@@ -143,8 +144,8 @@ function writeReport(path: string, verdict: Verdict): void {
     writeFileSync(path, `${JSON.stringify({ versions, ...told, ...details }, null, 2)}\n`);
   } catch (error) {
     throw new UsageError(`the report cannot be written to ${path}`, {
-      why: error instanceof Error ? error.message : String(error),
-      hint: 'give another path',
+      why: fileTrouble(error),
+      hint: 'give --report a file in a folder that exists, and may be written',
       cause: error,
     });
   }

@@ -35,6 +35,8 @@ export interface Trouble {
   readonly substatus: number;
   /** What happened, for people. */
   readonly what: string;
+  /** Which account was asked. */
+  readonly at?: string;
   /** A refusal is not free. */
   readonly chargeRu: number;
   /** How long the service asks us to wait. */
@@ -48,7 +50,8 @@ export interface Trouble {
 
 const HINTS: Readonly<Record<TroubleKind, string>> = {
   throttled: 'give the container more RU/s or cosmig a smaller budget, then run the command again',
-  transient: 'see whether the account can be reached and is well, then run the command again',
+  transient:
+    'check the endpoint, and whether the account can be reached and is well; then run the command again',
   ambiguous: 'run the command again; what may have been written is looked at first',
   split: 'the container is splitting its ranges; run the command again',
   conflict: 'run the command again',
@@ -58,6 +61,26 @@ const HINTS: Readonly<Record<TroubleKind, string>> = {
   fatal: 'see that the database and the container are there and are those that the migration began with',
 };
 
+/** Nothing is wrong with what was asked for, only with who says to be the account. */
+const UNTRUSTED_HINT =
+  "have Node trust the account's certificate with NODE_EXTRA_CA_CERTS=FILE, or see which proxy answers in its place";
+
+const WHYS: Readonly<Record<TroubleKind, (at: string) => string>> = {
+  throttled: (at) => `more RU/s are asked of ${at} than the container has`,
+  transient: (at) => `${at} is not well, or something on the way to it is not`,
+  ambiguous: (at) => `whether ${at} has done it is not known`,
+  split: (at) => `${at} is splitting the ranges of a container`,
+  conflict: (at) => `${at} holds another document, or another version of it`,
+  'too-large': (at) => `${at} has no room for it`,
+  denied: (at) => `${at} does not accept the key or the role, or does not let this machine in`,
+  fatal: (at) => `${at} does not take such a request, and waiting would not change that`,
+};
+
+function whyOf({ kind, status, at = 'the account', cause }: Trouble): string {
+  if (!(cause instanceof Error)) return WHYS[kind](at);
+  return status === 0 ? `${at}: ${cause.message}` : cause.message;
+}
+
 /** Trouble that nobody handled. */
 export class TroubleError extends ServiceError {
   readonly trouble: Trouble;
@@ -65,7 +88,8 @@ export class TroubleError extends ServiceError {
   constructor(trouble: Trouble) {
     const { kind, status, substatus, what, activityId, cause } = trouble;
     super(what, {
-      hint: HINTS[kind],
+      why: whyOf(trouble),
+      hint: kind === 'fatal' && status === 0 ? UNTRUSTED_HINT : HINTS[kind],
       details: { kind, status, substatus, ...(activityId === undefined ? {} : { activityId }) },
       ...(cause === undefined ? {} : { cause }),
     });

@@ -180,10 +180,11 @@ export async function pass(
     failure = error;
   }
   // What the SDK made of the stub is of no interest. A reply that is here counts, even if somebody gave up.
-  if (passage.reply !== undefined) return judge(passage.reply, access);
+  if (passage.reply !== undefined) return judge(passage.reply, { access, at: account.endpoint });
   if (signal.aborted) throw abortReason(signal);
   const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
-  return { ok: false, trouble: troubleWithoutReply(cause, { sent: passage.sent, access }) };
+  const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });
+  return { ok: false, trouble: { ...trouble, at: account.endpoint } };
 }
 
 /** The _rid of a container, and of everything in it, begins with eight bytes that are the container's. */
@@ -199,7 +200,7 @@ function newNode(): DiagnosticNodeInternal {
   return new DiagnosticNode('info', 'CLIENT_REQUEST_NODE', null);
 }
 
-function judge(raw: RawReply, access: Access): Exchange {
+function judge(raw: RawReply, { access, at }: { readonly access: Access; readonly at: string }): Exchange {
   const substatus = numberIn(raw, 'x-ms-substatus') ?? 0;
   const kind = classifyStatus(raw.status, substatus, access);
   const sessionToken = raw.header('x-ms-session-token');
@@ -221,6 +222,7 @@ function judge(raw: RawReply, access: Access): Exchange {
       status: raw.status,
       substatus,
       what: `the service answered ${told}`,
+      at,
       chargeRu,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(activityId === undefined ? {} : { activityId }),

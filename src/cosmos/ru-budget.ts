@@ -8,7 +8,11 @@ import { UsageError } from '../lib/errors.ts';
 import type { Budget } from '../spec/migration-spec.ts';
 
 /** The RU/s a side may spend; undefined: no limit of ours, the ranges' own is found by trying. */
-export function allowedRu(budget: Budget, containerRu: number | undefined): number | undefined {
+export function allowedRu(
+  side: 'source' | 'target',
+  budget: Budget,
+  containerRu: number | undefined,
+): number | undefined {
   switch (budget.kind) {
     case 'automatic':
       return undefined;
@@ -16,9 +20,9 @@ export function allowedRu(budget: Budget, containerRu: number | undefined): numb
       return budget.ru;
     case 'percent':
       if (containerRu !== undefined) return (containerRu * budget.percent) / 100;
-      throw new UsageError(`${budget.percent}% of the container's RU/s is not a number`, {
+      throw new UsageError(`--${side}-ru ${budget.percent}% is not possible`, {
         why: 'a serverless container, or one that shares the throughput of its database, has no RU/s of its own',
-        hint: 'give the budget in RU/s, as in --target-ru 4000',
+        hint: `give RU/s instead of a share, as in --${side}-ru 4000`,
       });
     default:
       return unreachable(budget);

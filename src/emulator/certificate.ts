@@ -87,7 +87,12 @@ function alternativeName(host: string): Buffer {
   if (isIP(bare) !== 0)
     return tagged(7, Buffer.from(isIPv4(bare) ? bare.split('.').map(Number) : ipv6(bare)));
   const name = domainToASCII(host);
-  if (name === '') throw new UsageError(`no certificate can name the host ${JSON.stringify(host)}`);
+  if (name === '') {
+    throw new UsageError(`no certificate can name the host ${JSON.stringify(host)}`, {
+      why: 'it is neither an address nor a name that can be looked up',
+      hint: 'give --host a name of letters, digits, dots and dashes, or an address',
+    });
+  }
   return tagged(2, Buffer.from(name, 'latin1'));
 }
 

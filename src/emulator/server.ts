@@ -69,25 +69,46 @@ function openAccount(options: EmulatorOptions): { account: Account; close: () =>
   } catch (error) {
     database.close();
     if (error instanceof Refusal)
-      throw new UsageError(error.message, { hint: 'mend the settings in the config file' });
+      throw new UsageError('the settings of the account are not possible', {
+        why: error.message.replace(/\.$/, ''),
+        hint: 'put them right in the file of --config',
+      });
     throw error;
   }
 }
 
+/** What hinders listening, by the system's own codes. */
+const LISTENING: Readonly<
+  Record<string, { readonly what: string; readonly why: string; readonly hint: string }>
+> = {
+  EADDRINUSE: {
+    what: 'is in use',
+    why: 'another process listens on this port',
+    hint: 'choose another port with --port (0 takes any free one), or end the other process',
+  },
+  EACCES: {
+    what: 'may not be used',
+    why: 'the system keeps this port for privileged processes',
+    hint: 'choose a port above 1023 with --port',
+  },
+  EADDRNOTAVAIL: {
+    what: 'cannot be used',
+    why: 'this machine has no such address',
+    hint: 'use --host 127.0.0.1, or 0.0.0.0 to listen on every address of this machine',
+  },
+};
+
 async function listen(server: Server, options: EmulatorOptions): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void => {
-      if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES' && error.code !== 'EADDRNOTAVAIL')
-        return reject(error);
+      const trouble = LISTENING[error.code ?? ''];
+      if (trouble === undefined) return reject(error);
       reject(
-        new NotReadyError(
-          `${options.host}:${options.port} ${error.code === 'EADDRINUSE' ? 'is in use' : 'cannot be used'}`,
-          {
-            why: error.code === 'EADDRINUSE' ? 'another process listens on this port' : error.message,
-            hint: 'choose another port with --port, or end the other process',
-            cause: error,
-          },
-        ),
+        new NotReadyError(`${options.host}:${options.port} ${trouble.what}`, {
+          why: trouble.why,
+          hint: trouble.hint,
+          cause: error,
+        }),
       );
     };
     server.once('error', onError);
@@ -102,6 +123,7 @@ async function listen(server: Server, options: EmulatorOptions): Promise<number>
 export async function startEmulator(options: EmulatorOptions): Promise<RunningEmulator> {
   if (Buffer.from(options.key, 'base64').length === 0) {
     throw new UsageError('the account key is not base64', {
+      why: 'requests are signed with the bytes it stands for',
       hint: 'leave --key out to use the published emulator key',
     });
   }

@@ -163,7 +163,7 @@ async function makeSide(
 ): Promise<Side> {
   const lane = new ContainerLane(account, facts.name, facts.rid);
   const patience = new Patience({ clock, random, onWait: (wait) => onWait(is, wait) });
-  const ruPerSecond = allowedRu(budget, ruOf(facts.throughput));
+  const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
   const governor = new Governor({ clock, random, ruPerSecond });
   const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
   const asking = { lane, patience, onChange, timeoutMs: timing.requestTimeoutMs };

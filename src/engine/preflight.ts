@@ -172,7 +172,9 @@ export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec:
   if (more.length === 0)
     throw new NotReadyError(first.message, { why: first.why, hint: `${first.hint}, ${accept}` });
   throw new NotReadyError(`the preflight has ${warnings.length} warnings`, {
-    problems: warnings.map(({ kind, message, why, hint }) => ({ from: kind, message, why, hint })),
+    problems: warnings.map(({ kind, message, why, hint }) => {
+      return { from: kind, message, why, hint: `${hint}, ${accept}` };
+    }),
     why: warnings.map(({ message }) => message).join('; '),
     hint: `see each of them, ${accept}`,
   });
@@ -231,8 +233,8 @@ function ratesOf(parts: {
   const { spec, source, target, throughput } = parts;
   const paid = throughput === null ? target?.throughput : paidBy(throughput);
   return {
-    sourceRuPerSecond: rateOf(spec.sourceBudget, source.throughput),
-    targetRuPerSecond: rateOf(spec.targetBudget, paid),
+    sourceRuPerSecond: rateOf('source', spec.sourceBudget, source.throughput),
+    targetRuPerSecond: rateOf('target', spec.targetBudget, paid),
   };
 }
 
@@ -241,15 +243,15 @@ function paidBy(asked: AskedThroughput): Throughput | undefined {
   return asked.kind === 'none' ? undefined : asked;
 }
 
-function rateOf(budget: Budget, paid: Throughput | undefined): number | undefined {
+function rateOf(side: 'source' | 'target', budget: Budget, paid: Throughput | undefined): number | undefined {
   const containerRu = paid === undefined ? undefined : ruOf(paid);
   if (budget.kind === 'percent' && paid?.kind === 'unknown') {
-    throw new UsageError(`${budget.percent}% of the container's RU/s is not a number`, {
-      why: 'whoever is signed in may not read its throughput',
-      hint: 'give the budget in RU/s, as in --target-ru 4000',
+    throw new UsageError(`--${side}-ru ${budget.percent}% is not possible`, {
+      why: `whoever is signed in may not read the throughput of the ${side}`,
+      hint: `give RU/s instead of a share, as in --${side}-ru 4000`,
     });
   }
-  return allowedRu(budget, containerRu) ?? containerRu;
+  return allowedRu(side, budget, containerRu) ?? containerRu;
 }
 
 async function settingsOf(

@@ -2,7 +2,7 @@
 import type { ContainerFacts } from '../cosmos/containers.ts';
 import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
-import type { Ledger } from '../state/ledger.ts';
+import { refuseMissingLedger, type Ledger } from '../state/ledger.ts';
 import { hasBegun, openLedger, type Sides } from './open.ts';
 import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from './preflight.ts';
 import type { Goal } from './snapshot.ts';
@@ -32,6 +32,8 @@ export async function prepare(
     const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
     return { ledger, sides: { source, target, deletes } };
   }
+  // Said at once: an account that does not answer is waited for.
+  if (goal !== 'copy') refuseMissingLedger(spec.ledger);
   const { source, target } = await readBoth(parts);
   const there = orMissing(target, parts);
   const ledger = openLedger(spec, { source, target: there, deletes: null }, { nowMs, create: 'never' });

@@ -246,7 +246,7 @@ export function inOne(found: readonly UsageError[]): UsageError {
   const problems = [...new Map(found.map((one) => [one.message, one])).values()];
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) return only;
-  const listed = problems.map(({ message, why = '', hint = '' }) => ({
+  const listed = problems.map(({ message, why, hint }) => ({
     from: 'the key',
     message,
     why,

@@ -35,7 +35,10 @@ export interface KeyDefinition {
 export function keyKindOf({ kind = 'Hash', version }: KeyDefinition): KeyKind {
   if (kind === 'MultiHash') return 'multi-hash';
   if (kind === 'Hash') return version === 2 ? 'hash-v2' : 'hash-v1';
-  throw new UsageError(`the partition key kind '${kind}' is not known`, { hint: 'use Hash or MultiHash' });
+  throw new UsageError(`the partition key kind '${kind}' is not known`, {
+    why: 'containers are Hash, or MultiHash with a hierarchical key',
+    hint: 'use Hash or MultiHash',
+  });
 }
 
 /**
@@ -115,7 +118,10 @@ export function middleOf(kind: KeyKind, min: string, max: string): string {
     // From two units on, the middle cut to whole units is above `low`.
     if (high - low >= 2n << unitBits) return toBound(kind, (low + high) >> (unitBits + 1n), levels);
   }
-  throw new NotReadyError(`the range from '${min}' to '${max}' is too narrow to be split`);
+  throw new NotReadyError(`the range from '${min}' to '${max}' is too narrow to be split`, {
+    why: 'no key has its place between both ends',
+    hint: 'split another range',
+  });
 }
 
 interface Space {

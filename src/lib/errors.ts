@@ -1,12 +1,13 @@
 /**
  * The closed set of ways a command ends badly. Each class is one exit code of the public contract.
- * The message says what happened, `why` explains it where that helps, `hint` says what to do now.
+ * The message says what happened, `why` explains it, `hint` says what to do now; only a bug may leave both to whoever
+ * tells it.
  */
 export interface ErrorParts {
   /** When several things are wrong at once; the message then says how many. */
   readonly problems?: readonly Problem[];
-  readonly why?: string;
-  readonly hint?: string;
+  readonly why: string;
+  readonly hint: string;
   readonly cause?: unknown;
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -23,12 +24,12 @@ export abstract class CosmigError extends Error {
   /** Stable name of the kind, for scripts. */
   abstract readonly code: string;
   abstract readonly exitCode: number;
-  readonly why: string | undefined;
-  readonly hint: string | undefined;
+  readonly why: string;
+  readonly hint: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly problems: readonly Problem[];
 
-  constructor(message: string, parts: ErrorParts = {}) {
+  constructor(message: string, parts: ErrorParts) {
     super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
     this.name = new.target.name;
     this.why = parts.why;
@@ -84,6 +85,14 @@ export class BudgetError extends CosmigError {
 export class InternalError extends CosmigError {
   readonly code = 'internal';
   readonly exitCode = 70;
+
+  constructor(rule: string, parts: Partial<ErrorParts> = {}) {
+    super(rule, {
+      why: 'this is a bug in cosmig: one of its own rules broke',
+      hint: 'run it again with --verbose and report what it prints',
+      ...parts,
+    });
+  }
 }
 
 /** The operator stopped it; resuming is safe. */
@@ -91,8 +100,12 @@ export class CanceledError extends CosmigError {
   readonly code = 'canceled';
   readonly exitCode: number;
 
-  constructor(signal: 'SIGINT' | 'SIGTERM', parts: ErrorParts = {}) {
-    super(`stopped by ${signal}`, parts);
+  constructor(signal: 'SIGINT' | 'SIGTERM', parts: Partial<ErrorParts> = {}) {
+    super(`stopped by ${signal}`, {
+      why: `${signal === 'SIGINT' ? 'Ctrl-C was pressed' : 'the system asked it to end'} and the work was left in good order`,
+      hint: 'run the same command again to go on',
+      ...parts,
+    });
     this.exitCode = signal === 'SIGTERM' ? 143 : 130;
   }
 }

@@ -5,7 +5,7 @@
  * before anything is written.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { assert, must } from './assert.ts';
@@ -261,6 +261,13 @@ export function asDatabaseError(error: unknown, path: string): unknown {
       cause: error,
     });
   }
+  if (isFolder(path)) {
+    return new LedgerError(`${path} is a folder`, {
+      why: 'a database is one file',
+      hint: 'give the path of a file in it',
+      cause: error,
+    });
+  }
   const trouble = TROUBLE[/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? ''];
   if (trouble === undefined) return error;
   return new LedgerError(`${path} ${trouble.what}`, { why: cause, hint: trouble.hint, cause: error });
@@ -289,6 +296,10 @@ export function tellTrouble(database: Database): Database {
     return statement;
   }) as Database['prepare'];
   return database;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** The file system's own codes, which come from creating the folder. */

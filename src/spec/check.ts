@@ -11,7 +11,7 @@ import { connectionsFrom } from './accounts.ts';
 import type { Connections } from './connection.ts';
 import { FIELDS, fieldOf, flagOfField, type FieldName } from './fields.ts';
 import type { Findings } from './findings.ts';
-import { drop, sourceOf, waysToGive, Wrong } from './given.ts';
+import { drop, quote, sourceOf, waysToGive, Wrong } from './given.ts';
 import { checkMeanings, readKeyTexts } from './key-rules.ts';
 import { defaultLedger } from './ledger-path.ts';
 import type { Creation, Deadline, Deletes, MigrationSpec, Place } from './migration-spec.ts';
@@ -150,7 +150,7 @@ function readDeletes(text: string): Deletes | Wrong {
     if (text.startsWith('marker:')) return { kind: 'marker', path };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    if (path !== '') return new Wrong(`the path of the marker is wrong: ${error.why ?? error.message}`);
+    if (path !== '') return new Wrong(`the path of the marker is wrong: ${error.why}`);
   }
   return new Wrong('a marker needs the path of the property that marks a deleted document');
 }
@@ -180,14 +180,16 @@ function readDeadline(findings: Findings, nowMs: number): Deadline {
   const minutes = findings.one('until', values.readTimeOfDay);
   findings.exclusive('for', 'until', 'a run has one time budget');
   if (durationMs !== undefined)
-    return { kind: 'at', atMs: nowMs + durationMs, asked: textOf('for', findings) };
+    return { kind: 'at', atMs: nowMs + durationMs, asked: askedBy('for', findings) };
   if (minutes === undefined) return { kind: 'none' };
   const atMs = values.nextTimeOfDay(minutes, nowMs);
-  return { kind: 'at', atMs, asked: `${textOf('until', findings)} ${values.localZone()}` };
+  return { kind: 'at', atMs, asked: `${askedBy('until', findings)} ${values.localZone()}` };
 }
 
-function textOf(field: FieldName, findings: Findings): string {
-  return findings.given(field)?.texts[0] ?? '';
+/** As it was given, for whoever reads later why a run has ended. */
+function askedBy(field: FieldName, findings: Findings): string {
+  const given = findings.given(field);
+  return given === undefined ? '' : quote(given, given.texts[0] ?? '');
 }
 
 function readFile(text: string): string | Wrong {

@@ -10,6 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
 import type { Problem, UsageError } from '../lib/errors.ts';
+import { fileTrouble } from '../lib/file-trouble.ts';
 import { nearest } from '../lib/nearest.ts';
 import { FIELD_NAMES, fieldOf } from './fields.ts';
 import { asUsageError } from './findings.ts';
@@ -49,9 +50,8 @@ function readBytes(path: string, name: string): Buffer | undefined {
     }
     return bytes.subarray(0, length);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
-    if (code === 'ENOENT') return undefined;
-    throw refused(name, `${name} cannot be read`, `reading it ended with ${code}`);
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw refused(name, `${name} cannot be read`, fileTrouble(error));
   } finally {
     if (file !== undefined) closeSync(file);
   }

@@ -78,7 +78,8 @@ export function waysToGive(field: FieldName): string {
   return `give ${flagOfField(field)} ${shellWord(example)}${env === undefined ? '' : `, ${env}`} or ${field} in the config file`;
 }
 
-function shellWord(text: string): string {
+/** As a POSIX shell reads it back. */
+export function shellWord(text: string): string {
   return /^[\w/.,:%=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

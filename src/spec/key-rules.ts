@@ -82,8 +82,8 @@ function readOne(given: Given, text: string, findings: Findings, parse: (text: s
     findings.report(
       sourceOf(given),
       `${quote(given, text)} is not possible`,
-      `${error.why ?? error.message}${where}`,
-      error.hint ?? '',
+      `${error.why}${where}`,
+      error.hint,
     );
   }
 }
@@ -128,7 +128,7 @@ function listed(error: UsageError): readonly Complaint[] {
   const { problems } = error.details;
   // The list is made by keys/check-plan.ts, in this very shape.
   if (Array.isArray(problems)) return problems as readonly Complaint[];
-  return [{ message: error.message, why: error.why ?? '', hint: error.hint ?? '' }];
+  return [{ message: error.message, why: error.why, hint: error.hint }];
 }
 
 /** Properties that something else reads or rewrites may not be the key, or be written for it. */

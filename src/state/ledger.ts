@@ -73,13 +73,13 @@ export class Ledger {
 
   /** For the mover: creates the file or goes on with it, and takes the lock. */
   static open({ path, spec, nowMs, create, containers }: OpenLedger): Ledger {
-    if (create === 'never' && !existsSync(path)) throw missing(path);
+    if (create === 'never') refuseMissingLedger(path);
     return Ledger.#take(path, (ledger) => ledger.facts.hold(spec, nowMs, containers));
   }
 
   /** For what an operator decides about it: takes the mover's lock, asks for no spec and begins nothing. */
   static openForOperator(path: string): Ledger {
-    if (!existsSync(path)) throw missing(path);
+    refuseMissingLedger(path);
     return Ledger.#take(path, () => {});
   }
 
@@ -103,7 +103,7 @@ export class Ledger {
 
   /** For everybody else: changes no byte of the file, while a mover works and after a crash. */
   static openReadonly(path: string): Ledger {
-    if (!existsSync(path)) throw missing(path);
+    refuseMissingLedger(path);
     const database = tellTrouble(openDatabase({ path, readonly: true }));
     try {
       migrate(database, 'ledger');
@@ -209,8 +209,9 @@ export class Ledger {
   }
 }
 
-function missing(path: string): LedgerError {
-  return new LedgerError(`there is no ledger at ${path}`, {
+export function refuseMissingLedger(path: string): void {
+  if (existsSync(path)) return;
+  throw new LedgerError(`there is no ledger at ${path}`, {
     why: 'no migration was begun with it, or it is elsewhere',
     hint: 'check --ledger and the working directory; cosmig copy begins a migration',
   });

@@ -254,9 +254,12 @@ describe('show', () => {
     ['show 77', 'there is no dead letter 77', 'see cosmig dead-letters list --all'],
     ['show 1 2', '2 is one word too many', 'see cosmig dead-letters show --help'],
   ])('%s is answered in three lines', async (line, what, now) => {
-    const { code, stderr } = await ask(made(), line);
+    const path = made();
+    const { code, stderr } = await ask(path, line);
     expect(code).toBe(2);
-    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  ${now}\n$`));
+    // The command as it works for who has named the ledger.
+    const told = now.replace('dead-letters list', `dead-letters list --ledger ${path}`);
+    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  ${told}\n$`));
   });
 
   test('a body is asked of no other account than the one the migration reads from', async () => {

@@ -141,6 +141,10 @@ describe('commands that share a word', () => {
     );
   });
 
+  test.each(['help letters show', 'letters show -h'])('%s is their help', async (line) => {
+    expect((await ask(line)).stdout).toContain('cosmig letters show [FILE] [options]');
+  });
+
   test('fail by their full name', async () => {
     const { stdout } = await ask('letters show --wiat --json');
     expect(JSON.parse(stdout)).toMatchObject({ command: 'letters show', complete: false });
@@ -151,6 +155,14 @@ describe('a wrong command line', () => {
   test.each([
     [[], 'no command was given', `cosmig needs to be told what to do: ${NAMES}`, 'see cosmig --help'],
     [['emulatr'], 'there is no command emulatr', `cosmig has ${NAMES}`, 'did you mean emulator?'],
+    [['--vresion'], 'there is no flag --vresion', 'cosmig does not know it', 'did you mean --version?'],
+    [
+      ['--source', 'a/b'],
+      'no command was given',
+      `cosmig needs to be told what to do: ${NAMES}`,
+      'see cosmig --help',
+    ],
+    [['cpoy', '--sorce', 'a/b'], 'there is no command cpoy', `cosmig has ${NAMES}`, 'did you mean copy?'],
     [['paint'], 'there is no command paint', `cosmig has ${NAMES}`, 'see cosmig --help'],
     [
       ['emulator', '--prot', '1'],
@@ -321,7 +333,7 @@ describe('results and errors', () => {
     const command = sample(async ({ out }) => {
       await out.line('one', { id: 1 });
       await out.line('two', { id: 2 });
-      throw new errors.LedgerError('m', { hint: 'h' });
+      throw new errors.LedgerError('m', { why: 'w', hint: 'h' });
     });
     const around = { commands: [command] };
     await expect(runCosmig(['sample'], around)).resolves.toMatchObject({ code: 7, stdout: 'one\ntwo\n' });
@@ -339,14 +351,14 @@ describe('results and errors', () => {
   });
 
   test.each([
-    [new errors.UsageError('m', { hint: 'h' }), 2, 'usage'],
-    [new errors.NotReadyError('m', { hint: 'h' }), 3, 'not-ready'],
-    [new errors.MismatchError('m', { hint: 'h' }), 4, 'mismatch'],
-    [new errors.DeadLetterError('m', { hint: 'h' }), 5, 'dead-letters'],
-    [new errors.ServiceError('m', { hint: 'h' }), 6, 'service'],
-    [new errors.LedgerError('m', { hint: 'h' }), 7, 'ledger'],
-    [new errors.BudgetError('m', { hint: 'h' }), 8, 'budget'],
-    [new errors.InternalError('m', { hint: 'h' }), 70, 'internal'],
+    [new errors.UsageError('m', { why: 'w', hint: 'h' }), 2, 'usage'],
+    [new errors.NotReadyError('m', { why: 'w', hint: 'h' }), 3, 'not-ready'],
+    [new errors.MismatchError('m', { why: 'w', hint: 'h' }), 4, 'mismatch'],
+    [new errors.DeadLetterError('m', { why: 'w', hint: 'h' }), 5, 'dead-letters'],
+    [new errors.ServiceError('m', { why: 'w', hint: 'h' }), 6, 'service'],
+    [new errors.LedgerError('m', { why: 'w', hint: 'h' }), 7, 'ledger'],
+    [new errors.BudgetError('m', { why: 'w', hint: 'h' }), 8, 'budget'],
+    [new errors.InternalError('m', { why: 'w', hint: 'h' }), 70, 'internal'],
   ])('%s ends with its exit code, and as one JSON object on stdout', async (error, exitCode, code) => {
     const { stdout, ...rest } = await runCosmig(['sample', '--json'], {
       commands: [fails(error)],
@@ -394,7 +406,7 @@ describe('results and errors', () => {
   test('a result that is out stays the only object on stdout when the end is bad', async () => {
     const command = sample(async ({ out }) => {
       out.announce({ json: { ready: true }, text: 'ready' });
-      throw new errors.ServiceError('gone');
+      throw new errors.ServiceError('gone', { why: 'w', hint: 'h' });
     });
     const { code, stdout } = await runCosmig(['sample', '--json'], { commands: [command] });
     expect({ code, stdout }).toEqual({ code: 6, stdout: '{"ready":true}\n' });

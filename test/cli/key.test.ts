@@ -210,8 +210,8 @@ describe('what cannot be read', () => {
       code: 2,
       stdout: '',
       stderr:
-        `cosmig: ${name} cannot be read\n  why  ENOENT: no such file or directory, open '${name}'\n` +
-        '  now  give a file that can be read\n',
+        `cosmig: ${name} cannot be read\n  why  there is no such file or folder\n` +
+        '  now  give a file of JSON documents, or pipe them in\n',
     });
   });
 });
@@ -226,8 +226,8 @@ describe('what is asked wrong', () => {
     ],
     [
       ['--derive', '/pk={a|mnth}'],
-      '/pk={a|mnth} is wrong at character 8',
-      'there is no filter mnth',
+      '--derive /pk={a|mnth} is not possible',
+      'there is no filter mnth, character 8',
       'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3',
     ],
     [

@@ -231,7 +231,7 @@ describe('refuses', () => {
     await container('by-tenant', { partitionKey });
     const error = await refused();
     expect(error).toMatchObject({ exitCode: 3 });
-    expect(error.message).toMatch(/^the target's partition key is .*, not \/tenantId$/);
+    expect(error.message).toMatch(/^the target shop\/by-tenant has the partition key .*, not \/tenantId$/);
   });
 
   test('the same key, however it is written', async () => {
@@ -262,7 +262,11 @@ describe('refuses', () => {
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     await emulator.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
     const error = await refused({ flags: { sourceRu: '50%' } });
-    expect(error).toMatchObject({ exitCode: 2, why: 'whoever is signed in may not read its throughput' });
+    expect(error).toMatchObject({
+      exitCode: 2,
+      message: '--source-ru 50% is not possible',
+      why: 'whoever is signed in may not read the throughput of the source',
+    });
     expect(await inspected()).toMatchObject({ source: { throughput: { kind: 'unknown' } } });
   });
 

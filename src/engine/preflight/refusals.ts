@@ -47,10 +47,10 @@ export function refuseOtherKey({ keyPaths }: ContainerFacts, plan: KeyPlan, spec
     plan.targetPaths.every((path, level) => isSamePath(path, there[level] ?? []));
   if (isSame) return;
   throw new NotReadyError(
-    `the target's partition key is ${keyPaths.join(', ')}, not ${spec.partitionKey.join(', ')}`,
+    `the target ${spec.target.database}/${spec.target.container} has the partition key ${keyPaths.join(', ')}, not ${spec.partitionKey.join(', ')}`,
     {
       why: 'the partition key of a container is fixed when it is made',
-      hint: 'name another target, or give its key with --partition-key',
+      hint: `name another --target, with --create-target if there is none yet, or say --partition-key ${keyPaths.join(' --partition-key ')}`,
     },
   );
 }

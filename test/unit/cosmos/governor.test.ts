@@ -119,11 +119,13 @@ describe('a budget', () => {
     [{ kind: 'percent', percent: 30 }, 4000, 1200],
     [{ kind: 'ru', ru: 500 }, undefined, 500],
   ] as const)('%o of %s RU/s is %s', (budget, has, expected) => {
-    expect(allowedRu(budget, has)).toBe(expected);
+    expect(allowedRu('target', budget, has)).toBe(expected);
   });
 
   test('in per cent of nothing known is refused, with what to do', () => {
-    expect(() => allowedRu({ kind: 'percent', percent: 30 }, undefined)).toThrow('30% of the container');
+    expect(() => allowedRu('source', { kind: 'percent', percent: 30 }, undefined)).toThrow(
+      '--source-ru 30% is not possible',
+    );
   });
 
   test('is owed what a reply cost beyond what was expected, and saves up next to nothing', () => {

@@ -58,6 +58,8 @@ test('takes secrets out of nested objects, headers, errors and their causes', ()
     headers: { authorization: SIGNATURE, 'x-ms-date': 'today' },
   });
   const error = new ServiceError(`refused AccountKey=${KEY}`, {
+    why: 'w',
+    hint: 'h',
     cause,
     details: { requests: [{ primaryMasterKey: 'shown by mistake? no', master_key: KEY, partitionKey: 'a' }] },
   });

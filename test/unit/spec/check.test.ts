@@ -457,12 +457,12 @@ describe('the time budget', () => {
     expect(right({ for: '1h30m' }, { nowMs }).spec.deadline).toEqual({
       kind: 'at',
       atMs: nowMs + 5_400_000,
-      asked: '1h30m',
+      asked: '--for 1h30m',
     });
     const { deadline } = right({ until: '05:30' }, { nowMs }).spec;
     expect(deadline).toMatchObject({
       kind: 'at',
-      asked: `05:30 ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`,
+      asked: `--until 05:30 ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`,
     });
   });
 
