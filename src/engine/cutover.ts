@@ -184,13 +184,17 @@ async function watch(
   { fence, signal }: { readonly fence: Fence; readonly signal: AbortSignal },
 ): Promise<Straggler[]> {
   const late: Straggler[] = [];
+  // What is written while it is looked at is seen once more the next time.
+  const named = new Set<string>();
   let from = fence;
   for (const endMs = mover.clock.now() + watchMs; mover.clock.now() < endMs;) {
     await sleep(Math.max(1, Math.min(quietMs, endMs - mover.clock.now())), signal);
     const to = await readFence(mover, signal);
     const straggler = await findStraggler(mover, { from, to }, signal);
     from = to;
-    if (straggler === null) continue;
+    if (straggler === null || straggler.what === 'split') continue;
+    if (straggler.ids.length > 0 && straggler.ids.every((id) => named.has(id))) continue;
+    for (const id of straggler.ids) named.add(id);
     late.push(straggler);
     say(`LATE WRITE after the commit, not in the target: ${told(straggler)}`);
     mover.ledger.facts.note('late write', { nowMs: mover.clock.now(), details: straggler });
@@ -205,8 +209,10 @@ async function catchUp(leases: LeasesParts): Promise<void> {
 }
 
 function tell({ ledger, clock }: Mover, { say }: CutoverParts, straggler: Straggler): void {
-  say(`somebody still writes: ${told(straggler)}; waiting until nobody does`);
   ledger.facts.note('straggler', { nowMs: clock.now(), details: straggler });
+  if (straggler.what === 'split')
+    return say(`range ${straggler.range} was split or merged; its ends are read again`);
+  say(`somebody still writes: ${told(straggler)}; waiting until nobody does`);
 }
 
 function told({ range, ids, what }: Straggler): string {

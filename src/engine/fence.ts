@@ -1,11 +1,12 @@
 /**
  * Where the source ends, range by range, and whether it has gone on since: the fence of a cutover. What always holds:
- * no replica knows of a later end than what is told, so one that lags opens no gap;
- * a range that has gone on is quiet only if nothing but expiry is known to have moved it; whoever has written is named.
+ * no replica knows of a later end than what is told, so one that lags opens no gap, and a split opens none; a range
+ * that has gone on is quiet only if nothing but expiry is known to have moved it; whoever has written is named.
  */
+import { troubleOf } from '../cosmos/classify.ts';
 import { Feed, type FeedMode, type Page } from '../cosmos/feed.ts';
-import type { FeedRange } from '../cosmos/ranges.ts';
-import type { Lease } from '../state/leases.ts';
+import { remap, wholeOf, type FeedRange } from '../cosmos/ranges.ts';
+import { group } from '../lib/group.ts';
 import { endOf } from './anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from './changes.ts';
 import type { Mover } from './mover.ts';
@@ -20,32 +21,31 @@ interface End {
   readonly avad: string | null;
 }
 
-/** The end of every range at one moment. */
-export type Fence = ReadonlyMap<number, End>;
+/** The end of every range at one moment, by its place. */
+export type Fence = ReadonlyMap<string, End>;
 
-/** Somebody still writes. */
+/** Somebody still writes; or a range was split or merged, and nobody can say. */
 export interface Straggler {
   readonly range: string;
   /** Some of the documents, by id as JSON text. */
   readonly ids: readonly string[];
-  readonly what: 'written' | 'deleted';
+  readonly what: 'written' | 'deleted' | 'split';
 }
+
+/** Ranges that are asked at a time. */
+const TOGETHER = 16;
 
 /** Reads every end now; deletes that a feed tells are looked at as well. */
 export async function readFence(mover: Mover, signal: AbortSignal): Promise<Fence> {
-  const leases = mover.ledger.leases.live();
-  const ends = await Promise.all(
-    leases.map(async (lease) => [lease.number, await readEnd(mover, lease, signal)] as const),
-  );
-  return new Map(ends);
+  const ends: End[] = [];
+  await eachPart(mover, mover.sourceSide.ranges.list.map(wholeOf), {
+    signal,
+    work: async (range, inner) => void ends.push(await readEnd(mover, range, inner)),
+  });
+  return new Map(ends.map((end) => [placeOf(end), end]));
 }
 
-async function readEnd(mover: Mover, { rangeId, min, max }: Lease, signal: AbortSignal): Promise<End> {
-  const range = {
-    range: mover.sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] },
-    min,
-    max,
-  };
+async function readEnd(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<End> {
   await seeNewest(mover, range, signal);
   // The feed that tells more is read first: what happens in between is then seen by both.
   const avad =
@@ -56,19 +56,57 @@ async function readEnd(mover: Mover, { rangeId, min, max }: Lease, signal: Abort
   return { range, lsn, lv: page.position.etag, avad };
 }
 
+function placeOf({ range: { range, min, max } }: End): string {
+  return `${range.id} ${min} ${max}`;
+}
+
+/** Does something with every range; one that was split or merged meanwhile is asked again as what it has become. */
+async function eachPart(
+  { sourceSide }: Mover,
+  parts: readonly FeedRange[],
+  {
+    signal,
+    work,
+  }: {
+    readonly signal: AbortSignal;
+    readonly work: (part: FeedRange, signal: AbortSignal) => Promise<void>;
+  },
+): Promise<void> {
+  const { ranges } = sourceSide;
+  const waiting = [...parts];
+  const patience = sourceSide.patience.fresh();
+  await group(signal, async (members) => {
+    for (let reader = 0; reader < TOGETHER; reader += 1) {
+      members.start(async (inner) => {
+        for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+          try {
+            await work(part, inner);
+          } catch (error) {
+            const trouble = troubleOf(error);
+            if (trouble?.kind !== 'split') throw error;
+            await patience.bear(trouble, inner);
+            await ranges.refresh(part.range.id, inner);
+            waiting.push(...remap(ranges.list, part).readers);
+          }
+        }
+      });
+    }
+  });
+}
+
 /** Who has written between two fences; null when nobody has, but for what has expired. */
 export async function findStraggler(
   mover: Mover,
   { from, to }: { readonly from: Fence; readonly to: Fence },
   signal: AbortSignal,
 ): Promise<Straggler | null> {
-  for (const [lease, end] of from) {
-    const now = to.get(lease);
-    // The range was split meanwhile: nobody can say, so the fence starts over.
-    if (now === undefined) return { range: end.range.range.id, ids: [], what: 'written' };
-    if (now.lsn === end.lsn) continue;
+  for (const [place, end] of from) {
+    const now = to.get(place);
+    if (now?.lsn === end.lsn) continue;
     const straggler = await changesSince(mover, end, signal);
-    if (straggler !== null) return straggler;
+    if (straggler === null) continue;
+    // Behind a split other numbers count: that they differ says nothing.
+    return now === undefined && straggler.ids.length === 0 ? { ...straggler, what: 'split' } : straggler;
   }
   return null;
 }
@@ -77,40 +115,67 @@ const IDS_MAX = 5;
 
 async function changesSince(mover: Mover, end: End, signal: AbortSignal): Promise<Straggler | null> {
   const range = end.range.range.id;
-  const written = await idsSince(mover, { end, mode: 'latest-version', etag: end.lv }, signal);
-  if (written.length > 0) return { range, ids: written, what: 'written' };
+  const found = await touchedSince(mover, { end, mode: 'latest-version', etag: end.lv }, signal);
+  if (found.ids.length > 0) return { range, ...found };
   if (end.avad !== null) {
-    const all = await idsSince(mover, { end, mode: 'all-versions', etag: end.avad }, signal);
-    return all.length === 0 ? null : { range, ids: all, what: 'deleted' };
+    const all = await touchedSince(mover, { end, mode: 'all-versions', etag: end.avad }, signal);
+    return all.ids.length === 0 ? null : { range, ...all };
   }
   // Nobody tells what it was; where documents expire it was that.
   return mover.expires ? null : { range, ids: [], what: 'deleted' };
 }
 
+interface Touched {
+  readonly ids: readonly string[];
+  /** Deleted when nothing else is known of any of them. */
+  readonly what: 'written' | 'deleted';
+}
+
 /** Documents that somebody has touched since; those that have expired are left out. */
-async function idsSince(
+async function touchedSince(
   mover: Mover,
   { end, mode, etag }: { readonly end: End; readonly mode: FeedMode; readonly etag: string },
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<Touched> {
+  const ids: string[] = [];
+  let isWritten = mode === 'latest-version';
+  await eachPart(mover, [end.range], {
+    signal,
+    work: async (range, inner) => {
+      const found = await touchedIn(mover, { range, mode, etag }, inner);
+      ids.push(...found.ids);
+      isWritten ||= found.what === 'written';
+    },
+  });
+  return { ids: ids.slice(0, IDS_MAX), what: isWritten ? 'written' : 'deleted' };
+}
+
+async function touchedIn(
+  mover: Mover,
+  { range, mode, etag }: { readonly range: FeedRange; readonly mode: FeedMode; readonly etag: string },
+  signal: AbortSignal,
+): Promise<Touched> {
   const { sourceSide, timing, serviceMs } = mover;
   const reader: ChangeReader = mode === 'latest-version' ? new LatestChanges(mover) : new AllChanges(mover);
-  const pages = new Feed(sourceSide.lane, { mode, range: end.range }).pages(
+  const pages = new Feed(sourceSide.lane, { mode, range }).pages(
     { mode, etag },
     {
       signal,
       patience: sourceSide.patience.fresh(),
       timeoutMs: timing.requestTimeoutMs,
-      sessionToken: () => tokenOf(sourceSide, end.range.range.id),
+      sessionToken: () => tokenOf(sourceSide, range.range.id),
     },
   );
   const ids: string[] = [];
+  let what: Touched['what'] = 'deleted';
   for (;;) {
     const { value: page }: { value: Page } = await pages.next();
-    if (page.status === 304 || ids.length >= IDS_MAX) return ids.slice(0, IDS_MAX);
+    if (page.status === 304 || ids.length >= IDS_MAX) return { ids, what };
     const options = { nowTs: Math.floor(serviceMs() / 1000), tree: 0, anchorLsn: Infinity };
     const { changes, unnamed, expired } = reader.read(page.bytes, options);
-    ids.push(...changes.filter((change) => !expired.has(change)).map(({ who }) => who.name[0] ?? 'null'));
+    const touched = changes.filter((change) => !expired.has(change));
+    ids.push(...touched.map(({ who }) => who.name[0] ?? 'null'));
     if (unnamed > 0) ids.push('null');
+    if (touched.some(({ kind }) => kind === 'upsert')) what = 'written';
   }
 }
