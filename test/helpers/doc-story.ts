@@ -33,7 +33,7 @@ const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   [/^npm ci && npm run demo$/, 'cosmig demo --fast'],
   // Who reads this has run it.
   [/^npm ci && npm test$/, 'true'],
-  [/^cosmig cutover\b/, 'cosmig cutover --quiet-for 1s --watch 1s'],
+  [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch 1s'],
 ];
 
 export interface Step {

@@ -81,7 +81,7 @@ const SPEC = [
 test('README', async () => {
   await using story = new Story();
   await expect(follow(story, 'README.md')).resolves.toEqual([]);
-  expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop'");
+  expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop' --watch 5s");
 }, 180_000);
 
 test('docs/migration.md', async () => {
