@@ -57,7 +57,9 @@ export async function moveBy(
     if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger)) return skipped();
     if (progress.last !== undefined) {
       const told = error instanceof CosmigError ? error : undefined;
-      out.announce({ json: moveJson(command, progress.last, told), text: moveText(progress.last) });
+      // What was refused before a range was read has nothing to tell but the refusal.
+      const text = progress.last.ranges.length === 0 ? '' : moveText(progress.last);
+      out.announce({ json: moveJson(command, progress.last, told), text });
     }
     throw error;
   }

@@ -47,7 +47,7 @@ export class Camera {
   /** Whether no range is behind, but for what was written a moment ago. */
   haveAllCaughtUp(): boolean {
     const lagSeconds = this.#lagSeconds();
-    return this.#live().length > 0 && lagSeconds !== null && lagSeconds < CAUGHT_UP_S;
+    return lagSeconds !== null && lagSeconds < CAUGHT_UP_S;
   }
 
   take(): Snapshot {
@@ -113,9 +113,12 @@ export class Camera {
 
   /** Of the range that is farthest behind; null while one is copied. */
   #lagSeconds(): number | null {
+    const live = this.#live();
+    // Nothing was read: who knows.
+    if (live.length === 0) return null;
     const nowMs = this.#parts.mover.serviceMs();
     let lagMs = 0;
-    for (const { phase, caughtUpMs, lastTs } of this.#live()) {
+    for (const { phase, caughtUpMs, lastTs } of live) {
       const seenMs = Math.max(caughtUpMs ?? 0, (lastTs ?? 0) * 1000);
       if (phase !== 'tail' || seenMs === 0) return null;
       lagMs = Math.max(lagMs, nowMs - seenMs);

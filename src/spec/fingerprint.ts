@@ -64,12 +64,16 @@ export function refuseChanges(pinned: Pinned, spec: MigrationSpec): void {
   if (changed.length === 0) return;
   const names = changed.map(({ field }) => flagOfField(field)).join(', ');
   const told = changed.map(
-    ({ field, pinned: old, now }) =>
-      `${flagOfField(field)} was ${old || 'not given'} and is ${now || 'not given'}`,
+    ({ field, pinned: old, now }) => `${flagOfField(field)} was ${shown(old)} and is ${shown(now)}`,
   );
   throw new NotReadyError(`this migration was begun with another ${names}`, {
     why: told.join('; '),
-    hint: `put the old value back, or begin a new migration with --ledger and an empty target`,
+    hint: 'put the old value back, or begin a new migration with --ledger and an empty target',
     details: { differences: changed },
   });
+}
+
+/** What was pinned, as somebody would say it: lists are pinned as JSON. */
+function shown(pinned: string): string {
+  return pinned.replace(/^\[(.*)\]$/s, '$1') || 'not given';
 }

@@ -80,6 +80,9 @@ test('a changed spec is refused by the names of what changed', () => {
   refuseChanges(pinned, spec({ maxDeadLetters: '1' }));
   const refuse = (): void => refuseChanges(pinned, spec({ ttl: 'remaining', keepSourceKeyAs: '/old' }));
   expect(refuse).toThrow(NotReadyError);
+  expect(() => refuseChanges(pinned, spec({ derive: '/x={tenantId}' }))).toThrow(
+    expect.objectContaining({ why: '--derive was not given and is "/x={tenantId}"' }),
+  );
   expect(refuse).toThrow(
     expect.objectContaining({
       message: 'this migration was begun with another --ttl, --keep-source-key-as',
