@@ -81,7 +81,7 @@ test('a changed spec is refused by the names of what changed', () => {
   const refuse = (): void => refuseChanges(pinned, spec({ ttl: 'remaining', keepSourceKeyAs: '/old' }));
   expect(refuse).toThrow(NotReadyError);
   expect(() => refuseChanges(pinned, spec({ derive: '/x={tenantId}' }))).toThrow(
-    expect.objectContaining({ why: '--derive was not given and is "/x={tenantId}"' }),
+    expect.objectContaining({ why: '--derive was "/pk={a}" and is "/x={tenantId}"' }),
   );
   expect(refuse).toThrow(
     expect.objectContaining({
