@@ -17,8 +17,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const docs = readDocs();
 const blocks = docs.flatMap((doc) => doc.blocks);
 
-/** Of npm, kubectl and our own `npm run bench`. */
-const FLAGS_OF_OTHERS = ['--allow-scripts', '--replicas', '--for', '--selector', '--documents'];
+/** Of npm, and of our own `npm run bench`. */
+const FLAGS_OF_OTHERS = ['--allow-scripts', '--documents'];
 /** Given to hooks. */
 const HOOK_VARIABLES = ['COSMIG_MIGRATION', 'COSMIG_SOURCE', 'COSMIG_TARGET', 'COSMIG_REASON'];
 
