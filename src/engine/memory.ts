@@ -5,7 +5,8 @@
  */
 import { must } from '../lib/assert.ts';
 import type { Ledger } from '../state/ledger.ts';
-import type { Letter, LetterChange } from '../state/letters.ts';
+import { packKey } from '../state/key-bytes.ts';
+import type { Letter, LetterChange, Waits } from '../state/letters.ts';
 import type { Override, Row } from '../state/rows.ts';
 import { RowFilter } from './row-filter.ts';
 import { mapKey, type Slot } from './who.ts';
@@ -27,6 +28,8 @@ export class Memory {
   anyLetters: boolean;
   readonly #ledger: Ledger;
   readonly #pending = new Map<string, Pending>();
+  /** Letters that are not committed, by what they wait for, and by identity. */
+  readonly #waiting = new Map<string, Map<string, OpenLetter>>();
   /** By identity and slot; the number of the newest override. */
   readonly #overrides = new Map<string, { sequence: number; units: number }>();
 
@@ -69,11 +72,9 @@ export class Memory {
       if (!tried.has(mapKey(letter.identity)) && this.waitsForSlot(this.letterOf(letter.identity), slot))
         return letter;
     }
-    return (
-      this.#pendingLetters().find(
-        (letter) => !tried.has(mapKey(letter.identity)) && this.waitsForSlot(letter, slot),
-      ) ?? null
-    );
+    for (const [key, letter] of this.#waiting.get(nameOf({ for: 'slot', slot })) ?? [])
+      if (!tried.has(key)) return letter;
+    return null;
   }
 
   /** Every open letter that waits for a target key value. */
@@ -83,13 +84,10 @@ export class Memory {
       const letter: Letter | null = this.#ledger.letters.nextForKey({ key, after });
       if (letter === null) break;
       after = letter.number;
-      if (this.letterOf(letter.identity)?.waits.for === 'key') waiting.push(letter);
+      // What is not committed is newer, and among the others.
+      if (this.#pending.get(mapKey(letter.identity))?.letter === undefined) waiting.push(letter);
     }
-    const known = new Set(waiting.map(({ identity }) => mapKey(identity)));
-    const more = this.#pendingLetters().filter(
-      ({ identity, waits }) => waits.for === 'key' && !known.has(mapKey(identity)),
-    );
-    return [...waiting, ...more];
+    return [...waiting, ...(this.#waiting.get(nameOf({ for: 'key', key }))?.values() ?? [])];
   }
 
   // What follows is for units (unit.ts): they touch, say what is new, and let go when they are committed.
@@ -107,7 +105,13 @@ export class Memory {
   }
 
   setLetter(identity: Buffer, letter: LetterChange): void {
-    this.#touched(identity).letter = letter;
+    const pending = this.#touched(identity);
+    this.#waitNoMore(pending);
+    pending.letter = letter;
+    if (letter.change !== 'open' || letter.letter.waits.for === 'nothing') return;
+    const name = nameOf(letter.letter.waits);
+    const others = this.#waiting.get(name) ?? new Map<string, OpenLetter>();
+    this.#waiting.set(name, others.set(mapKey(identity), letter.letter));
   }
 
   setOverride({ identity, slot, sequence }: Override): void {
@@ -126,7 +130,9 @@ export class Memory {
       const key = mapKey(identity);
       const pending = must(this.#pending.get(key), 'what a unit has touched stays until it is committed');
       pending.units -= 1;
-      if (pending.units === 0) this.#pending.delete(key);
+      if (pending.units > 0) continue;
+      this.#pending.delete(key);
+      this.#waitNoMore(pending);
     }
     for (const { identity, slot } of overrides) {
       const key = mapKey(identity) + mapKey(slot);
@@ -140,9 +146,16 @@ export class Memory {
     return must(this.#pending.get(mapKey(identity)), 'a unit says what it touches');
   }
 
-  #pendingLetters(): OpenLetter[] {
-    return [...this.#pending.values()].flatMap(({ letter }) =>
-      letter?.change === 'open' ? [letter.letter] : [],
-    );
+  #waitNoMore({ letter }: Pending): void {
+    if (letter?.change !== 'open' || letter.letter.waits.for === 'nothing') return;
+    const name = nameOf(letter.letter.waits);
+    const others = must(this.#waiting.get(name), 'who waits is found by what he waits for');
+    others.delete(mapKey(letter.letter.identity));
+    if (others.size === 0) this.#waiting.delete(name);
   }
+}
+
+/** What is waited for, as a name. */
+function nameOf(waits: Exclude<Waits, { for: 'nothing' }>): string {
+  return waits.for === 'slot' ? mapKey(waits.slot) : `key ${packKey(waits.key).toString('latin1')}`;
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Memory, type OpenLetter } from '../../../src/engine/memory.ts';
+import type { KeyComponent } from '../../../src/keys/effective-key.ts';
+import type { LetterChange } from '../../../src/state/letters.ts';
 import type { Ledger } from '../../../src/state/ledger.ts';
 import {
   beginLease,
@@ -88,7 +90,39 @@ describe('who waits for a slot', () => {
     memory.touch(hashOf('new'));
     memory.setLetter(hashOf('new'), { change: 'open', letter: letterOf('new', 'P') });
     expect([next(), next('young')]).toEqual(['"young"', '"new"']);
+    // It waits for another place now, and then it is committed.
+    memory.setLetter(hashOf('new'), { change: 'open', letter: letterOf('new', 'Q') });
+    expect([next('young'), memory.nextForSlot(hashOf('Q'), new Set())?.id]).toEqual([undefined, '"other"']);
+    memory.letGo([hashOf('old'), hashOf('new')], []);
+    expect(next()).toBe('"old"');
   });
+});
+
+test('who waits for a target key value is told once, by the newest that is known, and nobody who waits for another', () => {
+  const { ledger, memory } = begin();
+  using _ = ledger;
+  const waiting = (identity: string, ...key: KeyComponent[]): LetterChange => ({
+    change: 'open',
+    letter: { ...letterOf(identity, 'x'), reason: 'unique-key', waits: { for: 'key', key } },
+  });
+  const names = (...key: KeyComponent[]): string[] => memory.waitingForKey(key).map(({ id }) => id);
+  const letters = [waiting('stays', 'P'), waiting('goes', 'P'), waiting('closes', 'P'), waiting('far', 'Q')];
+  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }]);
+  const news = {
+    stays: waiting('stays', 'P'),
+    goes: waiting('goes', 'Q'),
+    closes: { change: 'close', identity: hashOf('closes'), atMs: 2 },
+    comes: waiting('comes', 'P'),
+    one: waiting('one', 1),
+    none: waiting('none', undefined),
+  } as const;
+  for (const [identity, letter] of Object.entries(news)) {
+    memory.touch(hashOf(identity));
+    memory.setLetter(hashOf(identity), letter);
+  }
+  expect(names('P')).toEqual(['"stays"', '"comes"']);
+  expect(names('Q')).toEqual(['"far"', '"goes"']);
+  expect([names(1), names(undefined), names('1'), names(null)]).toEqual([['"one"'], ['"none"'], [], []]);
 });
 
 test('a document without a row is never taken for one that has one, and one with a row never for one without', () => {
