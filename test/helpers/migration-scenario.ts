@@ -206,7 +206,8 @@ export function scenarioOf(seed: number): Scenario {
     // Room for the largest document that is no giant: as on the service, one always fits.
     pageBytes: giants ? PAGE_BYTES : pick(random, [40_000, 40_000, PAGE_BYTES]),
     replicaLagMs: often() ? pick(random, [40, 200, 600]) : 0,
-    requestTimeoutMs,
+    // Pages of giants take a busy machine seconds.
+    requestTimeoutMs: giants ? requestTimeoutMs * 4 : requestTimeoutMs,
     lateMs: Math.round(requestTimeoutMs * 0.7),
     faults: pick(random, ['none', 'some', 'some', 'storm'] as const),
     resizes: often(),
