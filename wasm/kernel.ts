@@ -537,6 +537,37 @@ function mix(half: u64): u64 {
   return h ^ (h >> 33);
 }
 
+/**
+ * 128 bits of a longer text, at `out`: every other block of 16 bytes goes into one of two hashes as above, whose steps
+ * need not wait for each other; the two and the size are then hashed together. Zeros are written behind the text as
+ * above, up to 31 of them; `work` has room for 48 bytes.
+ */
+export function hashLong(at: usize, sizeBytes: usize, work: usize, out: usize): void {
+  let a1: u64 = 0;
+  let a2: u64 = 0;
+  let b1: u64 = 0;
+  let b2: u64 = 0;
+  const blocksEnd = at + ((sizeBytes + 31) & ~31);
+  v128.store(at + sizeBytes, i64x2.splat(0));
+  v128.store(at + sizeBytes + 16, i64x2.splat(0));
+  for (let p = at; p < blocksEnd; p += 32) {
+    a1 ^= rotl(load<u64>(p) * C1, 31) * C2;
+    b1 ^= rotl(load<u64>(p, 16) * C1, 31) * C2;
+    a1 = (rotl(a1, 27) + a2) * 5 + 0x52dce729;
+    b1 = (rotl(b1, 27) + b2) * 5 + 0x52dce729;
+    a2 ^= rotl(load<u64>(p, 8) * C2, 33) * C1;
+    b2 ^= rotl(load<u64>(p, 24) * C2, 33) * C1;
+    a2 = (rotl(a2, 31) + a1) * 5 + 0x38495ab5;
+    b2 = (rotl(b2, 31) + b1) * 5 + 0x38495ab5;
+  }
+  store<u64>(work, a1);
+  store<u64>(work, a2, 8);
+  store<u64>(work, b1, 16);
+  store<u64>(work, b2, 24);
+  store<u64>(work, u64(sizeBytes), 32);
+  hash(work, 40, out);
+}
+
 /** Copies the kept bytes of a row's value to `to` (everything between `from` and `until` but the cuts); gives its end. */
 export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): usize {
   let out = to;
@@ -646,7 +677,7 @@ let entryEnd: usize = 0;
  * Entries of the rows of the last scan, at `out`, for comparing both sides (src/documents/digests.ts explains them):
  * size, identity, contribution, name, and zeros up to the next word. `table` has room for two numbers a row: where
  * its entry starts, counted from FIRST_ENTRY, or why it has none; and the bytes that were hashed. `work` has room for
- * 64 bytes, an identity's texts and the largest document. Gives where the entries end.
+ * 112 bytes, an identity's texts and the largest document. Gives where the entries end.
  */
 export function digest(
   fenceLsn: f64,
@@ -684,11 +715,11 @@ export function digest(
     if (u32(until - from) > documentBytesMax) continue;
     if (stopNode != 0 && load<u32>(rowAt + ROW_HEAD + (stopNode << 3)) != 0) continue;
     if (plainKeyBytesMax != 0 && !isPlain(rowAt, slotFirst, slotOthers, slotCount, plainKeyBytesMax)) continue;
-    const text = work + 64;
+    const text = work + 112;
     if (!identity(rowAt, identityFirst, identityOthers, identityCount, text, work)) continue;
     if (!identity(rowAt, slotFirst, slotOthers, slotCount, text, work + 16)) continue;
     const textEnd = copyKept(rowAt, from, until, text);
-    hash(text, textEnd - text, work + 32);
+    hashLong(text, textEnd - text, work + 64, work + 32);
     const room = usize(memory.size()) << 16;
     if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > room && memory.grow(i32(room >> 17) + 1) < 0) unreachable();
     const entry = entryEnd;

@@ -151,12 +151,20 @@ export class RowIdentity {
   }
 }
 
-/** The 128-bit hash of any bytes, as four words at `out[at]`; equal to `PageScan.hashContent` on the same bytes. */
+/** The 128-bit hash of a few bytes, as four words at `out[at]`. */
 export function hashBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
   const kernel = hashKernel();
   kernel.reserve(bytes.length);
   kernel.bytes.set(bytes, kernel.start);
   kernel.hash(kernel.start + bytes.length, out, at);
+}
+
+/** Another one, faster where there are many; equal to `PageScan.hashContent` on the same bytes. */
+export function hashContentBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
+  const kernel = hashKernel();
+  kernel.reserve(bytes.length);
+  kernel.bytes.set(bytes, kernel.start);
+  kernel.hashLong(kernel.start + bytes.length, out, at);
 }
 
 /** A hash as the key of a map in memory: eight units, made faster than digits are. */

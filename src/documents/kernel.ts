@@ -24,6 +24,7 @@ interface KernelExports {
   readonly scanFeed: (page: number, sizeBytes: number, cuts: number, rows: number) => void;
   readonly scanArray: (page: number, sizeBytes: number, cuts: number, rows: number) => void;
   readonly hash: (at: number, sizeBytes: number, out: number) => void;
+  readonly hashLong: (at: number, sizeBytes: number, work: number, out: number) => void;
   readonly identity: (
     row: number,
     firstNodes: number,
@@ -95,6 +96,9 @@ export function packNodes(nodes: readonly number[]): PackedNodes {
 
 /** Room for the texts of an identity, whose bound is the kernel's, and for the rest of it and its hash. */
 const IDENTITY_ROOM_BYTES = 4096 + 256;
+
+/** For a hash, and what goes into it at last. */
+const HASH_ROOM_BYTES = 64;
 
 /** What the kernel found; the arrays are its memory and are overwritten by the next scan. */
 export interface KernelResult {
@@ -169,11 +173,12 @@ class ScanKernel {
   /** The hash of a value of a row, from `from` until `until`, without the row's cuts. */
   hashKept(row: number, from: number, until: number, out: Uint32Array, at: number): void {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
-    const textAt = align(this.#freeAt) + 16;
+    const hashAt = align(this.#freeAt);
+    const textAt = hashAt + HASH_ROOM_BYTES;
     this.#grow(textAt + (until - from) + PADDING_BYTES);
     const end = this.#exports.copyKept(rowAt, from, until, textAt);
-    this.#exports.hash(textAt, end - textAt, textAt - 16);
-    copyHash(this.#bytes, textAt - 16, out, at);
+    this.#exports.hashLong(textAt, end - textAt, hashAt + 16, hashAt);
+    copyHash(this.#bytes, hashAt, out, at);
   }
 
   /** Entries of the rows up to a fence. */
@@ -251,7 +256,7 @@ class ScanKernel {
 /** A text to be hashed: written to `bytes` from `start` on, where `reserve` has made room. */
 class HashKernel {
   readonly #exports = instantiate();
-  readonly start = FREE_AT + 16;
+  readonly start = FREE_AT + HASH_ROOM_BYTES;
   bytes = new Uint8Array(this.#exports.memory.buffer);
 
   /** Room for that many bytes; `bytes` may be another array afterwards, with the same content. */
@@ -266,6 +271,12 @@ class HashKernel {
   /** The hash of the bytes from `start` to `end`, as four words at `out[at]`. */
   hash(end: number, out: Uint32Array, at: number): void {
     this.#exports.hash(this.start, end - this.start, FREE_AT);
+    copyHash(this.bytes, FREE_AT, out, at);
+  }
+
+  /** The same of a longer text, another hash. */
+  hashLong(end: number, out: Uint32Array, at: number): void {
+    this.#exports.hashLong(this.start, end - this.start, FREE_AT + 16, FREE_AT);
     copyHash(this.bytes, FREE_AT, out, at);
   }
 }

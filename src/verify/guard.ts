@@ -3,7 +3,7 @@
  * it. The mover and the sums read documents by the same scan, so a mistake of that would show on neither side. What
  * always holds: nothing of the scan is used here.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { IdentityHasher } from '../documents/identity.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import type { KeyPlan } from '../keys/plan.ts';
@@ -40,7 +40,7 @@ export class Guard {
     const document: unknown = JSON.parse(json.toString());
     this.#checkIdentity(document, identity);
     for (const path of this.#omitted) omit(document, path);
-    const digest = createHash('sha256').update(sortedText(document)).digest();
+    const digest = hash('sha256', sortedText(document), 'buffer');
     for (let i = 0; i < 4; i += 1) out[at + i] = digest.readUInt32LE(4 * i);
   }
 
@@ -80,10 +80,15 @@ function omit(value: unknown, [step, ...rest]: Path): void {
 
 /** JSON with the names of every object in one order. */
 function sortedText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, one]) => `${JSON.stringify(name)}:${sortedText(one)}`);
-  return `{${members.join(',')}}`;
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const one of value as readonly unknown[]) text += `${text === '' ? '' : ','}${sortedText(one)}`;
+    return `[${text}]`;
+  }
+  for (const name of Object.keys(value).sort()) {
+    const one: unknown = Reflect.get(value, name);
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${sortedText(one)}`;
+  }
+  return `{${text}}`;
 }

@@ -5,7 +5,7 @@
  */
 import { ByteOutput } from '../documents/byte-output.ts';
 import type { EntryNodes } from '../documents/digests.ts';
-import { hashBytes } from '../documents/identity.ts';
+import { hashContentBytes } from '../documents/identity.ts';
 import { decodeScalar, isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/scan.ts';
 import { Edits, spliceDocument } from '../documents/splice.ts';
@@ -113,7 +113,7 @@ export class SourceRows {
       this.sizeBytes = keptBytes(this.#scan, row);
     } else {
       const body = this.body();
-      hashBytes(body, words, CONTENT);
+      hashContentBytes(body, words, CONTENT);
       this.sizeBytes = body.length;
     }
     return 'moves';
@@ -178,7 +178,7 @@ export class TargetRows {
       return;
     }
     const body = this.body(row);
-    hashBytes(body, words, CONTENT);
+    hashContentBytes(body, words, CONTENT);
     this.sizeBytes = body.length;
   }
 

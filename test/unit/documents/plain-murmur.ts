@@ -39,3 +39,32 @@ export function murmur128(bytes: Uint8Array): number[] {
   h2 = (h2 + h1) & MASK;
   return [h1, h2].flatMap((half) => [Number(half & 0xffffffffn), Number(half >> 32n)]);
 }
+
+/** The state after whole blocks, before anything is mixed. */
+function stateOf(blocks: readonly (readonly [bigint, bigint])[]): [bigint, bigint] {
+  let [h1, h2] = [0n, 0n];
+  for (const [k1, k2] of blocks) {
+    h1 ^= (turn((k1 * C1) & MASK, 31n) * C2) & MASK;
+    h1 = ((turn(h1, 27n) + h2) * 5n + 0x52dce729n) & MASK;
+    h2 ^= (turn((k2 * C2) & MASK, 33n) * C1) & MASK;
+    h2 = ((turn(h2, 31n) + h1) * 5n + 0x38495ab5n) & MASK;
+  }
+  return [h1, h2];
+}
+
+/** Of contents: two of the above, for every other block, then both and the size together. */
+export function murmurOfContent(bytes: Uint8Array): number[] {
+  const padded = new DataView(new ArrayBuffer((bytes.length + 31) & ~31));
+  bytes.forEach((byte, i) => padded.setUint8(i, byte));
+  const blocks = Array.from(
+    { length: padded.byteLength / 16 },
+    (_, i) => [padded.getBigUint64(16 * i, true), padded.getBigUint64(16 * i + 8, true)] as const,
+  );
+  const last = new DataView(new ArrayBuffer(40));
+  [
+    ...stateOf(blocks.filter((_, i) => i % 2 === 0)),
+    ...stateOf(blocks.filter((_, i) => i % 2 === 1)),
+    BigInt(bytes.length),
+  ].forEach((half, i) => last.setBigUint64(8 * i, half, true));
+  return murmur128(new Uint8Array(last.buffer));
+}

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { statSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashBytes } from '../../../src/documents/identity.ts';
+import { hashContentBytes } from '../../../src/documents/identity.ts';
 import { DEPTH_MAX } from '../../../src/documents/kernel.ts';
 import { PageError } from '../../../src/documents/page-error.ts';
 import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/scan.ts';
@@ -345,7 +345,7 @@ describe('what a page holds', () => {
     expect(parsedAt(scan, 1, scan.nodeAt(['a']))).toEqual({ ['a'.repeat(20_000)]: 2 });
     const hashes = new Uint32Array(8);
     scan.hashContent(0, hashes, 0);
-    hashBytes(Buffer.from('{"b":1}'), hashes, 4);
+    hashContentBytes(Buffer.from('{"b":1}'), hashes, 4);
     expect(hashes.slice(0, 4)).toEqual(hashes.slice(4));
   });
 
