@@ -16,17 +16,23 @@ const FRAME_COLUMNS = 3;
 /** Of a terminal that does not say how wide it is. */
 const COLUMNS = 80;
 
+export interface LiveLook {
+  readonly color: boolean;
+  /** Whether the terminal breaks a line anew that has become too long for it; most do. */
+  readonly reflows: boolean;
+}
+
 export class LiveLine implements Live {
   readonly #stream: NodeJS.WriteStream;
-  readonly #color: boolean;
-  readonly #onResize = (): void => this.#draw();
+  readonly #look: LiveLook;
+  readonly #onResize = (): void => this.#resize();
   #tell: Tell | undefined;
   #spinner: Ora | undefined;
   #isLoading = false;
 
-  constructor(stream: NodeJS.WriteStream, { color }: { readonly color: boolean }) {
+  constructor(stream: NodeJS.WriteStream, look: LiveLook) {
     this.#stream = stream;
-    this.#color = color;
+    this.#look = look;
   }
 
   show(tell: Tell): void {
@@ -52,7 +58,7 @@ export class LiveLine implements Live {
     const { default: ora } = await import('ora');
     this.#spinner = ora({
       stream: this.#stream,
-      color: this.#color ? 'cyan' : false,
+      color: this.#look.color ? 'cyan' : false,
       // Ctrl-C is ours (signals.ts), and what is typed ahead is the shell's.
       discardStdin: false,
       isEnabled: true,
@@ -60,9 +66,27 @@ export class LiveLine implements Live {
     this.#draw();
   }
 
+  /** The spinner takes away one row; what is too long for a terminal made narrower lies in several. */
+  #resize(): void {
+    const spinner = this.#spinner;
+    if (spinner?.isSpinning === true && this.#look.reflows) {
+      const rows = Math.ceil((FRAME_COLUMNS - 1 + spinner.text.length) / this.#columns);
+      spinner.stop();
+      for (let above = 1; above < rows; above += 1) {
+        this.#stream.moveCursor(0, -1);
+        this.#stream.clearLine(0);
+      }
+    }
+    this.#draw();
+  }
+
+  get #columns(): number {
+    return this.#stream.columns ?? COLUMNS;
+  }
+
   #draw(): void {
     if (this.#tell === undefined || this.#spinner === undefined) return;
-    this.#spinner.text = this.#tell(Math.max(1, (this.#stream.columns ?? COLUMNS) - FRAME_COLUMNS));
+    this.#spinner.text = this.#tell(Math.max(1, this.#columns - FRAME_COLUMNS));
     // ora draws again by itself, which is soon enough.
     if (!this.#spinner.isSpinning) this.#spinner.start();
   }

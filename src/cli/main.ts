@@ -137,7 +137,9 @@ export async function main(): Promise<void> {
       return process.stdin;
     },
     signals: process,
-    ...(canChangeLines(stderr, env) ? { live: (look) => new LiveLine(stderr, look) } : {}),
+    ...(canChangeLines(stderr, env)
+      ? { live: ({ color }) => new LiveLine(stderr, { color, reflows: reflows(env) }) }
+      : {}),
     clock: systemClock,
     leave,
   };
@@ -150,6 +152,11 @@ export async function main(): Promise<void> {
 /** A terminal that is watched: CI services keep every line, and a dumb terminal cannot go back. */
 function canChangeLines({ isTTY }: NodeJS.WriteStream, env: Terminal['env']): boolean {
   return isTTY && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
+}
+
+/** These cut what is too long, and a row above it is somebody else's. */
+function reflows(env: Terminal['env']): boolean {
+  return env['XTERM_VERSION'] === undefined && env['STY'] === undefined && env['TERM'] !== 'linux';
 }
 
 /** Writing to a stream that may be slow, gone, or full. */

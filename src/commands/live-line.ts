@@ -74,63 +74,121 @@ export function fit(parts: readonly Part[], columns: number): string {
   return columns > 3 ? `${text.slice(0, columns - 3)}...` : text.slice(0, columns);
 }
 
+/** Which form numbers have: in full, or with three digits where there is little room. */
+interface Form {
+  number(value: number): string;
+  readonly of: string;
+  readonly throttled: string;
+  readonly letters: string;
+}
+
+/** Wide enough for what a run of hours counts, so that nothing moves while it grows. */
+const FULL: Form = {
+  number: (value) => count(value),
+  of: ' of ',
+  throttled: 'throttled',
+  letters: 'dead letters',
+};
+const SHORT: Form = { number: short, of: '/', throttled: 'x 429', letters: 'letters' };
+
+/** In full where all of it has room; else short, and then without what says least. */
+function told(partsOf: (form: Form) => readonly Part[], columns: number): string {
+  const full = partsOf(FULL);
+  const isRoomy = full.map(({ text }) => text).join(GAP).length <= columns;
+  return fit(isRoomy ? full : partsOf(SHORT), columns);
+}
+
 /** Of a run of the engine. */
 export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): string {
   const { documents, ranges, lagSeconds, waitsFor, throttled, outlook, phase } = snapshot;
   const isCopying = ranges.some((range) => range.phase === 'copy');
   const read = documents.read + (isCopying ? outlook.readBefore : 0);
   const expected = isCopying ? outlook.documents : null;
-  const limit = outlook.targetRu === null ? '' : ` of ${count(Math.round(outlook.targetRu))}`;
-  const parts: Part[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];
-  if (expected !== null) parts.push({ text: percent(read, expected), rank: 1 });
-  parts.push(
-    { text: `${wide(read, 9)} docs`, rank: 2 },
-    { text: `${perSecond(rates.documents, 6)}/s`, rank: 3 },
-    { text: `${perSecond(rates.ru, 6)}${limit} RU/s`, rank: 5 },
-    { text: `${wide(throttled, 3)} throttled`, rank: 7 },
-  );
-  if (documents.deadLettered > 0)
-    parts.push({ text: `${count(documents.deadLettered)} dead letters`, rank: 6 });
-  if (!isCopying)
-    parts.push({
-      text: `lag ${lagSeconds === null ? 'unknown' : `${count(Math.round(lagSeconds))} s`}`,
-      rank: 1,
-    });
-  if (expected !== null) parts.push({ text: eta(expected - read, rates.documents), rank: 4 });
-  if (waitsFor !== null) parts.push({ text: `waits: ${waitsFor}`, rank: 0 });
-  return fit(parts, columns);
+  const partsOf = (form: Form): readonly Part[] => {
+    const parts: Part[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];
+    if (expected !== null) parts.push({ text: percent(read, expected), rank: 1 });
+    parts.push(
+      { text: `${wide(read, form, 10)} docs`, rank: 2 },
+      { text: `${perSecond(rates.documents, form, 7)}/s`, rank: 3 },
+      { text: ruText(rates.ru, outlook.targetRu, form), rank: 5 },
+      { text: `${wide(throttled, form, 6)} ${form.throttled}`, rank: 7 },
+    );
+    if (documents.deadLettered > 0)
+      parts.push({ text: `${form.number(documents.deadLettered)} ${form.letters}`, rank: 6 });
+    if (!isCopying)
+      parts.push({
+        text: `lag ${lagSeconds === null ? 'unknown' : `${count(Math.round(lagSeconds))} s`}`,
+        rank: 1,
+      });
+    if (expected !== null) parts.push({ text: eta(expected - read, rates.documents), rank: 4 });
+    if (waitsFor !== null) parts.push({ text: `waits: ${waitsFor}`, rank: 0 });
+    return parts;
+  };
+  return told(partsOf, columns);
 }
 
 /** Of a comparison. */
-export function verifyLine(
-  { stage, source, target, open, expected }: Progress,
-  rates: Rates,
-  columns: number,
-): string {
-  const parts: Part[] = [{ text: stage, rank: 0 }];
-  if (expected !== null) parts.push({ text: percent(Math.min(source, target), expected), rank: 1 });
-  parts.push(
-    { text: `${wide(source, 9)} source`, rank: 2 },
-    { text: `${wide(target, 9)} target`, rank: 3 },
-    { text: `${perSecond(rates.documents, 6)}/s`, rank: 5 },
-    { text: `${wide(open, 3)} to look at again`, rank: 4 },
-  );
-  if (expected !== null) parts.push({ text: eta(expected - source, rates.documents), rank: 3 });
-  return fit(parts, columns);
+export function verifyLine(progress: Progress, rates: Rates, columns: number): string {
+  const { stage, source, target, open, expected, throttled, budgetRu } = progress;
+  const partsOf = (form: Form): readonly Part[] => {
+    const parts: Part[] = [{ text: stage, rank: 0 }];
+    const isReading = stage !== 'looking again';
+    if (isReading && expected !== null)
+      parts.push({ text: percent(Math.min(source, target), expected), rank: 1 });
+    if (isReading)
+      parts.push({ text: `${wide(source, form, 10)} and ${wide(target, form, 10)} docs`, rank: 2 });
+    else parts.push({ text: `${wide(open, form, 6)} left`, rank: 1 });
+    // The time that is left says the same.
+    if (isReading && form === FULL) parts.push({ text: `${perSecond(rates.documents, form, 7)}/s`, rank: 3 });
+    parts.push(
+      { text: ruText(rates.ru, budgetRu, form), rank: 5 },
+      { text: `${wide(throttled, form, 6)} ${form.throttled}`, rank: 7 },
+    );
+    if (isReading && expected !== null)
+      parts.push({ text: eta(expected - Math.min(source, target), rates.documents), rank: 4 });
+    return parts;
+  };
+  return told(partsOf, columns);
 }
 
-function wide(value: number, columns: number): string {
-  return count(value).padStart(columns);
+function ruText(rate: number | null, limit: number | null, form: Form): string {
+  const allowed = limit === null ? '' : `${form.of}${form.number(Math.round(limit))}`;
+  return `${perSecond(rate, form, 7)}${allowed} RU/s`;
 }
 
-function perSecond(rate: number | null, columns: number): string {
-  return rate === null ? '-'.padStart(columns) : wide(Math.round(rate), columns);
+/** Of short ones any number has five columns at most. */
+const SHORT_COLUMNS = 5;
+
+function wide(value: number, form: Form, columns: number): string {
+  return form.number(value).padStart(form === SHORT ? SHORT_COLUMNS : columns);
+}
+
+function perSecond(rate: number | null, form: Form, columns: number): string {
+  if (rate !== null) return wide(Math.round(rate), form, columns);
+  return '-'.padStart(form === SHORT ? SHORT_COLUMNS : columns);
+}
+
+const STEPS = [
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;
+
+/** 9,999 and 12.3k and 4.56M: three digits, and the whole number while it is as short. */
+function short(value: number): string {
+  if (value < 10_000) return count(value);
+  const [size, sign] = STEPS.find(([step]) => value >= step) ?? [1, ''];
+  const number = value / size;
+  // Cut, not rounded: what is not there yet is not told.
+  const digits = number < 10 ? 2 : number < 100 ? 1 : 0;
+  const cut = (Math.floor(number * 10 ** digits) / 10 ** digits).toFixed(digits);
+  return `${digits === 0 ? cut : cut.replace(/\.?0+$/, '')}${sign}`;
 }
 
 /** Writes go on meanwhile, so that there may be more than there were; it is not over before it is over. */
 function percent(done: number, expected: number): string {
   const part = expected === 0 ? 99 : Math.min(99, Math.floor((done * 100) / expected));
-  return `${part}%`.padStart(4);
+  return `${part}%`.padStart(3);
 }
 
 function eta(left: number, rate: number | null): string {
@@ -139,9 +197,9 @@ function eta(left: number, rate: number | null): string {
   return `ETA ${timeLeft(seconds)}`;
 }
 
-/** Steps that grow with the time: whoever waits for hours does not count seconds. */
+/** Steps that grow with the time: whoever waits for hours does not count minutes. */
 function timeLeft(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.ceil(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 120 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`;
 }

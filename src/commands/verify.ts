@@ -113,8 +113,8 @@ function readDeadline(text: string): number {
 function sayer({ clock, out }: Context<typeof OPTIONS>): (progress: Progress) => void {
   const pace = new Pace();
   return (progress) => {
-    const { expected: _expected, ...picture } = progress;
-    const rates = pace.see({ atMs: clock.now(), documents: progress.source, ru: 0 });
+    const { expected: _expected, budgetRu: _budgetRu, ...picture } = progress;
+    const rates = pace.see({ atMs: clock.now(), documents: progress.source, ru: progress.ru });
     out.progress(picture, (columns) => verifyLine(progress, rates, columns));
   };
 }

@@ -5,7 +5,7 @@ import { fingerprint } from '../spec/fingerprint.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { countLetters, countSide, isBalanced, type LetterCount, type SideCount } from './count.ts';
-import { seeTokens } from './sides.ts';
+import { loadOf, seeTokens } from './sides.ts';
 import { TailProbe } from './tail-probe.ts';
 import { NO_DIFFERENCES, type Verdict } from './verdict.ts';
 import type { Comparison } from './verify.ts';
@@ -36,6 +36,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
       target: target.count,
       open: 0,
       expected: sides.source.facts.documentCount,
+      ...loadOf(sides),
     });
     const look: Look = { source, target, letters, isAll: reach.isAll };
     if (isBalanced({ source: source.count, target: target.count }, letters))

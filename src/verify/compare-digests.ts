@@ -16,6 +16,7 @@ import { SidePass } from './read-side.ts';
 import { Recheck } from './recheck.ts';
 import { sinceOf, type Since } from './since.ts';
 import { markerOf, type RowOptions } from './rows.ts';
+import { loadOf } from './sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from './store.ts';
 import { KINDS, NO_DIFFERENCES, type InFlight, type Kind, type Sample, type Verdict } from './verdict.ts';
 import type { Comparison, Progress } from './verify.ts';
@@ -143,7 +144,8 @@ function teller({ onProgress, sides }: Comparison): {
   read: () => Counts;
 } {
   const expected = sides.source.facts.documentCount;
-  const tell = (stage: string, open = 0): void => onProgress?.({ stage, ...tell.read(), open, expected });
+  const tell = (stage: string, open = 0): void =>
+    onProgress?.({ stage, ...tell.read(), open, expected, ...loadOf(sides) });
   tell.read = (): Counts => ({ source: 0, target: 0 });
   return tell;
 }

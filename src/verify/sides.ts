@@ -49,6 +49,22 @@ export interface SidesParts {
   readonly timeoutMs: number;
 }
 
+/** What it has cost so far, and what it may. */
+export function loadOf({ source, target }: Sides): {
+  readonly ru: number;
+  readonly throttled: number;
+  readonly budgetRu: number | null;
+} {
+  const both = [source, target];
+  const rates = both.map(({ governor, facts }) => governor.budget.rate ?? ruOf(facts.throughput));
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  return {
+    ru: sum(both.map(({ governor }) => governor.budget.spentRu)),
+    throttled: sum(both.map(({ governor }) => governor.throttled)),
+    budgetRu: rates.some((rate) => rate === undefined) ? null : sum(rates.map((rate) => rate ?? 0)),
+  };
+}
+
 /** Both containers, checked against the ledger. */
 export async function openSides(
   parts: SidesParts,
@@ -127,7 +143,11 @@ async function makeSide(
   const { accounts, clock, random, timeoutMs } = parts;
   const lane = new ContainerLane(accounts[is], facts.name);
   const patience = patienceOf(parts);
-  const governor = new Governor({ clock, random, ruPerSecond: allowedRu(is, budget, ruOf(facts.throughput)) });
+  const governor = new Governor({
+    clock,
+    random,
+    ruPerSecond: allowedRu(is, budget, ruOf(facts.throughput)),
+  });
   const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
   const ranges = await LiveRanges.read({ lane, patience, onChange, timeoutMs }, signal);
   return { is, lane, facts, ranges, sessions: new Sessions(), governor, patience, timeoutMs };

@@ -57,6 +57,11 @@ export interface Progress {
   readonly open: number;
   /** How many documents the source says it has; null where it does not say. */
   readonly expected: number | null;
+  /** Of both sides. */
+  readonly ru: number;
+  readonly throttled: number;
+  /** What both sides may be asked for in a second; null where nobody knows. */
+  readonly budgetRu: number | null;
 }
 
 /** What every level works with. */
