@@ -8,13 +8,15 @@
  *             and the fence starts over
  *   prove     both sides are compared, and repaired where no feed tells
  *             of deletes; the ends still have not moved                    -> proven -> committed
- *   watch     the source is looked at for late writes
+ *   after     settings, hooks, a look at the source (cutover-after.ts)
  *
  * What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that
- * died on the way begins at the gate again. Nothing but the operator's hooks touches the application.
+ * died on the way begins at the gate again, and one that died after it goes on with what is left. Nothing but the
+ * operator's hooks touches the application.
  */
 import { ChildSignal, Deadline, DeadlinePassed, sleep } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
+import { finish, seconds, told, type Aftermath, type AfterParts } from './cutover-after.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
@@ -27,52 +29,59 @@ export interface Proof {
   readonly why: string;
   /** Documents to bring right before it is asked again; deletes that no feed has told of are among them. */
   readonly suspects: readonly Suspect[];
+  /** Every one of them is in the target and not in the source any more. */
+  readonly areExtra: boolean;
 }
 
-export interface CutoverParts {
+/** What a cutover is at, for whoever watches. */
+export interface Step {
+  readonly name:
+    | 'catching up'
+    | 'stopping writers'
+    | 'draining'
+    | 'watching the fence'
+    | 'proving'
+    | 'bringing right'
+    | 'after the commit'
+    | 'watching for late writes';
+  /** Since when writers are stopped, by the run's clock; null while they may write. */
+  readonly stoppedAtMs: number | null;
+}
+
+export interface CutoverParts extends AfterParts {
   /** Stops the application's writers; nothing to do if the operator has stopped them. */
   readonly stopWriters: (signal: AbortSignal) => Promise<void>;
-  /** Called after the commit. */
-  readonly onCommit: (signal: AbortSignal) => Promise<void>;
   /** Called after every way back to tailing. */
   readonly onAbort: (why: string) => Promise<void>;
   /** When both sides were last found equal, by the whole comparison; null: never. */
   readonly lastCleanMs: () => number | null;
   readonly prove: (signal: AbortSignal) => Promise<Proof>;
-  readonly say: (text: string) => void;
   /** From the stop of the writers to the commit; then it backs out. */
   readonly deadlineMs: number;
-  /** How long nobody may have written. */
-  readonly quietMs: number;
-  /** How long the source is watched afterwards. */
-  readonly watchMs: number;
-}
-
-export interface CutoverResult {
-  readonly stoppedMs: number;
-  readonly lateWrites: readonly Straggler[];
+  readonly onStep?: (step: Step) => void;
 }
 
 /** A tail that lags more than this will not catch up while writers are stopped. */
 const LAG_MAX_MS = 60_000;
 
-export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
+export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<Aftermath> {
   const { mover, reading } = leases;
-  const { clock } = mover;
+  if (phaseOf(mover) === 'committed') {
+    parts.say('committed already: going on with what is left');
+    return finish(mover, parts, { fence: null, signal: reading });
+  }
   await passGate(leases, parts);
-  const stoppedAtMs = clock.now();
-  const fence = await commit(leases, parts);
-  const stoppedMs = clock.now() - stoppedAtMs;
+  const { fence, stoppedMs } = await commit(leases, parts);
   parts.say(`committed: the target is in use from now on (writers were stopped for ${seconds(stoppedMs)})`);
-  await parts.onCommit(reading);
-  return { stoppedMs, lateWrites: await watch(mover, parts, { fence, signal: reading }) };
+  return finish(mover, parts, { fence, signal: reading });
 }
 
-async function passGate(leases: LeasesParts, { lastCleanMs, say }: CutoverParts): Promise<void> {
+async function passGate(leases: LeasesParts, { lastCleanMs, say, onStep }: CutoverParts): Promise<void> {
   const { mover } = leases;
   const { ledger, clock } = mover;
   const phase = phaseOf(mover);
   if (!isTailing(phase)) throw tooEarly(phase);
+  onStep?.({ name: 'catching up', stoppedAtMs: null });
   if (phase !== 'tailing') enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
   if (lastCleanMs() === null) {
     throw new NotReadyError('nobody has proven yet that both sides hold the same', {
@@ -106,18 +115,24 @@ async function passGate(leases: LeasesParts, { lastCleanMs, say }: CutoverParts)
 }
 
 /** With writers stopped, up to the commit; every other end leads back to tailing. */
-async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Fence> {
+async function commit(
+  leases: LeasesParts,
+  parts: CutoverParts,
+): Promise<{ readonly fence: Fence; readonly stoppedMs: number }> {
   const { mover, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
   using stop = new ChildSignal(deadline.signal);
+  const stopped: Stopped = { ...parts, stoppedAtMs: mover.clock.now() };
+  const within = { ...leases, reading: stop.signal };
   try {
     enter(mover, 'fencing');
     parts.say('stopping the writers');
+    step(stopped, 'stopping writers');
     await parts.stopWriters(stop.signal);
     for (;;) {
-      const fence = await fenceOff({ ...leases, reading: stop.signal }, parts);
+      const fence = await fenceOff(within, stopped);
       enter(mover, 'drained');
-      if (!(await prove({ ...leases, reading: stop.signal }, parts))) {
+      if (!(await prove(within, stopped))) {
         enter(mover, 'fencing');
         continue;
       }
@@ -128,9 +143,10 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Fence> 
         continue;
       }
       enter(mover, 'proven');
-      enter(mover, 'committed');
+      const stoppedMs = mover.clock.now() - stopped.stoppedAtMs;
+      enter(mover, 'committed', { stoppedMs });
       mover.point('cut-over');
-      return fence;
+      return { fence, stoppedMs };
     }
   } catch (error) {
     if (mover.signal.aborted) throw error;
@@ -140,12 +156,22 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Fence> 
   }
 }
 
+interface Stopped extends CutoverParts {
+  readonly stoppedAtMs: number;
+}
+
+function step({ onStep, stoppedAtMs }: Stopped, name: Step['name']): void {
+  onStep?.({ name, stoppedAtMs });
+}
+
 /** Until everything is over and nobody has written for a while. */
-async function fenceOff(leases: LeasesParts, parts: CutoverParts): Promise<Fence> {
+async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence> {
   const { mover, reading } = leases;
   for (;;) {
+    step(parts, 'draining');
     const from = await readFence(mover, reading);
     await catchUp(leases);
+    step(parts, 'watching the fence');
     await sleep(parts.quietMs, reading);
     const to = await readFence(mover, reading);
     const straggler = await findStraggler(mover, { from, to }, reading);
@@ -157,53 +183,38 @@ async function fenceOff(leases: LeasesParts, parts: CutoverParts): Promise<Fence
   }
 }
 
-/** Whether both sides hold the same; what differs is brought right once, and then it is asked again. */
-async function prove(leases: LeasesParts, parts: CutoverParts): Promise<boolean> {
+/**
+ * Whether both sides hold the same; what differs is brought right, and then it is asked again. A document that was brought
+ * right and differs still is never passed over. Where documents expire and no feed tells of it, others are gone each
+ * time: what has gone since the last comparison was brought right like all the rest, and is not waited for.
+ */
+async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
   const { mover, reading } = leases;
-  const first = await parts.prove(reading);
-  if (first.equal === true) return true;
-  if (first.suspects.length === 0) {
-    if (first.equal === false) throw unproven(first);
-    return false;
+  const brought = new Set<string>();
+  for (;;) {
+    step(parts, 'proving');
+    const proof = await parts.prove(reading);
+    const { equal, suspects, areExtra } = proof;
+    if (equal !== false) return equal === true;
+    const names = suspects.map(({ name }) => JSON.stringify(name));
+    if (names.length === 0 || names.some((name) => brought.has(name))) throw unproven(proof);
+    const differ =
+      names.length === 1 ? 'a document differs and is' : `${names.length} documents differ and are`;
+    parts.say(`${differ} brought right`);
+    step(parts, 'bringing right');
+    await repairEach(mover, suspects);
+    if (brought.size > 0 && mover.expires && areExtra) return true;
+    for (const name of names) brought.add(name);
   }
-  parts.say(`${first.suspects.length} documents differ; they are brought right`);
-  await repairEach(mover, first.suspects);
-  const second = await parts.prove(reading);
-  if (second.equal === false) throw unproven(second);
-  return second.equal === true;
 }
 
 async function strayed(mover: Mover, from: Fence, signal: AbortSignal): Promise<Straggler | null> {
-  return findStraggler(mover, { from, to: await readFence(mover, signal) }, signal);
-}
-
-/** Late writes are lost to the application: nothing brings them over any more. */
-async function watch(
-  mover: Mover,
-  { watchMs, quietMs, say }: CutoverParts,
-  { fence, signal }: { readonly fence: Fence; readonly signal: AbortSignal },
-): Promise<Straggler[]> {
-  const late: Straggler[] = [];
-  // What is written while it is looked at is seen once more the next time.
-  const named = new Set<string>();
-  let from = fence;
-  for (const endMs = mover.clock.now() + watchMs; mover.clock.now() < endMs;) {
-    await sleep(Math.max(1, Math.min(quietMs, endMs - mover.clock.now())), signal);
-    const to = await readFence(mover, signal);
-    const straggler = await findStraggler(mover, { from, to }, signal);
-    from = to;
-    if (straggler === null || straggler.what === 'split') continue;
-    if (straggler.ids.length > 0 && straggler.ids.every((id) => named.has(id))) continue;
-    for (const id of straggler.ids) named.add(id);
-    late.push(straggler);
-    say(`LATE WRITE after the commit, not in the target: ${told(straggler)}`);
-    mover.ledger.facts.note('late write', { nowMs: mover.clock.now(), details: straggler });
-  }
-  return late;
+  return findStraggler(mover, { from, to: await readFence(mover, 'newest', signal) }, signal);
 }
 
 async function catchUp(leases: LeasesParts): Promise<void> {
-  await runLeases('catch-up', leases);
+  // The fence knows where the end is.
+  await runLeases('catch-up', { ...leases, look: 'as told' });
   // Stopped: there is nothing to be caught up with.
   leases.reading.throwIfAborted();
 }
@@ -213,11 +224,6 @@ function tell({ ledger, clock }: Mover, { say }: CutoverParts, straggler: Stragg
   if (straggler.what === 'split')
     return say(`range ${straggler.range} was split or merged; its ends are read again`);
   say(`somebody still writes: ${told(straggler)}; waiting until nobody does`);
-}
-
-function told({ range, ids, what }: Straggler): string {
-  const named = ids.length === 0 ? 'documents' : ids.join(', ');
-  return `${named} ${what} in range ${range}`;
 }
 
 /** Traffic stays on the source. */
@@ -249,18 +255,8 @@ function unproven({ why }: Proof): NotReadyError {
 }
 
 function tooEarly(phase: string): NotReadyError {
-  if (phase === 'committed') {
-    return new NotReadyError('this migration is committed already', {
-      why: 'the target is in use',
-      hint: 'nothing is left to do; keep the source for as long as you may want to look back',
-    });
-  }
   return new NotReadyError('the copy has not ended', {
     why: `the migration is ${phase}`,
     hint: 'run cosmig copy, then cosmig tail, then cosmig verify',
   });
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }

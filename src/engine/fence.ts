@@ -15,8 +15,10 @@ import { tokenOf } from './side.ts';
 
 interface End {
   readonly range: FeedRange;
-  readonly lsn: number;
-  readonly lv: string;
+  /** Null where it is not known. */
+  readonly lsn: number | null;
+  /** Null where the feed of all versions says everything. */
+  readonly lv: string | null;
   /** Null where deletes are not told. */
   readonly avad: string | null;
 }
@@ -35,18 +37,23 @@ export interface Straggler {
 /** Ranges that are asked at a time. */
 const TOGETHER = 16;
 
+/** How an end is read: so that nobody knows of a later one, or as whoever answers tells it. */
+export type Look = 'newest' | 'as told';
+
 /** Reads every end now; deletes that a feed tells are looked at as well. */
-export async function readFence(mover: Mover, signal: AbortSignal): Promise<Fence> {
+export async function readFence(mover: Mover, look: Look, signal: AbortSignal): Promise<Fence> {
   const ends: End[] = [];
   await eachPart(mover, mover.sourceSide.ranges.list.map(wholeOf), {
     signal,
-    work: async (range, inner) => void ends.push(await readEnd(mover, range, inner)),
+    work: async (range, inner) => {
+      if (look === 'newest') await seeNewest(mover, range, inner);
+      ends.push(await readEnd(mover, range, inner));
+    },
   });
   return new Map(ends.map((end) => [placeOf(end), end]));
 }
 
 async function readEnd(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<End> {
-  await seeNewest(mover, range, signal);
   // The feed that tells more is read first: what happens in between is then seen by both.
   const avad =
     mover.deletes === 'avad'
@@ -54,6 +61,20 @@ async function readEnd(mover: Mover, range: FeedRange, signal: AbortSignal): Pro
       : null;
   const { lsn, page } = await endOf(mover, { mode: 'latest-version', range }, signal);
   return { range, lsn, lv: page.position.etag, avad };
+}
+
+/** Where the mover has come to: what lies beyond was brought over by nobody. */
+export function fenceOfLedger({ ledger, sourceSide }: Mover): Fence {
+  const ends = ledger.leases.live().map(({ rangeId, min, max, lvPosition, avadPosition }): End => {
+    const range = sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
+    return {
+      range: { range, min, max },
+      lsn: null,
+      lv: avadPosition === null ? lvPosition : null,
+      avad: avadPosition,
+    };
+  });
+  return new Map(ends.map((end) => [placeOf(end), end]));
 }
 
 function placeOf({ range: { range, min, max } }: End): string {
@@ -102,11 +123,12 @@ export async function findStraggler(
 ): Promise<Straggler | null> {
   for (const [place, end] of from) {
     const now = to.get(place);
-    if (now?.lsn === end.lsn) continue;
+    if (now !== undefined && now.lsn === end.lsn) continue;
     const straggler = await changesSince(mover, end, signal);
     if (straggler === null) continue;
     // Behind a split other numbers count: that they differ says nothing.
-    return now === undefined && straggler.ids.length === 0 ? { ...straggler, what: 'split' } : straggler;
+    const isTelling = now !== undefined && end.lsn !== null;
+    return isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
   return null;
 }
@@ -115,8 +137,10 @@ const IDS_MAX = 5;
 
 async function changesSince(mover: Mover, end: End, signal: AbortSignal): Promise<Straggler | null> {
   const range = end.range.range.id;
-  const found = await touchedSince(mover, { end, mode: 'latest-version', etag: end.lv }, signal);
-  if (found.ids.length > 0) return { range, ...found };
+  if (end.lv !== null) {
+    const found = await touchedSince(mover, { end, mode: 'latest-version', etag: end.lv }, signal);
+    if (found.ids.length > 0) return { range, ...found };
+  }
   if (end.avad !== null) {
     const all = await touchedSince(mover, { end, mode: 'all-versions', etag: end.avad }, signal);
     return all.ids.length === 0 ? null : { range, ...all };

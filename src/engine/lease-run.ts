@@ -28,6 +28,7 @@ import { ChangePage } from './change-page.ts';
 import type { ChangeReader, Changes } from './changes.ts';
 import type { Copied, CopyReader } from './copied.ts';
 import { CopyPage } from './copy-page.ts';
+import type { Look } from './fence.ts';
 import type { Mover } from './mover.ts';
 import { seeNewest } from './newest.ts';
 import type { PageWork } from './page-work.ts';
@@ -40,8 +41,8 @@ import { Unit } from './unit.ts';
 export interface Control {
   /** Aborted when no more pages are to be read; those under way go on. */
   readonly reading: AbortSignal;
-  /** Ends where the feed ended when the run began. */
-  readonly untilCaughtUp: boolean;
+  /** Ends where the feed ended when the run began, by this look at it; or not at all. */
+  readonly untilCaughtUp: Look | false;
   readonly room: Room;
   readonly copies: CopyReader;
   readonly latest: ChangeReader;
@@ -155,8 +156,8 @@ export class LeaseRun {
     const { untilCaughtUp, reading: signal, room } = this.#control;
     const range = this.#range();
     let fence = Infinity;
-    if (untilCaughtUp && reading.anchorLsn === null) {
-      await seeNewest(this.#mover, range, signal);
+    if (untilCaughtUp !== false && reading.anchorLsn === null) {
+      if (untilCaughtUp === 'newest') await seeNewest(this.#mover, range, signal);
       fence = (await endOf(this.#mover, { mode, range }, signal)).lsn;
     }
     let taken: Taken = {};

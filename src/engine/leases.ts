@@ -12,6 +12,7 @@ import { anchorAll } from './anchor.ts';
 import type { Camera } from './camera.ts';
 import { AllChanges, LatestChanges } from './changes.ts';
 import { CopyReader } from './copied.ts';
+import type { Look } from './fence.ts';
 import { buildIndexes } from './indexing.ts';
 import { LeaseRun, type Control } from './lease-run.ts';
 import type { Mover } from './mover.ts';
@@ -32,6 +33,8 @@ export interface LeasesParts {
   readonly camera: Camera;
   /** Aborted when no more pages are to be read. */
   readonly reading: AbortSignal;
+  /** How the end is read that is to be caught up with. */
+  readonly look?: Look;
 }
 
 /** Runs them until the goal is reached, or nobody reads any more. */
@@ -96,7 +99,7 @@ function replaceGone({ ledger, sourceSide, point }: Mover): void {
 }
 
 async function runEach(
-  { mover, promoter, camera, reading }: LeasesParts,
+  { mover, promoter, camera, reading, look = 'newest' }: LeasesParts,
   { untilCaughtUp, wanted }: { readonly untilCaughtUp: boolean; readonly wanted: (lease: Lease) => boolean },
 ): Promise<void> {
   const copies = new CopyReader(mover);
@@ -109,7 +112,7 @@ async function runEach(
       members.start(async () => new LeaseRun(mover, control, lease).run());
     const control: Control = {
       reading,
-      untilCaughtUp,
+      untilCaughtUp: untilCaughtUp ? look : false,
       room,
       copies,
       latest,

@@ -4,7 +4,7 @@
  * until the service says that it has no replica that knows so much (404/1002): only then is there no more.
  *
  * Somebody who keeps writing, or a service that does not heed what it is asked for, ends the asking as well; then the
- * newest of many answers is all that can be had.
+ * newest of many answers is all that can be had. To find out that there is no more may take the service seconds.
  */
 import { troubleOf } from '../cosmos/classify.ts';
 import { Feed } from '../cosmos/feed.ts';
@@ -14,18 +14,18 @@ import { endOf } from './anchor.ts';
 import type { Mover } from './mover.ts';
 import { rangeIn } from './side.ts';
 
-/** Enough for the steps to reach any end, and to end beside a busy writer. */
-const ASKS_MAX = 64;
-/** A service has four replicas of a range (facts/service.md 2.7). */
-const UNHEEDED_MAX = 8;
+/** Enough for the steps to reach any end. */
+const ASKS_MAX = 128;
+/** Answers that say more than was asked for, or less: there are four replicas (facts/service.md 2.7), and writers. */
+const OTHERS_MAX = 16;
 
 /** When this resolves the session knows the newest of a range: whoever reads with it sees no older end. */
 export async function seeNewest(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<void> {
   const { sessions } = mover.sourceSide;
   await endOf(mover, { mode: 'latest-version', range }, signal);
   let step = 1;
-  let unheeded = 0;
-  for (let asks = 0; asks < ASKS_MAX && unheeded < UNHEEDED_MAX; asks += 1) {
+  let others = 0;
+  for (let asks = 0; asks < ASKS_MAX && others < OTHERS_MAX; asks += 1) {
     const beyond = sessions.beyond(rangeIn(mover.sourceSide, range.range.id), step);
     const lsn = await askFor(mover, { range, sessionToken: beyond.token }, signal);
     if (lsn === 'nobody') {
@@ -33,9 +33,10 @@ export async function seeNewest(mover: Mover, range: FeedRange, signal: AbortSig
       step = 1;
       continue;
     }
-    if (lsn < beyond.lsn) unheeded += 1;
     // Just as much as was asked for: there may be much more.
-    step = lsn === beyond.lsn ? step * 2 : 1;
+    const isAsAsked = lsn === beyond.lsn;
+    step = isAsAsked ? step * 2 : 1;
+    if (!isAsAsked) others += 1;
   }
 }
 
