@@ -111,6 +111,13 @@ export class BatchBody {
   }
 }
 
+/** A create as far as its document, which follows, then `}`. */
+export function putCreate(out: ByteOutput, key: Key): void {
+  out.putBytes(OPENING.Create);
+  putKey(out, key);
+  out.putBytes(RESOURCE_BODY);
+}
+
 /** A key as the text inside a text that the service wants. */
 export function putKey(out: ByteOutput, key: Key): void {
   const { length } = out;

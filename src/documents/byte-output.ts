@@ -13,6 +13,11 @@ export class ByteOutput {
     this.#bytes = new Uint8Array(sizeBytes);
   }
 
+  /** The memory, of which `length` bytes were written; another one when it had to grow. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
   /** What was written; it stands until something else is. */
   view(): Buffer {
     return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset, this.length);

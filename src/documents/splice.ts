@@ -3,7 +3,6 @@
  * Whatever is not cut or edited is carried over byte for byte.
  */
 import { assert } from '../lib/assert.ts';
-import type { ByteOutput } from './byte-output.ts';
 import { decodeScalar, isComposite } from './scalar.ts';
 import type { Scalar } from './scalar.ts';
 import type { PageScan } from './scan.ts';
@@ -62,8 +61,17 @@ export class Edits {
   }
 }
 
+/** What documents are written to, piece by piece. */
+export interface DocumentOutput {
+  /** How much was put there. */
+  readonly length: number;
+  /** The bytes from `from` to `to`. */
+  putSlice(source: Uint8Array, from: number, to: number): void;
+  putText(text: string): void;
+}
+
 /** Writes a row's document without its system properties and with the edits, if there are any. */
-export function spliceDocument(out: ByteOutput, scan: PageScan, row: number, edits?: Edits): void {
+export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number, edits?: Edits): void {
   const { page, nodes } = scan;
   const last = scan.lastCut(row);
   const count = edits?.count ?? 0;

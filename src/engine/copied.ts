@@ -5,13 +5,16 @@
  *
  * The rule of scans: everything is taken out of a page in one go, before anybody awaits.
  */
-import { BatchBody } from '../documents/batch-body.ts';
+import { putCreate } from '../documents/batch-body.ts';
 import { ByteOutput } from '../documents/byte-output.ts';
 import { shifted, type Lifetime } from '../documents/lifetime.ts';
+import { Pieces } from '../documents/pieces.ts';
 import { latestVersionScan, type PageScan } from '../documents/scan.ts';
+import type { Rekey } from '../keys/rekey.ts';
 import { must } from '../lib/assert.ts';
 import { readEntry, SegmentBuilder, type Part, type Stored } from '../state/segment.ts';
 import type { Change } from './apply.ts';
+import { CopyOperation, type Ends, type PageOfOperations } from './copy-operation.ts';
 import type { Mover } from './mover.ts';
 import { versionPaths, VersionReader } from './version.ts';
 
@@ -23,12 +26,16 @@ export interface Reading {
 }
 
 /**
- * Where an operation starts, its document, where that ends, and where the operation ends. Behind it stand the texts
- * that name the document, and last its etag, each up to its mark: nothing of the page is needed any more.
+ * What is noted of each: its first piece, the first of its document, and the one behind it; how much was put before its
+ * operation, before its document, and up to its end; then where each value that names it starts and ends in the page,
+ * and last its etag.
  */
-const MARKS = 4;
+const MARKS = 6;
+/** Closes an operation, behind its document. */
+const END = 0x7d;
 
-export class Copied {
+/** The page must stand until it is over; then another one is put here, and nothing is allocated for it. */
+export class Copied implements PageOfOperations {
   /** How many documents are created. */
   count = 0;
   /** Documents up to the anchor, those that are not created as well. */
@@ -36,78 +43,109 @@ export class Copied {
   /** Some lie beyond it: they belong to the tail, and the copy of the range ends here. */
   beyond = false;
   /** Identity and slot of each. */
-  readonly hashes: Uint32Array;
-  readonly places: string[] = [];
-  readonly lsns: Float64Array;
+  hashes = new Uint32Array(0);
+  places: string[] = [];
+  lsns = new Float64Array(0);
   parts: readonly Part[] = [];
   /** Those that do not move: refused, or deleted and perhaps known. */
-  readonly others: Change[] = [];
+  others: Change[] = [];
+  readonly pieces = new Pieces();
+  readonly memory = new ByteOutput(128 * 1024);
   readonly #texts: number;
-  readonly #marks: Int32Array;
+  #marks = new Int32Array(0);
+  #page: Buffer = Buffer.alloc(0);
+  readonly #operations: CopyOperation[] = [];
   /** Of documents that end; nothing where none of them does. */
   readonly #lifetimes: Lifetime[] = [];
-  #bytes: Buffer = Buffer.alloc(0);
 
-  /** So many `rows`, and so many `texts` for each. */
-  constructor({ rows, texts }: { readonly rows: number; readonly texts: number }) {
+  /** So many values name a document. */
+  constructor(texts: number) {
     this.#texts = texts;
-    this.hashes = new Uint32Array(rows * 8);
-    this.lsns = new Float64Array(rows);
-    this.#marks = new Int32Array(rows * (MARKS + texts));
   }
 
-  /** Where something of the next document ends; marks come in their order. */
-  mark(which: number, at: number): void {
-    this.#marks[this.count * (MARKS + this.#texts) + which] = at;
+  begin(page: Buffer, rows: number): void {
+    if (this.lsns.length < rows) {
+      this.hashes = new Uint32Array(rows * 8);
+      this.lsns = new Float64Array(rows);
+      this.#marks = new Int32Array(rows * this.#width);
+    }
+    this.#page = page;
+    this.pieces.begin(page);
+    this.memory.clear();
+    this.count = this.documents = 0;
+    this.beyond = false;
+    this.parts = [];
+    this.others = [];
+    this.#lifetimes.length = 0;
   }
 
-  /** The next document ends. */
-  ends(lifetime: Lifetime): void {
-    this.#lifetimes[this.count] = lifetime;
+  /** Adds what moves: `names` are the nodes of the values that name it, the etag's last. */
+  add(scan: PageScan, row: number, rekey: Rekey, names: readonly number[]): void {
+    const { count, pieces } = this;
+    const marks = this.#marks;
+    let mark = count * this.#width;
+    const { texts } = pieces;
+    const from = texts.length;
+    marks[mark] = pieces.count;
+    marks[mark + 3] = pieces.length;
+    putCreate(texts, rekey.key);
+    pieces.own(from);
+    marks[mark + 1] = pieces.count;
+    marks[mark + 4] = pieces.length;
+    rekey.write(pieces);
+    marks[mark + 2] = pieces.count;
+    marks[mark + 5] = pieces.length;
+    if (rekey.lifetime !== undefined) this.#lifetimes[count] = rekey.lifetime;
+    mark += MARKS;
+    for (let name = 0; name < names.length; name += 1) {
+      const node = names[name] ?? 0;
+      marks[mark] = scan.start(row, node);
+      marks[mark + 1] = scan.end(row, node);
+      mark += 2;
+    }
+    const { hashes } = rekey;
+    for (let word = 0; word < 8; word += 1) this.hashes[count * 8 + word] = hashes[word] ?? 0;
+    this.places[count] = rekey.effectiveKey();
+    this.count = count + 1;
   }
 
-  /** The document that was marked is complete. */
-  add({ hashes, place, lsn }: Entry): void {
-    this.hashes.set(hashes, this.count * 8);
-    this.places.push(place);
-    this.lsns[this.count] = lsn;
-    this.count += 1;
+  /** The operation that creates a document, and its turn. */
+  operation(entry: number, ends: Ends): CopyOperation {
+    const operation = (this.#operations[entry] ??= new CopyOperation(this, entry));
+    operation.begin(ends);
+    return operation;
   }
 
-  finish(bytes: Buffer, parts: readonly Part[]): void {
-    this.#bytes = bytes;
-    this.parts = parts;
-  }
-
-  /** The operation that creates a document: its size, and its bytes written elsewhere. */
   operationBytes(entry: number): number {
-    return this.#markOf(entry, 3) - this.#markOf(entry, 0);
-  }
-
-  writeOperation(entry: number, body: Buffer, at: number): void {
-    this.#bytes.copy(body, at, this.#markOf(entry, 0), this.#markOf(entry, 3));
+    return this.#mark(entry, 5) - this.#mark(entry, 3) + 1;
   }
 
   /** When a document ends, as its operation says. */
   lifetime(entry: number): Lifetime | undefined {
-    return this.#lifetimeFrom(entry, 0);
+    return this.#lifetimeFrom(entry, 3);
+  }
+
+  writeOperation(entry: number, body: Buffer, at: number): void {
+    body[this.pieces.write(this.#mark(entry, 0), this.#mark(entry, 2), body, at)] = END;
   }
 
   /** The same document for the long way. */
   change(entry: number, tree: number): Change {
-    const body = Buffer.from(this.#bytes.subarray(this.#markOf(entry, 1), this.#markOf(entry, 2)));
-    const texts = Array.from({ length: this.#texts }, (_, i) => this.#text(entry, i));
+    const [document, behind] = [this.#mark(entry, 1), this.#mark(entry, 2)];
+    const room = Buffer.alloc(this.operationBytes(entry));
+    const body = room.subarray(0, this.pieces.write(document, behind, room, 0));
+    const texts = Array.from({ length: this.#texts + 1 }, (_, i) => this.#text(entry, i));
     const etag = texts.pop() ?? null;
     const { identity, slot, targetKey } = this.#stored(entry);
     return {
-      who: { hash: identity, name: texts },
+      who: { hash: Buffer.from(identity), name: texts },
       kind: 'upsert',
       version: {
         etag: etag === null ? '' : decodedEtag(etag),
-        slot: { hash: slot, key: targetKey },
+        slot: { hash: Buffer.from(slot), key: targetKey },
         refusal: null,
         body,
-        lifetime: this.#lifetimeFrom(entry, 1),
+        lifetime: this.#lifetimeFrom(entry, 4),
       },
       feed: 'LV',
       lsn: this.lsns[entry] ?? null,
@@ -115,9 +153,13 @@ export class Copied {
     };
   }
 
+  get #width(): number {
+    return MARKS + 2 * (this.#texts + 1);
+  }
+
   #lifetimeFrom(entry: number, mark: number): Lifetime | undefined {
     const lifetime = this.#lifetimes[entry];
-    return lifetime && shifted(lifetime, this.#markOf(entry, mark));
+    return lifetime && shifted(lifetime, this.#mark(entry, mark));
   }
 
   #stored(entry: number): Stored {
@@ -127,13 +169,12 @@ export class Copied {
   }
 
   #text(entry: number, text: number): string | null {
-    const start = this.#markOf(entry, MARKS - 1 + text);
-    const end = this.#markOf(entry, MARKS + text);
-    return start === end ? null : this.#bytes.toString('utf8', start, end);
+    const start = this.#mark(entry, MARKS + 2 * text);
+    return start === 0 ? null : this.#page.toString('utf8', start, this.#mark(entry, MARKS + 2 * text + 1));
   }
 
-  #markOf(entry: number, which: number): number {
-    return this.#marks[entry * (MARKS + this.#texts) + which] ?? 0;
+  #mark(entry: number, which: number): number {
+    return this.#marks[entry * this.#width + which] ?? 0;
   }
 }
 
@@ -142,15 +183,8 @@ function decodedEtag(text: string): string {
   return typeof etag === 'string' ? etag : '';
 }
 
-interface Entry {
-  /** Identity and slot. */
-  readonly hashes: Uint32Array;
-  readonly place: string;
-  readonly lsn: number;
-}
-
 /** More pages than these are hardly ever under way, and memory that lies about is memory used. */
-const OUTPUTS_MAX = 64;
+const IDLE_MAX = 64;
 
 /** Takes documents out of pages; one is enough for all ranges. */
 export class CopyReader {
@@ -158,24 +192,25 @@ export class CopyReader {
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
   readonly #segment = new SegmentBuilder();
-  readonly #name: readonly number[];
-  /** Memory of pages that are over. */
-  readonly #outputs: ByteOutput[] = [];
+  /** What names a document, and last its etag. */
+  readonly #names: readonly number[];
+  /** Of pages that are over. */
+  readonly #idle: Copied[] = [];
 
   constructor(mover: Mover) {
     this.#mover = mover;
     this.#scan = latestVersionScan(versionPaths(mover.versions));
     this.#versions = new VersionReader(this.#scan, mover.versions);
-    const { sourcePaths } = mover.plan;
-    this.#name = [this.#scan.nodes.id, ...sourcePaths.map((path) => this.#scan.nodeAt(path))];
+    const { id, etag } = this.#scan.nodes;
+    this.#names = [id, ...mover.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
   }
 
-  /** Throws a PageError for a damaged page. `output` is free again after `giveBack`. */
-  read(page: Buffer, { anchorLsn, nowTs, tree }: Reading): { copied: Copied; output: ByteOutput } {
+  /** Throws a PageError for a damaged page, which must stand until it is over; `giveBack` says so. */
+  read(page: Buffer, { anchorLsn, nowTs, tree }: Reading): Copied {
     const scan = this.#scan.scan(page);
-    const output = this.#outputs.pop() ?? new ByteOutput(page.length + page.length / 8);
-    const body = new BatchBody(output);
-    const copied = new Copied({ rows: scan.count, texts: this.#name.length + 1 });
+    const copied = this.#idle.pop() ?? new Copied(this.#names.length - 1);
+    copied.begin(page, scan.count);
+    this.#segment.begin(copied.memory);
     const versions = this.#versions;
     for (let row = 0; row < scan.count; row += 1) {
       const lsn = versions.lsn(row) ?? 0;
@@ -184,46 +219,30 @@ export class CopyReader {
         continue;
       }
       copied.documents += 1;
-      if (versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row))
-        this.#add(row, { copied, body, lsn });
+      if (versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row)) this.#add(row, copied, lsn);
       else this.#addOther(row, { copied, nowTs, tree });
     }
-    copied.finish(output.view(), this.#segment.finish());
-    return { copied, output };
+    copied.parts = this.#segment.finish();
+    return copied;
   }
 
-  giveBack(output: ByteOutput): void {
-    if (this.#outputs.length < OUTPUTS_MAX) this.#outputs.push(output);
+  giveBack(copied: Copied): void {
+    if (this.#idle.length < IDLE_MAX) this.#idle.push(copied);
   }
 
-  #add(
-    row: number,
-    { copied, body, lsn }: { readonly copied: Copied; readonly body: BatchBody; readonly lsn: number },
-  ): void {
+  #add(row: number, copied: Copied, lsn: number): void {
     const { rekey } = this.#versions;
     const scan = this.#scan;
-    const { out } = body;
-    // Behind the bracket, or the comma that follows.
-    copied.mark(0, copied.count === 0 ? out.length : out.length + 1);
-    body.create(rekey.key);
-    copied.mark(1, out.length);
-    rekey.write(out);
-    if (rekey.lifetime !== undefined) copied.ends(rekey.lifetime);
-    copied.mark(2, out.length);
-    body.end();
-    copied.mark(3, out.length);
-    const { hashes, key } = rekey;
+    copied.lsns[copied.count] = lsn;
+    copied.add(scan, row, rekey, this.#names);
+    const segment = this.#segment;
+    segment.add({ hashes: rekey.hashes, targetKey: rekey.key, etag: null, lsn });
     const { etag } = scan.nodes;
-    this.#segment.add({ hashes, targetKey: key, etag: null, lsn });
-    this.#segment.etag(scan.page, scan.start(row, etag), scan.end(row, etag));
-    for (let text = 0; text <= this.#name.length; text += 1) {
-      const node = this.#name[text] ?? etag;
-      const [start, end] = [scan.start(row, node), scan.end(row, node)];
-      if (start !== 0) out.putSlice(scan.page, start, end);
-      copied.mark(MARKS + text, out.length);
-      if (text < this.#name.length) this.#segment.name(scan.page, start, end);
+    segment.etag(scan.page, scan.start(row, etag), scan.end(row, etag));
+    for (let name = 0; name < this.#names.length - 1; name += 1) {
+      const node = this.#names[name] ?? 0;
+      segment.name(scan.page, scan.start(row, node), scan.end(row, node));
     }
-    copied.add({ hashes, place: rekey.effectiveKey(), lsn });
   }
 
   /** A document that is not created; there may be nothing to do about it. */

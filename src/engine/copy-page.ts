@@ -3,15 +3,13 @@
  * takes the short way, an operation that is done when it is answered by 201. Whatever meets anything else goes the
  * long way, through the apply rule, under the locks it has.
  */
-import { reckonAnew } from '../documents/lifetime.ts';
 import { unreachable } from '../lib/assert.ts';
 import { apply, type Held } from './apply.ts';
 import type { Copied } from './copied.ts';
+import type { CopyOperation, Ends } from './copy-operation.ts';
 import type { Outcome } from './exchange.ts';
-import type { SideOperation } from './lane-send.ts';
 import type { Mover } from './mover.ts';
 import { PageWork } from './page-work.ts';
-import { Turn } from './sequencer.ts';
 import { decided, type SlotReply } from './slots.ts';
 import type { Unit } from './unit.ts';
 
@@ -22,7 +20,7 @@ interface CopyPageParts {
   readonly tree: number;
 }
 
-export class CopyPage extends PageWork {
+export class CopyPage extends PageWork implements Ends {
   readonly #parts: CopyPageParts;
   readonly #outcomes: number[];
   /** Documents of the short way that have landed. */
@@ -48,7 +46,7 @@ export class CopyPage extends PageWork {
     if (count > 0) await unit.begin([], { tree, parts });
     for (let entry = 0; entry < count; entry += 1) {
       if (!sequencer.hasRoom) await sequencer.whenRoom(signal);
-      const turn = new CopyOperation(this, copied, entry);
+      const turn = copied.operation(entry, this);
       sequencer.admit(turn, { names: hashes, at: entry * 8, count: 2 });
       // Who waits for others, or may have a row, is not new.
       if (turn.state !== 'held' || memory.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
@@ -69,7 +67,7 @@ export class CopyPage extends PageWork {
   }
 
   /** An operation of the short way has ended. */
-  ended(entry: number, turn: Turn, outcome: Outcome<SlotReply>): void {
+  ended(entry: number, turn: CopyOperation, outcome: Outcome<SlotReply>): void {
     switch (outcome.is) {
       case 'done':
         if (outcome.value.status !== 201)
@@ -103,50 +101,5 @@ export class CopyPage extends PageWork {
   /** Our copy is where the segment says. */
   #land(entry: number): void {
     this.#outcomes[entry] = this.#parts.mover.ledger.pages.nextSequence();
-  }
-}
-
-/** A create on the short way: an operation, and its turn. There are as many as documents, so it is little. */
-class CopyOperation extends Turn implements SideOperation<SlotReply> {
-  readonly #page: CopyPage;
-  readonly #copied: Copied;
-  readonly #entry: number;
-
-  constructor(page: CopyPage, copied: Copied, entry: number) {
-    super(undefined);
-    this.#page = page;
-    this.#copied = copied;
-    this.#entry = entry;
-  }
-
-  get sizeBytes(): number {
-    return this.#copied.operationBytes(this.#entry);
-  }
-
-  writeTo(body: Buffer, at: number): void {
-    this.#copied.writeOperation(this.#entry, body, at);
-    const lifetime = this.#copied.lifetime(this.#entry);
-    if (lifetime !== undefined)
-      reckonAnew(body.subarray(at, at + this.sizeBytes), lifetime, this.#page.nowTs);
-  }
-
-  get slot(): Uint32Array {
-    return this.#copied.hashes;
-  }
-
-  get slotAt(): number {
-    return this.#entry * 8 + 4;
-  }
-
-  get place(): string {
-    return this.#copied.places[this.#entry] ?? '';
-  }
-
-  get reads(): boolean {
-    return false;
-  }
-
-  complete(outcome: Outcome<SlotReply>): void {
-    this.#page.ended(this.#entry, this, outcome);
   }
 }

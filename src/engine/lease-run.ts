@@ -17,7 +17,6 @@ import { Feed, type FeedMode, type FeedStart, type Page } from '../cosmos/feed.t
 import { remap, type FeedRange } from '../cosmos/ranges.ts';
 import { retrying, type Patience } from '../cosmos/retry.ts';
 import { TroubleError } from '../cosmos/classify.ts';
-import type { ByteOutput } from '../documents/byte-output.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
@@ -77,7 +76,8 @@ interface Reading {
 }
 
 interface Taken {
-  readonly copied?: { readonly copied: Copied; readonly output: ByteOutput };
+  /** It needs its page until it is over. */
+  readonly copied?: Copied;
   readonly changes?: Changes;
 }
 
@@ -185,11 +185,9 @@ export class LeaseRun {
       const sizeBytes = page.bytes.length;
       this.#pageBytes = sizeBytes;
       room.adjust(sizeBytes - expected);
-      // All that is needed was taken out.
-      page.free();
       this.#launch(page, taken, reading);
       const { copied, changes } = taken;
-      if (copied?.copied.beyond === true || changes?.beyond === true) return 'anchor';
+      if (copied?.beyond === true || changes?.beyond === true) return 'anchor';
       const hasCaughtUp = page.status === 304 ? (page.lsn ?? 0) >= fence : (changes?.lastLsn ?? -1) >= fence;
       if (hasCaughtUp) return 'caught-up';
       if (page.status !== 304) continue;
@@ -222,16 +220,18 @@ export class LeaseRun {
     const mover = this.#mover;
     const { ledger, point } = mover;
     const { number: lease, tree } = this.#lease;
-    const isWhole = copied?.copied.beyond !== true && changes?.beyond !== true;
+    // All that is needed was taken out.
+    if (copied === undefined) page.free();
+    const isWhole = copied?.beyond !== true && changes?.beyond !== true;
     const { etag } = page.position;
-    const documents = copied?.copied.documents ?? changes?.changes.length ?? 0;
+    const documents = copied?.documents ?? changes?.changes.length ?? 0;
     // A 304 that brings nothing new, not even a position.
-    if (documents === 0 && (!isWhole || etag === this.#position)) return this.#forget(page, copied?.output);
+    if (documents === 0 && (!isWhole || etag === this.#position)) return this.#forget(page, copied);
     const unit = new Unit(mover, { lease, feed });
     const work: PageWork =
       copied === undefined
         ? new ChangePage({ mover, unit, changes: changes ?? NOTHING })
-        : new CopyPage({ mover, unit, copied: copied.copied, tree });
+        : new CopyPage({ mover, unit, copied, tree });
     if (isWhole) this.#position = etag;
     const previous = this.#underWay.at(-1) ?? Promise.resolve();
     let committed = (): void => {};
@@ -251,14 +251,16 @@ export class LeaseRun {
       if (changes?.lastTs !== undefined && changes.lastTs !== null) this.#picture.lastTs = changes.lastTs;
       mover.committed();
       this.#underWay = this.#underWay.filter((other) => other !== commit);
-      this.#forget(page, copied?.output);
+      this.#forget(page, copied);
       committed();
     });
   }
 
-  #forget({ bytes }: Page, output: ByteOutput | undefined): void {
-    this.#control.room.adjust(-bytes.length);
-    if (output !== undefined) this.#control.copies.giveBack(output);
+  #forget(page: Page, copied: Copied | undefined): void {
+    this.#control.room.adjust(-page.bytes.length);
+    if (copied === undefined) return;
+    page.free();
+    this.#control.copies.giveBack(copied);
   }
 
   /** Somebody was deleted, and nobody knows who: only a comparison of both sides finds out. */

@@ -56,6 +56,15 @@ export class Turn {
     else (this.namesMore ??= []).push(name);
   }
 
+  /** As if it were new; it must be over. */
+  renew(): void {
+    this.state = 'waiting';
+    this.started = false;
+    this.behind = 0;
+    this.wake = undefined;
+    this.clear();
+  }
+
   clear(): void {
     this.nameOne = this.nameTwo = NONE;
     this.namesMore = undefined;

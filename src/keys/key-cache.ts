@@ -8,8 +8,9 @@ import type { PageScan } from '../documents/scan.ts';
 import { assert } from '../lib/assert.ts';
 import type { ComputedKey } from './plan.ts';
 
-/** Each place remembers one; two that meet there push each other out. */
-const PLACES = 32_768;
+/** So many keys share a place, and the oldest of them goes when another one comes. */
+const WAYS = 4;
+const PLACES = 32_768 / WAYS;
 /** What is longer is hardly ever shared. */
 const BYTES_MAX = 64;
 /** Ends a value, or stands for one that is missing; no byte of a value, since JSON has no control characters. */
@@ -24,11 +25,14 @@ export interface KnownKey {
 export class KeyCache {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
-  readonly #known: Array<KnownKey | undefined> = Array.from({ length: PLACES });
-  readonly #sizes = new Uint8Array(PLACES);
-  readonly #bytes = new Uint8Array(PLACES * BYTES_MAX);
-  /** What was asked for last: its bytes, and its place, or -1 when it is not to be remembered. */
+  readonly #known: Array<KnownKey | undefined> = Array.from({ length: PLACES * WAYS });
+  readonly #sizes = new Uint8Array(PLACES * WAYS);
+  readonly #hashes = new Int32Array(PLACES * WAYS);
+  readonly #bytes = new Uint8Array(PLACES * WAYS * BYTES_MAX);
+  readonly #oldest = new Uint8Array(PLACES);
+  /** What was asked for last: its bytes, their hash, and their place, or -1 when it is not to be remembered. */
   readonly #asked = new Uint8Array(BYTES_MAX);
+  #askedHash = 0;
   #askedBytes = 0;
   #place = -1;
 
@@ -41,12 +45,11 @@ export class KeyCache {
   /** The key of a row, if it is known. */
   find(row: number): KnownKey | undefined {
     this.#place = this.#ask(row);
-    const place = this.#place;
-    if (place < 0 || this.#sizes[place] !== this.#askedBytes) return undefined;
-    const from = place * BYTES_MAX;
-    for (let i = 0; i < this.#askedBytes; i += 1)
-      if (this.#bytes[from + i] !== this.#asked[i]) return undefined;
-    return this.#known[place];
+    if (this.#place < 0) return undefined;
+    const first = this.#place * WAYS;
+    for (let way = first; way < first + WAYS; way += 1)
+      if (this.#hashes[way] === this.#askedHash && this.#isAsked(way)) return this.#known[way];
+    return undefined;
   }
 
   /** The key of the row that was asked for last and was not known. */
@@ -55,11 +58,22 @@ export class KeyCache {
     const place = this.#place;
     if (place < 0) return known;
     assert(this.#askedBytes > 0, 'a key is computed from something');
-    this.#known[place] = known;
-    this.#sizes[place] = this.#askedBytes;
-    const from = place * BYTES_MAX;
+    const oldest = this.#oldest[place] ?? 0;
+    this.#oldest[place] = (oldest + 1) % WAYS;
+    const way = place * WAYS + oldest;
+    this.#known[way] = known;
+    this.#sizes[way] = this.#askedBytes;
+    this.#hashes[way] = this.#askedHash;
+    const from = way * BYTES_MAX;
     for (let i = 0; i < this.#askedBytes; i += 1) this.#bytes[from + i] = this.#asked[i] ?? 0;
     return known;
+  }
+
+  #isAsked(way: number): boolean {
+    if (this.#sizes[way] !== this.#askedBytes) return false;
+    const from = way * BYTES_MAX;
+    for (let i = 0; i < this.#askedBytes; i += 1) if (this.#bytes[from + i] !== this.#asked[i]) return false;
+    return true;
   }
 
   /** Puts the bytes of a row together; gives their place, or -1. */
@@ -84,6 +98,7 @@ export class KeyCache {
       size += 1;
     }
     this.#askedBytes = size;
+    this.#askedHash = hash;
     return (hash ^ (hash >>> 15)) & (PLACES - 1);
   }
 }

@@ -6,14 +6,13 @@
  * same plan and the same time give the same document. Nothing is kept from row to row but reused memory, and keys,
  * by the bytes they come from.
  */
-import type { ByteOutput } from '../documents/byte-output.ts';
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
 import type { Scalar } from '../documents/scalar.ts';
 import type { Lifetime } from '../documents/lifetime.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/scan.ts';
 import { Adder, Edits, spliceDocument } from '../documents/splice.ts';
-import type { AddedPath } from '../documents/splice.ts';
+import type { AddedPath, DocumentOutput } from '../documents/splice.ts';
 import { assert } from '../lib/assert.ts';
 import { effectiveKey } from './effective-key.ts';
 import type { KeyComponent, KeyKind } from './effective-key.ts';
@@ -155,7 +154,7 @@ export class Rekey {
   }
 
   /** Writes the target document of the row read last, which moves. */
-  write(out: ByteOutput): void {
+  write(out: DocumentOutput): void {
     assert(this.refusal === undefined, 'only what moves is written');
     spliceDocument(out, this.#scan, this.#row, this.#edits);
     if (this.#ttl.mode === 'remaining') this.lifetime = this.#writtenLifetime();

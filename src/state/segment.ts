@@ -6,6 +6,7 @@
  *   keys    after the last entry: length 2 | typed values, once for neighbours that share it
  *   names   apart, until the commit: for each document its id and source key as they stand in the page
  */
+import { ByteOutput } from '../documents/byte-output.ts';
 import type { KeyComponent } from '../keys/effective-key.ts';
 import { assert } from '../lib/assert.ts';
 import { keyBytesMax, unpackKey, writeKey } from './key-bytes.ts';
@@ -50,7 +51,16 @@ export interface Stored {
   readonly lsn: number | null;
 }
 
-/** Packs one page after the other: `add` and `name` for each document, `finish`, in one go. */
+/** A part that is complete, by its places in the memory of all parts. */
+interface Closed {
+  readonly count: number;
+  readonly lsnBase: number;
+  readonly start: number;
+  readonly dataEnd: number;
+  readonly namesEnd: number;
+}
+
+/** Packs one page after the other: `begin` if somebody has memory for it, `add` and `name` for each document, `finish`, in one go. */
 export class SegmentBuilder {
   readonly #entries = Buffer.alloc(SEGMENT_ENTRIES_MAX * ENTRY_BYTES);
   readonly #lsns = new Float64Array(SEGMENT_ENTRIES_MAX);
@@ -63,7 +73,13 @@ export class SegmentBuilder {
   #count = 0;
   #lsnMin = Infinity;
   #lsnMax = -Infinity;
-  #parts: Part[] = [];
+  #closed: Closed[] = [];
+  #memory = new ByteOutput(0);
+
+  /** The parts will stand in `memory`, until it is cleared; in their own if nobody says. */
+  begin(memory: ByteOutput): void {
+    this.#memory = memory;
+  }
 
   add({ hashes, targetKey, etag, lsn }: Entry): void {
     if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
@@ -97,8 +113,17 @@ export class SegmentBuilder {
 
   finish(): Part[] {
     if (this.#count > 0) this.#close();
-    const parts = this.#parts;
-    this.#parts = [];
+    const { bytes } = this.#memory;
+    const slice = (from: number, to: number): Buffer =>
+      Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
+    const parts = this.#closed.map(({ count, lsnBase, start, dataEnd, namesEnd }) => ({
+      count,
+      lsnBase,
+      data: slice(start, dataEnd),
+      names: slice(dataEnd, namesEnd),
+    }));
+    this.#closed = [];
+    this.#memory = new ByteOutput(0);
     return parts;
   }
 
@@ -146,12 +171,13 @@ export class SegmentBuilder {
       const lsn = this.#lsns[i] ?? -1;
       writeWord(this.#entries, i * ENTRY_BYTES + LSN_AT, lsn < 0 ? NO_LSN : lsn - lsnBase);
     }
-    const data = Buffer.concat([
-      this.#entries.subarray(0, count * ENTRY_BYTES),
-      this.#keys.subarray(0, this.#keysEnd),
-    ]);
-    const names = Buffer.from(this.#names.subarray(0, this.#namesEnd));
-    this.#parts.push({ count, lsnBase, data, names });
+    const memory = this.#memory;
+    const start = memory.length;
+    memory.putSlice(this.#entries, 0, count * ENTRY_BYTES);
+    memory.putSlice(this.#keys, 0, this.#keysEnd);
+    const dataEnd = memory.length;
+    memory.putSlice(this.#names, 0, this.#namesEnd);
+    this.#closed.push({ count, lsnBase, start, dataEnd, namesEnd: memory.length });
     this.#count = this.#keyCount = this.#keysEnd = this.#namesEnd = 0;
     this.#lsnMin = Infinity;
     this.#lsnMax = -Infinity;

@@ -61,3 +61,22 @@ test.each(plans)('a key that is remembered is the one that would be computed: %s
     { numRuns: 60 },
   );
 });
+
+test('more keys than are remembered push each other out, and none is taken for another', () => {
+  const plan = makePlan({ ...own, partitionKey: ['/a'], derive: [] });
+  const scan = latestVersionScan(rekeyPaths(plan));
+  const rekey = new Rekey(scan, { plan, kind: 'hash-v2', ttl: { mode: 'restart' } });
+  const seen: string[] = [];
+  for (let first = 0; first < 120_000; first += 2000) {
+    // Each key comes twice, the second time long after the first.
+    const keys = Array.from({ length: 2000 }, (_, i) => `key-${(first + i) % 60_000}`);
+    const texts = keys.map((key, i) => `{"id":"${i}","s":1,"a":"${key}"}`);
+    scan.scan(Buffer.from(`{"Documents":[${texts.join()}]}`));
+    for (const [row, key] of keys.entries()) {
+      rekey.read(row, 0);
+      if (rekey.key[0] !== key) seen.push(`${String(rekey.key[0])} for ${key}`);
+      if (row % 100 === 0) expect(rekey.effectiveKey()).toBe(effectiveKey('hash-v2', [key]));
+    }
+  }
+  expect(seen).toEqual([]);
+});

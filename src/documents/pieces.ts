@@ -1,0 +1,79 @@
+/**
+ * Documents to be, as pieces of the page they come from and of texts that are added: nothing of a page is copied until
+ * somebody writes a document where it is sent from. The page stands until then.
+ */
+import { ByteOutput } from './byte-output.ts';
+
+/** Pieces up to here are copied by a loop; a call costs more than that. */
+const SHORT_BYTES = 96;
+
+export class Pieces {
+  /** What the page does not have; who adds to it says `own` then. */
+  readonly texts = new ByteOutput(32 * 1024);
+  /** How many there are. */
+  count = 0;
+  /** How many bytes they have. */
+  length = 0;
+  #page: Uint8Array = new Uint8Array(0);
+  /** Where each starts and ends: in the page, or in the texts, from -1 downwards. */
+  #places = new Int32Array(8192);
+
+  /** Forgets all, and takes the next page. */
+  begin(page: Uint8Array): void {
+    this.#page = page;
+    this.texts.clear();
+    this.count = this.length = 0;
+  }
+
+  /** The page's bytes from `from` to `to`. */
+  putSlice(_page: Uint8Array, from: number, to: number): void {
+    if (to > from) this.#add(from, to, to - from);
+  }
+
+  putText(text: string): void {
+    const from = this.texts.length;
+    this.texts.putText(text);
+    this.own(from);
+  }
+
+  /** What was added to the texts since they ended at `from`. */
+  own(from: number): void {
+    const { length } = this.texts;
+    if (length > from) this.#add(-1 - from, -1 - length, length - from);
+  }
+
+  /** Writes pieces to `out[at]`; gives where they end. */
+  write(first: number, behind: number, out: Uint8Array, at: number): number {
+    const places = this.#places;
+    let end = at;
+    for (let piece = first; piece < behind; piece += 1) {
+      const from = places[2 * piece] ?? 0;
+      const to = places[2 * piece + 1] ?? 0;
+      end =
+        from < 0
+          ? copy(this.texts.bytes, -1 - from, -1 - to, out, end)
+          : copy(this.#page, from, to, out, end);
+    }
+    return end;
+  }
+
+  #add(from: number, to: number, sizeBytes: number): void {
+    const at = 2 * this.count;
+    if (at === this.#places.length) {
+      const wider = new Int32Array(2 * at);
+      wider.set(this.#places);
+      this.#places = wider;
+    }
+    this.#places[at] = from;
+    this.#places[at + 1] = to;
+    this.count += 1;
+    this.length += sizeBytes;
+  }
+}
+
+function copy(source: Uint8Array, from: number, to: number, out: Uint8Array, at: number): number {
+  const size = to - from;
+  if (size > SHORT_BYTES) out.set(new Uint8Array(source.buffer, source.byteOffset + from, size), at);
+  else for (let i = 0; i < size; i += 1) out[at + i] = source[from + i] ?? 0;
+  return at + size;
+}
