@@ -28,7 +28,10 @@ export async function prove(
   const parts = { spec, connections, clock, random, log, signal, deadlineMs };
   say('comparing both sides');
   const verdict = await verify({ ...parts, level: 'changes', fresh: true });
-  return { equal: verdict.equal, why: whyOf(verdict), suspects: suspectsOf(spec, verdict) };
+  const { equal, differences } = verdict;
+  const { extra: _extra, ...others } = differences;
+  const areExtra = Object.values(others).every((documents) => documents === 0);
+  return { equal, why: whyOf(verdict), suspects: suspectsOf(spec, verdict), areExtra };
 }
 
 /** Those that the last comparison has confirmed to differ. */

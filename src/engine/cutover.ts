@@ -16,12 +16,14 @@
  */
 import { ChildSignal, Deadline, DeadlinePassed, sleep } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
-import { finish, seconds, told, type Aftermath, type AfterParts } from './cutover-after.ts';
+import { finish, seconds, told, type CutoverResult, type AfterParts } from './cutover-after.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
 import { enter, isTailing, phaseOf } from './phases.ts';
 import { repairEach, type Suspect } from './repair.ts';
+
+export type { CutoverResult } from './cutover-after.ts';
 
 /** What a comparison of both sides said. */
 export interface Proof {
@@ -30,7 +32,7 @@ export interface Proof {
   /** Documents to bring right before it is asked again; deletes that no feed has told of are among them. */
   readonly suspects: readonly Suspect[];
   /** Every one of them is in the target and not in the source any more. */
-  readonly areExtra: boolean;
+  readonly areExtra?: boolean;
 }
 
 /** What a cutover is at, for whoever watches. */
@@ -64,7 +66,7 @@ export interface CutoverParts extends AfterParts {
 /** A tail that lags more than this will not catch up while writers are stopped. */
 const LAG_MAX_MS = 60_000;
 
-export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<Aftermath> {
+export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
   const { mover, reading } = leases;
   if (phaseOf(mover) === 'committed') {
     parts.say('committed already: going on with what is left');
@@ -169,11 +171,11 @@ async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence> {
   const { mover, reading } = leases;
   for (;;) {
     step(parts, 'draining');
-    const from = await readFence(mover, reading);
+    const from = await readFence(mover, 'as told', reading);
     await catchUp(leases);
     step(parts, 'watching the fence');
     await sleep(parts.quietMs, reading);
-    const to = await readFence(mover, reading);
+    const to = await readFence(mover, 'newest', reading);
     const straggler = await findStraggler(mover, { from, to }, reading);
     if (straggler === null) {
       await catchUp(leases);
@@ -203,7 +205,7 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
     parts.say(`${differ} brought right`);
     step(parts, 'bringing right');
     await repairEach(mover, suspects);
-    if (brought.size > 0 && mover.expires && areExtra) return true;
+    if (brought.size > 0 && mover.expires && areExtra === true) return true;
     for (const name of names) brought.add(name);
   }
 }

@@ -9,6 +9,7 @@
  */
 import { connect, type Account } from '../cosmos/client.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
+import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { CosmigError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
@@ -96,11 +97,11 @@ export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): 
 /** Switches over; see cutover.ts. */
 export async function runCutover(parts: RunParts, cutover: CutoverParts): Promise<Snapshot & CutoverResult> {
   return withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
-    let result: CutoverResult = { stoppedMs: 0, lateWrites: [] };
+    let result: CutoverResult | undefined;
     const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
       result = await cutOver(leases, cutover);
     });
-    return { ...snapshot, ...result };
+    return { ...snapshot, ...must(result, 'a cutover that was not refused has come to its end') };
   });
 }
 
