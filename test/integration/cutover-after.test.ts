@@ -1,0 +1,138 @@
+/** What follows the commit is done once, whatever dies in between; and what is proven where documents come to their end. */
+import { describe, expect, test } from 'vitest';
+import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
+import { NotReadyError } from '../../src/lib/errors.ts';
+import { Move, type MoveOptions } from '../helpers/move.ts';
+
+async function moved(options: MoveOptions): Promise<Move> {
+  const move = await Move.open(options);
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 2}` });
+  await move.run('copy');
+  return move;
+}
+
+interface Cut extends Partial<CutoverParts> {
+  readonly run?: Partial<RunParts>;
+}
+
+async function cut(
+  move: Move,
+  { run, ...parts }: Cut = {},
+): Promise<{
+  readonly result: (Snapshot & CutoverResult) | Error;
+  readonly said: string;
+  readonly hooks: string[];
+}> {
+  const said: string[] = [];
+  const hooks: string[] = [];
+  const result = await runCutover(move.parts(run), {
+    stopWriters: async () => void hooks.push('fence'),
+    onCommit: async () => void hooks.push('commit'),
+    onAbort: async () => void hooks.push('abort'),
+    lastCleanMs: () => 1,
+    prove: async () => ({ equal: true, why: '', suspects: [] }),
+    say: (text) => said.push(text),
+    deadlineMs: 20_000,
+    quietMs: 50,
+    watchMs: 0,
+    ...parts,
+  }).catch((error: unknown) => error as Error);
+  return { result, said: said.join('\n'), hooks };
+}
+
+const HOW: ReadonlyArray<readonly [string, MoveOptions]> = [
+  ['where deletes are told', { settings: { avad: true } }],
+  ['where nobody tells of deletes', {}],
+];
+
+describe.each(HOW)('after the commit, %s', (_how, options) => {
+  test('one that died before its hook calls it the next time, and finds what was written since', async () => {
+    await using move = await moved(options);
+    const crash = new AbortController();
+    const died = await cut(move, {
+      run: {
+        abort: crash.signal,
+        onPoint: (point) => {
+          if (point === 'cut-over') crash.abort(new Error('crash'));
+        },
+      },
+      onCommit: async (signal) => signal.throwIfAborted(),
+    });
+    expect(died.result).toBeInstanceOf(Error);
+    expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
+    // Nobody had told the application, and it began to write again.
+    await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
+    await move.admin.split('shop/orders');
+
+    const second = await cut(move, { watchMs: 300 });
+    expect(second.hooks).toEqual(['commit']);
+    expect(second.result).toMatchObject({
+      phase: 'committed',
+      lateWrites: [{ ids: ['"late"'], what: 'written' }],
+    });
+    // All is done; whoever asks is told of it again.
+    const third = await cut(move, { watchMs: 60_000 });
+    expect(third.hooks).toEqual([]);
+    expect(third.result).toMatchObject({ lateWrites: [{ ids: ['"late"'] }] });
+  });
+
+  test('a hook that fails is called again by the next one', async () => {
+    await using move = await moved(options);
+    const failing = new NotReadyError('the command of --on-commit failed', { why: 'it', hint: 'try' });
+    const first = await cut(move, { onCommit: async () => Promise.reject(failing) });
+    expect(first.result).toMatchObject({ message: 'the command of --on-commit failed' });
+    expect(first.hooks).toEqual(['fence']);
+    const second = await cut(move);
+    expect(second.result).toMatchObject({ phase: 'committed', lateWrites: [] });
+    expect(second.hooks).toEqual(['commit']);
+  });
+});
+
+describe('what differs', () => {
+  const suspect = (n: number) => ({
+    name: [JSON.stringify(`${n}`), JSON.stringify(`c${n}`)],
+    seenAt: [[`t${n % 2}`]],
+  });
+
+  test('and is gone each time it is looked at, where documents come to their end, is brought right', async () => {
+    await using move = await moved({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
+    let asked = 0;
+    const { result, hooks } = await cut(move, {
+      prove: async () => {
+        await move.source.item(`${asked}`, `c${asked}`).delete();
+        asked += 1;
+        return { equal: false, why: '1 extra', suspects: [suspect(asked - 1)], areExtra: true };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect([asked, hooks]).toEqual([2, ['fence', 'commit']]);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test.each<readonly [string, MoveOptions, boolean]>([
+    ['and is not only gone', { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } }, false],
+    ['and cannot have come to its end', {}, true],
+  ])('%s, is compared until nothing differs', async (_how, options, areExtra) => {
+    await using move = await moved(options);
+    let asked = 0;
+    const { result } = await cut(move, {
+      prove: async () => {
+        asked += 1;
+        const equal = asked === 4;
+        return { equal, why: '1', suspects: equal ? [] : [suspect(asked)], areExtra };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(asked).toBe(4);
+  });
+
+  test('though it was brought right, is refused', async () => {
+    await using move = await moved({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
+    const { result } = await cut(move, {
+      prove: async () => ({ equal: false, why: '1 extra', suspects: [suspect(1)], areExtra: true }),
+    });
+    expect(result).toMatchObject({ message: 'both sides do not hold the same' });
+    expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
+  });
+});
