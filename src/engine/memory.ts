@@ -19,6 +19,8 @@ interface Pending {
   units: number;
   row: Row | undefined;
   letter: LetterChange | undefined;
+  /** How often it was tried that the ledger does not know of. */
+  attempts: number;
 }
 
 export class Memory {
@@ -95,7 +97,8 @@ export class Memory {
   touch(identity: Buffer): void {
     const key = mapKey(identity);
     const pending = this.#pending.get(key);
-    if (pending === undefined) this.#pending.set(key, { units: 1, row: undefined, letter: undefined });
+    if (pending === undefined)
+      this.#pending.set(key, { units: 1, row: undefined, letter: undefined, attempts: 0 });
     else pending.units += 1;
   }
 
@@ -108,6 +111,7 @@ export class Memory {
     const pending = this.#touched(identity);
     this.#waitNoMore(pending);
     pending.letter = letter;
+    if (letter.change === 'open') pending.attempts += 1;
     if (letter.change !== 'open' || letter.letter.waits.for === 'nothing') return;
     const name = nameOf(letter.letter.waits);
     const others = this.#waiting.get(name) ?? new Map<string, OpenLetter>();
@@ -120,9 +124,16 @@ export class Memory {
     this.#overrides.set(key, { sequence, units });
   }
 
-  /** The newest that is known of what a unit has touched: not the unit's own, since another may have been later. */
-  newest(identity: Buffer): Pick<Pending, 'row' | 'letter'> {
-    return this.#touched(identity);
+  /**
+   * The newest that is known of what a unit has touched, for the ledger: not the unit's own, since another may have been
+   * later. Attempts are told to the first who asks.
+   */
+  newest(identity: Buffer): { readonly row: Row | undefined; readonly letter: LetterChange | undefined } {
+    const pending = this.#touched(identity);
+    const { row, letter, attempts } = pending;
+    if (letter?.change !== 'open') return { row, letter };
+    pending.attempts = 0;
+    return { row, letter: { ...letter, attempts } };
   }
 
   letGo(identities: Iterable<Buffer>, overrides: Iterable<Override>): void {

@@ -48,8 +48,7 @@ export async function settleAll(
   }
   for (const takeover of takeovers) await settleTakeover(mover, takeover, findings);
   const { rows, overrides } = findings;
-  const sequence = ledger.pages.nextSequence();
-  ledger.pages.settle({ pages, kept: [], sequence, rows: [...rows.values()], overrides });
+  ledger.pages.settle({ pages, rows: [...rows.values()], overrides });
   for (const { identity } of rows.values()) mover.memory.filter.add(identity);
   mover.point('settled');
   return all.length;

@@ -57,7 +57,12 @@ export interface Letter {
 
 /** A letter is opened, or kept open with one more attempt; closed by a later success; discarded by an operator. */
 export type LetterChange =
-  | { readonly change: 'open'; readonly letter: Omit<Letter, 'number' | 'state' | 'attempts'> }
+  | {
+      readonly change: 'open';
+      readonly letter: Omit<Letter, 'number' | 'state' | 'attempts'>;
+      /** How often it was tried since the last change; once where nothing is said. */
+      readonly attempts?: number;
+    }
   | { readonly change: 'close' | 'discard'; readonly identity: Buffer; readonly atMs: number };
 
 /** Which letters to list, a part at a time. */
@@ -80,10 +85,10 @@ export class LetterStore {
         `INSERT INTO dead_letters (identity, state, reason, code, why, id, source_key, target_key, slot,
            waits_for_slot, waits_for_key, attempts, at_ms)
          VALUES (@identity, 'open', @reason, @code, @why, @id, @sourceKey, @targetKey, @slot,
-           @waitsForSlot, @waitsForKey, 1, @atMs)
+           @waitsForSlot, @waitsForKey, max(1, @attempts), @atMs)
          ON CONFLICT (identity) WHERE ${open} DO UPDATE SET reason = @reason, code = @code, why = @why, id = @id,
            source_key = @sourceKey, target_key = @targetKey, slot = @slot, waits_for_slot = @waitsForSlot,
-           waits_for_key = @waitsForKey, attempts = attempts + 1, at_ms = @atMs`,
+           waits_for_key = @waitsForKey, attempts = attempts + @attempts, at_ms = @atMs`,
       ),
       end: database.prepare(
         `UPDATE dead_letters SET state = @state, at_ms = @atMs WHERE identity = @identity AND ${open}`,
@@ -119,9 +124,11 @@ export class LetterStore {
   /** Within a commit. */
   change(change: LetterChange): void {
     if (change.change === 'open') {
-      const { waits, ...letter } = change.letter;
+      const { letter: opened, attempts = 1 } = change;
+      const { waits, ...letter } = opened;
       this.#sql.open.run({
         ...letter,
+        attempts,
         waitsForSlot: waits.for === 'slot' ? waits.slot : null,
         waitsForKey: waits.for === 'key' ? packKey(waits.key) : null,
       });

@@ -15,9 +15,8 @@ import type { LeaseStore } from './leases.ts';
 import type { LetterStore } from './letters.ts';
 import { packMarks } from './marks.ts';
 import { FEEDS } from './rows.ts';
-import type { Feed, Override, Row, RowStore } from './rows.ts';
+import type { Override, Row, RowStore } from './rows.ts';
 import { ETAG_BYTES, HASH_BYTES, packName, readNames } from './segment.ts';
-import type { Part } from './segment.ts';
 import type { TokenStore } from './tokens.ts';
 import type { Transactions } from './transaction.ts';
 import { CLAIM_KINDS } from './work.ts';
@@ -149,22 +148,15 @@ export class PageStore {
   }
 
   /** Ends the settling of a resume: its intents go, what they left in the target is known. Durable. */
-  settle({ pages, kept, sequence, rows = [], overrides = [] }: Settlement, alongside: Alongside = {}): void {
+  settle({ pages, rows = [], overrides = [] }: Settlement, { tokens = [] }: Alongside = {}): void {
     this.#parts.transactions.durable(() => {
       for (const page of pages) {
         this.#sql.dropSegments.run(page);
         this.#drop(page);
       }
-      for (const { tree, parts } of kept) {
-        for (const part of parts) {
-          const { lastInsertRowid } = this.#addSegment(tree, 'LV', part);
-          const { base, marks } = packMarks(Array.from({ length: part.count }, () => sequence));
-          this.#sql.outcome.run(lastInsertRowid, base, marks);
-        }
-      }
       this.#keep({ rows, overrides });
-      for (const token of alongside.tokens ?? []) this.#parts.tokens.keep(token);
-      this.#sql.keepSequence.run(Math.max(sequence, this.#sequence));
+      for (const token of tokens) this.#parts.tokens.keep(token);
+      this.#sql.keepSequence.run(this.#sequence);
     });
   }
 
@@ -175,7 +167,9 @@ export class PageStore {
       assert(this.#parts.leases.get(lease).tree === copied.tree, 'a page goes to the tree its lease has now');
     }
     for (const part of copied?.parts ?? []) {
-      const { lastInsertRowid } = this.#addSegment(copied?.tree ?? 0, feed, part);
+      const { count, lsnBase, data } = part;
+      const tree = copied?.tree ?? 0;
+      const { lastInsertRowid } = this.#sql.segment.run({ tree, feed, count, lsnBase, data });
       this.#sql.names.run(page, lastInsertRowid, part.names);
     }
     if (claims.length === 0) return;
@@ -185,11 +179,6 @@ export class PageStore {
       const [targetKey, name] = [packKey(claim.targetKey), packName(claim.name)];
       this.#sql.claim.run({ ...claim, page, number: next, targetKey, name });
     }
-  }
-
-  #addSegment(tree: number, feed: Feed, part: Part): { lastInsertRowid: number | bigint } {
-    const { count, lsnBase, data } = part;
-    return this.#sql.segment.run({ tree, feed, count, lsnBase, data });
   }
 
   #commit({ page, move, outcomes = [], rows = [], overrides = [], letters = [] }: Commit): void {

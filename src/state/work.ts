@@ -63,10 +63,6 @@ export interface Unsettled {
 /** What settling has found. */
 export interface Settlement {
   readonly pages: readonly number[];
-  /** Copies that stay and have no row: they become segments of their trees. */
-  readonly kept: ReadonlyArray<{ readonly tree: number; readonly parts: readonly Part[] }>;
-  /** The number of their outcome. */
-  readonly sequence: number;
   readonly rows?: readonly Row[];
   readonly overrides?: readonly Override[];
 }

@@ -69,6 +69,31 @@ describe('what is known of a document', () => {
   });
 });
 
+test('tries are counted once, however many units have touched the document', () => {
+  const { ledger, memory } = begin();
+  using _ = ledger;
+  const identity = hashOf('d');
+  const commit = (): void => {
+    const { letter } = memory.newest(identity);
+    if (letter !== undefined)
+      ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [letter] }]);
+    memory.letGo([identity], []);
+  };
+  for (let unit = 0; unit < 3; unit += 1) memory.touch(identity);
+  memory.setLetter(identity, { change: 'open', letter: letterOf('d', 'P') });
+  commit();
+  expect(ledger.letters.findOpen(identity)?.attempts).toBe(1);
+  memory.setLetter(identity, { change: 'open', letter: letterOf('d', 'Q') });
+  commit();
+  commit();
+  expect(ledger.letters.findOpen(identity)?.attempts).toBe(2);
+  for (let unit = 0; unit < 2; unit += 1) memory.touch(identity);
+  for (let n = 0; n < 3; n += 1) memory.setLetter(identity, { change: 'open', letter: letterOf('d', 'P') });
+  commit();
+  commit();
+  expect(ledger.letters.findOpen(identity)?.attempts).toBe(5);
+});
+
 describe('who waits for a slot', () => {
   test('is the oldest letter that is open, committed or not, and was not tried yet', () => {
     const { ledger, memory } = begin();

@@ -173,12 +173,7 @@ function apply(
     }));
     const commit = intendPage(ledger, { lease, documents, position: '"1"' });
     // What is never committed is settled as gone; what is, counts from its outcome.
-    if (!step.commits)
-      ledger.pages.settle({
-        pages: ledger.pages.unsettled(),
-        kept: [],
-        sequence: ledger.pages.nextSequence(),
-      });
+    if (!step.commits) ledger.pages.settle({ pages: ledger.pages.unsettled() });
     else for (const [i, at] of commit().entries()) if (at > 0) oracle.landed.set(step.documents[i] ?? -1, at);
     return;
   }

@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { IntentGroup } from '../../../src/state/intent-group.ts';
 import type { Ledger } from '../../../src/state/ledger.ts';
-import { SegmentBuilder } from '../../../src/state/segment.ts';
 import type { Claim } from '../../../src/state/work.ts';
 import {
   beginLease,
   buildIndex,
   crashCopy,
-  entryOf,
   hashOf,
   intendPage,
   openLedger,
@@ -216,21 +214,13 @@ describe('a power cut', () => {
 });
 
 describe('settling', () => {
-  function settle(ledger: Ledger, tree: number): void {
-    const builder = new SegmentBuilder();
-    builder.add({ ...entryOf('b', 'q'), etag: null, lsn: null });
+  function settle(ledger: Ledger): void {
     const sequence = ledger.pages.nextSequence();
     const overrides = [{ identity: hashOf('a'), slot: hashOf('p'), sequence }];
-    ledger.pages.settle({
-      pages: ledger.pages.unsettled(),
-      kept: [{ tree, parts: builder.finish() }],
-      sequence,
-      rows: [rowOf('c', null)],
-      overrides,
-    });
+    ledger.pages.settle({ pages: ledger.pages.unsettled(), rows: [rowOf('c', null)], overrides });
   }
 
-  test('leaves what was found: kept copies, rows, nothing else', () => {
+  test('leaves what was found, and nothing else', () => {
     const path = somePath();
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
@@ -238,12 +228,12 @@ describe('settling', () => {
     intendPage(ledger, { lease, documents, position: '"1"' })();
     intendPage(ledger, { lease, documents: DOCUMENTS, position: '"2"' });
     using crashed = openLedger(crashCopy(path));
-    settle(crashed, lease.tree);
+    settle(crashed);
     expect(crashed.pages.unsettled()).toEqual([]);
     buildIndex(crashed, lease.tree);
     const slots = ['a', 'b', 'c'].map((one) => crashed.lookup.find(hashOf(one), lease.tree));
-    // a was copied, and settling found its copy gone; b's was there, from whichever version.
-    expect(slots).toEqual([null, rowOf('b', 'q', { etag: null, lsn: null }), rowOf('c', null)]);
+    // a was copied, and settling found its copy gone.
+    expect(slots).toEqual([null, null, rowOf('c', null)]);
   });
 
   test('does not hide what is written after it', () => {
@@ -251,7 +241,7 @@ describe('settling', () => {
     const lease = beginLease(ledger);
     const documents = [{ identity: 'a', slot: 'p' }];
     intendPage(ledger, { lease, documents, position: '"1"' });
-    settle(ledger, lease.tree);
+    settle(ledger);
     intendPage(ledger, { lease, documents, position: '"1"' })();
     buildIndex(ledger, lease.tree);
     expect(ledger.lookup.find(hashOf('a'), lease.tree)?.slot).toEqual(hashOf('p'));
