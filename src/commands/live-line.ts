@@ -53,7 +53,7 @@ export class Pace {
 }
 
 /** A part of the line; the higher its rank, the sooner it goes. */
-interface Part {
+export interface Part {
   readonly text: string;
   readonly rank: number;
 }
@@ -102,7 +102,7 @@ function told(partsOf: (form: Form) => readonly Part[], columns: number): string
 export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): string {
   const { documents, ranges, lagSeconds, waitsFor, throttled, outlook, phase } = snapshot;
   const isCopying = ranges.some((range) => range.phase === 'copy');
-  const read = documents.read + (isCopying ? outlook.readBefore : 0);
+  const read = documents.read + outlook.underWay + (isCopying ? outlook.readBefore : 0);
   const expected = isCopying ? outlook.documents : null;
   const partsOf = (form: Form): readonly Part[] => {
     const parts: Part[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];
@@ -115,7 +115,8 @@ export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): str
     );
     if (documents.deadLettered > 0)
       parts.push({ text: `${form.number(documents.deadLettered)} ${form.letters}`, rank: 6 });
-    if (!isCopying)
+    // Before the first range is begun nobody has looked.
+    if (!isCopying && ranges.length > 0)
       parts.push({
         text: `lag ${lagSeconds === null ? 'unknown' : `${count(Math.round(lagSeconds))} s`}`,
         rank: 1,
@@ -186,7 +187,7 @@ function short(value: number): string {
 }
 
 /** Writes go on meanwhile, so that there may be more than there were; it is not over before it is over. */
-function percent(done: number, expected: number): string {
+export function percent(done: number, expected: number): string {
   const part = expected === 0 ? 99 : Math.min(99, Math.floor((done * 100) / expected));
   return `${part}%`.padStart(3);
 }

@@ -86,8 +86,12 @@ class Progress {
 
   see(snapshot: Snapshot): void {
     this.last = snapshot;
-    const { documents, ru, durationMs } = snapshot;
-    const rates = this.#pace.see({ atMs: durationMs, documents: documents.read, ru: ru.target });
+    const { documents, ru, durationMs, outlook } = snapshot;
+    const rates = this.#pace.see({
+      atMs: durationMs,
+      documents: documents.read + outlook.underWay,
+      ru: ru.target,
+    });
     const { outlook: _outlook, ...picture } = snapshot;
     this.#out.progress(picture, (columns) => moveLine(snapshot, rates, columns));
   }

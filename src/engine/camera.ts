@@ -25,7 +25,7 @@ export class Camera {
   readonly #parts: CameraParts;
   readonly #startedMs: number;
   readonly #watchdog: Watchdog;
-  readonly #outlook: Outlook;
+  readonly #outlook: Omit<Outlook, 'underWay'>;
   readonly #pictures = new Map<number, RangePicture>();
 
   constructor(parts: CameraParts) {
@@ -75,7 +75,7 @@ export class Camera {
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
       waitsFor: waits.now(mover.slots.writer.waits(), mover.source.writer.waits()) ?? this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
-      outlook: this.#outlook,
+      outlook: { ...this.#outlook, underWay: tally.underWay },
     });
   }
 
@@ -102,7 +102,8 @@ export class Camera {
 
   #settling(): string | null {
     const { settling } = this.#parts.mover.slots;
-    return settling === 0 ? null : `${settling} writes were not answered, and may land late`;
+    if (settling === 0) return null;
+    return `${settling === 1 ? 'a write was' : `${settling} writes were`} not answered, and may land late`;
   }
 
   #live(): RangePicture[] {
@@ -137,7 +138,7 @@ export class Camera {
   }
 }
 
-function outlookOf({ mover, sides }: CameraParts): Outlook {
+function outlookOf({ mover, sides }: CameraParts): Omit<Outlook, 'underWay'> {
   const { ledger, targetSide } = mover;
   return {
     documents: sides.source.documentCount,

@@ -246,6 +246,7 @@ export class LeaseRun {
       const move = { lease, feed, position: isWhole ? etag : null, documents };
       ledger.pages.commit([unit.ending({ move, outcomes: work.outcomes })], mover.alongside(unit.counts));
       unit.committed();
+      work.committed();
       point('committed');
       this.#picture.documents += documents;
       if (changes?.lastTs !== undefined && changes.lastTs !== null) this.#picture.lastTs = changes.lastTs;

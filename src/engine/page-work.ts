@@ -7,6 +7,7 @@ export abstract class PageWork {
   readonly unit: Unit;
   readonly #mover: Mover;
   #open = 0;
+  #ended = 0;
   #done = (): void => {};
   readonly #whenDone = new Promise<void>((resolve) => (this.#done = resolve));
 
@@ -32,7 +33,15 @@ export abstract class PageWork {
   /** One has. */
   complete(): void {
     this.#open -= 1;
+    this.#ended += 1;
+    this.#mover.tally.underWay += 1;
     if (this.#open === 0) this.#done();
+  }
+
+  /** The page was committed, and its documents are counted with it. */
+  committed(): void {
+    this.#mover.tally.underWay -= this.#ended;
+    this.#ended = 0;
   }
 
   /** Every outcome is known. */

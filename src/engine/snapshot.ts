@@ -37,6 +37,8 @@ export interface Outlook {
   readonly documents: number | null;
   /** What earlier runs had read. */
   readonly readBefore: number;
+  /** What is done of pages that are not, and counted only with them. */
+  readonly underWay: number;
   /** What the target may be asked for in a second; null where nobody knows. */
   readonly targetRu: number | null;
 }

@@ -11,6 +11,8 @@ export type Counter = (typeof COUNTERS)[number];
 export type Counts = Readonly<Partial<Record<Counter, number>>>;
 
 export class Tally {
+  /** Documents that have their outcome and whose page has others that have none: not counted, and no work any more. */
+  underWay = 0;
   readonly #counts = new Map<Counter, number>();
 
   get(counter: Counter): number {

@@ -19,7 +19,7 @@ function snapshot(more: Partial<Snapshot> = {}): Snapshot {
     ranges: [{ id: '0', min: '', max: 'FF', phase: 'copy', documents: 42_000 }],
     waitsFor: null,
     sweepPending: false,
-    outlook: { documents: 1_000_000, readBefore: 100_000, targetRu: 18_000 },
+    outlook: { documents: 1_000_000, readBefore: 100_000, underWay: 0, targetRu: 18_000 },
     ...more,
   };
 }
@@ -58,7 +58,7 @@ describe('the line of a run', () => {
       {
         documents: { read: 87_654_321, written: 0, deleted: 0, moved: 0, deadLettered: 0 },
         throttled: 43_210,
-        outlook: { documents: 2_000_000_000, readBefore: 0, targetRu: 1_000_000 },
+        outlook: { documents: 2_000_000_000, readBefore: 0, underWay: 0, targetRu: 1_000_000 },
       },
       { documents: 108_765, ru: 999_900 },
       77,
@@ -68,7 +68,7 @@ describe('the line of a run', () => {
     ['narrower than its first word', {}, RATES, 5, 'co...'],
     [
       'nothing is known yet',
-      { outlook: { documents: null, readBefore: 0, targetRu: null } },
+      { outlook: { documents: null, readBefore: 0, underWay: 0, targetRu: null } },
       UNKNOWN,
       Infinity,
       'copying      42,000 docs        -/s        - RU/s       3 throttled',
@@ -82,7 +82,7 @@ describe('the line of a run', () => {
     ],
     [
       'more than there were is not yet all',
-      { outlook: { documents: 42_000, readBefore: 0, targetRu: null } },
+      { outlook: { documents: 42_000, readBefore: 0, underWay: 0, targetRu: null } },
       RATES,
       77,
       'copying  99%    42k docs  1,234/s  5,679 RU/s      3 x 429  ETA 0 s',
@@ -102,6 +102,20 @@ describe('the line of a run', () => {
       'tailing      5 docs  1,234/s  5,679/18k RU/s      3 x 429  2 letters  lag 1 s',
     ],
     [
+      'what is done of pages under way counts',
+      { outlook: { documents: 1_000_000, readBefore: 0, underWay: 999, targetRu: null } },
+      RATES,
+      77,
+      'copying   4%  42.9k docs  1,234/s  5,679 RU/s      3 x 429  ETA 13 min',
+    ],
+    [
+      'nothing has begun, and there is no lag',
+      { ranges: [], waitsFor: 'a write was not answered, and may land late' },
+      UNKNOWN,
+      77,
+      'copying    42k docs  waits: a write was not answered, and may land late',
+    ],
+    [
       'why it waits stays to the last',
       { waitsFor: 'throttled by the target (range 3, 12 s)' },
       RATES,
@@ -119,7 +133,7 @@ describe('the line of a run', () => {
       const now = snapshot({
         throttled,
         documents: { read, written: 0, deleted: 0, moved: 0, deadLettered: 0 },
-        outlook: { documents: 90_000_000, readBefore: 0, targetRu: 250_000 },
+        outlook: { documents: 90_000_000, readBefore: 0, underWay: 0, targetRu: 250_000 },
       });
       const line = moveLine(now, { documents, ru: documents * 5 }, columns);
       return ['%', 'docs', '/s', 'RU/s', 'ETA'].map((word) => line.indexOf(word)).join(' ');
