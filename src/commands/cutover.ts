@@ -1,13 +1,17 @@
 /** `cosmig cutover`: the switch, with the proof in front of it and the way back until the last moment. */
 import type { Command, Context } from '../cli/command.ts';
-import type { CutoverParts } from '../engine/cutover.ts';
-import type { RunParts } from '../engine/run.ts';
-import { UsageError } from '../lib/errors.ts';
+import type { CutoverParts, CutoverResult } from '../engine/cutover.ts';
+import type { RunParts, Snapshot } from '../engine/run.ts';
+import { UsageError, type CosmigError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
+import type { Progress } from '../verify/verify.ts';
+import { CutoverLine } from './cutover-line.ts';
+import { cutoverJson, cutoverText, troubleOf } from './cutover-text.ts';
 import { runHook } from './hook.ts';
+import { readLikeSource } from './like-source-option.ts';
 import { moveBy } from './move.ts';
 
 const OPTIONS = {
@@ -27,6 +31,10 @@ const OPTIONS = {
   onCommit: { type: 'text', help: 'command that points the application to the target' },
   onAbort: { type: 'text', help: 'command that lets the application write to the source again' },
   watch: { type: 'text', default: '2m', help: 'how long the source is watched for late writes afterwards' },
+  likeSource: {
+    type: 'text',
+    help: "settings of the target to make like the source's after the commit: ttl, indexing, throughput, by commas",
+  },
 } as const;
 
 type CutoverContext = Context<typeof OPTIONS>;
@@ -53,6 +61,7 @@ export const cutover: Command<typeof OPTIONS> = {
   async run(context) {
     const { onFence, writersStopped, ...times } = context.options;
     if (onFence === undefined && !writersStopped) throw noStop();
+    const likeSource = readLikeSource(context.options.likeSource);
     const read = {
       deadlineMs: readTime('--deadline', times.deadline),
       quietMs: readTime('--quiet-for', times.quietFor),
@@ -60,18 +69,44 @@ export const cutover: Command<typeof OPTIONS> = {
     };
     // Loaded here: help needs neither the SDK nor the database.
     const { runCutover } = await import('../engine/run.ts');
+    const { putLikeSource } = await import('./like-source.ts');
     const { lastCleanMs, prove } = await import('./proving.ts');
-    return moveBy('cutover', context, async (parts) =>
-      runCutover(parts, {
+    const shown = new CutoverLine(context.clock, read.deadlineMs);
+    let cut: CutoverResult | undefined;
+    const run = async (parts: RunParts): Promise<Snapshot> => {
+      const result = await runCutover(parts, {
         ...read,
         ...hooksOf(context, parts),
+        likeSource,
+        putRight: async (names, signal) => putLikeSource(parts, names, signal),
         lastCleanMs: () => lastCleanMs(parts.spec),
-        prove: async (signal) => prove(parts, { deadlineMs: read.deadlineMs, signal }),
+        prove: async (signal) => {
+          const onProgress = (progress: Progress): void => shown.seeProof(progress);
+          return prove(parts, { deadlineMs: read.deadlineMs, signal, onProgress });
+        },
         say: (text) => context.out.note(text),
-      }),
-    );
+        onStep: (step) => shown.see(step),
+      });
+      const { committedAtMs, stoppedMs, settings, lateWrites, ...snapshot } = result;
+      cut = { committedAtMs, stoppedMs, settings, lateWrites };
+      return snapshot;
+    };
+    const moved = await moveBy(context, { command: 'cutover', run, shown });
+    if (cut === undefined || moved === undefined) return moved;
+    const trouble = troubleOf(cut);
+    const result = {
+      json: { ...moved.json, ...cutoverJson(cut), ...(trouble === undefined ? {} : errorJson(trouble)) },
+      text: `${moved.text}\n${cutoverText(cut)}`,
+    };
+    if (trouble === undefined) return result;
+    context.out.announce(result);
+    throw trouble;
   },
 };
+
+function errorJson({ code, message, hint }: CosmigError): Readonly<Record<string, unknown>> {
+  return { complete: false, error: { code, message, hint } };
+}
 
 function hooksOf(
   { options, env, out }: CutoverContext,

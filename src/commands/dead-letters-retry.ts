@@ -1,5 +1,6 @@
 /** `cosmig dead-letters retry`: moves the documents of letters once more, as they are in the source now. */
 import type { Command, Values } from '../cli/command.ts';
+import type { RunParts, Snapshot } from '../engine/run.ts';
 import { UsageError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { loadLedgerPath } from '../spec/load.ts';
@@ -30,11 +31,12 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
     const which = wanted(options, operand);
     if (which !== 'all') await refuseUnknown(which, loadLedgerPath({ options, env, clock }));
     const { retryLetters } = await import('../engine/run.ts');
-    return moveBy('dead-letters retry', context, async (parts) => {
+    const run = async (parts: RunParts): Promise<Snapshot> => {
       const result = await retryLetters(parts, which);
       out.note(`${counted(result.retried, 'dead letter')} tried again, ${result.closed} closed`);
       return result;
-    });
+    };
+    return moveBy(context, { command: 'dead-letters retry', run });
   },
 };
 

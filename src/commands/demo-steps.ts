@@ -3,6 +3,7 @@
  * the spec from the same file an operator would write, and its result is kept instead of printed.
  */
 import type { Context, Reporter, Result, Values } from '../cli/command.ts';
+import type { RunParts, Snapshot } from '../engine/run.ts';
 import { ChildSignal } from '../lib/abort.ts';
 import { CanceledError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
@@ -139,7 +140,7 @@ export class Steps {
     const { runCutover } = await import('../engine/run.ts');
     const { lastCleanMs, prove } = await import('./proving.ts');
     const kept = new Kept(this.#context.out);
-    const result = await moveBy('cutover', this.#for(this.#options(), kept), async (parts) =>
+    const run = async (parts: RunParts): Promise<Snapshot> =>
       runCutover(
         { ...parts, timing: { requestTimeoutMs: ANSWER_MS } },
         {
@@ -151,9 +152,8 @@ export class Steps {
           quietMs: QUIET_MS,
           watchMs: QUIET_MS,
         },
-      ),
-    );
-    return kept.json(result);
+      );
+    return kept.json(await moveBy(this.#for(this.#options(), kept), { command: 'cutover', run }));
   }
 
   #show(line: string): void {

@@ -19,13 +19,25 @@ type MoveRun = (parts: RunParts) => Promise<Snapshot>;
 export async function move(command: string, goal: Goal, context: MoveContext): Promise<Result | undefined> {
   // Loaded here: help needs neither the SDK nor the database.
   const { run } = await import('../engine/run.ts');
-  return moveBy(command, context, async (parts) => run(goal, parts));
+  return moveBy(context, { command, run: async (parts) => run(goal, parts) });
+}
+
+export interface Moving {
+  /** What it is called in its result. */
+  readonly command: string;
+  readonly run: MoveRun;
+  /** What is said while it lasts, where that is more than what is moved. */
+  readonly shown?: Shown;
+}
+
+interface Shown {
+  readonly tell: typeof moveLine;
+  readonly picture: () => Readonly<Record<string, unknown>>;
 }
 
 export async function moveBy(
-  command: string,
   context: MoveContext,
-  run: MoveRun,
+  { command, run, shown = { tell: moveLine, picture: () => ({}) } }: Moving,
 ): Promise<Result | undefined> {
   const { options, env, clock, signal, abortSignal, out, log } = context;
   const { spec, connections } = loadSpec({ options, env, clock });
@@ -35,7 +47,7 @@ export async function moveBy(
     return { json, text: 'another cosmig is working with this ledger; nothing was done' };
   };
   if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skipped();
-  const progress = new Progress(out);
+  const progress = new Progress(out, shown);
   const parts = {
     spec,
     connections,
@@ -79,9 +91,11 @@ class Progress {
   last: Snapshot | undefined;
   readonly #out: Reporter;
   readonly #pace = new Pace();
+  readonly #shown: Shown;
 
-  constructor(out: Reporter) {
+  constructor(out: Reporter, shown: Shown) {
     this.#out = out;
+    this.#shown = shown;
   }
 
   see(snapshot: Snapshot): void {
@@ -93,6 +107,8 @@ class Progress {
       ru: ru.target,
     });
     const { outlook: _outlook, ...picture } = snapshot;
-    this.#out.progress(picture, (columns) => moveLine(snapshot, rates, columns));
+    this.#out.progress({ ...picture, ...this.#shown.picture() }, (columns) =>
+      this.#shown.tell(snapshot, rates, columns),
+    );
   }
 }

@@ -8,7 +8,7 @@ import type { Candidate } from '../verify/candidate-store.ts';
 import { keyOf } from '../verify/names.ts';
 import { VerifyStore, verifyPath } from '../verify/store.ts';
 import type { Verdict } from '../verify/verdict.ts';
-import { verify } from '../verify/verify.ts';
+import { verify, type Progress } from '../verify/verify.ts';
 import { counted, tallied } from './wording.ts';
 
 /** More at a time would only wait in memory; the next comparison finds the others. */
@@ -23,9 +23,17 @@ export function lastCleanMs(spec: MigrationSpec): number | null {
 /** Compares what has changed since the last clean comparison, and how many there are; everything, where that differs. */
 export async function prove(
   { spec, connections, clock, random, log, say = () => {} }: RunParts,
-  { deadlineMs, signal }: { readonly deadlineMs: number; readonly signal: AbortSignal },
+  {
+    deadlineMs,
+    signal,
+    onProgress = () => {},
+  }: {
+    readonly deadlineMs: number;
+    readonly signal: AbortSignal;
+    readonly onProgress?: (progress: Progress) => void;
+  },
 ): Promise<Proof> {
-  const parts = { spec, connections, clock, random, log, signal, deadlineMs };
+  const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
   say('comparing both sides');
   const verdict = await verify({ ...parts, level: 'changes', fresh: true });
   const { equal, differences } = verdict;

@@ -55,9 +55,8 @@ export function differencesOf(source: Described, target: Described): readonly Di
   };
   compare('TTL', ttlText(from.defaultTtl), ttlText(to.defaultTtl));
   for (const [setting, name] of POLICIES) {
-    const other = normalText(to.settings[name]);
-    if (normalText(expected(name, from, to)) === other) continue;
-    compare(setting, normalText(from.settings[name]), other);
+    if (policyLike(name, from, to).isSame) continue;
+    compare(setting, normalText(from.settings[name]), normalText(to.settings[name]));
   }
   compare('data masking', normalText(from.dataMaskingPolicy), normalText(to.dataMaskingPolicy));
   compare('analytical store', analyticalText(from.analyticalTtl), analyticalText(to.analyticalTtl));
@@ -66,6 +65,16 @@ export function differencesOf(source: Described, target: Described): readonly Di
   if (known && from.throughput.kind !== to.throughput.kind)
     compare('throughput', throughputText(from.throughput), throughputText(to.throughput));
   return found;
+}
+
+/** What the target's policy should be, and whether it is. */
+export function policyLike(
+  name: keyof ContainerSettings,
+  from: ContainerFacts,
+  to: ContainerFacts,
+): { readonly wanted: unknown; readonly isSame: boolean } {
+  const wanted = expected(name, from, to);
+  return { wanted, isSame: normalText(wanted) === normalText(to.settings[name]) };
 }
 
 /** What a clone with another key has in the place of the source's policy. */

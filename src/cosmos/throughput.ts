@@ -1,8 +1,9 @@
 /** What a container's throughput is, as far as it can be told. */
 import type { OfferDefinition, RequestOptions } from '@azure/cosmos';
 import { unreachable } from '../lib/assert.ts';
+import { NotReadyError } from '../lib/errors.ts';
 import type { Account } from './client.ts';
-import { controlUnless, isForbidden, type ControlCall } from './control.ts';
+import { controlUnless, isForbidden, type ControlCall, type Controlled } from './control.ts';
 
 export type Throughput =
   | { readonly kind: 'manual'; readonly ru: number }
@@ -67,6 +68,55 @@ export async function readOffer(
   link: string,
   call: ControlCall,
 ): Promise<Throughput | undefined> {
+  // An identity of Entra ID may read a container without its throughput (facts/service.md 5.10).
+  const seen = await findOffer(account, link, call);
+  if (seen === undefined) return { kind: 'unknown' };
+  const content: unknown = seen.value[0]?.content;
+  const ruMax = numberAt(fieldOf(content, 'offerAutopilotSettings'), 'maxThroughput');
+  if (ruMax !== undefined) return { kind: 'autoscale', ruMax };
+  const ru = numberAt(content, 'offerThroughput');
+  return ru === undefined ? undefined : { kind: 'manual', ru };
+}
+
+/** Pays for so much from now on; the kind stays what it is. */
+export async function replaceOffer(
+  account: Account,
+  {
+    link,
+    throughput,
+  }: {
+    readonly link: string;
+    readonly throughput: Extract<Throughput, { kind: 'manual' | 'autoscale' }>;
+  },
+  call: ControlCall,
+): Promise<void> {
+  const seen = await findOffer(account, link, call);
+  const offer = seen?.value[0];
+  if (offer?.id === undefined) {
+    throw new NotReadyError('the throughput of the container cannot be changed', {
+      why: 'whoever is signed in may not see it, or the container has none of its own',
+      hint: 'sign in with an account key, or change it with az cosmosdb sql container throughput update',
+    });
+  }
+  const content =
+    throughput.kind === 'manual'
+      ? { ...offer.content, offerThroughput: throughput.ru }
+      : { ...offer.content, offerAutopilotSettings: { maxThroughput: throughput.ruMax } };
+  const { id } = offer;
+  const work = async (options: RequestOptions): Promise<unknown> => {
+    // The SDK changes what it is given, so that each attempt has its own.
+    const body: unknown = structuredClone({ ...offer, content });
+    return account.client.offer(id).replace(body as OfferDefinition, options);
+  };
+  // It says what there will be, so that a second time does no harm.
+  await controlUnless(account, call, work, () => false);
+}
+
+async function findOffer(
+  account: Account,
+  link: string,
+  call: ControlCall,
+): Promise<Controlled<readonly OfferDefinition[]> | undefined> {
   const query = {
     query: 'SELECT * FROM root WHERE root.resource = @link',
     parameters: [{ name: '@link', value: link }],
@@ -75,14 +125,7 @@ export async function readOffer(
     const { resources } = await account.client.offers.query<OfferDefinition>(query, options).fetchAll();
     return resources;
   };
-  // An identity of Entra ID may read a container without its throughput (facts/service.md 5.10).
-  const seen = await controlUnless(account, call, work, isForbidden);
-  if (seen === undefined) return { kind: 'unknown' };
-  const content: unknown = seen.value[0]?.content;
-  const ruMax = numberAt(fieldOf(content, 'offerAutopilotSettings'), 'maxThroughput');
-  if (ruMax !== undefined) return { kind: 'autoscale', ruMax };
-  const ru = numberAt(content, 'offerThroughput');
-  return ru === undefined ? undefined : { kind: 'manual', ru };
+  return controlUnless(account, call, work, isForbidden);
 }
 
 function numberAt(value: unknown, name: string): number | undefined {

@@ -3,7 +3,8 @@
  * for late writes. What always holds: each is a line of the journal when it is done, and a run that died before does it
  * again; nothing here leads back, so trouble with one of them is told and does not keep the others from being done.
  */
-import { sleep } from '../lib/abort.ts';
+import { Deadline, sleep } from '../lib/abort.ts';
+import { CosmigError, ServiceError } from '../lib/errors.ts';
 import { fenceOfLedger, findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import type { Mover } from './mover.ts';
 import type { Step } from './cutover.ts';
@@ -22,8 +23,10 @@ export interface SettingTold {
 export interface AfterParts {
   /** Called after the commit. */
   readonly onCommit: (signal: AbortSignal) => Promise<void>;
-  /** Makes those settings of the target like the source's that were asked for, and tells of the others. */
-  readonly putRight?: (signal: AbortSignal) => Promise<readonly SettingTold[]>;
+  /** Settings of the target that are to be made like the source's. */
+  readonly likeSource?: readonly string[];
+  /** Does so, and tells of the others. */
+  readonly putRight?: (names: readonly string[], signal: AbortSignal) => Promise<readonly SettingTold[]>;
   readonly say: (text: string) => void;
   /** How long nobody may have written. */
   readonly quietMs: number;
@@ -40,6 +43,8 @@ export interface CutoverResult {
   readonly lateWrites: readonly Straggler[];
 }
 
+/** Writers are stopped until the application is switched, so that it is not kept waiting for less. */
+const SETTINGS_WITHIN_MS = 10_000;
 /** Whoever asks much later gets to know what was done, and the source is not looked at any more. */
 const LOOK_MAX_MS = 24 * 3600 * 1000;
 
@@ -49,38 +54,75 @@ export async function finish(
   { fence, signal }: { readonly fence: Fence | null; readonly signal: AbortSignal },
 ): Promise<CutoverResult> {
   const { ledger, clock } = mover;
-  const { onCommit, putRight, say, onStep } = parts;
+  const { onCommit, likeSource = [], say, onStep } = parts;
   onStep?.({ name: 'after the commit', stoppedAtMs: null });
-  const { atMs, stoppedMs, done } = committed(mover);
+  const { atMs, stoppedMs, asked, done } = committed(mover);
   const note = (event: string, details: object = {}): void =>
     ledger.facts.note(event, { nowMs: clock.now(), details });
-  const settings = putRight === undefined ? [] : await putRight(signal);
-  for (const one of settings) sayOfSetting(say, one);
-  if (settings.some(({ outcome }) => outcome !== 'told')) note('settings', { settings });
+  const { settings, trouble } = await settle(parts, {
+    names: [...new Set([...asked, ...likeSource])],
+    signal,
+  });
+  if (settings.some(({ outcome }) => outcome === 'asked')) note('settings', { settings });
   if (!done.has('switched')) {
     await onCommit(signal);
     note('switched');
   }
   onStep?.({ name: 'watching for late writes', stoppedAtMs: null });
   const isOver = done.has('watched');
-  const lateWrites: readonly Straggler[] =
-    isOver && clock.now() - atMs > LOOK_MAX_MS
-      ? []
-      : await watch(mover, isOver ? { ...parts, watchMs: 1 } : parts, {
-          from: fence ?? fenceOfLedger(mover),
-          signal,
-        });
+  const isLongAgo = isOver && clock.now() - atMs > LOOK_MAX_MS;
+  if (isLongAgo) say('the source is not looked at any more');
+  const looking = isOver ? { ...parts, watchMs: 1 } : parts;
+  const from = fence ?? fenceOfLedger(mover);
+  const lateWrites = isLongAgo ? [] : await watch(mover, looking, { from, signal });
   if (!isOver) note('watched');
+  if (trouble !== undefined) throw trouble;
   return { committedAtMs: atMs, stoppedMs, settings, lateWrites };
+}
+
+/** The application waits for its hook, whatever becomes of the settings. */
+async function settle(
+  { putRight, say }: AfterParts,
+  { names, signal }: { readonly names: readonly string[]; readonly signal: AbortSignal },
+): Promise<{ readonly settings: readonly SettingTold[]; readonly trouble?: CosmigError }> {
+  if (putRight === undefined) return { settings: [] };
+  using deadline = new Deadline(SETTINGS_WITHIN_MS, 'looking at the settings', signal);
+  try {
+    const settings = await putRight(names, deadline.signal);
+    for (const one of settings) sayOfSetting(say, one);
+    return { settings };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const trouble = deadline.signal.aborted ? tooSlow() : error;
+    if (!(trouble instanceof CosmigError)) throw trouble;
+    say(`the settings of the target were not looked at: ${trouble.message}`);
+    return { settings: [], trouble };
+  }
+}
+
+function tooSlow(): ServiceError {
+  return new ServiceError('the settings of the target could not be looked at in time', {
+    why: `the service needed more than ${seconds(SETTINGS_WITHIN_MS)}, and the application was not to wait longer`,
+    hint: 'the target is in use; run the same cosmig cutover once more for its settings',
+  });
+}
+
+/** What the journal keeps with the commit; an older cosmig has written less. */
+export interface Commitment {
+  readonly stoppedMs: number;
+  readonly likeSource: readonly string[];
 }
 
 /** What the journal says since the commit. */
 function committed({ ledger }: Mover): {
   readonly atMs: number;
   readonly stoppedMs: number;
+  /** Settings that were asked for then. */
+  readonly asked: readonly string[];
   readonly done: ReadonlySet<string>;
 } {
   const done = new Set<string>();
+  let asked: readonly string[] = [];
   let [atMs, stoppedMs] = [0, 0];
   const limit = 1000;
   for (let after = 0; ;) {
@@ -88,11 +130,11 @@ function committed({ ledger }: Mover): {
     for (const { event, atMs: at, details } of entries) {
       done.add(event);
       if (event !== 'phase committed') continue;
-      const told: unknown = Reflect.get(Object(JSON.parse(details)), 'stoppedMs');
-      [atMs, stoppedMs] = [at, typeof told === 'number' ? told : 0];
+      const said = JSON.parse(details) as Partial<Commitment>;
+      [atMs, stoppedMs, asked] = [at, said.stoppedMs ?? 0, said.likeSource ?? []];
     }
     const last = entries.at(-1);
-    if (last === undefined || entries.length < limit) return { atMs, stoppedMs, done };
+    if (last === undefined || entries.length < limit) return { atMs, stoppedMs, asked, done };
     after = last.number;
   }
 }

@@ -16,14 +16,21 @@
  */
 import { ChildSignal, Deadline, DeadlinePassed, sleep } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
-import { finish, seconds, told, type CutoverResult, type AfterParts } from './cutover-after.ts';
+import {
+  finish,
+  seconds,
+  told,
+  type AfterParts,
+  type Commitment,
+  type CutoverResult,
+} from './cutover-after.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
 import { enter, isTailing, phaseOf } from './phases.ts';
 import { repairEach, type Suspect } from './repair.ts';
 
-export type { CutoverResult } from './cutover-after.ts';
+export type { CutoverResult, SettingTold } from './cutover-after.ts';
 
 /** What a comparison of both sides said. */
 export interface Proof {
@@ -146,7 +153,8 @@ async function commit(
       }
       enter(mover, 'proven');
       const stoppedMs = mover.clock.now() - stopped.stoppedAtMs;
-      enter(mover, 'committed', { stoppedMs });
+      const commitment: Commitment = { stoppedMs, likeSource: parts.likeSource ?? [] };
+      enter(mover, 'committed', commitment);
       mover.point('cut-over');
       return { fence, stoppedMs };
     }

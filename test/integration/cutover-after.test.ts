@@ -89,6 +89,36 @@ describe.each(HOW)('after the commit, %s', (_how, options) => {
   });
 });
 
+test('trouble with the settings is told after the application was switched, and they are asked for again', async () => {
+  await using move = await moved({});
+  const names: string[][] = [];
+  const putRight = async (asked: readonly string[]): Promise<[]> => {
+    names.push([...asked]);
+    if (names.length === 1) throw new NotReadyError('no right to see them', { why: 'it', hint: 'sign in' });
+    return [];
+  };
+  const first = await cut(move, { likeSource: ['ttl'], putRight });
+  expect(first.result).toMatchObject({ message: 'no right to see them' });
+  expect(first.hooks).toEqual(['fence', 'commit']);
+  const second = await cut(move, { putRight });
+  expect(second.result).toMatchObject({ phase: 'committed', settings: [] });
+  expect([second.hooks, names]).toEqual([[], [['ttl'], ['ttl']]]);
+});
+
+test('settings that nobody answers for do not keep the application waiting for long', async () => {
+  await using move = await moved({});
+  const never = async (_names: readonly string[], signal: AbortSignal): Promise<never> =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('called off')));
+    });
+  const { result, hooks } = await cut(move, { putRight: never });
+  expect(hooks).toEqual(['fence', 'commit']);
+  expect(result).toMatchObject({
+    message: 'the settings of the target could not be looked at in time',
+    exitCode: 6,
+  });
+});
+
 describe('what differs', () => {
   const suspect = (n: number) => ({
     name: [JSON.stringify(`${n}`), JSON.stringify(`c${n}`)],

@@ -1,0 +1,79 @@
+/** How a cutover goes, in one line: what it is at, how far the proof is, and for how long writers have been stopped. */
+import type { Step } from '../engine/cutover.ts';
+import type { Snapshot } from '../engine/snapshot.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Progress } from '../verify/verify.ts';
+import { fit, percent, type Part, type Rates } from './live-line.ts';
+import { count } from './wording.ts';
+
+/** What is known of a cutover besides the picture of its run. */
+export class CutoverLine {
+  readonly #clock: Clock;
+  readonly #deadlineMs: number;
+  #step: Step = { name: 'catching up', stoppedAtMs: null };
+  #proof: Progress | null = null;
+
+  constructor(clock: Clock, deadlineMs: number) {
+    this.#clock = clock;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  see(step: Step): void {
+    this.#step = step;
+    this.#proof = null;
+  }
+
+  seeProof(proof: Progress): void {
+    this.#proof = proof;
+  }
+
+  tell(snapshot: Snapshot, rates: Rates, columns: number): string {
+    const { name, stoppedAtMs } = this.#step;
+    const parts: Part[] = [{ text: name.padEnd(18), rank: 0 }];
+    if (this.#proof !== null) parts.push(...proofParts(this.#proof));
+    else if (name === 'catching up' || name === 'draining') parts.push(...tailParts(snapshot, rates));
+    if (stoppedAtMs !== null) {
+      const stopped = seconds(this.#clock.now() - stoppedAtMs);
+      parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
+    }
+    if (snapshot.waitsFor !== null) parts.push({ text: `waits: ${snapshot.waitsFor}`, rank: 2 });
+    return fit(parts, columns);
+  }
+
+  /** For who parses. */
+  picture(): Readonly<Record<string, unknown>> {
+    const { name, stoppedAtMs } = this.#step;
+    const stoppedMs = stoppedAtMs === null ? null : this.#clock.now() - stoppedAtMs;
+    return { step: name, stoppedMs, deadlineMs: this.#deadlineMs, proof: this.#proof };
+  }
+}
+
+function proofParts({ stage, source, target, open, expected }: Progress): Part[] {
+  if (stage === 'looking again') return [{ text: `${wide(open)} documents to look at again`, rank: 2 }];
+  // Only what has changed is read: of all there are, that is hardly anything.
+  const share = expected !== null && source > expected / 100 ? `${percent(source, expected)}  ` : '';
+  return [
+    { text: `${share}${wide(source)} source`, rank: 3 },
+    { text: `${wide(target)} target`, rank: 4 },
+  ];
+}
+
+function tailParts({ documents, lagSeconds }: Snapshot, rates: Rates): Part[] {
+  const parts: Part[] = [
+    { text: `${wide(documents.read)} docs`, rank: 4 },
+    {
+      text: `${rates.documents === null ? '-'.padStart(6) : count(Math.round(rates.documents)).padStart(6)}/s`,
+      rank: 5,
+    },
+  ];
+  if (lagSeconds !== null) parts.push({ text: `lag ${count(Math.round(lagSeconds))} s`, rank: 3 });
+  return parts;
+}
+
+function wide(value: number): string {
+  return count(value).padStart(9);
+}
+
+function seconds(ms: number): string {
+  return `${count(Math.max(0, Math.floor(ms / 1000)))} s`;
+}

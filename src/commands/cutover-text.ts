@@ -1,0 +1,57 @@
+/** What a cutover has come to, for people and for scripts. */
+import type { CutoverResult, SettingTold } from '../engine/cutover.ts';
+import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
+import { counted, instant, table } from './wording.ts';
+
+export function cutoverJson({ committedAtMs, ...told }: CutoverResult): Readonly<Record<string, unknown>> {
+  const { stoppedMs, settings, lateWrites } = told;
+  return { committedAt: new Date(committedAtMs).toISOString(), stoppedMs, settings, lateWrites };
+}
+
+/** Rows below those of the run. */
+export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult): string {
+  const ids = lateWrites.flatMap((late) => late.ids);
+  return table([
+    ['committed', `${instant(committedAtMs)}, writers were stopped for ${(stoppedMs / 1000).toFixed(1)} s`],
+    ...settings.map((one) => ['setting', settingText(one)] as const),
+    ['late writes', lateWrites.length === 0 ? 'none' : `NOT IN THE TARGET: ${ids.join(', ') || 'not named'}`],
+  ]);
+}
+
+function settingText({ setting, source, target, outcome, why }: SettingTold): string {
+  const [from, was] = [short(source), short(target)];
+  switch (outcome) {
+    case 'asked':
+      return `${setting}: ${from}, as in the source (was ${was})`;
+    case 'told':
+      return `${setting}: ${was}, and ${from} in the source${why === undefined ? '' : `; ${why}`}`;
+    case 'refused':
+      return `${setting}: still ${was}, not ${from} as in the source: ${why ?? ''}`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** What is left to do is no success, although the target is in use. */
+export function troubleOf({ lateWrites, settings }: CutoverResult): CosmigError | undefined {
+  if (lateWrites.length > 0) {
+    const ids = new Set(lateWrites.flatMap((late) => late.ids));
+    const written = ids.size === 0 ? 'somebody wrote' : `${counted(ids.size, 'document')} or more changed`;
+    return new MismatchError(`${written} in the source after the commit`, {
+      why: 'the target is in use, and what is written to the source is not brought over any more',
+      hint: 'find who still writes to the source and stop it; then mend the documents that are named above in the target',
+    });
+  }
+  const refused = settings.filter(({ outcome }) => outcome === 'refused');
+  if (refused.length === 0) return undefined;
+  return new ServiceError('the target is in use, and not all of its settings are as you have asked for', {
+    why: refused.map(({ setting, why }) => `${setting}: ${why ?? ''}`).join('; '),
+    hint: 'run the same cosmig cutover once more, or change them yourself',
+  });
+}
+
+const SHOWN_MAX = 60;
+
+function short(text: string): string {
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}...`;
+}
