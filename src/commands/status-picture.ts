@@ -1,6 +1,8 @@
 /** What a ledger says, in the words of `status --json`; the text for people is made of the same object. */
 import { migrationName } from '../spec/migration-name.ts';
 import type { Picture } from '../state/picture.ts';
+import { cutoverOf, type CutoverStatus } from './status-cutover.ts';
+import { adviseNext } from './status-next.ts';
 
 export interface Status {
   readonly command: 'status';
@@ -36,6 +38,21 @@ export interface Status {
   readonly lastRun: RunStatus | null;
   /** Its parts are null for the moment in which a run has the lock and has not said who it is. */
   readonly running: { readonly pid: number | null; readonly since: string | null } | null;
+  /** How the run that is on goes, or how the last one went when it was seen last; null when it has not said. */
+  readonly seen: {
+    readonly at: string;
+    /** Null: a range is being copied, or nobody knows. */
+    readonly lagSeconds: number | null;
+    readonly waitsFor: string | null;
+    /** How many documents the source had. */
+    readonly expected: number | null;
+  } | null;
+  /** When a whole comparison has last found both sides equal. */
+  readonly proof: { readonly at: string } | null;
+  /** The last one that has passed its gate. */
+  readonly cutover: CutoverStatus | null;
+  /** What to do now. */
+  readonly next: string;
 }
 
 export interface RangeStatus {
@@ -57,12 +74,19 @@ export interface RunStatus {
   readonly outcome: string | null;
 }
 
-export function statusOf(ledger: string, picture: Picture): Status {
+/** A comparison of another spec has proven nothing about this one. */
+interface Proven {
+  readonly atMs: number;
+  readonly fingerprint: string;
+}
+
+export function statusOf(ledger: string, picture: Picture, lastProof: Proven | null): Status {
   const { facts, leases, counters } = picture;
   const { source, target, sourceEndpoint, targetEndpoint } = facts.pinned;
   const total = (name: string): number => counters[name] ?? 0;
   const deadLetters = lettersOf(picture);
-  return {
+  const proof = lastProof?.fingerprint === facts.fingerprint ? { at: isoOf(lastProof.atMs) } : null;
+  const status: Omit<Status, 'next'> = {
     command: 'status',
     migration: migrationName(facts.pinned),
     ledger,
@@ -88,7 +112,11 @@ export function statusOf(ledger: string, picture: Picture): Status {
     deletes: facts.deletes,
     lastRun: lastRunOf(picture),
     running: runningOf(picture),
+    seen: seenOf(picture),
+    proof,
+    cutover: cutoverOf(picture),
   };
+  return { ...status, next: adviseNext(status) };
 }
 
 /** A list of texts that was pinned as JSON. */
@@ -117,6 +145,12 @@ function lettersOf({ letters }: Picture): Status['deadLetters'] {
     closed: inState('closed'),
     discarded: inState('discarded'),
   };
+}
+
+function seenOf({ lastRun }: Picture): Status['seen'] {
+  if (lastRun === null || lastRun.said === null) return null;
+  const { atMs, ...said } = lastRun.said;
+  return { at: isoOf(atMs), ...said };
 }
 
 function lastRunOf({ lastRun }: Picture): RunStatus | null {

@@ -1,28 +1,45 @@
-/** The picture of a migration as one screen of text, with what to do next in its last line. */
+/** The picture of a migration as one screen of text, 80 columns wide, with what to do next in its last line. */
+import { tellPhases } from './status-next.ts';
 import type { RangeStatus, Status } from './status-picture.ts';
 import { count, counted, instant, roughly, table, tallied } from './wording.ts';
 
-/** More ranges than this are summed up, so that it stays one screen. */
-const RANGES_SHOWN = 12;
-
 type Rows = ReadonlyArray<readonly [name: string, value: string]>;
 
+/** Beside the names. What has no blanks is not broken: a path stays a path. */
+const VALUE_COLUMNS = 59;
+
 export function tellStatus(status: Status, nowMs: number): string {
-  return table([
+  const rows: Rows = [
     ['migration', status.migration],
     ['ledger', status.ledger],
     ['partition key', status.partitionKey.join(', ')],
     ['phase', status.phase],
     ['running', tellRunning(status, nowMs)],
-    ['last run', tellLastRun(status, nowMs)],
+    ...lastRunRows(status, nowMs),
+    ...lagRows(status, nowMs),
     ['documents', tellDocuments(status)],
     ['charge', tellCharge(status)],
     ['dead letters', tellLetters(status)],
     ['deletes', tellDeletes(status)],
-    ['ranges', tellRanges(status)],
+    ['proof', tellProof(status, nowMs)],
+    ...cutoverRows(status, nowMs),
+    ['ranges', status.ranges.length === 0 ? 'none yet' : tellRanges(status)],
     ...rangeRows(status.ranges),
-    ['next', adviseNext(status)],
-  ]);
+    ['next', status.next],
+  ];
+  return table(rows.flatMap(wrapped));
+}
+
+/** A row and those below it, without a name, that take what there is no room for. */
+function wrapped([name, value]: Rows[number]): Rows {
+  const lines: string[] = [];
+  for (const word of value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= VALUE_COLUMNS)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line, at) => [at === 0 ? name : '', line]);
 }
 
 function tellRunning({ running, lastRun }: Status, nowMs: number): string {
@@ -32,16 +49,21 @@ function tellRunning({ running, lastRun }: Status, nowMs: number): string {
   return `${lastRun.command} since ${instant(sinceMs)} (${roughly(nowMs - sinceMs)}), process ${running.pid}`;
 }
 
-function tellLastRun({ lastRun, running }: Status, nowMs: number): string {
-  if (lastRun === null) return 'none';
+function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): Rows {
+  if (running !== null) return [];
+  if (lastRun === null) return [['last run', 'none']];
   const { command, began, ended, outcome } = lastRun;
   if (ended !== null) {
-    const endedMs = Date.parse(ended);
     const how = outcome === null ? 'it did not say how' : (OUTCOMES[outcome] ?? outcome);
-    return `${command} ended ${instant(endedMs)} (${roughly(nowMs - endedMs)} ago): ${how}`;
+    return [['last run', `${command} ended ${ago(ended, nowMs)}: ${how}`]];
   }
-  if (running !== null) return 'the one that is on';
-  return `${command}, begun ${instant(Date.parse(began))}, was killed or crashed; the next one goes on from there`;
+  const last = seen === null ? '' : `, seen last ${ago(seen.at, nowMs)}`;
+  return [
+    [
+      'last run',
+      `${command}, begun ${instant(Date.parse(began))}${last}, was killed or crashed; the next one goes on from there`,
+    ],
+  ];
 }
 
 /** What a run has written down of its end. */
@@ -55,8 +77,37 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   internal: 'a bug',
 };
 
-function tellDocuments({ documents: { read, written, deleted, moved } }: Status): string {
-  return `${count(read)} read, ${count(written)} written, ${count(moved)} moved, ${count(deleted)} deleted`;
+function lagRows({ phase, running, lastRun, seen }: Status, nowMs: number): Rows {
+  if (phase === 'new' || phase === 'copying' || phase === 'committed')
+    return running === null || seen?.waitsFor == null ? [] : [['waits for', seen.waitsFor]];
+  if (running === null) {
+    const since = lastRun?.ended ?? seen?.at;
+    return [['lag', since === undefined ? 'unknown' : `nothing is brought over since ${ago(since, nowMs)}`]];
+  }
+  if (seen === null) return [['lag', 'not known yet']];
+  const lag = seen.lagSeconds === null ? 'not known' : `${seen.lagSeconds} s`;
+  const row = ['lag', `${lag} (${roughly(nowMs - Date.parse(seen.at))} ago)`] as const;
+  return seen.waitsFor === null ? [row] : [row, ['waits for', seen.waitsFor]];
+}
+
+/** `2026-01-01 00:01:00Z (1 h ago)`. */
+function ago(iso: string, nowMs: number): string {
+  const atMs = Date.parse(iso);
+  return `${instant(atMs)} (${roughly(nowMs - atMs)} ago)`;
+}
+
+function tellDocuments({ documents, phase, seen }: Status): string {
+  const { read, written, deleted, moved } = documents;
+  // Writes go on meanwhile, so that there may be more than there were.
+  const isKnown = phase === 'copying' && seen !== null && seen.expected !== null && seen.expected > 0;
+  const share = isKnown
+    ? ` of some ${count(seen.expected ?? 0)} (${percentOf(read, seen.expected ?? 1)})`
+    : '';
+  return `${count(read)} read${share}, ${count(written)} written, ${count(moved)} moved, ${count(deleted)} deleted`;
+}
+
+function percentOf(done: number, expected: number): string {
+  return `${Math.min(99, Math.floor((done * 100) / expected))}%`;
 }
 
 function tellCharge({ ru: { source, target }, throttled }: Status): string {
@@ -78,44 +129,71 @@ function tellDeletes({ deletes, ranges }: Status): string {
   return `${deletes}: in ${counted(unswept, 'range')} the feed has lost deletes, which stay in the target until compared`;
 }
 
-function countsOf(ranges: readonly RangeStatus[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { phase } of ranges) counts[phase] = (counts[phase] ?? 0) + 1;
-  return counts;
+function tellProof({ proof }: Status, nowMs: number): string {
+  return proof === null
+    ? 'none yet: no cosmig verify has ended clean'
+    : `both sides were equal ${ago(proof.at, nowMs)}`;
 }
+
+function cutoverRows({ cutover }: Status, nowMs: number): Rows {
+  if (cutover === null) return [];
+  const { state, at, stoppedSince, stoppedMs, why, lateWrites } = cutover;
+  switch (state) {
+    case 'backed out':
+      return [['cutover', `backed out ${ago(at, nowMs)}: ${why ?? 'it did not say why'}`]];
+    case 'committed': {
+      const stopped =
+        stoppedMs === null ? '' : `, writers were stopped for ${(stoppedMs / 1000).toFixed(1)} s`;
+      const named = lateWrites.slice(0, NAMED_MAX).map((id) => (id === '' ? 'not named' : id));
+      const more = lateWrites.length > NAMED_MAX ? ` and ${count(lateWrites.length - NAMED_MAX)} more` : '';
+      const late: Rows =
+        lateWrites.length === 0 ? [] : [['LATE WRITES', `not in the target: ${named.join(', ')}${more}`]];
+      return [['cutover', `committed ${ago(at, nowMs)}${stopped}`], ...late];
+    }
+    case 'under way':
+    case 'interrupted': {
+      const isDead = state === 'interrupted';
+      if (stoppedSince === null)
+        return [['cutover', isDead ? 'died before writers were stopped' : 'has passed its gate']];
+      const since = `writers stopped ${ago(stoppedSince, nowMs)}`;
+      return [['cutover', isDead ? `died on its way, ${since}; nobody has let them on again` : since]];
+    }
+    default:
+      return state satisfies never;
+  }
+}
+
+const NAMED_MAX = 8;
+
+/** More ranges than this are summed up, so that it stays one screen. */
+const RANGES_SHOWN = 8;
 
 function tellRanges({ ranges }: Status): string {
-  return ranges.length === 0 ? 'none yet' : `${count(ranges.length)} (${tallied(countsOf(ranges))})`;
+  return `${count(ranges.length)} (${tellPhases(ranges)})`;
 }
 
+/** Those that are not through come first: they are what is waited for. */
 function rangeRows(ranges: readonly RangeStatus[]): Rows {
-  const row = (name: string, phase: string, documents: number, rest: string): Rows[number] => [
-    `  ${name}`,
-    `${phase.padEnd(6)}${count(documents).padStart(14)}  ${rest}`,
-  ];
-  const shown = ranges
-    .slice(0, RANGES_SHOWN)
-    .map(({ id, min, max, phase, documents }) => row(id, phase, documents, `[${min}, ${max})`));
-  const rest = ranges.slice(RANGES_SHOWN);
-  if (rest.length === 0) return shown;
+  const open = ranges.filter(({ phase }) => phase !== 'tail');
+  const listed = ranges.length <= RANGES_SHOWN ? ranges : open.slice(0, RANGES_SHOWN);
+  const rest = ranges.filter((range) => !listed.includes(range));
+  const rows = listed.map(({ id, min, max, phase, documents }) =>
+    rangeRow(id, { phase, documents, rest: `[${short(min)}, ${short(max)})` }),
+  );
+  if (rest.length === 0) return rows;
   const documents = rest.reduce((sum, range) => sum + range.documents, 0);
-  return [...shown, row(`${count(rest.length)} more`, '', documents, 'one by one with --json')];
+  const name = listed.length === 0 ? 'all of them' : `${count(rest.length)} more`;
+  return [...rows, rangeRow(name, { phase: '', documents, rest: 'one by one with --json' })];
 }
 
-const CUTTING_OVER = new Set(['ready', 'fencing', 'drained', 'proven']);
+function rangeRow(
+  name: string,
+  { phase, documents, rest }: { readonly phase: string; readonly documents: number; readonly rest: string },
+): Rows[number] {
+  return [`  ${name}`, `${phase.padEnd(6)}${count(documents).padStart(14)}  ${rest}`];
+}
 
-function adviseNext({ phase, ranges, running, deadLetters: { open } }: Status): string {
-  const letters = open === 0 ? '' : '; cosmig dead-letters list shows what could not be moved';
-  if (running !== null) return `wait: it is at work${letters}`;
-  if (ranges.length === 0) return 'cosmig copy begins it';
-  if (phase === 'committed') return 'nothing: the target is in use; keep the source while you may look back';
-  if (CUTTING_OVER.has(phase))
-    return 'a cutover was interrupted: cosmig cutover begins it anew, cosmig tail goes on with the source in use';
-  const { copy = 0, again = 0 } = countsOf(ranges);
-  if (copy > 0) return `cosmig copy goes on with ${counted(copy, 'range')}${letters}`;
-  if (phase === 'copying') return `cosmig copy ends it: every range is copied${letters}`;
-  if (again > 0) return `cosmig tail reads ${counted(again, 'range')} once more${letters}`;
-  if (open > 0)
-    return 'see cosmig dead-letters list, mend what it shows, then cosmig dead-letters retry --all';
-  return 'cosmig tail brings over what has changed since';
+/** Where a range begins says itself in its first places; all of them are in --json. */
+function short(key: string): string {
+  return key.length <= 8 ? key : `${key.slice(0, 8)}..`;
 }

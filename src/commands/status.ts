@@ -28,7 +28,8 @@ export const status: Command<typeof OPTIONS> = {
     const path = loadLedgerPath({ options, env, clock });
     // Loaded here: help needs no database.
     const { readPicture } = await import('../state/picture.ts');
-    const found = statusOf(path, readPicture(path));
+    const { VerifyStore, verifyPath } = await import('../verify/store.ts');
+    const found = statusOf(path, readPicture(path), VerifyStore.lastProof(verifyPath(path)));
     if (options.backup !== undefined) {
       const { Ledger } = await import('../state/ledger.ts');
       using ledger = Ledger.openReadonly(path);

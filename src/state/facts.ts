@@ -7,7 +7,7 @@ import type { Database } from '../lib/sqlite.ts';
 import { fingerprint, pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { Pinned } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { number, oneOf, orNull, text, texts } from './column.ts';
+import { jsonText, number, oneOf, orNull, text, texts } from './column.ts';
 import type { Columns } from './column.ts';
 import type { Transactions } from './transaction.ts';
 
@@ -42,6 +42,19 @@ export interface Run {
   readonly beganAtMs: number;
   readonly endedAtMs: number | null;
   readonly outcome: string | null;
+  /** What it said last of how it goes; null when it has said nothing. */
+  readonly said: Said | null;
+}
+
+/** How a run goes, for those who look from outside. */
+export interface Said {
+  readonly atMs: number;
+  /** Null: a range is still being copied, or nobody knows. */
+  readonly lagSeconds: number | null;
+  /** What it waits for, in a few words; null when it works. */
+  readonly waitsFor: string | null;
+  /** How many documents the source had when it began; null where it does not say. */
+  readonly expected: number | null;
 }
 
 export interface JournalEntry {
@@ -73,8 +86,15 @@ export class FactStore {
       phase: database.prepare('UPDATE migration SET phase = ?'),
       begin: database.prepare('INSERT INTO runs (command, pid, began_at_ms) VALUES (@command, @pid, @nowMs)'),
       end: database.prepare('UPDATE runs SET ended_at_ms = @nowMs, outcome = @outcome WHERE number = @run'),
+      say: database.prepare(
+        'UPDATE runs SET said_at_ms = @nowMs, said = @said WHERE number = (SELECT max(number) FROM runs)',
+      ),
       lastRun: database.prepare<[], Columns>('SELECT * FROM runs ORDER BY number DESC LIMIT 1'),
       note: database.prepare('INSERT INTO journal (at_ms, event, details) VALUES (@nowMs, @event, @details)'),
+      lastCutover: database.prepare<[number], Columns>(
+        `SELECT * FROM journal WHERE number >= (SELECT max(number) FROM journal WHERE event = 'phase ready')
+         ORDER BY number DESC LIMIT ?`,
+      ),
       journal: database.prepare<[{ after: number; limit: number }], Columns>(
         'SELECT * FROM journal WHERE number > @after ORDER BY number LIMIT @limit',
       ),
@@ -169,12 +189,17 @@ export class FactStore {
   }
 
   journal(window: { readonly after: number; readonly limit: number }): JournalEntry[] {
-    return this.#sql.journal.all(window).map((row) => ({
-      number: number(row, 'number'),
-      atMs: number(row, 'at_ms'),
-      event: text(row, 'event'),
-      details: text(row, 'details'),
-    }));
+    return this.#sql.journal.all(window).map(parseEntry);
+  }
+
+  /** What the last cutover that has passed its gate has written down, its newest lines; nothing when there was none. */
+  lastCutover(limit: number): JournalEntry[] {
+    return this.#sql.lastCutover.all(limit).map(parseEntry).toReversed();
+  }
+
+  /** How the run goes that is on. */
+  say({ atMs, ...said }: Said): void {
+    this.#transactions.run(() => this.#sql.say.run({ nowMs: atMs, said: JSON.stringify(said) }));
   }
 
   beginRun(run: { readonly command: string; readonly pid: number; readonly nowMs: number }): number {
@@ -195,8 +220,29 @@ export class FactStore {
       beganAtMs: number(row, 'began_at_ms'),
       endedAtMs: orNull(row, 'ended_at_ms', number),
       outcome: orNull(row, 'outcome', text),
+      said: saidIn(row),
     };
   }
+}
+
+function saidIn(row: Columns): Said | null {
+  const atMs = orNull(row, 'said_at_ms', number);
+  if (atMs === null) return null;
+  const {
+    lagSeconds = null,
+    waitsFor = null,
+    expected = null,
+  } = JSON.parse(jsonText(row, 'said')) as Partial<Said>;
+  return { atMs, lagSeconds, waitsFor, expected };
+}
+
+function parseEntry(row: Columns): JournalEntry {
+  return {
+    number: number(row, 'number'),
+    atMs: number(row, 'at_ms'),
+    event: text(row, 'event'),
+    details: text(row, 'details'),
+  };
 }
 
 function recreated(side: 'source' | 'target', was: string, is: string): NotReadyError {

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/clock.ts';
 import type { Ledger } from '../../src/state/ledger.ts';
-import type { Reason } from '../../src/state/letters.ts';
+import { REASONS, type Reason } from '../../src/state/letters.ts';
+import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import {
   crashCopy,
@@ -29,6 +30,21 @@ function ask(path: string, ...argv: readonly string[]): Promise<Ran> {
   return runCosmig(['status', '--ledger', path, ...argv], { clock: new ManualClock(LOOK_MS) });
 }
 
+function letterOf(name: string, reason: Reason) {
+  return {
+    identity: hashOf(name),
+    reason,
+    code: '409',
+    why: 'another has its slot',
+    id: JSON.stringify(name),
+    sourceKey: '["A"]',
+    targetKey: '["P"]',
+    slot: null,
+    waits: { for: 'nothing' },
+    atMs: NOW_MS,
+  } as const;
+}
+
 /** A migration in the middle of its copy: three ranges, one through, some letters. */
 function fill(ledger: Ledger): void {
   const { facts, leases, pages, letters } = ledger;
@@ -43,21 +59,7 @@ function fill(ledger: Ledger): void {
   ]);
   const move = { lease: first?.number ?? 0, feed: 'LV', position: '"9"', documents: 1204 } as const;
   const letter = (name: string, reason: Reason) =>
-    ({
-      change: 'open',
-      letter: {
-        identity: hashOf(name),
-        reason,
-        code: '409',
-        why: 'another has its slot',
-        id: JSON.stringify(name),
-        sourceKey: '["A"]',
-        targetKey: '["P"]',
-        slot: null,
-        waits: { for: 'nothing' },
-        atMs: NOW_MS,
-      },
-    }) as const;
+    ({ change: 'open', letter: letterOf(name, reason) }) as const;
   const page = pages.nextPage();
   pages.intend([{ page, lease: move.lease, feed: 'LV' }]);
   pages.commit(
@@ -104,6 +106,11 @@ function filesAround(path: string): Record<string, string> {
   );
 }
 
+/** Lines that go on below their names, as one. */
+function unwrapped(stdout: string): string {
+  return stdout.replaceAll(/\n {21}(?=\S)/g, ' ');
+}
+
 const DOCUMENTS = { read: 1_234_567, written: 1_204_001, deleted: 0, moved: 12, deadLettered: 3 };
 
 describe('a run that is on', () => {
@@ -119,16 +126,18 @@ describe('a run that is on', () => {
         'partition key        /tenantId',
         'phase                copying',
         'running              copy since 2026-01-01 00:00:00Z (1 h), process 4711',
-        'last run             the one that is on',
         'documents            1,234,567 read, 1,204,001 written, 12 moved, 0 deleted',
         'charge               4,000 RU source, 9,500 RU target, 3 throttled',
         'dead letters         3 open (2 collision, 1 too-large), 1 discarded',
-        'deletes              reconcile: what the source deletes stays in the target until compared',
+        'deletes              reconcile: what the source deletes stays in the target',
+        '                     until compared',
+        'proof                none yet: no cosmig verify has ended clean',
         'ranges               3 (2 copy, 1 tail)',
         '  0                  tail               0  [, 3F)',
         '  1                  copy           1,204  [3F, 7F)',
         '  2                  copy               0  [7F, FF)',
-        'next                 wait: it is at work; cosmig dead-letters list shows what could not be moved',
+        'next                 wait: it is at work; cosmig dead-letters list shows what',
+        '                     could not be moved',
         '',
       ].join('\n'),
       stderr: '',
@@ -169,6 +178,10 @@ describe('a run that is on', () => {
         outcome: null,
       },
       running: { pid: 4711, since: '2026-01-01T00:00:00.000Z' },
+      seen: null,
+      proof: null,
+      cutover: null,
+      next: 'wait: it is at work; cosmig dead-letters list shows what could not be moved',
     });
   });
 
@@ -203,7 +216,7 @@ describe('after the end', () => {
     ledger.facts.endRun(1, { outcome: 'canceled', nowMs: NOW_MS + MINUTE_MS });
     ledger.close();
     const before = filesAround(path);
-    const { stdout } = await ask(path);
+    const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^running +no$/m);
     expect(stdout).toMatch(/^last run +copy ended 2026-01-01 00:01:00Z \(1 h ago\): it was stopped$/m);
     expect(stdout).toMatch(
@@ -221,7 +234,7 @@ describe('after the end', () => {
     const { code, stdout } = await ask(crashed);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^running +no$/m);
-    expect(stdout).toMatch(/^last run +copy, begun .*, was killed or crashed; /m);
+    expect(unwrapped(stdout)).toMatch(/^last run +copy, begun .*, was killed or crashed; /m);
     expect(stdout).toContain('1,234,567 read');
     const { 'ledger.db-shm': _index, ...after } = filesAround(crashed);
     expect(after).toEqual(before);
@@ -236,12 +249,17 @@ describe('after the end', () => {
       'cosmig tail reads 1 range once more',
     ],
     ['all is copied', [newLease({ phase: 'tail' })], 'copying', 'cosmig copy ends it: every range is copied'],
-    ['it tails', [newLease({ phase: 'tail' })], 'tailing', 'cosmig tail brings over what has changed since'],
+    [
+      'it tails',
+      [newLease({ phase: 'tail' })],
+      'tailing',
+      'cosmig tail brings over what has changed since; cosmig verify beside it proves it',
+    ],
     [
       'a cutover died',
       [newLease({ phase: 'tail' })],
       'drained',
-      'a cutover was interrupted: cosmig cutover begins it anew, cosmig tail goes on with the source in use',
+      'a cutover was interrupted: cosmig cutover begins it anew, or let the application write to the source and go on with cosmig tail',
     ],
     [
       'it is over',
@@ -256,7 +274,7 @@ describe('after the end', () => {
     ledger.facts.enter(phase, { nowMs: 1 });
     ledger.close();
     const { stdout } = await ask(path);
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
+    expect(unwrapped(stdout).trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
   });
 
   test('deletes that a feed has lost are told by range', async () => {
@@ -268,7 +286,7 @@ describe('after the end', () => {
       newLease({ rangeId: '1', min: '7F', phase: 'tail' }),
     ]);
     ledger.close();
-    expect((await ask(path)).stdout).toMatch(
+    expect(unwrapped((await ask(path)).stdout)).toMatch(
       /^deletes +avad: in 1 range the feed has lost deletes, which stay in the target until compared$/m,
     );
     expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
@@ -276,24 +294,190 @@ describe('after the end', () => {
     });
   });
 
-  test('many ranges stay one screen, and all of them are in the JSON', async () => {
+  test('many ranges stay one screen, those first that are waited for, and all of them are in the JSON', async () => {
     const path = somePath();
     const ledger = openLedger(path);
-    const bound = (index: number): string => index.toString(16).toUpperCase().padStart(2, '0');
+    const bound = (index: number): string => index.toString(16).toUpperCase().padStart(32, '0');
     ledger.leases.begin(
-      Array.from({ length: 60 }, (_, index) =>
+      Array.from({ length: 200 }, (_, index) =>
         newLease({
           rangeId: String(index),
           min: index === 0 ? '' : bound(index),
-          max: index === 59 ? 'FF' : bound(index + 1),
+          max: index === 199 ? 'FF' : bound(index + 1),
+          phase: index % 20 === 7 ? 'copy' : 'tail',
         }),
       ),
     );
     ledger.close();
     const { stdout } = await ask(path);
     expect(stdout.split('\n').length).toBeLessThan(30);
-    expect(stdout).toMatch(/^ {2}48 more +0 {2}one by one with --json$/m);
-    expect((JSON.parse((await ask(path, '--json')).stdout) as { ranges: unknown[] }).ranges).toHaveLength(60);
+    expect(stdout).toMatch(/^ranges +200 \(190 tail, 10 copy\)$/m);
+    expect(stdout.match(/^ {2}\d+ +copy +0 {2}\[0000/gm)).toHaveLength(8);
+    expect(stdout).toMatch(/^ {2}192 more +0 {2}one by one with --json$/m);
+    expect(columnsOf(stdout, path)).toBeLessThanOrEqual(80);
+    expect((JSON.parse((await ask(path, '--json')).stdout) as { ranges: unknown[] }).ranges).toHaveLength(
+      200,
+    );
+  });
+
+  test('every reason for a letter has room', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    for (const [n, reason] of REASONS.entries()) {
+      ledger.letters.change({ change: 'open', letter: letterOf(`l${n}`, reason) });
+    }
+    ledger.close();
+    const { stdout } = await ask(path);
+    for (const reason of REASONS) expect(unwrapped(stdout)).toContain(`1 ${reason}`);
+    expect(columnsOf(stdout, path)).toBeLessThanOrEqual(80);
+  });
+});
+
+/** The longest line; a path is as long as it is. */
+function columnsOf(stdout: string, path: string): number {
+  return Math.max(
+    ...stdout
+      .replace(path, '')
+      .split('\n')
+      .map((line) => line.length),
+  );
+}
+
+/** A cutover as its journal tells it. */
+describe('a cutover', () => {
+  const at = (seconds: number): { readonly nowMs: number } => ({ nowMs: LOOK_MS - 60_000 + seconds * 1000 });
+
+  function cuttingOver(path: string): Ledger {
+    const ledger = openLedger(path);
+    ledger.leases.begin([newLease({ phase: 'tail' })]);
+    ledger.facts.enter('tailing', at(-9000));
+    ledger.facts.beginRun({ command: 'cutover', pid: 815, ...at(0) });
+    ledger.facts.enter('ready', at(1));
+    ledger.facts.enter('fencing', at(2));
+    return ledger;
+  }
+
+  test('that is on says since when writers are stopped', async () => {
+    const path = somePath();
+    using ledger = cuttingOver(path);
+    ledger.facts.enter('drained', at(9));
+    const stdout = unwrapped((await ask(path)).stdout);
+    expect(stdout).toMatch(/^running +cutover since 2026-01-01 01:29:00Z \(1 min\), process 815$/m);
+    expect(stdout).toMatch(/^cutover +writers stopped 2026-01-01 01:29:02Z \(58 s ago\)$/m);
+    expect(stdout).toMatch(/^next +wait: it is at work$/m);
+  });
+
+  test('that was killed says that writers may be stopped still', async () => {
+    const path = somePath();
+    cuttingOver(path).close();
+    const stdout = unwrapped((await ask(path)).stdout);
+    expect(stdout).toMatch(/^phase +fencing$/m);
+    expect(stdout).toMatch(
+      /^cutover +died on its way, writers stopped .* \(58 s ago\); nobody has let them on again$/m,
+    );
+    expect(stdout).toMatch(
+      /^next +a cutover was interrupted, and the application may still be stopped: cosmig cutover begins it anew, or /m,
+    );
+    const json: unknown = JSON.parse((await ask(path, '--json')).stdout);
+    expect(json).toMatchObject({
+      cutover: { state: 'interrupted', stoppedSince: '2026-01-01T01:29:02.000Z', stoppedMs: null },
+    });
+  });
+
+  test('that has backed out says why', async () => {
+    const path = somePath();
+    const ledger = cuttingOver(path);
+    ledger.facts.enter('tailing', { ...at(30), details: { why: 'the cutover was not done in time' } });
+    ledger.facts.endRun(1, { outcome: 'not-ready', ...at(30) });
+    ledger.close();
+    const stdout = unwrapped((await ask(path)).stdout);
+    expect(stdout).toMatch(/^cutover +backed out .* \(30 s ago\): the cutover was not done in time$/m);
+    expect(stdout).toMatch(/^next +cosmig tail brings over/m);
+    expect(stdout).toMatch(/^lag +nothing is brought over since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
+  });
+
+  test('that is committed says what is left of it, and late writes by name', async () => {
+    const path = somePath();
+    const ledger = cuttingOver(path);
+    for (const phase of ['drained', 'proven']) ledger.facts.enter(phase, at(10));
+    ledger.facts.enter('committed', { ...at(11), details: { stoppedMs: 8_700 } });
+    ledger.close();
+    const dead = unwrapped((await ask(path)).stdout);
+    expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), writers were stopped for 8\.7 s$/m);
+    expect(dead).toMatch(
+      /^next +cosmig cutover goes on: the hook that points the application to the target has not/m,
+    );
+
+    const next = openLedger(path);
+    next.facts.note('switched', at(12));
+    next.close();
+    expect((await ask(path)).stdout).toMatch(/^next +cosmig cutover goes on: it looks whether anybody/m);
+
+    const last = openLedger(path);
+    last.facts.note('late write', {
+      ...at(13),
+      details: { range: '0', ids: ['"a"', '"b"'], what: 'written' },
+    });
+    last.facts.note('late write', { ...at(14), details: { range: '0', ids: [], what: 'deleted' } });
+    last.facts.note('watched', at(15));
+    last.close();
+    const late = unwrapped((await ask(path)).stdout);
+    expect(late).toMatch(/^LATE WRITES +not in the target: "a", "b", not named$/m);
+    expect(late).toMatch(/^next +stop whoever still writes to the source, and mend in the target/m);
+  });
+});
+
+describe('how a run goes', () => {
+  const SAID = {
+    atMs: LOOK_MS - 3000,
+    lagSeconds: 2.5,
+    waitsFor: 'the target is throttled',
+    expected: 2_000_000,
+  };
+
+  test('is told as it was said last, while it is on and when it was killed', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    fill(ledger);
+    ledger.facts.say({ ...SAID, lagSeconds: null });
+    const copying = unwrapped((await ask(path)).stdout);
+    expect(copying).toMatch(/^documents +1,234,567 read of some 2,000,000 \(61%\), /m);
+    expect(copying).toMatch(/^waits for +the target is throttled$/m);
+    ledger.facts.enter('tailing', { nowMs: 1 });
+    ledger.facts.say(SAID);
+    const stdout = unwrapped((await ask(path)).stdout);
+    expect(stdout).toMatch(/^lag +2\.5 s \(3 s ago\)$/m);
+    expect(stdout).not.toContain('of some');
+    ledger.close();
+    const dead = unwrapped((await ask(path)).stdout);
+    expect(dead).toMatch(
+      /^last run +copy, begun .*, seen last 2026-01-01 01:29:57Z \(3 s ago\), was killed or crashed/m,
+    );
+    expect(dead).toMatch(/^lag +nothing is brought over since 2026-01-01 01:29:57Z \(3 s ago\)$/m);
+    expect(dead).not.toContain('waits for');
+    expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
+      seen: { at: '2026-01-01T01:29:57.000Z', lagSeconds: 2.5, expected: 2_000_000 },
+    });
+  });
+
+  test('a proof of this migration is shown, one of another is none', async () => {
+    const path = somePath();
+    const ledger = openLedger(path);
+    ledger.leases.begin([newLease({ phase: 'tail' })]);
+    ledger.facts.enter('tailing', { nowMs: 1 });
+    const { fingerprint } = ledger.facts.read();
+    ledger.close();
+    const prove = (print: string, atMs: number): void => {
+      using store = VerifyStore.open(verifyPath(path));
+      store.begin({ fingerprint: print, sourceRid: 's', targetRid: 't', beganAtMs: 1 });
+      store.end({ atMs, fingerprint: print, details: '{}' });
+    };
+    prove('another', LOOK_MS - 1000);
+    expect((await ask(path)).stdout).toMatch(/^proof +none yet: no cosmig verify has ended clean$/m);
+    prove(fingerprint, LOOK_MS - 2 * MINUTE_MS);
+    const { stdout } = await ask(path);
+    expect(stdout).toMatch(/^proof +both sides were equal 2026-01-01 01:28:00Z \(2 min ago\)$/m);
+    expect(unwrapped(stdout)).toMatch(/^next +.*; cosmig cutover switches when you are ready$/m);
   });
 });
 
