@@ -61,8 +61,16 @@ function suspectOf({ name: { id, sourceKey, targetKeys } }: Candidate): Suspect 
   return { name: [id, ...sourceKey], seenAt: targetKeys.map(keyOf) };
 }
 
-function whyOf({ equal, differences, inFlight, waitsFor }: Verdict): string {
+/** In a refusal there is room for a few. */
+const NAMED_MAX = 3;
+
+function whyOf({ equal, differences, inFlight, waitsFor, samples }: Verdict): string {
   if (equal === true) return 'both sides are equal';
-  if (equal === false) return tallied(differences);
+  if (equal === false) {
+    const named = samples
+      .slice(0, NAMED_MAX)
+      .map(({ kind, id, sourceKey }) => `${kind} ${JSON.stringify(id)} of ${JSON.stringify(sourceKey)}`);
+    return [tallied(differences), ...named].join(', ');
+  }
   return `${counted(inFlight, 'document')} may be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
 }

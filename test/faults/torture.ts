@@ -2,8 +2,10 @@
 //   --hours N | --runs N   how long; without either until Ctrl-C
 //   --parallel N           so many at once, 2 by default
 //   --stop                 at the first failure
+//   --cutover              proofs and cutovers instead, up to the commit
 // COSMIG_SEED=N begins with that seed and goes on with the next ones. What a failed run leaves behind is kept.
 import { parseArgs } from 'node:util';
+import { runCutovers, type CutoverReport } from '../helpers/cutover-run.ts';
 import { RunFailure, runMigration, type RunReport } from '../helpers/migration-run.ts';
 import { freshSeed } from '../helpers/migration-seeds.ts';
 
@@ -13,6 +15,7 @@ const { values } = parseArgs({
     runs: { type: 'string' },
     parallel: { type: 'string', default: '2' },
     stop: { type: 'boolean', default: false },
+    cutover: { type: 'boolean', default: false },
   },
 });
 const endsAt = values.hours === undefined ? Infinity : Date.now() + Number(values.hours) * 3_600_000;
@@ -40,7 +43,12 @@ async function lane(): Promise<void> {
     const seed = nextSeed();
     begun += 1;
     try {
-      say(shown(await runMigration(seed, { keeps: true })));
+      const options = { keeps: true };
+      say(
+        values.cutover
+          ? shownCutover(await runCutovers(seed, options))
+          : shown(await runMigration(seed, options)),
+      );
     } catch (error) {
       failed.push(seed);
       say(`seed ${seed} FAILED: ${error instanceof Error ? error.message : String(error)}`);
@@ -69,6 +77,14 @@ function shown({
     `${versions} versions, ${source} -> ${target} documents, letters ${JSON.stringify(letters)}`,
     kills.join(', '),
     `${levers.splits} splits, ${levers.merges} merges; ${points.join(', ')}`,
+  ].join('; ');
+}
+
+function shownCutover({ seed, durationMs, starts, struck, blows, documents, levers }: CutoverReport): string {
+  return [
+    `seed ${seed} passed in ${Math.round(durationMs / 1_000)} s: ${starts} starts, ${struck} struck`,
+    `${documents} documents, ${levers.splits} splits, ${levers.merges} merges`,
+    blows.join(', ') || 'nothing struck',
   ].join('; ');
 }
 

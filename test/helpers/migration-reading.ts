@@ -36,19 +36,21 @@ async function readOnce(wire: WireContainer): Promise<string[]> {
 }
 
 interface LetterRow {
+  readonly state: string;
   readonly reason: string;
   readonly id: string;
   readonly source_key: string;
   readonly target_key: string | null;
 }
 
-/** The open letters, asked for in our own words. */
-export function readLetters(ledger: string): OpenLetter[] {
+/** The open letters, asked for in our own words; others by their states. */
+export function readLetters(ledger: string, states: readonly string[] = ['open']): OpenLetter[] {
   const database = new SqliteDatabase(ledger, { readonly: true, fileMustExist: true });
   try {
     const rows = database
-      .prepare("SELECT reason, id, source_key, target_key FROM dead_letters WHERE state = 'open'")
-      .all() as LetterRow[];
+      .prepare('SELECT state, reason, id, source_key, target_key FROM dead_letters')
+      .all()
+      .filter((row) => states.includes((row as LetterRow).state)) as LetterRow[];
     return rows.map(({ reason, id, source_key: sourceKey, target_key: targetKey }) => ({
       identity: identityText(JSON.parse(id), JSON.parse(sourceKey) as unknown[]),
       reason,
