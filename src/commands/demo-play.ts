@@ -13,6 +13,7 @@ import { patiently, type Application } from './demo-application.ts';
 import { AGAIN, DATABASE, LONG, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './demo-shop.ts';
 import { Steps } from './demo-steps.ts';
 import type { Findings, Spread } from './demo-text.ts';
+import { counted } from './wording.ts';
 
 /** How long it all takes. */
 export interface Pace {
@@ -52,6 +53,7 @@ export async function play(parts: Play): Promise<Findings> {
   const before = told(SOURCE, keysBefore, await watch(parts, SOURCE));
 
   const [copied, split] = await Promise.all([steps.copy(), splitHalfWay(parts)]);
+  out.note(`  ${counted(documentsOf(copied, 'written'), 'document')} copied while the application wrote`);
   const tailed = await steps.tailBeside(async () => {
     await sleep(pace.tailMs, signal);
     await application.mendCollision(signal);
@@ -164,13 +166,15 @@ async function countKeys(
 }
 
 /** Splits the fullest range of the source as soon as half of it is in the target. */
-async function splitHalfWay({ place, pace, signal }: Play): ReturnType<DemoAccount['split']> {
+async function splitHalfWay({ context, place, pace, signal }: Play): ReturnType<DemoAccount['split']> {
   for (;;) {
     const target = await place.look(TARGET.container, signal);
     if (target !== undefined && target.documents * 2 >= pace.documents) break;
     await sleep(LOOK_MS, signal);
   }
-  return place.split(SOURCE.container, signal);
+  const split = await place.split(SOURCE.container, signal);
+  context.out.note(`  half-way: range ${split.from} of the source is split into ${split.into.join(' and ')}`);
+  return split;
 }
 
 async function letters({ ledger: path }: DemoAccount): Promise<Letter[]> {

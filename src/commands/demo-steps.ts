@@ -11,6 +11,7 @@ import { deadLettersDiscard } from './dead-letters-discard.ts';
 import type { DemoAccount } from './demo-account.ts';
 import { move, moveBy, type MoveContext } from './move.ts';
 import { verify } from './verify.ts';
+import { lines } from './wording.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -33,10 +34,11 @@ const LOAD_RU = '18000';
 /** How long is waited for what will come: on a busy machine, much longer than it takes. */
 const PATIENCE = '60s';
 const PATIENCE_MS = 60_000;
-/** The account is in this process: after a refused cutover nothing is under way for longer. */
-const ANSWER_MS = 5000;
 /** Nobody but us writes, and we know when it stops. */
 const QUIET_MS = 1000;
+
+/** As wide as the picture of the end. */
+const COLUMNS = 80;
 
 export class Steps {
   readonly #context: Context;
@@ -104,7 +106,9 @@ export class Steps {
       report: undefined,
     } as const;
     const options = { ...this.#options(), ...how };
-    return kept.json(await verify.run(this.#for(options, kept)));
+    const json = kept.json(await verify.run(this.#for(options, kept)));
+    kept.note('both sides are equal, and the application has not stopped for it');
+    return json;
   }
 
   /** The gate is closed while a letter is open. */
@@ -141,18 +145,15 @@ export class Steps {
     const { lastCleanMs, prove } = await import('./proving.ts');
     const kept = new Kept(this.#context.out);
     const run = async (parts: RunParts): Promise<Snapshot> =>
-      runCutover(
-        { ...parts, timing: { requestTimeoutMs: ANSWER_MS } },
-        {
-          ...turns,
-          lastCleanMs: () => lastCleanMs(parts.spec),
-          prove: async (signal) => prove(parts, { deadlineMs: PATIENCE_MS, signal }),
-          say: (text) => kept.note(text),
-          deadlineMs: PATIENCE_MS,
-          quietMs: QUIET_MS,
-          watchMs: QUIET_MS,
-        },
-      );
+      runCutover(parts, {
+        ...turns,
+        lastCleanMs: () => lastCleanMs(parts.spec),
+        prove: async (signal) => prove(parts, { deadlineMs: PATIENCE_MS, signal }),
+        say: (text) => kept.note(text),
+        deadlineMs: PATIENCE_MS,
+        quietMs: QUIET_MS,
+        watchMs: QUIET_MS,
+      });
     return kept.json(await moveBy(this.#for(this.#options(), kept), { command: 'cutover', run }));
   }
 
@@ -195,7 +196,8 @@ class Kept implements Reporter {
   }
 
   note(text: string): void {
-    this.#out.note(`  ${text}`);
+    const [first = '', ...rest] = lines(text, COLUMNS - 4);
+    this.#out.note([`  ${first}`, ...rest.map((line) => `    ${line}`)].join('\n'));
   }
 
   progress(...said: Parameters<Reporter['progress']>): void {

@@ -10,7 +10,7 @@ import { group } from '../lib/group.ts';
 import { seededRandom } from '../lib/random.ts';
 import { DemoAccount } from './demo-account.ts';
 import { Application } from './demo-application.ts';
-import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU } from './demo-shop.ts';
+import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './demo-shop.ts';
 import { play, type Pace } from './demo-play.ts';
 import { demoText } from './demo-text.ts';
 import { count } from './wording.ts';
@@ -64,9 +64,7 @@ async function perform(context: Context<typeof OPTIONS>): Promise<Result> {
   // A container that has grown: the range of the largest tenant is split, and split again.
   for (let splits = 0; splits < 2; splits += 1) await place.split(SOURCE.container, signal);
   place.configure({ targetRu: pace.copyRu });
-  out.note(
-    `${count(seed.documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in 3 ranges of ${count(THROUGHPUT_RU / 3)} RU/s; the key shall be ${TARGET.keyPath}`,
-  );
+  for (const line of shopText(seed)) out.note(line);
   const findings = await group(signal, async (members) => {
     using work = new ChildSignal(members.signal);
     const application = new Application(place.account, seed.orders, random);
@@ -81,6 +79,15 @@ async function perform(context: Context<typeof OPTIONS>): Promise<Result> {
   const json = { command: 'demo', complete: true, ...findings, ...kept, durationMs: clock.now() - startedMs };
   const text = demoText(findings);
   return options.keep ? { json, text, aside: lookAround(place) } : { json, text };
+}
+
+function shopText({ documents, kinds }: Seed): readonly string[] {
+  const { collisions, withoutKey, withTtl, longIntegers } = kinds;
+  return [
+    `${count(documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in 3 ranges of ${count(THROUGHPUT_RU / 3)} RU/s; most are of one tenant`,
+    `they shall be by ${TARGET.keyPath}: ${withoutKey} have none, ${collisions} pairs will collide,`,
+    `${withTtl} will expire, and ${longIntegers} have integers beyond 2^53`,
+  ];
 }
 
 function lookAround({ folder, endpoint }: DemoAccount): string {

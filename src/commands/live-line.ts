@@ -79,7 +79,7 @@ interface Form {
   number(value: number): string;
   readonly of: string;
   readonly throttled: string;
-  readonly letters: string;
+  readonly letter: string;
 }
 
 /** Wide enough for what a run of hours counts, so that nothing moves while it grows. */
@@ -87,9 +87,9 @@ const FULL: Form = {
   number: (value) => count(value),
   of: ' of ',
   throttled: 'throttled',
-  letters: 'dead letters',
+  letter: 'dead letter',
 };
-const SHORT: Form = { number: short, of: '/', throttled: 'x 429', letters: 'letters' };
+const SHORT: Form = { number: short, of: '/', throttled: 'x 429', letter: 'letter' };
 
 /** In full where all of it has room; else short, and then without what says least. */
 function told(partsOf: (form: Form) => readonly Part[], columns: number): string {
@@ -114,7 +114,10 @@ export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): str
       { text: `${wide(throttled, form, 6)} ${form.throttled}`, rank: 7 },
     );
     if (documents.deadLettered > 0)
-      parts.push({ text: `${form.number(documents.deadLettered)} ${form.letters}`, rank: 6 });
+      parts.push({
+        text: `${form.number(documents.deadLettered)} ${form.letter}${documents.deadLettered === 1 ? '' : 's'}`,
+        rank: 6,
+      });
     // Before the first range is begun nobody has looked.
     if (!isCopying && ranges.length > 0)
       parts.push({

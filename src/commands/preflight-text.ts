@@ -7,7 +7,7 @@ import type { Estimate, Inspection, Sample } from '../engine/preflight.ts';
 import type { KeyComponent } from '../keys/effective-key.ts';
 import { show } from '../keys/show.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
-import { count, roughly } from './wording.ts';
+import { count, lines, roughly } from './wording.ts';
 
 const COLUMNS = 80;
 const NAME_COLUMNS = 21;
@@ -161,21 +161,9 @@ export function sizeText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'bytes'}`;
 }
 
-/** The value beside its name, broken between words, or inside one that is longer than a line. */
+/** The value beside its name, broken where it is too long. */
 function rowText([name, value]: Row): string {
-  const width = COLUMNS - NAME_COLUMNS;
-  const lines: string[] = [''];
-  for (const word of value.split(' ').flatMap((one) => pieces(one, width))) {
-    const line = lines.at(-1) ?? '';
-    if (line !== '' && line.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines
+  return lines(value, COLUMNS - NAME_COLUMNS)
     .map((line, index) => `${(index === 0 ? name : '').padEnd(NAME_COLUMNS)}${line}`.trimEnd())
     .join('\n');
-}
-
-function pieces(word: string, width: number): string[] {
-  if (word.length <= width) return [word];
-  return [word.slice(0, width), ...pieces(word.slice(width), width)];
 }

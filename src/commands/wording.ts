@@ -41,3 +41,19 @@ export function roughly(durationMs: number): string {
   const [unit, sizeMs] = UNITS.find(([, ms]) => durationMs >= ms) ?? ['s', 1000];
   return `${Math.max(0, Math.floor(durationMs / sizeMs))} ${unit}`;
 }
+
+/** Lines of at most so many columns, broken between words, or inside one that is longer than a line. */
+export function lines(text: string, columns: number): string[] {
+  const found: string[] = [''];
+  for (const word of text.split(' ').flatMap((one) => pieces(one, columns))) {
+    const line = found.at(-1) ?? '';
+    if (line !== '' && line.length + 1 + word.length > columns) found.push(word);
+    else found[found.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return found;
+}
+
+function pieces(word: string, columns: number): string[] {
+  if (word.length <= columns) return [word];
+  return [word.slice(0, columns), ...pieces(word.slice(columns), columns)];
+}
