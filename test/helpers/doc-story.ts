@@ -21,9 +21,6 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CONNECTION = '<the connection string>';
 const ENDPOINT = 'https://myaccount.documents.azure.com:443/';
 
-/** What a reader has installed. */
-const PACKAGES = { '@azure': 'node_modules/@azure', cosmig: '.' } as const;
-
 /** They run until somebody stops them: the reader has a terminal for each. */
 const NEVER_END = [/^cosmig emulator\b/, /^cosmig tail$/, /^node app\.mjs\b/];
 /** A tail has to end before these begin, as the text says. */
@@ -68,15 +65,19 @@ export class Story implements AsyncDisposable {
     // For what a shell runs; single commands are run in this process.
     const main = `import { main } from ${JSON.stringify(`${ROOT}src/cli/main.ts`)}; await main();`;
     writeFileSync(join(bin, 'main.mjs'), main);
-    const tsx = import.meta.resolve('tsx');
-    script(
-      join(bin, 'cosmig'),
-      `exec "${process.execPath}" --import "${tsx}" "${join(bin, 'main.mjs')}" "$@"`,
-    );
+    const node = `exec "${process.execPath}" --import "${import.meta.resolve('tsx')}"`;
+    script(join(bin, 'cosmig'), `${node} "${join(bin, 'main.mjs')}" "$@"`);
+    script(join(bin, 'node-with-sources'), `${node} "$@"`);
     script(join(bin, 'kubectl'), 'echo "$@"');
+    // What a reader has installed; the library is as it stands here.
     const modules = join(this.folder, 'node_modules');
-    mkdirSync(modules);
-    for (const [name, path] of Object.entries(PACKAGES)) symlinkSync(join(ROOT, path), join(modules, name));
+    mkdirSync(join(modules, 'cosmig'), { recursive: true });
+    writeFileSync(join(modules, 'cosmig/package.json'), '{ "type": "module", "exports": "./index.js" }');
+    writeFileSync(
+      join(modules, 'cosmig/index.js'),
+      `export * from ${JSON.stringify(`${ROOT}src/index.ts`)};`,
+    );
+    symlinkSync(join(ROOT, 'node_modules/@azure'), join(modules, '@azure'));
     this.#env = {
       PATH: `${bin}:${process.env['PATH'] ?? ''}`,
       HOME: this.folder,

@@ -27,7 +27,7 @@ async function follow(story: Story, name: string): Promise<string[]> {
     if (file !== undefined || language === 'sh') await story.tell(block);
     else if (language === 'js') {
       story.save('block.mjs', text);
-      await story.run('node block.mjs', at);
+      await story.run('node-with-sources block.mjs', at);
     } else if (language === 'text')
       wrong.push(...falselyShown(text, must(story.last, `${at} follows a command`)));
     else if (!ELSEWHERE.includes(`${name} ${language}`)) wrong.push(`${at}: nobody runs ${language}`);
