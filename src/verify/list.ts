@@ -7,7 +7,7 @@ import { BUCKETS, Buckets, shelfOf, SHELVES } from './buckets.ts';
 import { ENTRY } from '../documents/digests.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from './guard.ts';
-import { readName } from './names.ts';
+import { keyOf, placeText, readName } from './names.ts';
 import { damaged, entriesOf, type Entry, type Run } from './runs.ts';
 import type { SideName } from './sides.ts';
 import type { VerifyStore } from './store.ts';
@@ -168,13 +168,13 @@ function* candidatesIn(
   yield* namedIn(alone, sourceLevels);
 }
 
-/** One name for all that was seen of a document. */
+/** One name for all that was seen of a document. One place may be spelled in several ways, and is one all the same. */
 function joined(names: ReturnType<typeof readName>[]): CandidateName {
   const [first] = names;
   const keys = new Map(
     names
       .filter(({ targetKey }) => targetKey.length > 0)
-      .map(({ targetKey }) => [JSON.stringify(targetKey), targetKey] as const),
+      .map(({ targetKey }) => [placeText(keyOf(targetKey)), targetKey] as const),
   );
   return { id: first?.id ?? '""', sourceKey: first?.sourceKey ?? [], targetKeys: [...keys.values()] };
 }

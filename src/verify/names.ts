@@ -62,3 +62,13 @@ export function keyOf(texts: readonly (string | null)[]): KeyComponent[] {
     return isKey ? (value as KeyComponent) : undefined; // it is one of the four, by the line above
   });
 }
+
+/** The texts of key values. */
+export function textsOf(key: readonly KeyComponent[]): (string | null)[] {
+  return key.map((value) => (value === undefined ? null : JSON.stringify(value)));
+}
+
+/** A key as text; a missing level is not a null. */
+export function placeText(key: readonly KeyComponent[]): string {
+  return JSON.stringify(textsOf(key));
+}

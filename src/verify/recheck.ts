@@ -12,7 +12,7 @@ import type { Candidate, CandidateName } from './candidate-store.ts';
 import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from './classify.ts';
 import { Guard } from './guard.ts';
 import type { LedgerView } from './ledger-view.ts';
-import { keyOf } from './names.ts';
+import { keyOf, placeText, textsOf } from './names.ts';
 import { PointReads, type Answer, type Wanted } from './point-reads.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
 import { seeTokens, type Sides } from './sides.ts';
@@ -239,13 +239,4 @@ function ledgerHash(identity: Buffer): Buffer {
 function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {
   const place = placeText(key);
   return targetKeys.some((texts) => placeText(keyOf(texts)) === place);
-}
-
-function textsOf(key: readonly KeyComponent[]): (string | null)[] {
-  return key.map((value) => (value === undefined ? null : JSON.stringify(value)));
-}
-
-/** A key as text; a missing level is not a null. */
-function placeText(key: readonly KeyComponent[]): string {
-  return JSON.stringify(textsOf(key));
 }
