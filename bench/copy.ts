@@ -19,7 +19,7 @@ const SMALL_ROUNDS = 12;
 /** Until the compiler has seen what is hot. */
 const WARM_UP = 200_000;
 
-interface Measured extends Took {
+export interface Measured extends Took {
   /** What the service needed meanwhile. */
   readonly serverMs: number;
 }
@@ -124,7 +124,7 @@ interface Setting {
 }
 
 /** Runs one way in a process of its own, on our core. */
-async function copyIn(
+export async function copyIn(
   { build, service, profileDir }: Setting,
   way: Way,
   counts: readonly number[],

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, Context } from '../cli/command.ts';
 import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { fileTrouble } from '../lib/file-trouble.ts';
+import { keepYoungSpaceSmall } from '../lib/heap.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -62,6 +63,7 @@ export const verify: Command<typeof OPTIONS> = {
     const { options, env, clock, signal, out, log } = context;
     const deadlineMs = readDeadline(options.deadline);
     const { spec, connections } = loadSpec({ options, env, clock });
+    keepYoungSpaceSmall();
     // Loaded here: help needs neither the SDK nor the database.
     const { verify: compare } = await import('../verify/verify.ts');
     const look = async (fresh: boolean): Promise<Verdict> =>
