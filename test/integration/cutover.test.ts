@@ -85,12 +85,19 @@ describe('a cutover', () => {
   test('waits for writers that go on for a while, and names what they wrote', async () => {
     await using move = await moved();
     let writing = Promise.resolve();
-    const { result, said } = await cut(move, {
+    const said: string[] = [];
+    const areNamed = (): boolean => said.some((line) => line.startsWith('somebody still writes'));
+    const writeUntilNamed = async (): Promise<void> => {
+      for (let n = 0; !areNamed(); n += 1)
+        await move.put({ id: `late${n % 9}`, customerId: 'z', tenantId: 'Z', n });
+    };
+    const { result } = await cut(move, {
       quietMs: 200,
       stopWriters: async () => {
         // They say that they have stopped, and have not.
-        writing = each(6, async (n) => move.put({ id: `late${n}`, customerId: 'z', tenantId: 'Z' }));
+        writing = writeUntilNamed();
       },
+      say: (text) => said.push(text),
     });
     await writing;
     expect(result).toMatchObject({ phase: 'committed' });
