@@ -38,7 +38,7 @@ export class Camera {
   pictureOf({ number, rangeId, min, max, phase, documents }: Lease): RangePicture {
     let picture = this.#pictures.get(number);
     if (picture === undefined) {
-      picture = { id: rangeId, min, max, phase, documents, lastTs: null, caughtUpMs: null };
+      picture = { id: rangeId, min, max, phase, documents, lastTs: null, caughtUpMs: null, askedMs: null };
       this.#pictures.set(number, picture);
     }
     return picture;
@@ -95,6 +95,14 @@ export class Camera {
     }
   }
 
+  /** Who keeps a run waiting that no wait has told of. */
+  #whyStill(seconds: number): string {
+    const { mover, waits } = this.#parts;
+    const feeds = this.#live().map(({ id, askedMs }) => ({ range: id, sinceMs: askedMs }));
+    const { slots, source } = mover;
+    return waits.whyStill(seconds, { target: slots.writer.waits(), source: source.writer.waits(), feeds });
+  }
+
   /** The picture of the end, however it came. */
   last(): void {
     this.#parts.onSnapshot?.(this.take());
@@ -133,7 +141,7 @@ export class Camera {
     const seconds = this.#watchdog.look(JSON.stringify([documents, ranges, caughtUp]));
     if (seconds === null) return;
     const isIdle = goal === 'tail' && this.haveAllCaughtUp();
-    const why = waitsFor ?? (isIdle ? 'there is nothing to do' : 'requests are under way and not answered');
+    const why = waitsFor ?? (isIdle ? 'there is nothing to do' : this.#whyStill(seconds));
     mover.log.warn(`nothing has moved for ${seconds} s: ${why}`);
   }
 }

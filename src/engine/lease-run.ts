@@ -143,6 +143,8 @@ export class LeaseRun {
       } catch (error) {
         end = await this.#endBy(error, { mode, patience });
       }
+      // Whoever ends the run waits for what is under way, or does not.
+      if (end === 'stopped') return end;
       await this.#rest();
       while (end === 'forgotten') end = await this.#anchorAgain({ mode, patience });
       if (end === 'again') continue;
@@ -156,6 +158,7 @@ export class LeaseRun {
     const { untilCaughtUp, reading: signal, room } = this.#control;
     const range = this.#range();
     let fence = Infinity;
+    this.#asks(true);
     if (untilCaughtUp !== false && reading.anchorLsn === null) {
       if (untilCaughtUp === 'newest') await seeNewest(this.#mover, range, signal);
       fence = (await endOf(this.#mover, { mode, range }, signal)).lsn;
@@ -175,11 +178,14 @@ export class LeaseRun {
       const expected = Math.max(PAGE_BYTES_LEAST, this.#pageBytes);
       await room.take(expected, signal);
       let page: Page;
+      this.#asks(true);
       try {
         ({ value: page } = await pages.next());
       } catch (error) {
         room.adjust(-expected);
         throw error;
+      } finally {
+        this.#asks(false);
       }
       point('page-read');
       const sizeBytes = page.bytes.length;
@@ -195,6 +201,10 @@ export class LeaseRun {
       if (this.#underWay.length === 0) this.#picture.caughtUpMs = serviceMs();
       await sleep(timing.pollMs, signal);
     }
+  }
+
+  #asks(isAsking: boolean): void {
+    this.#picture.askedMs = isAsking ? this.#mover.clock.now() : null;
   }
 
   /** Takes a page apart at once; what it throws has the page read again, or ends the run. */

@@ -11,4 +11,6 @@ export interface RangePicture {
   lastTs: number | null;
   /** When it last had nothing more to tell, and all of it was committed. */
   caughtUpMs: number | null;
+  /** Since when its feed is asked for the page that is awaited; null while none is. */
+  askedMs: number | null;
 }

@@ -25,9 +25,13 @@ export interface Suspect {
 /** Documents that are brought right at a time. */
 const TOGETHER = 64;
 
-/** Brings documents right, a few at a time. */
-export async function repairEach(mover: Mover, suspects: readonly Suspect[]): Promise<void> {
-  for (let at = 0; at < suspects.length; at += TOGETHER) {
+/** Brings documents right, a few at a time, until told to stop. */
+export async function repairEach(
+  mover: Mover,
+  suspects: readonly Suspect[],
+  reading: AbortSignal = mover.signal,
+): Promise<void> {
+  for (let at = 0; at < suspects.length && !reading.aborted; at += TOGETHER) {
     mover.signal.throwIfAborted();
     await group(mover.signal, async (members) => {
       for (const suspect of suspects.slice(at, at + TOGETHER))

@@ -4,8 +4,8 @@
  *   prepare -> settle what the last run left -> anchors, once -> every lease -> index -> every lease of the tail
  *
  * It stops reading when it is told to, when its time is over, when there are too many letters, or when a document fails
- * that must not; what is under way is then finished and committed. It is called off by the abort signal alone, and by
- * what no waiting mends; then the next run settles what is in doubt.
+ * that must not; what is under way is then finished and committed, as long as anything of it goes through. It is called
+ * off by the abort signal alone, and by what no waiting mends; then the next run settles what is in doubt.
  */
 import { connect, type Account } from '../cosmos/client.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
@@ -30,7 +30,7 @@ import type { Accounts } from './preflight.ts';
 import { repairEach, type Suspect } from './repair.ts';
 import { settleAll } from './settle.ts';
 import type { Goal, Snapshot } from './snapshot.ts';
-import { Stopping, Tasks } from './stopping.ts';
+import { finish, Stopping, Tasks } from './stopping.ts';
 import { TIMING, type Timing } from './timing.ts';
 import { Waits } from './waits.ts';
 
@@ -89,7 +89,7 @@ export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): 
   return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
     work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
       await runLeases('catch-up', leases);
-      await repairEach(leases.mover, suspects);
+      await repairEach(leases.mover, suspects, leases.reading);
     }),
   );
 }
@@ -235,7 +235,11 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         if (error instanceof NotReadyError) stopping.stop(error);
         else if (error !== stopping.signal.reason) throw error;
       }
-      await tasks.whenIdle(members.signal);
+      const { slots, source } = mover;
+      const progress = (): string =>
+        [tasks.running, slots.writer.unfinished, slots.settling, source.writer.unfinished].join(' ');
+      const { requestTimeoutMs } = timing;
+      await finish(tasks, { stop: reading, signal: members.signal, clock, log, progress, requestTimeoutMs });
       pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());
       over.abort(new Error('the run is over'));
       mover.slots.writer.drain();

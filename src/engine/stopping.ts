@@ -1,8 +1,12 @@
-/** How a run comes to its end: reasons to stop reading, and the tasks that are finished first. */
-import { ChildSignal, sleep, whenAborted } from '../lib/abort.ts';
+/**
+ * How a run comes to its end: reasons to stop reading, and the tasks that are finished first. What always holds: who is
+ * told to stop waits for nobody through whom nothing goes; what is under way then is the next run's to settle.
+ */
+import { abortReason, ChildSignal, sleep, whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { BudgetError } from '../lib/errors.ts';
 import type { Group } from '../lib/group.ts';
+import type { Log } from '../lib/log.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 
 /** Reasons to stop reading. */
@@ -65,10 +69,57 @@ export class Stopping implements Disposable {
 const DRAIN_MS = 10_000;
 const DAY_MS = 24 * 3600 * 1000;
 
+interface Finishing {
+  /** Aborted when the run was told to stop. */
+  readonly stop: AbortSignal;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Another text whenever anything goes through. */
+  readonly progress: () => string;
+  /** What may take so long may yet be answered. */
+  readonly requestTimeoutMs: number;
+}
+
+/** A request is given up by itself before this is over. */
+const GRACE = 1.1;
+const LOOKS = 10;
+
+/** Waits for the tasks; throws the reason to stop, once that is there and nothing goes through any more. */
+export async function finish(
+  tasks: Tasks,
+  { stop, signal, clock, log, progress, requestTimeoutMs }: Finishing,
+): Promise<void> {
+  using looking = new ChildSignal(signal);
+  const idle = tasks.whenIdle(signal).then(() => true);
+  let seen = '';
+  let sinceMs = 0;
+  try {
+    for (;;) {
+      const waited = sleep(requestTimeoutMs / LOOKS, looking.signal).then(() => false);
+      if (await Promise.race([idle, waited])) return;
+      const now = stop.aborted ? progress() : '';
+      if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.now()];
+      else if (clock.now() - sinceMs > requestTimeoutMs * GRACE) {
+        log.warn(
+          'nothing goes through any more; what is under way is left to the next run, which settles it',
+        );
+        throw abortReason(stop);
+      }
+    }
+  } finally {
+    looking.abort(new Error('nobody waits any more'));
+  }
+}
+
 /** Everything a run does besides what lasts as long as the run. */
 export class Tasks {
   #running = 0;
   #idle = (): void => {};
+
+  get running(): number {
+    return this.#running;
+  }
 
   start(members: Group, task: () => Promise<void>): void {
     this.#running += 1;

@@ -53,6 +53,39 @@ export class Waits {
     return this.#longest('target', target) ?? this.#longest('source', source);
   }
 
+  /** Of a run that has not moved for so long, though nobody has told of a wait. */
+  whyStill(
+    seconds: number,
+    {
+      target,
+      source,
+      feeds,
+    }: {
+      readonly target: readonly RangeWait[];
+      readonly source: readonly RangeWait[];
+      readonly feeds: ReadonlyArray<{ readonly range: string; readonly sinceMs: number | null }>;
+    },
+  ): string {
+    const nowMs = this.#clock.now();
+    const last = [...this.#asked].findLast(([, { untilMs }]) => untilMs > nowMs - seconds * 1000);
+    if (last !== undefined) return `the ${last[0]}: ${last[1].wait.trouble.what}`;
+    const since = (range: string, sinceMs: number): string =>
+      `(range ${range}, ${Math.round((nowMs - sinceMs) / 1000)} s)`;
+    for (const [side, waits] of [
+      ['target', target],
+      ['source', source],
+    ] as const) {
+      const poor = waits.find(({ reason }) => reason === 'no budget');
+      if (poor !== undefined)
+        return `the RU/s of the ${side} are spent by what was sent ${since(poor.range, poor.sinceMs)}`;
+      const asked = waits.find(({ inFlight }) => inFlight > 0);
+      if (asked !== undefined) return `the ${side} does not answer ${since(asked.range, asked.sinceMs)}`;
+    }
+    for (const { range, sinceMs } of feeds)
+      if (sinceMs !== null) return `the source does not answer ${since(range, sinceMs)}`;
+    return 'requests are under way and not answered';
+  }
+
   #longest(side: string, waits: readonly RangeWait[]): string | null {
     const nowMs = this.#clock.now();
     const [longest] = waits

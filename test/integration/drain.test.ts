@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import type { Point } from '../../src/engine/points.ts';
 import { CanceledError } from '../../src/lib/errors.ts';
+import type { FaultEffect } from '../helpers/admin.ts';
+import { begin } from '../helpers/tapped.ts';
 import { Move, type Order } from '../helpers/move.ts';
 
 const POINTS: readonly Point[] = [
@@ -32,6 +34,35 @@ const first = Array.from({ length: 40 }, (_, n) =>
 /** Who held a place leaves it, others come; some are deleted. */
 const then = first.map(({ id, customerId }, n) =>
   order(id, String(customerId), n < 20 ? 'S' : 'P', { again: n }),
+);
+
+const LASTING: ReadonlyArray<[what: string, effect: FaultEffect]> = [
+  ['says nothing', { hang: 'before' }],
+  ['is away', { status: 503 }],
+  ['throttles everything', { status: 429, substatus: 3200, retryAfterMs: 1000 }],
+  ['does not tell what it has done', { reset: 'after' }],
+];
+
+test.each(LASTING)(
+  'told to stop while the target %s, a run ends soon, and the next one goes on',
+  async (_what, effect) => {
+    await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
+    await move.put(...first);
+    const drain = new AbortController();
+    let intended = 0;
+    const onPoint = (point: Point): void => {
+      if (point === 'intended' && (intended += 1) === 1) drain.abort(new CanceledError('SIGINT'));
+    };
+    // All that the preflight sends has come before.
+    await begin(move);
+    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect }]);
+    await expect(move.run('copy', { drain: drain.signal, onPoint })).rejects.toThrow(CanceledError);
+    expect(move.ledger(({ pages }) => pages.unsettled())).not.toEqual([]);
+    await move.admin.clearFaults();
+    await move.run('copy');
+    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+    expect(move.ledger(({ letters }) => letters.openCount())).toBe(10);
+  },
 );
 
 test.each(POINTS)('told to stop at "%s", a run ends in good order, and the next one goes on', async (at) => {

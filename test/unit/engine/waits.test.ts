@@ -62,6 +62,37 @@ describe('what a run waits for', () => {
   });
 });
 
+describe('a run that has not moved for long', () => {
+  const clock = new ManualClock();
+  const sinceMs = clock.now();
+  const waits = new Waits(clock);
+  clock.advance(40_000);
+  const idle = rangeWait('nothing to do', sinceMs);
+  const flying = { ...rangeWait('in flight', sinceMs), inFlight: 2 };
+  const calm = { target: [idle], source: [idle], feeds: [{ range: '5', sinceMs: null }] };
+  test.each([
+    [{ target: [idle, flying] }, 'the target does not answer (range 7, 40 s)'],
+    [{ source: [idle, flying] }, 'the source does not answer (range 7, 40 s)'],
+    [{ feeds: [...calm.feeds, { range: '6', sinceMs }] }, 'the source does not answer (range 6, 40 s)'],
+    [
+      { target: [rangeWait('no budget', sinceMs)] },
+      'the RU/s of the target are spent by what was sent (range 7, 40 s)',
+    ],
+    [{}, 'requests are under way and not answered'],
+  ])('waits for whom it has asked: %j', (parts, told) => {
+    expect(waits.whyStill(31, { ...calm, ...parts })).toBe(told);
+  });
+
+  test('waits for the side that was in trouble last, if it has not moved since', () => {
+    const wait = { reason: 'denied', delayMs: 100, attempt: 1, trouble } as const;
+    waits.see('source', wait);
+    clock.advance(45_000);
+    expect(waits.now([])).toBeNull();
+    expect(waits.whyStill(61, calm)).toBe('the source: the service answered 403');
+    expect(waits.whyStill(31, calm)).toBe('requests are under way and not answered');
+  });
+});
+
 test('the watchdog tells once in a while that nothing moves, and is quiet when something does', () => {
   const clock = new ManualClock();
   const watchdog = new Watchdog(clock);
