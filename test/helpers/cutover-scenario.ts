@@ -50,7 +50,7 @@ export function scenarioOfCutover(seed: number): Scenario {
     // Without a source key there is no telling whose a copy is, and such documents get letters.
     sourceKeys: scenario.sourceKeys.filter((key) => key !== undefined),
     pageBytes: 40_000,
-    writesPerSecond: Math.min(80, scenario.writesPerSecond),
+    writesPerSecond: 30,
     faults: scenario.faults === 'storm' ? 'some' : scenario.faults,
   };
 }
@@ -62,7 +62,7 @@ export function planOf(seed: number): CutoverPlan {
     scenario,
     inWindow: scenario.isDistinct !== true,
     copyBlow: random.below(3) === 0 ? strikeOf(random, ['commit', 'reply'], 30) : null,
-    attempts: Array.from({ length: 1 + random.below(3) }, () => attemptOf(random)),
+    attempts: Array.from({ length: 1 + random.below(2) }, () => attemptOf(random)),
   };
 }
 
