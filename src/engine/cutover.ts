@@ -212,7 +212,8 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
       names.length === 1 ? 'a document differs and is' : `${names.length} documents differ and are`;
     parts.say(`${differ} brought right`);
     step(parts, 'bringing right');
-    await repairEach(mover, suspects);
+    await repairEach(mover, suspects, reading);
+    reading.throwIfAborted();
     if (brought.size > 0 && mover.expires && areExtra === true) return true;
     for (const name of names) brought.add(name);
   }

@@ -197,6 +197,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
   const stopping = new Stopping(drain);
   const tasks = new Tasks();
   let camera: Camera | undefined;
+  let isOver = false;
   try {
     return await group(abort, async (members) => {
       const { mover, promoter } = await makeMover({
@@ -215,7 +216,11 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         onPoint,
         onWait: (side, wait) => waits.see(side, wait),
       });
-      const pictures = (camera = new Camera({ mover, goal, sides, waits, onSnapshot: parts.onSnapshot }));
+      const onSnapshot = (snapshot: Snapshot): void => {
+        if (!isOver) remember(ledger, snapshot, clock);
+        parts.onSnapshot?.(snapshot);
+      };
+      const pictures = (camera = new Camera({ mover, goal, sides, waits, onSnapshot }));
       const over = new ChildSignal(members.signal);
       members.start(async (signal) => mover.slots.writer.run(signal));
       members.start(async (signal) => mover.source.writer.run(signal));
@@ -249,8 +254,19 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
     });
   } finally {
     stopping[Symbol.dispose]();
+    isOver = true;
     camera?.last();
   }
+}
+
+/** Often enough for who looks at the ledger from outside, and seldom enough not to be seen in its disk. */
+const REMEMBER_EVERY_MS = 5000;
+
+function remember({ facts }: Ledger, { lagSeconds, waitsFor, outlook }: Snapshot, clock: Clock): void {
+  const atMs = clock.now();
+  const last = facts.lastRun()?.said?.atMs ?? 0;
+  if (Math.abs(atMs - last) < REMEMBER_EVERY_MS) return;
+  facts.say({ atMs, lagSeconds, waitsFor, expected: outlook.documents });
 }
 
 /** More letters than the operator allows are a mistake in the key, not in the documents. */
