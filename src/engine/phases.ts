@@ -47,6 +47,7 @@ export function enter(mover: Pick<Mover, 'ledger' | 'clock'>, phase: Phase, deta
   const from = phaseOf(mover);
   if (!MOVES[from].includes(phase)) throw new InternalError(`no way leads from ${from} to ${phase}`);
   mover.ledger.facts.enter(phase, { nowMs: mover.clock.now(), details });
+  mover.ledger.noteProgress();
 }
 
 /** Whether the tail may run: the copy has ended, and the source is still in use. */

@@ -22,6 +22,7 @@ import { Camera } from './camera.ts';
 import { cutOver, type CutoverParts, type CutoverResult } from './cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases.ts';
 import { whyLost } from './lost.ts';
+import { meetOlder } from './older-ledger.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeMover } from './open.ts';
 import type { Point } from './points.ts';
@@ -115,7 +116,15 @@ async function withLedger<T>(
   const prepared = await prepare(goal, { ...parts, accounts, signal: drain, say });
   const { ledger } = prepared;
   warnOfAge(ledger, parts);
-  const number = ledger.facts.beginRun({ command, pid: process.pid, nowMs: clock.now() });
+  let number: number;
+  try {
+    meetOlder(ledger, { nowMs: clock.now(), log });
+    number = ledger.facts.beginRun({ command, pid: process.pid, nowMs: clock.now() });
+    ledger.noteProgress();
+  } catch (error) {
+    ledger.close();
+    throw error;
+  }
   try {
     const result = await body(prepared, accounts);
     ledger.facts.endRun(number, { outcome: 'done', nowMs: clock.now() });

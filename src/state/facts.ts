@@ -202,8 +202,9 @@ export class FactStore {
     this.#transactions.run(() => this.#sql.say.run({ nowMs: atMs, said: JSON.stringify(said) }));
   }
 
+  /** Durable. */
   beginRun(run: { readonly command: string; readonly pid: number; readonly nowMs: number }): number {
-    return this.#transactions.run(() => Number(this.#sql.begin.run(run).lastInsertRowid));
+    return this.#transactions.durable(() => Number(this.#sql.begin.run(run).lastInsertRowid));
   }
 
   endRun(run: number, { outcome, nowMs }: { readonly outcome: string; readonly nowMs: number }): void {

@@ -20,7 +20,7 @@ import type { BuildSizes } from './index-build.ts';
 import { RunStore } from './index-runs.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './letters.ts';
-import { MoverLock } from './lock.ts';
+import { MoverLock, type Progress } from './lock.ts';
 import { Lookup } from './lookup.ts';
 import { PageStore } from './pages.ts';
 import { RowStore } from './rows.ts';
@@ -139,6 +139,23 @@ export class Ledger {
   /** Whether a mover works with it now. */
   static isRunning(path: string): boolean {
     return MoverLock.isHeld(path);
+  }
+
+  /** How far the migration had come without this ledger, which is an older copy; null when it is the newest. */
+  missed(): Progress | null {
+    const known = this.#lock?.read() ?? null;
+    const own = this.#progress();
+    return known !== null && known.createdAtMs === own.createdAtMs && known.run > own.run ? known : null;
+  }
+
+  /** This ledger is the newest from now on. Durable. */
+  noteProgress(): void {
+    this.#lock?.note(this.#progress());
+  }
+
+  #progress(): Progress {
+    const { createdAtMs, phase } = this.facts.read();
+    return { createdAtMs, phase, run: this.facts.lastRun()?.number ?? 0 };
   }
 
   /** What `body` reads is all of one moment, also while a mover works. */

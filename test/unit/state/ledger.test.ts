@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
@@ -310,6 +310,66 @@ describe('the lock', () => {
     const later = await promisify(execFile)(process.execPath, childArguments('open', path));
     expect(later.stdout).toBe('opened');
   }, 30_000);
+});
+
+describe('how far a migration has come', () => {
+  const runs = (ledger: Ledger, count: number): void => {
+    for (let n = 0; n < count; n += 1) {
+      ledger.facts.beginRun({ command: 'tail', pid: 7, nowMs: NOW_MS });
+      ledger.noteProgress();
+    }
+  };
+
+  test('is known beside the ledger: an older copy in its place is told from the newest, once', () => {
+    const path = somePath();
+    const backup = join(temporaryFolder(), 'backup.db');
+    {
+      using ledger = openLedger(path);
+      runs(ledger, 2);
+      ledger.backup(backup);
+      expect(ledger.missed()).toBeNull();
+      runs(ledger, 2);
+      ledger.facts.enter('copying', { nowMs: NOW_MS });
+      ledger.noteProgress();
+    }
+    copyFileSync(backup, path);
+    {
+      using older = openLedger(path);
+      expect(older.missed()).toEqual({ createdAtMs: NOW_MS, run: 4, phase: 'copying' });
+      runs(older, 1);
+      expect(older.missed()).toBeNull();
+    }
+    using again = openLedger(path);
+    expect(again.missed()).toBeNull();
+  });
+
+  test('is another migration’s where the ledger was begun anew, and nobody’s beside a copy', () => {
+    const path = somePath();
+    const backup = join(temporaryFolder(), 'backup.db');
+    {
+      using ledger = openLedger(path);
+      runs(ledger, 2);
+      ledger.backup(backup);
+      runs(ledger, 2);
+    }
+    using copy = openLedger(backup);
+    expect(copy.missed()).toBeNull();
+    rmSync(path);
+    using anew = Ledger.open({ path, spec: SPEC, nowMs: NOW_MS + 1, create: 'if-missing' });
+    expect(anew.missed()).toBeNull();
+    using reader = Ledger.openReadonly(path);
+    expect(reader.missed()).toBeNull();
+  });
+
+  test('is noted under the lock, which nobody gets meanwhile', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    for (let n = 0; n < 20; n += 1) {
+      runs(ledger, 1);
+      expect(Ledger.isRunning(path)).toBe(true);
+      expect(() => openLedger(path)).toThrow(/another cosmig is working/);
+    }
+  });
 });
 
 describe('a backup', () => {
