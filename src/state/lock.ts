@@ -6,7 +6,7 @@
  * does not know it, and is told from the newest by that.
  */
 import { existsSync } from 'node:fs';
-import { NotReadyError } from '../lib/errors.ts';
+import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { openDatabase } from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 
@@ -62,6 +62,7 @@ export class MoverLock {
       return false;
     } catch (error) {
       if (isBusy(error)) return true;
+      if (isCutOff(error)) return false;
       throw error;
     } finally {
       database?.close();
@@ -95,6 +96,12 @@ function parse(text: string): Progress | null {
 
 function lockPath(ledger: string): string {
   return `${ledger}-lock`;
+}
+
+/** A holder was killed in the middle of a note, which only the next one can take back. */
+function isCutOff(error: unknown): boolean {
+  const cause: unknown = error instanceof LedgerError ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_READONLY_ROLLBACK';
 }
 
 function isBusy(error: unknown): boolean {

@@ -361,6 +361,22 @@ describe('how far a migration has come', () => {
     expect(reader.missed()).toBeNull();
   });
 
+  test('is noted so that a kill in the middle of it stops nobody', () => {
+    const path = somePath();
+    {
+      using ledger = openLedger(path);
+      runs(ledger, 3);
+    }
+    // A journal whose transaction has not ended: who may only read cannot roll it back.
+    const header = Buffer.alloc(512);
+    header.write('d9d505f920a163d7', 'hex');
+    writeFileSync(`${path}-lock-journal`, header);
+    expect(Ledger.isRunning(path)).toBe(false);
+    using ledger = openLedger(path);
+    expect(ledger.missed()).toBeNull();
+    expect(ledger.facts.lastRun()?.number).toBe(3);
+  });
+
   test('is noted under the lock, which nobody gets meanwhile', () => {
     const path = somePath();
     using ledger = openLedger(path);
