@@ -10,16 +10,21 @@ import { count } from './wording.ts';
 export class CutoverLine {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
+  readonly #watchMs: number;
   #step: Step = { name: 'catching up', stoppedAtMs: null };
+  #beganMs: number;
   #proof: Progress | null = null;
 
-  constructor(clock: Clock, deadlineMs: number) {
+  constructor(clock: Clock, times: { readonly deadlineMs: number; readonly watchMs: number }) {
     this.#clock = clock;
-    this.#deadlineMs = deadlineMs;
+    this.#deadlineMs = times.deadlineMs;
+    this.#watchMs = times.watchMs;
+    this.#beganMs = clock.now();
   }
 
   see(step: Step): void {
     this.#step = step;
+    this.#beganMs = this.#clock.now();
     this.#proof = null;
   }
 
@@ -35,6 +40,10 @@ export class CutoverLine {
     if (stoppedAtMs !== null) {
       const stopped = seconds(this.#clock.now() - stoppedAtMs);
       parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
+    }
+    if (name === 'watching for late writes') {
+      const watched = seconds(this.#clock.now() - this.#beganMs);
+      parts.push({ text: `${watched} of ${seconds(this.#watchMs)}`, rank: 1 });
     }
     if (snapshot.waitsFor !== null) parts.push({ text: `waits: ${snapshot.waitsFor}`, rank: 2 });
     return fit(parts, columns);

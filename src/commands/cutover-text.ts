@@ -13,20 +13,22 @@ export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: 
   const ids = lateWrites.flatMap((late) => late.ids);
   return table([
     ['committed', `${instant(committedAtMs)}, writers were stopped for ${(stoppedMs / 1000).toFixed(1)} s`],
-    ...settings.map((one) => ['setting', settingText(one)] as const),
+    ...settings.flatMap(settingRows),
     ['late writes', lateWrites.length === 0 ? 'none' : `NOT IN THE TARGET: ${ids.join(', ') || 'not named'}`],
   ]);
 }
 
-function settingText({ setting, source, target, outcome, why }: SettingTold): string {
-  const [from, was] = [short(source), short(target)];
+function settingRows(told: SettingTold): ReadonlyArray<readonly [string, string]> {
+  const { setting, outcome, why } = told;
+  const [source, target] = [short(told.source), short(told.target)];
+  const below = why === undefined ? [] : [['', why] as const];
   switch (outcome) {
     case 'asked':
-      return `${setting}: ${from}, as in the source (was ${was})`;
+      return [['setting', `${setting}: ${source}, as in the source; it was: ${target}`]];
     case 'told':
-      return `${setting}: ${was}, and ${from} in the source${why === undefined ? '' : `; ${why}`}`;
+      return [['setting', `${setting}: ${target}; in the source: ${source}`], ...below];
     case 'refused':
-      return `${setting}: still ${was}, not ${from} as in the source: ${why ?? ''}`;
+      return [['setting', `${setting}: still ${target}, and not ${source} as in the source`], ...below];
     default:
       return outcome satisfies never;
   }

@@ -71,7 +71,7 @@ export const cutover: Command<typeof OPTIONS> = {
     const { runCutover } = await import('../engine/run.ts');
     const { putLikeSource } = await import('./like-source.ts');
     const { lastCleanMs, prove } = await import('./proving.ts');
-    const shown = new CutoverLine(context.clock, read.deadlineMs);
+    const shown = new CutoverLine(context.clock, read);
     let cut: CutoverResult | undefined;
     const run = async (parts: RunParts): Promise<Snapshot> => {
       const result = await runCutover(parts, {
@@ -89,7 +89,8 @@ export const cutover: Command<typeof OPTIONS> = {
       });
       const { committedAtMs, stoppedMs, settings, lateWrites, ...snapshot } = result;
       cut = { committedAtMs, stoppedMs, settings, lateWrites };
-      return snapshot;
+      // Nothing follows the source any more.
+      return { ...snapshot, lagSeconds: null };
     };
     const moved = await moveBy(context, { command: 'cutover', run, shown });
     if (cut === undefined || moved === undefined) return moved;

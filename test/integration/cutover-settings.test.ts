@@ -144,9 +144,9 @@ test('one that cannot be made so is told, after the application has been switche
   expect(stderr).toContain(
     'why  throughput: the throughput of the target cannot be made like that of the source',
   );
-  expect(stdout).toMatch(/^setting +TTL: 3600 s, as in the source \(was off\)$/m);
+  expect(stdout).toMatch(/^setting +TTL: 3600 s, as in the source; it was: off$/m);
   expect(stdout).toMatch(
-    /^setting +throughput: still autoscale to 4000 RU\/s, not 400 RU\/s as in the source/m,
+    /^setting +throughput: still autoscale to 4000 RU\/s, and not 400 RU\/s as in the source$/m,
   );
   expect(await cutting.target()).toMatchObject({ defaultTtl: 3600 });
 }, 60_000);

@@ -72,10 +72,10 @@ describe('the line of a cutover', () => {
       waitsFor: 'the target is throttled',
       line: 'bringing right      writers stopped 17 s of 120 s  waits: the target is throttled',
     },
-    { name: 'watching for late writes', line: 'watching for late writes' },
+    { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
   ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
     const clock = new ManualClock(1_000_000);
-    const shown = new CutoverLine(clock, 120_000);
+    const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
     shown.see({ name, stoppedAtMs: stopped ? 1_000_000 : null });
     if (proof !== undefined) shown.seeProof(proof as typeof PROOF);
     clock.advance(17_900);
@@ -89,7 +89,7 @@ describe('the line of a cutover', () => {
 
   test('tells scripts the same', () => {
     const clock = new ManualClock(1_000_000);
-    const shown = new CutoverLine(clock, 120_000);
+    const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
     expect(shown.picture()).toEqual({
       step: 'catching up',
       stoppedMs: null,
