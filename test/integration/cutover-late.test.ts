@@ -1,0 +1,101 @@
+/** Late writes after the commit, by real processes: loud, named, with an exit code; and who may run beside whom. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { startCosmig, type CosmigProcess } from '../helpers/cosmig-process.ts';
+import { Move } from '../helpers/move.ts';
+import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { until } from '../helpers/wait.ts';
+
+const SPEC = [
+  '--source',
+  'shop/orders',
+  '--target',
+  'shop/by-tenant',
+  '--partition-key',
+  '/tenantId',
+  '--yes',
+];
+
+let move: Move;
+let env: Record<string, string> = {};
+beforeEach(async () => {
+  move = await Move.open();
+  env = {
+    PATH: process.env['PATH'] ?? '',
+    COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,
+    COSMIG_LEDGER: move.ledgerPath,
+  };
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: 'P' });
+  for (const command of ['copy', 'verify']) {
+    const { code, stderr } = await runCosmig([command, ...SPEC], { env, clock: systemClock });
+    if (code !== 0) throw new Error(stderr);
+  }
+});
+afterEach(async () => move[Symbol.asyncDispose]());
+
+const cosmig = async (command: string, ...flags: readonly string[]): Promise<Ran> =>
+  runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
+const start = (command: string, ...flags: readonly string[]): CosmigProcess =>
+  startCosmig([command, ...SPEC, ...flags], env);
+
+test('late writes are named, and end the cutover with 4', async () => {
+  await using cutover = start('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json');
+  const phase = (): string => move.ledger(({ facts }) => facts.read().phase);
+  await until(() => phase() === 'committed', { what: 'the commit', timeoutMs: 40_000 });
+  await move.put({ id: 'too late', customerId: 'x', tenantId: 'P' });
+  const { code, stdout, stderr } = await cutover.ended;
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({
+    phase: 'committed',
+    complete: false,
+    lateWrites: [{ ids: ['"too late"'], what: 'written' }],
+    error: { code: 'mismatch', message: '1 document or more changed in the source after the commit' },
+  });
+  expect(stderr).toContain(
+    String.raw`LATE WRITE after the commit, not in the target: \"too late\" written in range 0`,
+  );
+  expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('too late');
+  const { stdout: status } = await runCosmig(['status'], { env, clock: systemClock });
+  expect(status).toMatch(/^LATE WRITES +not in the target: "too late"$/m);
+  // It does not go away by being asked again.
+  expect((await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
+}, 90_000);
+
+test('while a cutover is on nobody else moves anything, and after its commit nobody at all', async () => {
+  const held = ['--on-fence', 'sleep 2'];
+  await using cutover = start('cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
+  await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
+  for (const [command, ...flags] of [
+    ['tail', '--until-caught-up'],
+    ['copy'],
+    ['cutover', '--writers-stopped'],
+  ] as const) {
+    const refused = await cosmig(command, ...flags);
+    expect([command, refused.code, refused.stderr]).toEqual([
+      command,
+      3,
+      expect.stringContaining('cosmig: another cosmig is working with'),
+    ]);
+    const skipped = await cosmig(command, ...flags, '--skip-if-running', '--json');
+    expect([command, skipped.code, JSON.parse(skipped.stdout)]).toEqual([
+      command,
+      0,
+      expect.objectContaining({ skipped: true, complete: false }),
+    ]);
+  }
+  expect((await cutover.ended).code).toBe(0);
+  // What a crontab goes on to run.
+  for (const [command, ...flags] of [
+    ['tail', '--until-caught-up'],
+    ['copy'],
+    ['tail', '--for', '1m'],
+  ] as const) {
+    const { code, stderr } = await cosmig(command, ...flags);
+    expect([command, code, stderr]).toEqual([
+      command,
+      3,
+      expect.stringContaining('cosmig: this migration is committed: the target is in use\n'),
+    ]);
+  }
+}, 90_000);
