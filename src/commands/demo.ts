@@ -93,7 +93,8 @@ function shopText({ documents, kinds }: Seed): readonly string[] {
 function lookAround({ folder, endpoint }: DemoAccount): string {
   const port = new URL(endpoint).port;
   return [
-    `Everything is in ${folder}. To look around, start the account again:`,
+    `Everything is in ${folder}.`,
+    'To look around, start the account again:',
     `  cosmig emulator --port ${port} --data ${folder}/account.db`,
     'and in another terminal:',
     `  cosmig status --config ${folder}/cosmig.config.yaml`,
