@@ -1,35 +1,71 @@
 /** A verdict as people and scripts read it. */
 import type { CosmigError } from '../lib/errors.ts';
+import type { RangeCount } from '../verify/count.ts';
 import type { KINDS, Sample, Verdict } from '../verify/verdict.ts';
 import { count, counted, table, tallied } from './wording.ts';
 
 /** The result for `--json` (the public contract: names stay). */
 export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Record<string, unknown>> {
-  const { details: _details, ...told } = verdict;
+  const { details, ...told } = verdict;
+  const ranges = verdict.level === 'count' ? { ranges: details.ranges } : {};
   const failure =
     error === undefined ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
-  return { command: 'verify', ...told, ...failure };
+  return { command: 'verify', ...told, ...ranges, ...failure };
 }
 
 /** The result for people. */
 export function verifyText(verdict: Verdict): string {
   const { migration, level, source, target, differences, inFlight, letters, settings, ru, samples } = verdict;
+  const { ranges } = verdict.details;
+  const isCount = level === 'count';
   const rows: (readonly [string, string])[] = [
     ['migration', migration],
-    ['level', level === 'count' ? 'count (says nothing about what is in the documents)' : 'digest'],
-    ['equal', EQUAL[String(verdict.equal)] ?? ''],
+    ['level', isCount ? 'count (says nothing about what is in the documents)' : 'digest'],
+    [
+      'equal',
+      `${EQUAL[String(verdict.equal)] ?? ''}${isCount && verdict.equal === true ? ', in number' : ''}`,
+    ],
     ['source', counted(source.count, 'document')],
+    ...(isCount ? rangeRows(ranges.source) : []),
     ['target', counted(target.count, 'document')],
+    ...(isCount ? rangeRows(ranges.target) : []),
     ['differences', tallied(differences) || 'none'],
   ];
   if (inFlight > 0) rows.push(['in flight', count(inFlight)]);
-  if (letters.open + letters.discarded > 0)
-    rows.push(['dead letters', `${count(letters.open)} open, ${count(letters.discarded)} discarded`]);
+  if (letters.open + letters.discarded > 0) rows.push(['dead letters', lettersText(verdict)]);
   for (const { setting, source: one, target: other } of settings)
     rows.push(['setting', `${setting}: ${short(one)} in the source, ${short(other)} in the target`]);
   rows.push(['RU', `${count(Math.round(ru.source))} source, ${count(Math.round(ru.target))} target`]);
   rows.push(['took', `${(verdict.durationMs / 1000).toFixed(1)} s`]);
   return [table(rows), ...samples.map(sampleText)].join('\n');
+}
+
+/** Of others an older version may stay in the target, so that they are counted on both sides or on one. */
+function lettersText({ level, letters: { open, discarded, absent } }: Verdict): string {
+  const all = `${count(open)} open, ${count(discarded)} discarded`;
+  return level === 'count' ? `${all}; ${count(absent)} of the open ones cannot be in the target` : all;
+}
+
+/** More are in --json. */
+const RANGES_SHOWN = 8;
+
+function rangeRows(ranges: readonly RangeCount[]): ReadonlyArray<readonly [string, string]> {
+  const row = (name: string, documents: number, rest: string): readonly [string, string] => [
+    `  ${name}`,
+    `${count(documents).padStart(14)}  ${rest}`,
+  ];
+  const shown = ranges
+    .slice(0, RANGES_SHOWN)
+    .map(({ id, min, max, documents }) => row(id, documents, `[${place(min)}, ${place(max)})`));
+  const rest = ranges.slice(RANGES_SHOWN);
+  if (rest.length === 0) return shown;
+  const documents = rest.reduce((sum, range) => sum + range.documents, 0);
+  return [...shown, row(`${count(rest.length)} more`, documents, 'one by one with --json')];
+}
+
+/** Where a range begins says itself in its first places. */
+function place(key: string): string {
+  return key.length <= 8 ? key : `${key.slice(0, 8)}..`;
 }
 
 const EQUAL: Readonly<Record<string, string>> = { true: 'yes', false: 'NO', null: 'not proven' };

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { verifyJson, verifyText } from '../../../src/commands/verify-text.ts';
+import type { Verdict } from '../../../src/verify/verdict.ts';
+
+const RANGES = Array.from({ length: 11 }, (_, n) => ({
+  id: `${n}`,
+  min: n === 0 ? '' : `0${n.toString(16).toUpperCase()}${'F'.repeat(30)}`,
+  max: n === 10 ? 'FF' : `0${(n + 1).toString(16).toUpperCase()}${'F'.repeat(30)}`,
+  documents: 1000 * (n + 1),
+}));
+const VERDICT: Verdict = {
+  migration: 'shop/orders -> shop/by-tenant',
+  level: 'count',
+  equal: true,
+  source: { count: 66_003 },
+  target: { count: 66_000 },
+  differences: { missing: 0, extra: 0, different: 0, wrongSlot: 0 },
+  inFlight: 0,
+  samples: [],
+  letters: { open: 5, discarded: 1, absent: 3 },
+  settings: [],
+  ru: { source: 12, target: 13 },
+  durationMs: 900,
+  complete: true,
+  waitsFor: null,
+  details: {
+    beganAtMs: 0,
+    endedAtMs: 900,
+    fingerprint: 'f',
+    ranges: { source: RANGES, target: RANGES.slice(0, 1) },
+  },
+};
+
+test('a count says that it is one, range by range, and what the letters have to do with it', () => {
+  expect(verifyText(VERDICT).split('\n')).toEqual([
+    'migration            shop/orders -> shop/by-tenant',
+    'level                count (says nothing about what is in the documents)',
+    'equal                yes, in number',
+    'source               66,003 documents',
+    '  0                           1,000  [, 01FFFFFF..)',
+    ...[1, 2, 3, 4, 5, 6, 7].map(
+      (n) => `  ${n}                           ${n + 1},000  [0${n}FFFFFF.., 0${n + 1}FFFFFF..)`,
+    ),
+    '  3 more                     30,000  one by one with --json',
+    'target               66,000 documents',
+    '  0                           1,000  [, 01FFFFFF..)',
+    'differences          none',
+    'dead letters         5 open, 1 discarded; 3 of the open ones cannot be in the target',
+    'RU                   12 source, 13 target',
+    'took                 0.9 s',
+  ]);
+  expect(verifyJson(VERDICT)).toMatchObject({
+    level: 'count',
+    ranges: { source: RANGES, target: [RANGES[0]] },
+  });
+});
+
+test('a digest names documents, and no ranges', () => {
+  const digest = { ...VERDICT, level: 'digest' } as const;
+  expect(verifyText(digest)).toMatch(/^equal +yes\nsource +66,003 documents\ntarget +66,000 documents\n/m);
+  expect(verifyJson(digest)).not.toHaveProperty('ranges');
+});
