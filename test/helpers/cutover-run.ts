@@ -3,7 +3,7 @@
  * again until the journal says "committed". Invariants: whenever it says so, nobody writes to the source, and the
  * oracle finds both sides equal; after every death the command that status names leads on.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -130,14 +130,14 @@ class CutoverRun {
 
   /** A proof beside a tail, then a cutover; some of the three are killed. */
   async #attempt(attempt: Attempt): Promise<void> {
-    const { blow, fails, verifyBlow, tailBlow, letsWritersOn } = attempt;
+    const { blow, fails, proves, verifyBlow, tailBlow, letsWritersOn, isFollowed } = attempt;
     if (this.#plan.inWindow) await this.#clearLetters();
-    await this.#prove(verifyBlow, tailBlow);
+    if (proves) await this.#prove(verifyBlow, tailBlow);
     const ended = await this.#strike(this.#cutover(blow, fails), blow);
     if (this.#isCommitted()) return;
     // Back on the source: by the hook, or by the operator who finds a dead process.
     if (letsWritersOn && !this.#plan.inWindow) this.#stage.letWritersOn();
-    if (ended.signal === 'SIGKILL') await this.#follow();
+    if (ended.signal === 'SIGKILL' && isFollowed) await this.#follow();
   }
 
   #cutover(blow: Blow | null, fails?: 'fence'): string[] {
@@ -225,6 +225,7 @@ class CutoverRun {
 
   /** In our own words: asking status costs a process each time. */
   #isCommitted(): boolean {
+    if (!existsSync(this.#stage.ledger)) return false;
     const database = new SqliteDatabase(this.#stage.ledger, { readonly: true, fileMustExist: true });
     try {
       return database.prepare('SELECT phase FROM migration').pluck().get() === 'committed';

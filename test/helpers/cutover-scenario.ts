@@ -19,11 +19,15 @@ export interface Attempt {
   readonly blow: Blow;
   /** A hook that ends with an exit code of its own, so that the way leads back. */
   readonly fails?: 'fence';
+  /** Once both sides were found equal, a cutover may be tried again without. */
+  readonly proves: boolean;
   /** The verify before it, and the tail beside that. */
   readonly verifyBlow: Blow | null;
   readonly tailBlow: Blow | null;
   /** What the operator does about writers that are still stopped when the cutover is dead. */
   readonly letsWritersOn: boolean;
+  /** What status names is done, before the next attempt. */
+  readonly isFollowed: boolean;
 }
 
 export interface CutoverPlan {
@@ -62,21 +66,23 @@ export function planOf(seed: number): CutoverPlan {
     scenario,
     inWindow: scenario.isDistinct !== true,
     copyBlow: random.below(3) === 0 ? strikeOf(random, ['commit', 'reply'], 30) : null,
-    attempts: Array.from({ length: 1 + random.below(2) }, () => attemptOf(random)),
+    attempts: Array.from({ length: 2 + random.below(3) }, (_none, at) => attemptOf(random, at === 0)),
   };
 }
 
 /** Lines of the journal that a cutover writes. */
 const EVENTS = ['phase ready', 'phase fencing', 'phase drained', 'phase proven', 'phase committed'];
 
-function attemptOf(random: Random): Attempt {
+function attemptOf(random: Random, isFirst: boolean): Attempt {
   const fails = random.below(6) === 0;
   return {
     blow: fails ? abortBlow(random) : cutoverBlow(random),
     ...(fails ? { fails: 'fence' as const } : {}),
+    proves: isFirst || random.below(4) === 0,
     verifyBlow: random.below(2) === 0 ? verifyBlow(random) : null,
     tailBlow: random.below(3) === 0 ? strikeOf(random, ['commit', 'reply'], 40) : null,
     letsWritersOn: random.below(2) === 0,
+    isFollowed: random.below(3) === 0,
   };
 }
 
