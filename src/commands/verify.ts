@@ -8,6 +8,7 @@ import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
 import { loadSpec } from '../spec/load.ts';
+import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import type { Progress } from '../verify/verify.ts';
@@ -66,6 +67,11 @@ export const verify: Command<typeof OPTIONS> = {
     keepYoungSpaceSmall();
     // Loaded here: help needs neither the SDK nor the database.
     const { verify: compare } = await import('../verify/verify.ts');
+    const { VerifyStore, verifyPath } = await import('../verify/store.ts');
+    if (spec.skipsIfRunning && VerifyStore.isAtWork(verifyPath(spec.ledger))) {
+      const json = { command: 'verify', migration: migrationName(spec), complete: false, skipped: true };
+      return { json, text: 'another cosmig verify is at work with this ledger; nothing was done' };
+    }
     const look = async (fresh: boolean): Promise<Verdict> =>
       compare({
         spec,

@@ -133,6 +133,11 @@ export class VerifyStore {
     }
   }
 
+  /** Whether somebody compares with it now. */
+  static isAtWork(path: string): boolean {
+    return MoverLock.isHeld(path);
+  }
+
   /** What the last clean comparison has proven, for those who only look: without the lock, also while one is at work. */
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
