@@ -70,11 +70,15 @@ export async function moveBy(
     if (progress.last !== undefined) {
       const told = error instanceof CosmigError ? error : undefined;
       // What was refused before a range was read has nothing to tell but the refusal.
-      const text = progress.last.ranges.length === 0 ? '' : moveText(progress.last);
+      const text = isIdle(progress.last) ? '' : moveText(progress.last);
       out.announce({ json: moveJson(command, progress.last, told), text });
     }
     throw error;
   }
+}
+
+function isIdle({ ranges, documents: { read, written } }: Snapshot): boolean {
+  return ranges.length === 0 && read + written === 0;
 }
 
 function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
