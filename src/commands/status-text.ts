@@ -30,10 +30,13 @@ export function tellStatus(status: Status, nowMs: number): string {
   return table(rows.flatMap(wrapped));
 }
 
+/** A number stays with what it counts. */
+const WORDS = /(?<!\d) /;
+
 /** A row and those below it, without a name, that take what there is no room for. */
 function wrapped([name, value]: Rows[number]): Rows {
   const lines: string[] = [];
-  for (const word of value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(' ')) {
+  for (const word of value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(WORDS)) {
     const last = lines.at(-1);
     if (last !== undefined && last.length + 1 + word.length <= VALUE_COLUMNS)
       lines[lines.length - 1] = `${last} ${word}`;
