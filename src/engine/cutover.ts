@@ -6,8 +6,8 @@
  *   drain     everything up to the ends is in the target, and the ends     -> drained
  *             have not moved for a while; whoever moved them is named,
  *             and the fence starts over
- *   prove     both sides are compared, and repaired where no feed tells
- *             of deletes; the ends still have not moved                    -> proven -> committed
+ *   prove     both sides are compared beside the tail, and repaired where
+ *             no feed tells of deletes; the ends still have not moved      -> proven -> committed
  *   after     settings, hooks, a look at the source (cutover-after.ts)
  *
  * What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that
@@ -16,6 +16,7 @@
  */
 import { ChildSignal, Deadline, DeadlinePassed, sleep } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
 import {
   finish,
   seconds,
@@ -203,7 +204,7 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
   const brought = new Set<string>();
   for (;;) {
     step(parts, 'proving');
-    const proof = await parts.prove(reading);
+    const proof = await compare(leases, parts);
     const { equal, suspects, areExtra } = proof;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
@@ -217,6 +218,30 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
     if (brought.size > 0 && mover.expires && areExtra === true) return true;
     for (const name of names) brought.add(name);
   }
+}
+
+/** How often the tail looks while both sides are compared. */
+const TAIL_EVERY_MS = 1000;
+
+/** Nobody writes any more, and still documents expire: what a feed tells of that is brought over meanwhile. */
+async function compare(leases: LeasesParts, parts: Stopped): Promise<Proof> {
+  return group(leases.reading, async (members) => {
+    using over = new ChildSignal(members.signal);
+    const reading = over.signal;
+    members.start(async () => {
+      while (!reading.aborted) {
+        await runLeases('catch-up', { ...leases, reading, look: 'as told' });
+        await sleep(TAIL_EVERY_MS, reading).catch((error: unknown) => {
+          if (!reading.aborted) throw error;
+        });
+      }
+    });
+    try {
+      return await parts.prove(members.signal);
+    } finally {
+      over.abort(new Error('both sides were compared'));
+    }
+  });
 }
 
 async function strayed(mover: Mover, from: Fence, signal: AbortSignal): Promise<Straggler | null> {

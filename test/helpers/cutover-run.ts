@@ -12,7 +12,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import { planOf, shownBlow, type Attempt, type Blow, type CutoverPlan } from './cutover-scenario.ts';
 import { CutoverStage, type Ended } from './cutover-stage.ts';
 import { EmulatorProcess } from './faults-process.ts';
-import { judge } from './migration-oracle.ts';
+import { copyIdentity, judge, sourceIdentity } from './migration-oracle.ts';
 import { readAll, readLetters } from './migration-reading.ts';
 import { RunFailure } from './migration-run.ts';
 import { shownScenario } from './migration-scenario.ts';
@@ -269,13 +269,20 @@ class CutoverRun {
     await admin.account({ replicaLagMs: 0 });
     await delay(scenario.lateMs);
     await letExpire(this.#trouble, this.#levers);
-    const source = await readAll(this.#stage.source);
+    // Whoever has waived a document does not ask for it.
+    const waived = new Set(readLetters(this.#stage.ledger, ['discarded']).map(({ identity }) => identity));
+    const source = (await readAll(this.#stage.source)).filter(
+      (text) => !waived.has(sourceIdentity(scenario, JSON.parse(text))),
+    );
+    const target = (await readAll(this.#stage.target)).filter(
+      (text) => !waived.has(copyIdentity(scenario, JSON.parse(text))),
+    );
     const wrong = judge({
       // What no feed has told of is reconciled by now.
       scenario: { ...scenario, deletes: scenario.deletes === 'marker' ? 'marker' : 'avad' },
       source,
-      target: await readAll(this.#stage.target),
-      letters: readLetters(this.#stage.ledger, ['open', 'discarded']),
+      target,
+      letters: readLetters(this.#stage.ledger),
       strangers: [],
       versions: this.#versions(),
     });

@@ -157,6 +157,27 @@ describe('what differs', () => {
     expect(asked).toBe(4);
   });
 
+  test('because it came to its end meanwhile, is brought over by the tail where a feed tells of it', async () => {
+    // It does not expire there by itself.
+    await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
+    await move.put({ id: 'mortal', customerId: 'm', tenantId: 'P', ttl: 60 });
+    await move.run('catch-up');
+    const isThere = async (): Promise<boolean> =>
+      (await move.target.item('mortal', 'P').read()).statusCode === 200;
+    expect(await isThere()).toBe(true);
+    const { result } = await cut(move, {
+      prove: async (signal) => {
+        await move.admin.clock(120_000);
+        await move.admin.purgeExpired('shop/orders');
+        // As the comparison does, which waits for what is in flight.
+        while ((await isThere()) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 50));
+        return { equal: !signal.aborted, why: '', suspects: [] };
+      },
+      deadlineMs: 15_000,
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+  });
+
   test('though it was brought right, is refused', async () => {
     await using move = await moved({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
     const { result } = await cut(move, {
