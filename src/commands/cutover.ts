@@ -80,9 +80,9 @@ export const cutover: Command<typeof OPTIONS> = {
         likeSource,
         putRight: async (names, signal) => putLikeSource(parts, names, signal),
         lastCleanMs: () => lastCleanMs(parts.spec),
-        prove: async (signal) => {
+        prove: async (signal, scope) => {
           const onProgress = (progress: Progress): void => shown.seeProof(progress);
-          return prove(parts, { deadlineMs: read.deadlineMs, signal, onProgress });
+          return prove(parts, { deadlineMs: read.deadlineMs, signal, scope, onProgress });
         },
         say: (text) => context.out.note(text),
         onStep: (step) => shown.see(step),

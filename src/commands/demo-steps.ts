@@ -148,7 +148,7 @@ export class Steps {
       runCutover(parts, {
         ...turns,
         lastCleanMs: () => lastCleanMs(parts.spec),
-        prove: async (signal) => prove(parts, { deadlineMs: PATIENCE_MS, signal }),
+        prove: async (signal, scope) => prove(parts, { deadlineMs: PATIENCE_MS, signal, scope }),
         say: (text) => kept.note(text),
         deadlineMs: PATIENCE_MS,
         quietMs: QUIET_MS,

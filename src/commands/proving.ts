@@ -1,5 +1,5 @@
 /** What the cutover and the repair ask of the verifier: whether both sides are equal, and which documents are not. */
-import type { Proof } from '../engine/cutover.ts';
+import type { Proof, Scope } from '../engine/cutover.ts';
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/repair.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
@@ -20,26 +20,29 @@ export function lastCleanMs(spec: MigrationSpec): number | null {
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 
-/** Compares what has changed since the last clean comparison, and how many there are; everything, where that differs. */
+/** Compares both sides: what has changed since the last clean comparison, or all there is. */
 export async function prove(
   { spec, connections, clock, random, log, say = () => {} }: RunParts,
   {
     deadlineMs,
     signal,
+    scope,
     onProgress = () => {},
   }: {
     readonly deadlineMs: number;
+    readonly scope: Scope;
     readonly signal: AbortSignal;
     readonly onProgress?: (progress: Progress) => void;
   },
 ): Promise<Proof> {
   const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
   say('comparing both sides');
-  const verdict = await verify({ ...parts, level: 'changes', fresh: true });
+  const verdict = await verify({ ...parts, level: scope === 'all' ? 'digest' : 'changes', fresh: true });
   const { equal, differences } = verdict;
-  const { extra: _extra, ...others } = differences;
-  const areExtra = Object.values(others).every((documents) => documents === 0);
-  return { equal, why: whyOf(verdict), suspects: suspectsOf(spec, verdict), areExtra };
+  const { extra, ...others } = differences;
+  const suspects = suspectsOf(spec, verdict);
+  const areExtra = suspects.length === extra && Object.values(others).every((documents) => documents === 0);
+  return { equal, why: whyOf(verdict), suspects, areExtra };
 }
 
 /** Those that the last comparison has confirmed to differ. */

@@ -39,9 +39,12 @@ export interface Proof {
   readonly why: string;
   /** Documents to bring right before it is asked again; deletes that no feed has told of are among them. */
   readonly suspects: readonly Suspect[];
-  /** Every one of them is in the target and not in the source any more. */
+  /** These are all that differ, and every one of them is in the target and not in the source any more. */
   readonly areExtra?: boolean;
 }
+
+/** What is compared: what has changed since the last clean verify, and everything only where the numbers differ; or all. */
+export type Scope = 'changes' | 'all';
 
 /** What a cutover is at, for whoever watches. */
 export interface Step {
@@ -65,7 +68,7 @@ export interface CutoverParts extends AfterParts {
   readonly onAbort: (why: string) => Promise<void>;
   /** When both sides were last found equal, by the whole comparison; null: never. */
   readonly lastCleanMs: () => number | null;
-  readonly prove: (signal: AbortSignal) => Promise<Proof>;
+  readonly prove: (signal: AbortSignal, scope: Scope) => Promise<Proof>;
   /** From the stop of the writers to the commit; then it backs out. */
   readonly deadlineMs: number;
   readonly onStep?: (step: Step) => void;
@@ -196,15 +199,16 @@ async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence> {
 
 /**
  * Whether both sides hold the same; what differs is brought right, and then it is asked again. A document that was brought
- * right and differs still is never passed over. Where documents expire and no feed tells of it, others are gone each
- * time: what has gone since the last comparison was brought right like all the rest, and is not waited for.
+ * right and differs still is never passed over. Where documents expire and no feed tells of it, others are gone each time:
+ * once everything was compared and what differs has only gone, it is right when that was taken away.
  */
 async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
   const { mover, reading } = leases;
   const brought = new Set<string>();
+  let scope: Scope = 'changes';
   for (;;) {
     step(parts, 'proving');
-    const proof = await compare(leases, parts);
+    const proof = await compare(leases, parts, scope);
     const { equal, suspects, areExtra } = proof;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
@@ -215,7 +219,9 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
     step(parts, 'bringing right');
     await repairEach(mover, suspects, reading);
     reading.throwIfAborted();
-    if (brought.size > 0 && mover.expires && areExtra === true) return true;
+    const hasOnlyGone = mover.expires && areExtra === true;
+    if (hasOnlyGone && scope === 'all') return true;
+    if (hasOnlyGone && brought.size > 0) scope = 'all';
     for (const name of names) brought.add(name);
   }
 }
@@ -224,7 +230,7 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
 const TAIL_EVERY_MS = 1000;
 
 /** Nobody writes any more, and still documents expire: what a feed tells of that is brought over meanwhile. */
-async function compare(leases: LeasesParts, parts: Stopped): Promise<Proof> {
+async function compare(leases: LeasesParts, parts: Stopped, scope: Scope): Promise<Proof> {
   return group(leases.reading, async (members) => {
     using over = new ChildSignal(members.signal);
     const reading = over.signal;
@@ -237,7 +243,7 @@ async function compare(leases: LeasesParts, parts: Stopped): Promise<Proof> {
       }
     });
     try {
-      return await parts.prove(members.signal);
+      return await parts.prove(members.signal, scope);
     } finally {
       over.abort(new Error('both sides were compared'));
     }
