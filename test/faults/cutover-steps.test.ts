@@ -1,0 +1,140 @@
+/**
+ * A cutover that is killed at each step, one after the other: in the transaction of every line of its journal and right
+ * behind it, and by its own hooks. Invariant: the journal says "committed" only when both sides hold the same, status
+ * names a command that leads on, and what is done once stays done.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { ChildOrder, Strike } from '../helpers/cutover-child.ts';
+import { Move } from '../helpers/move.ts';
+import { runCosmig } from '../helpers/run-cosmig.ts';
+
+const CHILD = fileURLToPath(new URL('../helpers/cutover-child.ts', import.meta.url));
+const SPEC = [
+  '--source',
+  'shop/orders',
+  '--target',
+  'shop/by-tenant',
+  '--partition-key',
+  '/tenantId',
+  '--yes',
+];
+
+type Death = { readonly line: string; readonly at: 'journal' | 'journalled' } | { readonly hook: string };
+
+const around = (line: string): readonly Death[] => [
+  { line, at: 'journal' },
+  { line, at: 'journalled' },
+];
+/** In the order in which they come; from the commit on nothing leads back. */
+const DEATHS: readonly Death[] = [
+  ...around('phase ready'),
+  // Of the cutover that begins after one that has died.
+  ...around('phase tailing'),
+  ...around('phase fencing'),
+  { hook: 'on-fence' },
+  ...around('phase drained'),
+  ...around('phase proven'),
+  ...around('phase committed'),
+  { hook: 'on-commit' },
+  ...around('switched'),
+  ...around('watched'),
+];
+
+class Cutting {
+  readonly move: Move;
+  readonly log: string;
+  constructor(move: Move) {
+    this.move = move;
+    this.log = `${move.ledgerPath}-hooks`;
+  }
+
+  /** How it ended: the signal, or the exit code. */
+  async cutOver(death: Death | null): Promise<string> {
+    const strike: Strike | undefined =
+      death !== null && 'line' in death ? { at: death.at, event: death.line, passing: 1 } : undefined;
+    const order: ChildOrder = { requestTimeoutMs: 300, ...(strike === undefined ? {} : { strike }) };
+    const hooks = ['on-fence', 'on-commit'].flatMap((hook) => {
+      const kill = death !== null && 'hook' in death && death.hook === hook ? '; kill -9 $PPID' : '';
+      return [`--${hook}`, `echo ${hook} >> ${this.log}${kill}`];
+    });
+    const argv = ['cutover', ...SPEC, ...hooks, '--quiet-for', '1s', '--watch', '1s'];
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), CHILD, ...argv], {
+      env: { PATH: process.env['PATH'], ...this.env, CHILD_ORDER: JSON.stringify(order) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    return child.signalCode ?? (child.exitCode === 0 ? '0' : `${child.exitCode}: ${stderr}`);
+  }
+
+  get env(): Record<string, string> {
+    return {
+      COSMIG_SOURCE_CONNECTION_STRING: this.move.connectionString,
+      COSMIG_LEDGER: this.move.ledgerPath,
+    };
+  }
+
+  get phase(): string {
+    return this.move.ledger(({ facts }) => facts.read().phase);
+  }
+
+  /** How often the operator's command for the switch was called. */
+  get switches(): number {
+    if (!existsSync(this.log)) return 0;
+    return readFileSync(this.log, 'utf8')
+      .split('\n')
+      .filter((line) => line === 'on-commit').length;
+  }
+
+  async next(): Promise<string> {
+    const { stdout } = await runCosmig(['status', '--json'], { env: this.env, clock: systemClock });
+    return (JSON.parse(stdout) as { readonly next: string }).next;
+  }
+
+  async isEqual(): Promise<boolean> {
+    const { source, target } = this.move;
+    const [one, other] = [await this.move.documents(source), await this.move.documents(target)];
+    return JSON.stringify(one) === JSON.stringify(other);
+  }
+}
+
+test('killed at every step it keeps its promises', async () => {
+  await using move = await Move.open({ settings: { avad: true, pageBytes: 2000 } });
+  for (let n = 0; n < 12; n += 1)
+    await move.put({ id: `${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}` });
+  const cutting = new Cutting(move);
+  for (const command of ['copy', 'verify']) {
+    const { code } = await runCosmig([command, ...SPEC], { env: cutting.env, clock: systemClock });
+    expect(code).toBe(0);
+  }
+  for (const [round, death] of DEATHS.entries()) {
+    // What it has to bring over: while the target is not in use, the application goes on.
+    if (cutting.phase !== 'committed')
+      await move.put(
+        { id: `new${round}`, customerId: 'z', tenantId: 't0' },
+        { id: `${round % 12}`, customerId: `c${(round % 12) % 3}`, tenantId: `moved${round}` },
+      );
+    const ended = await cutting.cutOver(death);
+    const next = await cutting.next();
+    const isCommitted = cutting.phase === 'committed';
+    expect({ death, ended, next, isKept: !isCommitted || (await cutting.isEqual()) }).toEqual({
+      death,
+      ended: 'SIGKILL',
+      next: expect.stringMatching(/cosmig (?:cutover|tail)|^nothing: the target is in use/),
+      isKept: true,
+    });
+  }
+  // It was called by the one that it killed, by the one that had not written so down, and once more.
+  expect(cutting.phase).toBe('committed');
+  const { switches } = cutting;
+  expect(await cutting.cutOver(null)).toBe('0');
+  expect([switches, cutting.switches]).toEqual([3, 3]);
+  expect(await cutting.next()).toMatch(/^nothing: the target is in use/);
+  expect(await cutting.isEqual()).toBe(true);
+  rmSync(cutting.log);
+}, 170_000);
