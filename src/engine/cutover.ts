@@ -28,7 +28,7 @@ import {
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
-import { enter, isTailing, phaseOf } from './phases.ts';
+import { enter, isTailing, phaseOf, type Phase } from './phases.ts';
 import { repairEach, type Suspect } from './repair.ts';
 
 export type { CutoverResult, SettingTold } from './cutover-after.ts';
@@ -74,6 +74,8 @@ export interface CutoverParts extends AfterParts {
   readonly onStep?: (step: Step) => void;
 }
 
+/** Phases in which the application may be stopped. */
+const HAVE_STOPPED: ReadonlySet<Phase> = new Set(['fencing', 'drained', 'proven']);
 /** A tail that lags more than this will not catch up while writers are stopped. */
 const LAG_MAX_MS = 60_000;
 
@@ -83,7 +85,14 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
     parts.say('committed already: going on with what is left');
     return finish(mover, parts, { fence: null, signal: reading });
   }
-  await passGate(leases, parts);
+  const hasStopped = HAVE_STOPPED.has(phaseOf(mover));
+  try {
+    await passGate(leases, parts);
+  } catch (error) {
+    // One that died had the writers stopped, and nobody has let them on again.
+    if (hasStopped && !mover.signal.aborted) await backOut(mover, parts, error);
+    throw error;
+  }
   const { fence, stoppedMs } = await commit(leases, parts);
   parts.say(`committed: the target is in use from now on (writers were stopped for ${seconds(stoppedMs)})`);
   return finish(mover, parts, { fence, signal: reading });

@@ -89,6 +89,22 @@ describe.each(HOW)('after the commit, %s', (_how, options) => {
   });
 });
 
+test('one that is refused after another has died lets the writers on again', async () => {
+  await using move = await moved({});
+  const crash = new AbortController();
+  const died = await cut(move, {
+    run: { abort: crash.signal },
+    stopWriters: async () => crash.abort(new Error('crash')),
+  });
+  expect(died.hooks).toEqual([]);
+  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('fencing');
+  const refused = await cut(move, { lastCleanMs: () => null });
+  expect(refused.result).toMatchObject({ message: 'nobody has proven yet that both sides hold the same' });
+  expect(refused.hooks).toEqual(['abort']);
+  // They are on: whoever is refused now has nobody to call.
+  expect((await cut(move, { lastCleanMs: () => null })).hooks).toEqual([]);
+});
+
 test('trouble with the settings is told after the application was switched, and they are asked for again', async () => {
   await using move = await moved({});
   const names: string[][] = [];
