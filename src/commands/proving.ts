@@ -2,6 +2,7 @@
 import type { Proof, Scope } from '../engine/cutover.ts';
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/repair.ts';
+import { NotReadyError } from '../lib/errors.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Candidate } from '../verify/candidate-store.ts';
@@ -14,9 +15,16 @@ import { counted, tallied } from './wording.ts';
 /** More at a time would only wait in memory; the next comparison finds the others. */
 const SUSPECTS_MAX = 100_000;
 
-/** When both sides were last found equal by a whole comparison with this spec; null: never. */
+/** When both sides were last found equal by a whole comparison with this spec; null: never. Refuses beside another one. */
 export function lastCleanMs(spec: MigrationSpec): number | null {
-  const proof = VerifyStore.lastProof(verifyPath(spec.ledger));
+  const path = verifyPath(spec.ledger);
+  if (VerifyStore.isAtWork(path)) {
+    throw new NotReadyError('a cosmig verify is at work', {
+      why: 'a cutover compares both sides with writers stopped, and would wait for it',
+      hint: 'let it end or stop it, then run cosmig cutover again',
+    });
+  }
+  const proof = VerifyStore.lastProof(path);
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { startCosmig, type CosmigProcess } from '../helpers/cosmig-process.ts';
+import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { Move } from '../helpers/move.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import { until } from '../helpers/wait.ts';
@@ -99,3 +100,11 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
     ]);
   }
 }, 90_000);
+
+test('beside a verify no cutover stops the writers', async () => {
+  using _verify = VerifyStore.open(verifyPath(move.ledgerPath));
+  const { code, stderr } = await cosmig('cutover', '--on-fence', 'echo stopping');
+  expect(code).toBe(3);
+  expect(stderr).toContain('cosmig: a cosmig verify is at work\n');
+  expect(stderr).not.toContain('stopping');
+}, 60_000);
