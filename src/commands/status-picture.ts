@@ -49,6 +49,8 @@ export interface Status {
   } | null;
   /** When a whole comparison has last found both sides equal. */
   readonly proof: { readonly at: string } | null;
+  /** A comparison is at work now. */
+  readonly verifying: boolean;
   /** The last one that has passed its gate. */
   readonly cutover: CutoverStatus | null;
   /** What to do now. */
@@ -80,7 +82,11 @@ interface Proven {
   readonly fingerprint: string;
 }
 
-export function statusOf(ledger: string, picture: Picture, lastProof: Proven | null): Status {
+export function statusOf(
+  ledger: string,
+  picture: Picture,
+  { lastProof, isVerifying }: { readonly lastProof: Proven | null; readonly isVerifying: boolean },
+): Status {
   const { facts, leases, counters } = picture;
   const { source, target, sourceEndpoint, targetEndpoint } = facts.pinned;
   const total = (name: string): number => counters[name] ?? 0;
@@ -114,6 +120,7 @@ export function statusOf(ledger: string, picture: Picture, lastProof: Proven | n
     running: runningOf(picture),
     seen: seenOf(picture),
     proof,
+    verifying: isVerifying,
     cutover: cutoverOf(picture),
   };
   return { ...status, next: adviseNext(status) };

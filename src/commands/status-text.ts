@@ -132,10 +132,12 @@ function tellDeletes({ deletes, ranges }: Status): string {
   return `${deletes}: in ${counted(unswept, 'range')} the feed has lost deletes, which stay in the target until compared`;
 }
 
-function tellProof({ proof }: Status, nowMs: number): string {
-  return proof === null
-    ? 'none yet: no cosmig verify has ended clean'
-    : `both sides were equal ${ago(proof.at, nowMs)}`;
+function tellProof({ proof, verifying }: Status, nowMs: number): string {
+  const last =
+    proof === null
+      ? 'none yet: no cosmig verify has ended clean'
+      : `both sides were equal ${ago(proof.at, nowMs)}`;
+  return verifying ? `${last}; a cosmig verify is at work` : last;
 }
 
 function cutoverRows({ cutover }: Status, nowMs: number): Rows {

@@ -29,7 +29,11 @@ export const status: Command<typeof OPTIONS> = {
     // Loaded here: help needs no database.
     const { readPicture } = await import('../state/picture.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
-    const found = statusOf(path, readPicture(path), VerifyStore.lastProof(verifyPath(path)));
+    const verified = verifyPath(path);
+    const found = statusOf(path, readPicture(path), {
+      lastProof: VerifyStore.lastProof(verified),
+      isVerifying: VerifyStore.isAtWork(verified),
+    });
     if (options.backup !== undefined) {
       const { Ledger } = await import('../state/ledger.ts');
       using ledger = Ledger.openReadonly(path);

@@ -180,6 +180,7 @@ describe('a run that is on', () => {
       running: { pid: 4711, since: '2026-01-01T00:00:00.000Z' },
       seen: null,
       proof: null,
+      verifying: false,
       cutover: null,
       next: 'wait: it is at work; cosmig dead-letters list shows what could not be moved',
     });
@@ -473,6 +474,12 @@ describe('how a run goes', () => {
       store.end({ atMs, fingerprint: print, details: '{}' });
     };
     prove('another', LOOK_MS - 1000);
+    {
+      using _store = VerifyStore.open(verifyPath(path));
+      expect(unwrapped((await ask(path)).stdout)).toMatch(
+        /^proof +none yet: .*; a cosmig verify is at work$/m,
+      );
+    }
     expect((await ask(path)).stdout).toMatch(/^proof +none yet: no cosmig verify has ended clean$/m);
     prove(fingerprint, LOOK_MS - 2 * MINUTE_MS);
     const { stdout } = await ask(path);
