@@ -22,6 +22,8 @@ const CAUGHT_UP_S = 10;
 
 export class Camera {
   complete = false;
+  /** Nothing is to be moved now, so that nobody wonders that nothing moves. */
+  rests = false;
   readonly #parts: CameraParts;
   readonly #startedMs: number;
   readonly #watchdog: Watchdog;
@@ -139,7 +141,7 @@ export class Camera {
     const { mover, goal } = this.#parts;
     const caughtUp = this.#live().map(({ caughtUpMs }) => caughtUpMs);
     const seconds = this.#watchdog.look(JSON.stringify([documents, ranges, caughtUp]));
-    if (seconds === null) return;
+    if (seconds === null || this.rests) return;
     const isIdle = goal === 'tail' && this.haveAllCaughtUp();
     const why = waitsFor ?? (isIdle ? 'there is nothing to do' : this.#whyStill(seconds));
     mover.log.warn(`nothing has moved for ${seconds} s: ${why}`);

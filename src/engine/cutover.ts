@@ -82,6 +82,7 @@ const LAG_MAX_MS = 60_000;
 export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
   const { mover, reading } = leases;
   if (phaseOf(mover) === 'committed') {
+    leases.camera.rests = true;
     parts.say('committed already: going on with what is left');
     return finish(mover, parts, { fence: null, signal: reading });
   }
@@ -94,6 +95,7 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
     throw error;
   }
   const { fence, stoppedMs } = await commit(leases, parts);
+  leases.camera.rests = true;
   parts.say(`committed: the target is in use from now on (writers were stopped for ${seconds(stoppedMs)})`);
   return finish(mover, parts, { fence, signal: reading });
 }
@@ -110,6 +112,12 @@ async function passGate(leases: LeasesParts, { lastCleanMs, say, onStep }: Cutov
       why: 'a cutover needs a verify that ended clean, with this spec and these containers',
       hint: 'run cosmig verify beside a running cosmig tail, then cosmig cutover',
     });
+  }
+  if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
+    say(
+      'some deletes of the source were not told of: with writers stopped everything may have to be compared; ' +
+        'cosmig verify --repair before makes that short',
+    );
   }
   say('catching up');
   await catchUp(leases);
@@ -150,7 +158,9 @@ async function commit(
     enter(mover, 'fencing');
     parts.say('stopping the writers');
     step(stopped, 'stopping writers');
+    leases.camera.rests = true;
     await parts.stopWriters(stop.signal);
+    leases.camera.rests = false;
     for (;;) {
       const fence = await fenceOff(within, stopped);
       enter(mover, 'drained');

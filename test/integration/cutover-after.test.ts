@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
 import { NotReadyError } from '../../src/lib/errors.ts';
+import { Ledger } from '../../src/state/ledger.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 
 async function moved(options: MoveOptions): Promise<Move> {
@@ -103,6 +104,35 @@ test('one that is refused after another has died lets the writers on again', asy
   expect(refused.hooks).toEqual(['abort']);
   // They are on: whoever is refused now has nobody to call.
   expect((await cut(move, { lastCleanMs: () => null })).hooks).toEqual([]);
+});
+
+test('deletes that were lost are told before writers are stopped', async () => {
+  await using move = await moved({});
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    for (const { number } of ledger.leases.live()) ledger.leases.change(number, { sweepPending: true });
+  }
+  const { result, said } = await cut(move);
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toMatch(
+    /^some deletes of the source were not told of: .*\ncatching up\nstopping the writers\n/,
+  );
+});
+
+test('nobody wonders that nothing moves while the source is watched', async () => {
+  await using move = await moved({});
+  // Minutes pass, from the commit on.
+  let committedMs: number | undefined;
+  const clock = {
+    now: () => Date.now() + (committedMs === undefined ? 0 : 30 * (Date.now() - committedMs)),
+  };
+  const { result } = await cut(move, {
+    run: { clock },
+    onCommit: async () => void (committedMs = Date.now()),
+    watchMs: 90_000,
+  });
+  expect(result).toMatchObject({ phase: 'committed', lateWrites: [] });
+  expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
 });
 
 test('trouble with the settings is told after the application was switched, and they are asked for again', async () => {
