@@ -32,6 +32,7 @@ import { notesOf, warningsOf, type Warning } from './preflight/findings.ts';
 import { probe, type ProbeParts } from './preflight/probes.ts';
 import { CREATE_HINT, missing, refuseOccupied, refuseOtherKey, refuseSame } from './preflight/refusals.ts';
 import { takeSample, type Sample } from './preflight/sample.ts';
+import { TIMING, type Timing } from './timing.ts';
 
 export type { Estimate } from './preflight/estimate.ts';
 export type { Warning } from './preflight/findings.ts';
@@ -51,6 +52,7 @@ export interface InspectParts {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly log: Log;
+  readonly timing?: Partial<Timing>;
   /** The ledger is there and the target holds what was copied so far; no unless it is said otherwise. */
   readonly hasBegun?: boolean;
   /** How many documents are looked at; 5,000 unless it is said otherwise. */
@@ -98,7 +100,8 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   log.debug('both containers were read', { source: source.rid, target: target?.rid ?? null });
 
   const lane = new ContainerLane(accounts.source, source.name);
-  const asking = { random, signal };
+  const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
+  const asking = { random, signal, timeoutMs };
   const fresh = (): Patience => call.patience.fresh();
   await probe({
     side: 'source',
@@ -120,14 +123,18 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
     };
     await probe(asked);
     if (parts.hasBegun !== true)
-      await refuseOccupied({ spec, source: lane, target: targetLane, sourceFacts: source, rekey }, call);
+      await refuseOccupied(
+        { spec, source: lane, target: targetLane, sourceFacts: source, rekey },
+        { ...call, timeoutMs },
+      );
   }
-  const deletes = await deletesFor(spec, source, { lane, signal, patience: fresh() });
+  const deletes = await deletesFor(spec, source, { lane, ...asking, patience: fresh() });
   log.debug('permissions and feeds were tried', { deletes });
 
   const sourceRu = rates.sourceRuPerSecond;
   const sample = await takeSample(lane, rekey, {
     signal,
+    timeoutMs,
     patience: fresh(),
     governor: new Governor({ clock: parts.clock, random, ruPerSecond: sourceRu }),
     containerRu: ruOf(source.throughput),

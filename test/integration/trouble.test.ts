@@ -97,6 +97,22 @@ describe('bodies that are no bodies, and servers that say nothing', () => {
   });
 });
 
+test('a preflight waits for a reply as long as a run does, and then asks again', async () => {
+  await using tapped = await Tapped.open();
+  const { move } = tapped;
+  await write(move, orders(5));
+  const once = { times: 1, effect: { hang: 'before' } } as const;
+  await move.admin.faults([
+    { match: { op: 'pkranges' }, ...once },
+    { match: { op: 'batch', coll: 'by-tenant' }, ...once },
+    { match: { op: 'batch', coll: 'orders' }, ...once },
+    { match: { op: 'read-feed', coll: 'by-tenant' }, ...once },
+    { match: { op: 'read-feed', coll: 'orders' }, after: 1, ...once },
+  ]);
+  expect((await move.run('copy')).documents).toMatchObject({ written: 5 });
+  await expectStruck(move);
+});
+
 describe('a replica that lags', () => {
   const LAG_MS = 1500;
 
@@ -162,6 +178,7 @@ describe('a replica that lags', () => {
     for (let n = 0; n < 30; n += 1) await write(move, [order(n, { again: true })]);
     const tailed = await move.run('catch-up');
     await move.admin.account({ replicaLagMs: 0 });
+    expect(tailed.documents).toMatchObject({ deadLettered: 0 });
     await expectSame(move, tailed);
   });
 

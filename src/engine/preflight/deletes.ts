@@ -1,10 +1,8 @@
 /** How deletes will be found. What always holds: a mode that is asked for by name is that one, or is refused. */
-import type { ContainerLane } from '../../cosmos/container-lane.ts';
 import type { ContainerFacts } from '../../cosmos/containers.ts';
-import type { Patience } from '../../cosmos/retry.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
-import { servesAllVersions } from './probes.ts';
+import { servesAllVersions, type ProbeParts } from './probes.ts';
 
 export type DeleteMode = 'avad' | 'marker' | 'reconcile';
 
@@ -12,7 +10,7 @@ export type DeleteMode = 'avad' | 'marker' | 'reconcile';
 export async function deletesFor(
   spec: MigrationSpec,
   source: ContainerFacts,
-  asking: { readonly lane: ContainerLane; readonly signal: AbortSignal; readonly patience: Patience },
+  asking: Pick<ProbeParts, 'lane' | 'signal' | 'timeoutMs' | 'patience'>,
 ): Promise<{ readonly mode: DeleteMode; readonly notes: readonly string[] }> {
   const { kind } = spec.deletes;
   if (kind === 'marker') return { mode: 'marker', notes: [] };

@@ -36,6 +36,13 @@ interface Suspect {
   readonly slot: string;
 }
 
+/** How it is asked. */
+export interface Asking {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly patience: Patience;
+}
+
 export async function occupantsOf(
   parts: {
     readonly source: ContainerLane;
@@ -43,20 +50,20 @@ export async function occupantsOf(
     readonly sourceKind: KeyKind;
     readonly rekey: RekeyOptions;
   },
-  call: { readonly signal: AbortSignal; readonly patience: Patience },
+  call: Asking,
 ): Promise<Occupants> {
-  const { signal, patience } = call;
+  const { signal, timeoutMs, patience } = call;
   const look = async (): Promise<Occupants> => {
     const { seen, suspects } = await firstDocuments(parts.target, parts.rekey, call);
     if (seen === 0) return { seen, ours: 0 };
-    const ranges = await readRanges(parts.source, { signal });
+    const ranges = await readRanges(parts.source, { signal, timeoutMs });
     let ours = 0;
     for (const range of ranges) {
       const there = suspects.filter(({ sourceKey }) => {
         const epk = effectiveKey(parts.sourceKind, sourceKey);
         return range.min <= epk && epk < range.max;
       });
-      if (there.length > 0) ours += await copiesAmong(there, { ...parts, range, signal });
+      if (there.length > 0) ours += await copiesAmong(there, { ...parts, range, signal, timeoutMs });
     }
     return { seen, ours };
   };
@@ -66,15 +73,20 @@ export async function occupantsOf(
 async function firstDocuments(
   lane: ContainerLane,
   { plan, kind }: RekeyOptions,
-  { signal, patience }: { readonly signal: AbortSignal; readonly patience: Patience },
+  { signal, timeoutMs, patience }: Asking,
 ): Promise<{ readonly seen: number; readonly suspects: readonly Suspect[] }> {
   const scan = latestVersionScan(rekeyPaths(plan));
   const placement = new Placement(scan, plan);
   const keyNodes = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
   const suspects: Suspect[] = [];
   let seen = 0;
-  for (const range of await readRanges(lane, { signal })) {
-    const sessionToken = await newestToken(lane, range, { kind, levels: plan.targetPaths.length, signal });
+  for (const range of await readRanges(lane, { signal, timeoutMs })) {
+    const sessionToken = await newestToken(lane, range, {
+      kind,
+      levels: plan.targetPaths.length,
+      signal,
+      timeoutMs,
+    });
     const pageSize = LOOKED_AT_MAX;
     const feed = new Feed(lane, {
       mode: 'latest-version',
@@ -83,7 +95,7 @@ async function firstDocuments(
       priority: 'High',
     });
     let pages = 0;
-    const call = { signal, patience: patience.fresh(), sessionToken: () => sessionToken };
+    const call = { signal, timeoutMs, patience: patience.fresh(), sessionToken: () => sessionToken };
     for await (const page of feed.pages('beginning', call)) {
       if (page.status === 304 || pages >= PAGES_MAX || seen >= LOOKED_AT_MAX) break;
       pages += 1;
@@ -109,7 +121,11 @@ const TRIES_PER_RANGE = 100_000;
 async function newestToken(
   lane: ContainerLane,
   { id: rangeId, min, max }: PhysicalRange,
-  { kind, levels, signal }: { readonly kind: KeyKind; readonly levels: number; readonly signal: AbortSignal },
+  {
+    kind,
+    levels,
+    ...call
+  }: Pick<Asking, 'signal' | 'timeoutMs'> & { readonly kind: KeyKind; readonly levels: number },
 ): Promise<string | undefined> {
   for (let n = 0; n < TRIES_PER_RANGE; n += 1) {
     const word = `cosmig-preflight-${n}`;
@@ -118,7 +134,7 @@ async function newestToken(
     if (epk < min || epk >= max) continue;
     const body = new BatchBody();
     body.delete(key, { id: word, ifMatch: NO_ETAG });
-    const batch = { rangeId, body: body.finish(), count: 1, signal };
+    const batch = { rangeId, body: body.finish(), count: 1, ...call };
     const result = await sendBatch(lane, batch, replyScan([]));
     if (!result.answered) throw new TroubleError(repeatable(result.trouble));
     return result.sessionToken;
@@ -154,14 +170,15 @@ async function copiesAmong(
     readonly range: PhysicalRange;
     readonly rekey: RekeyOptions;
     readonly signal: AbortSignal;
+    readonly timeoutMs: number;
   },
 ): Promise<number> {
-  const { source, range, rekey, signal } = parts;
+  const { source, range, rekey, signal, timeoutMs } = parts;
   const body = new BatchBody();
   for (const { sourceKey, id } of suspects) body.read(sourceKey, { id });
   const count = suspects.length;
   const scan = replyScan(rekeyPaths(rekey.plan));
-  const batch = { rangeId: range.id, body: body.finish(), count, reads: () => true, signal };
+  const batch = { rangeId: range.id, body: body.finish(), count, reads: () => true, signal, timeoutMs };
   const result = await sendBatch(source, batch, scan);
   if (!result.answered) throw new TroubleError(repeatable(result.trouble));
   scan.scan(result.bytes);

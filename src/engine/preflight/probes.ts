@@ -25,6 +25,7 @@ export interface ProbeParts {
   readonly connection: Connection;
   readonly random: Random;
   readonly signal: AbortSignal;
+  readonly timeoutMs: number;
   readonly patience: Patience;
 }
 
@@ -41,18 +42,18 @@ export async function probe(parts: ProbeParts): Promise<void> {
 
 /** The feed is refused to whoever would be shown masked documents (facts/service.md 10.18). */
 async function probeFeed(parts: ProbeParts): Promise<void> {
-  const { lane, signal, patience } = parts;
+  const { lane, signal, timeoutMs, patience } = parts;
   const read = async (): Promise<void> => {
-    const [range] = await readRanges(lane, { signal });
+    const [range] = await readRanges(lane, { signal, timeoutMs });
     const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(must(range, 'there is a range')) });
-    await feed.read('now', { signal });
+    await feed.read('now', { signal, timeoutMs });
   };
   await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
 }
 
 /** One operation of each kind on a document that is not there, and a create without an id, which nobody takes. */
 async function probeDocuments(parts: ProbeParts): Promise<void> {
-  const { side, lane, facts, random, signal, patience } = parts;
+  const { side, lane, facts, random, signal, timeoutMs, patience } = parts;
   const verbs: readonly Verb[] = side === 'source' ? READS : WRITES;
   const word = `cosmig-preflight-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
   const key = facts.keyPaths.map(() => word);
@@ -61,13 +62,13 @@ async function probeDocuments(parts: ProbeParts): Promise<void> {
   const bytes = body.finish();
   const epk = effectiveKey(facts.keyKind, key);
   const send = async (): Promise<readonly Outcome[]> => {
-    const ranges = await readRanges(lane, { signal });
+    const ranges = await readRanges(lane, { signal, timeoutMs });
     const range = must(
       ranges.find(({ min, max }) => min <= epk && epk < max),
       'the ranges tile the key space',
     );
     const reads = (row: number): boolean => verbs[row] === 'read';
-    const batch = { rangeId: range.id, body: bytes, count: verbs.length, reads, signal };
+    const batch = { rangeId: range.id, body: bytes, count: verbs.length, reads, signal, timeoutMs };
     const result = await sendBatch(lane, batch, replyScan([]));
     // Whatever became of it, nothing was changed: it may be sent again.
     if (!result.answered) throw new TroubleError(repeatable(result.trouble));
@@ -141,13 +142,13 @@ function notAllowed({ side, lane, connection }: ProbeParts, what: string, cause:
 /** Whether the container serves all versions and deletes: only a read tells. */
 export async function servesAllVersions(
   lane: ContainerLane,
-  { signal, patience }: { readonly signal: AbortSignal; readonly patience: Patience },
+  { signal, timeoutMs, patience }: Pick<ProbeParts, 'signal' | 'timeoutMs' | 'patience'>,
 ): Promise<boolean> {
   const read = async (): Promise<boolean> => {
-    const [range] = await readRanges(lane, { signal });
+    const [range] = await readRanges(lane, { signal, timeoutMs });
     const feed = new Feed(lane, { mode: 'all-versions', range: wholeOf(must(range, 'there is a range')) });
     try {
-      await feed.read('now', { signal });
+      await feed.read('now', { signal, timeoutMs });
       return true;
     } catch (error) {
       if (troubleOf(error)?.status === 400) return false;

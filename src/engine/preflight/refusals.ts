@@ -1,13 +1,12 @@
 /** What can never work, found before anything is written, each with what to do instead. */
 import type { ContainerFacts } from '../../cosmos/containers.ts';
 import type { ContainerLane } from '../../cosmos/container-lane.ts';
-import type { ControlCall } from '../../cosmos/control.ts';
 import { LedgerError, NotReadyError, UsageError } from '../../lib/errors.ts';
 import { isSamePath, parsePath } from '../../keys/path.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
 import type { RekeyOptions } from '../../keys/rekey.ts';
 import type { MigrationSpec, Place } from '../../spec/migration-spec.ts';
-import { occupantsOf } from './occupied.ts';
+import { occupantsOf, type Asking } from './occupied.ts';
 
 export const CREATE_HINT =
   'add --create-target to make it like the source with the new key, or make it yourself';
@@ -63,12 +62,12 @@ export async function refuseOccupied(
     readonly target: ContainerLane;
     readonly rekey: RekeyOptions;
   },
-  call: ControlCall,
+  call: Asking,
 ): Promise<void> {
   const { spec, source, target, sourceFacts, rekey } = parts;
   const { seen, ours } = await occupantsOf(
     { source, target, sourceKind: sourceFacts.keyKind, rekey },
-    { signal: call.signal, patience: call.patience.fresh() },
+    { ...call, patience: call.patience.fresh() },
   );
   if (seen === 0) return;
   const name = `${spec.target.database}/${spec.target.container}`;

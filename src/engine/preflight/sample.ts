@@ -172,6 +172,7 @@ export class SampleTally {
 
 export interface SampleCall {
   readonly signal: AbortSignal;
+  readonly timeoutMs: number;
   readonly patience: Patience;
   /** Whom the source's RU are counted by. */
   readonly governor: Governor;
@@ -186,9 +187,9 @@ export async function takeSample(
   options: RekeyOptions,
   call: SampleCall,
 ): Promise<Sample> {
-  const { signal, patience, governor, containerRu, documentsMax } = call;
+  const { signal, timeoutMs, patience, governor, containerRu, documentsMax } = call;
   const take = async (): Promise<Sample> => {
-    const ranges = await readRanges(lane, { signal });
+    const ranges = await readRanges(lane, { signal, timeoutMs });
     governor.setCapacity(
       containerRu,
       ranges.map(({ id }) => id),
@@ -201,7 +202,7 @@ export async function takeSample(
       for (let reader = 0; reader < Math.min(READERS_MAX, ranges.length); reader += 1) {
         members.start(async (own) => {
           for (let range = left.shift(); range !== undefined; range = left.shift()) {
-            const ended = await readInto(tally, { lane, range, most, governor, signal: own, patience });
+            const ended = await readInto(tally, { ...call, lane, range, most, signal: own });
             isWhole &&= ended;
           }
         });
@@ -215,22 +216,24 @@ export async function takeSample(
 /** Up to so many documents of one range; whether that was all of them. */
 async function readInto(
   tally: SampleTally,
-  parts: {
+  parts: Pick<SampleCall, 'signal' | 'timeoutMs' | 'patience' | 'governor'> & {
     readonly lane: ContainerLane;
     readonly range: PhysicalRange;
     readonly most: number;
-    readonly governor: Governor;
-    readonly signal: AbortSignal;
-    readonly patience: Patience;
   },
 ): Promise<boolean> {
-  const { lane, range, most, governor, signal, patience } = parts;
+  const { lane, range, most, governor, signal, timeoutMs, patience } = parts;
   // Small pages, so that a small budget is not overdrawn by the first of them.
   const pageSize = Math.min(PAGE_SIZE, most);
   const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(range), pageSize });
   let left = most;
   let pages = 0;
-  for await (const page of feed.pages('beginning', { signal, governor, patience: patience.fresh() })) {
+  for await (const page of feed.pages('beginning', {
+    signal,
+    timeoutMs,
+    governor,
+    patience: patience.fresh(),
+  })) {
     if (page.status === 304) return true;
     left -= tally.add(page, left);
     pages += 1;
