@@ -25,10 +25,11 @@ import {
   type Commitment,
   type CutoverResult,
 } from './cutover-after.ts';
+import { catchUp, passGate } from './cutover-gate.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
-import { enter, isTailing, phaseOf, type Phase } from './phases.ts';
+import { enter, phaseOf, type Phase } from './phases.ts';
 import { repairEach, type Suspect } from './repair.ts';
 
 export type { CutoverResult, SettingTold } from './cutover-after.ts';
@@ -76,9 +77,6 @@ export interface CutoverParts extends AfterParts {
 
 /** Phases in which the application may be stopped. */
 const HAVE_STOPPED: ReadonlySet<Phase> = new Set(['fencing', 'drained', 'proven']);
-/** A tail that lags more than this will not catch up while writers are stopped. */
-const LAG_MAX_MS = 60_000;
-
 export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
   const { mover, reading } = leases;
   if (phaseOf(mover) === 'committed') {
@@ -98,50 +96,6 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
   leases.camera.rests = true;
   parts.say(`committed: the target is in use from now on (writers were stopped for ${seconds(stoppedMs)})`);
   return finish(mover, parts, { fence, signal: reading });
-}
-
-async function passGate(leases: LeasesParts, { lastCleanMs, say, onStep }: CutoverParts): Promise<void> {
-  const { mover } = leases;
-  const { ledger, clock } = mover;
-  const phase = phaseOf(mover);
-  if (!isTailing(phase)) throw tooEarly(phase);
-  onStep?.({ name: 'catching up', stoppedAtMs: null });
-  if (phase !== 'tailing') enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
-  if (lastCleanMs() === null) {
-    throw new NotReadyError('nobody has proven yet that both sides hold the same', {
-      why: 'a cutover needs a verify that ended clean, with this spec and these containers',
-      hint: 'run cosmig verify beside a running cosmig tail, then cosmig cutover',
-    });
-  }
-  if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
-    say(
-      'some deletes of the source were not told of: with writers stopped everything may have to be compared; ' +
-        'cosmig verify --repair before makes that short',
-    );
-  }
-  say('catching up');
-  await catchUp(leases);
-  // What comes in while catching up must not take long to bring over.
-  const beganMs = clock.now();
-  await catchUp(leases);
-  const lagMs = clock.now() - beganMs;
-  if (lagMs > LAG_MAX_MS) {
-    throw new NotReadyError('the tail is too far behind for a short stop of the writers', {
-      why: `it needed ${seconds(lagMs)} for what had come in meanwhile; ${seconds(LAG_MAX_MS)} is the limit`,
-      hint: 'let cosmig tail catch up, with more RU/s for the target, then run cosmig cutover again',
-    });
-  }
-  const open = ledger.letters.openCount();
-  if (open > 0) {
-    throw new NotReadyError(
-      open === 1 ? 'a document is not in the target' : `${open} documents are not in the target`,
-      {
-        why: 'dead letters are open, and the application would miss their documents after the cutover',
-        hint: 'mend them in the source, or discard them by number: cosmig dead-letters list',
-      },
-    );
-  }
-  enter(mover, 'ready');
 }
 
 /** With writers stopped, up to the commit; every other end leads back to tailing. */
@@ -273,13 +227,6 @@ async function strayed(mover: Mover, from: Fence, signal: AbortSignal): Promise<
   return findStraggler(mover, { from, to: await readFence(mover, 'newest', signal) }, signal);
 }
 
-async function catchUp(leases: LeasesParts): Promise<void> {
-  // The fence knows where the end is.
-  await runLeases('catch-up', { ...leases, look: 'as told' });
-  // Stopped: there is nothing to be caught up with.
-  leases.reading.throwIfAborted();
-}
-
 function tell({ ledger, clock }: Mover, { say }: CutoverParts, straggler: Straggler): void {
   ledger.facts.note('straggler', { nowMs: clock.now(), details: straggler });
   if (straggler.what === 'split')
@@ -312,12 +259,5 @@ function unproven({ why }: Proof): NotReadyError {
   return new NotReadyError('both sides do not hold the same', {
     why: `${why}; the source stays in use`,
     hint: 'run cosmig verify, which names the documents, and cosmig verify --repair',
-  });
-}
-
-function tooEarly(phase: string): NotReadyError {
-  return new NotReadyError('the copy has not ended', {
-    why: `the migration is ${phase}`,
-    hint: 'run cosmig copy, then cosmig tail, then cosmig verify',
   });
 }

@@ -119,6 +119,18 @@ test('deletes that were lost are told before writers are stopped', async () => {
   );
 });
 
+test('whoever may not ask for numbers is told before writers are stopped', async () => {
+  await using move = await moved({});
+  for (const coll of ['orders', 'by-tenant']) {
+    await move.admin.faults([{ match: { op: 'query', coll }, effect: { status: 400 } }]);
+    const { result, hooks } = await cut(move);
+    expect([result, hooks]).toEqual([expect.objectContaining({ exitCode: 6 }), []]);
+  }
+  // A range that is being split has not refused anybody.
+  await move.admin.faults([{ match: { op: 'query' }, times: 2, effect: { status: 410, substatus: 1002 } }]);
+  expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
+});
+
 test('nobody wonders that nothing moves while the source is watched', async () => {
   await using move = await moved({});
   // Minutes pass, from the commit on.
