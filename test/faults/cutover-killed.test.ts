@@ -1,0 +1,22 @@
+/**
+ * Proofs and cutovers that are killed, from seeds: an application writes, tail, verify and cutover with its hooks are real
+ * processes that end by SIGKILL at every step of the state machine, around each line of the journal, in hooks and at
+ * random. Invariant: whenever the journal says "committed", both sides hold the same and nobody writes to the source;
+ * and after every death the command that status names leads on. `npm run torture -- --cutover` goes on for hours.
+ */
+import { describe, expect, test } from 'vitest';
+import { runCutovers } from '../helpers/cutover-run.ts';
+import { freshSeed } from '../helpers/migration-seeds.ts';
+
+const FIXED = [3, 7];
+const FRESH = 1;
+const RUN_WITHIN_MS = 300_000;
+
+const given = process.env['COSMIG_SEED'] ?? '';
+const seeds = given === '' ? [...FIXED, ...Array.from({ length: FRESH }, freshSeed)] : [Number(given)];
+
+describe.concurrent('a cutover that is killed keeps its promises', () => {
+  test.each(seeds)('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
+    await expect(runCutovers(seed)).resolves.toMatchObject({ seed });
+  });
+});
