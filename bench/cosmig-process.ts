@@ -21,6 +21,8 @@ export interface Outcome {
   readonly documents: { readonly read: number; readonly written: number };
   readonly durationMs: number;
   readonly lagSeconds: number | null;
+  /** Of a cutover: how long the writers were stopped. */
+  readonly stoppedMs?: number;
 }
 
 const TOLD_CHARS = 3000;
@@ -41,7 +43,7 @@ export class CosmigProcess implements Disposable {
   }
 
   /** Runs a command to its end. */
-  async run(command: 'copy' | 'tail', ...more: readonly string[]): Promise<Outcome> {
+  async run(command: 'copy' | 'tail' | 'verify' | 'cutover', ...more: readonly string[]): Promise<Outcome> {
     const { source, target, partitionKey, connectionString } = this.#migration;
     const args = ['--source', source, '--target', target, '--partition-key', partitionKey, '--yes', '--json'];
     const child = spawn(

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { benchCopy } from './copy.ts';
+import { benchCutover } from './cutover.ts';
 import { benchDocuments } from './pages.ts';
 import { benchEmulator } from './emulator.ts';
 import { benchKeys } from './keys.ts';
@@ -33,6 +34,7 @@ const BENCHMARKS: Readonly<Record<string, (options: BenchOptions) => Promise<Res
   metered: benchMetered,
   tail: benchTail,
   verify: benchVerify,
+  cutover: benchCutover,
 };
 
 const { values, positionals } = parseArgs({
