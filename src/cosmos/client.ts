@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { createDefaultHttpClient, type HttpClient } from '@azure/core-rest-pipeline';
 import { CosmosClient } from '@azure/cosmos';
 import { assert } from '../lib/assert.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import { isLoopback, type Connection } from '../spec/connection.ts';
 import { RawLane } from './raw-lane.ts';
 import { signIn, type Identity } from './sign-in.ts';
@@ -24,6 +25,7 @@ export interface AccountOptions {
   readonly agent?: Agent;
   /** What sends requests, around or instead of the usual one. */
   readonly httpClient?: HttpClient;
+  readonly clock?: Clock;
 }
 
 /** A client of one account; disposing of it ends the SDK's own timers. Shows no key when it is printed. */
@@ -32,15 +34,20 @@ export class Account implements Disposable {
   readonly client: CosmosClient;
   /** Where documents pass as bytes. */
   readonly lane: RawLane;
+  /** Whether nobody has put something of theirs between us and the network. */
+  readonly sendsItself: boolean;
+  readonly clock: Clock;
 
   constructor(access: AccountAccess, options: AccountOptions = {}) {
-    const { discovery = false, agent, httpClient } = options;
+    const { discovery = false, agent, httpClient, clock = systemClock } = options;
     const url = new URL(access.endpoint);
     assert(
       agent === undefined || url.protocol !== 'http:' || isLoopback(url.hostname),
       'plain http is for this machine only',
     );
     this.lane = new RawLane(httpClient ?? createDefaultHttpClient());
+    this.sendsItself = httpClient === undefined;
+    this.clock = clock;
     this.endpoint = access.endpoint;
     this.client = new CosmosClient({
       endpoint: access.endpoint,

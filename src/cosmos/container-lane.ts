@@ -18,6 +18,7 @@ import { NotReadyError } from '../lib/errors.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './classify.ts';
 import type { Account } from './client.ts';
 import type { Parcel, Passage, RawReply } from './raw-lane.ts';
+import { SignedRequests } from './signed.ts';
 
 /** A container by its names. */
 export interface ContainerName {
@@ -91,6 +92,8 @@ export class ContainerLane {
   readonly #context: ClientContext;
   readonly #link: string;
   readonly #rid: string | undefined;
+  /** Nothing where somebody wants to see every request that the SDK makes. */
+  readonly #signed: SignedRequests | undefined;
 
   /** With its `rid`, batches to another container of that name come to nothing. */
   constructor(account: Account, name: ContainerName, rid?: string) {
@@ -100,6 +103,7 @@ export class ContainerLane {
     this.#account = account;
     this.#context = context;
     this.#rid = rid;
+    this.#signed = account.sendsItself ? new SignedRequests(account.clock) : undefined;
     this.#link = `dbs/${name.database}/colls/${name.container}`;
   }
 
@@ -125,27 +129,43 @@ export class ContainerLane {
 
   /** A ready-made body of operations, to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
-    const { body, rangeId, sessionToken, minimalReply = false, priority } = call;
+    const { body, rangeId, sessionToken } = call;
+    const kind = kindOf(call);
     const parcel = { access: 'write', body } as const;
     const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
-      await this.#context.bulk({
-        body: 'bytes',
-        partitionKeyRangeId: rangeId,
-        path: `/${encodeURI(this.#link)}/docs`,
-        resourceId: this.#link,
-        bulkOptions: { continueOnError: true },
-        options: {
-          initialHeaders: passage.headers,
-          abortSignal: signal,
-          ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
-          ...(minimalReply ? { contentResponseOnWriteEnabled: false } : {}),
-          ...(priority === undefined ? {} : { priorityLevel: PriorityLevel[priority] }),
-        },
-        diagnosticNode: newNode(),
-      });
+      const signed = this.#signed?.find(kind);
+      if (signed !== undefined)
+        return this.#account.lane.resend(signed, passage, { rangeId, sessionToken, signal });
+      await this.#bulk(call, passage, signal);
+      const { request, reply } = passage;
+      if (request !== undefined && reply?.status === 200) this.#signed?.keep(kind, request);
     });
-    if (exchange.ok) this.#checkContainer(exchange.reply);
+    // Whatever it is, the SDK may know better: where the account is now, or how it lets us in.
+    if (!exchange.ok) this.#signed?.forget();
+    else this.#checkContainer(exchange.reply);
     return exchange;
+  }
+
+  async #bulk(
+    { rangeId, sessionToken, minimalReply = false, priority }: BatchCall,
+    passage: Passage,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#context.bulk({
+      body: 'bytes',
+      partitionKeyRangeId: rangeId,
+      path: `/${encodeURI(this.#link)}/docs`,
+      resourceId: this.#link,
+      bulkOptions: { continueOnError: true },
+      options: {
+        initialHeaders: passage.headers,
+        abortSignal: signal,
+        ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
+        ...(minimalReply ? { contentResponseOnWriteEnabled: false } : {}),
+        ...(priority === undefined ? {} : { priorityLevel: PriorityLevel[priority] }),
+      },
+      diagnosticNode: newNode(),
+    });
   }
 
   /** A container that was made anew under the name knows nothing of what was written, and has nothing of what was read. */
@@ -158,6 +178,11 @@ export class ContainerLane {
       hint: 'begin a new migration with --ledger and an empty target',
     });
   }
+}
+
+/** Batches of one kind have the same headers, but for what differs from each to the next. */
+function kindOf({ sessionToken, minimalReply = false, priority }: BatchCall): string {
+  return `${sessionToken !== undefined} ${minimalReply} ${priority}`;
 }
 
 /** A request through the lane, once: its whole reply, or why there is none. The SDK's own failure is told to nobody. */

@@ -6,15 +6,18 @@
  * SDK's. What always holds: the token leaves no process, bytes in are bytes out, a reply is whole or a failure, and
  * the SDK sees no failure of the network it would retry by itself: the only retry loop is ours.
  */
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import {
   createHttpHeaders,
   type HttpClient,
   type PipelineRequest,
   type PipelineResponse,
 } from '@azure/core-rest-pipeline';
-import { must } from '../lib/assert.ts';
+import { assert, must } from '../lib/assert.ts';
 import { BufferPool } from '../lib/buffers.ts';
 import { isLoopback } from '../spec/connection.ts';
+import type { Differing, SignedRequest } from './signed.ts';
 
 /** Names the passage; taken off before anything is sent. */
 export const LANE_HEADER = 'x-cosmig-lane';
@@ -68,6 +71,8 @@ export class Passage implements Disposable {
   readonly isShown: boolean;
   /** Whether a byte may have left this process. */
   sent = false;
+  /** As the SDK made it, if it did; without what the lane had put in. */
+  request: PipelineRequest | undefined;
   reply: RawReply | undefined;
   failure: unknown;
   readonly #close: () => void;
@@ -87,6 +92,11 @@ export class Passage implements Disposable {
   [Symbol.dispose](): void {
     this.#close();
   }
+}
+
+/** What is new about a request that is sent again. */
+interface Resend extends Differing {
+  readonly signal: AbortSignal;
 }
 
 export class RawLane implements HttpClient {
@@ -121,6 +131,20 @@ export class RawLane implements HttpClient {
     return this.#carry(request, must(this.#open.get(token), 'a lane token belongs to a passage under way'));
   }
 
+  /** Sends a passage's bytes with a request that the SDK has signed before; throws what the network did. */
+  async resend(signed: SignedRequest, passage: Passage, { signal, ...differing }: Resend): Promise<void> {
+    const { body } = passage;
+    assert(body !== undefined && !passage.sent, 'a write is sent once');
+    passage.sent = true;
+    try {
+      const incoming = await signed.send(asBuffer(body), differing, signal);
+      passage.reply = await readReply(asResponse(incoming), this.#memory);
+    } catch (error) {
+      passage.failure = error;
+      throw error;
+    }
+  }
+
   async #carry(request: PipelineRequest, passage: Passage): Promise<PipelineResponse> {
     // A fail-over of the SDK's may send a write again that has been done; what came first then stands.
     if (passage.sent && passage.body !== undefined && !wasRefused(passage))
@@ -131,14 +155,16 @@ export class RawLane implements HttpClient {
     request.headers.delete(LANE_HEADER);
     request.streamResponseStatusCodes = EVERY_STATUS;
     const { body } = passage;
-    if (body !== undefined) request.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    if (body !== undefined) request.body = asBuffer(body);
+    passage.request = request;
     passage.sent = true;
     try {
       const response = await this.#inner.sendRequest(request);
-      const reply = await readReply(response, this.#memory);
+      const { headers, ...rest } = response;
+      const reply = await readReply({ ...rest, header: (name) => headers.get(name) }, this.#memory);
       passage.reply = reply;
       return passage.isShown && reply.status < 400
-        ? { status: reply.status, headers: response.headers, request, bodyAsText: reply.body.toString() }
+        ? { status: reply.status, headers, request, bodyAsText: reply.body.toString() }
         : stubOf(reply, request);
     } catch (error) {
       passage.failure = error;
@@ -147,6 +173,10 @@ export class RawLane implements HttpClient {
       throw new Error('the request failed on its way', { cause: error });
     }
   }
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** Whether the last reply said that nothing was even tried: not signed in, or not the region to write to. */
@@ -172,9 +202,22 @@ function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
   return { status, headers, request, bodyAsText };
 }
 
-async function readReply(response: PipelineResponse, memory: BufferPool): Promise<RawReply> {
-  const { status, headers } = response;
-  const header = (name: string): string | undefined => headers.get(name);
+/** As much of a reply as is read here. */
+type Incoming = Pick<PipelineResponse, 'status' | 'readableStreamBody' | 'bodyAsText'> & {
+  readonly header: (name: string) => string | undefined;
+};
+
+function asResponse(incoming: IncomingMessage): Incoming {
+  const { statusCode: status = 0, headers } = incoming;
+  const header = (name: string): string | undefined => {
+    const value = headers[name];
+    return typeof value === 'object' ? value.join() : value;
+  };
+  return { status, header, readableStreamBody: incoming };
+}
+
+async function readReply(response: Incoming, memory: BufferPool): Promise<RawReply> {
+  const { status, header } = response;
   try {
     return { status, header, ...(await readBody(response, memory)) };
   } catch (error) {
@@ -187,10 +230,10 @@ async function readReply(response: PipelineResponse, memory: BufferPool): Promis
 type Body = Pick<RawReply, 'body' | 'free'>;
 
 async function readBody(
-  { status, headers, readableStreamBody, bodyAsText }: PipelineResponse,
+  { status, header, readableStreamBody, bodyAsText }: Incoming,
   memory: BufferPool,
 ): Promise<Body> {
-  const told = headers.get('content-length');
+  const told = header('content-length');
   const promised = told === undefined ? undefined : Number(told);
   const read =
     readableStreamBody === undefined
@@ -207,30 +250,66 @@ async function readWhole(
   stream: NodeJS.ReadableStream,
   { promised = UNTOLD_BYTES, memory }: { readonly promised: number | undefined; readonly memory: BufferPool },
 ): Promise<Body> {
-  let first: Buffer | undefined;
-  let whole: Buffer | undefined;
-  let sizeBytes = 0;
-  for await (const chunk of stream) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    const start = sizeBytes;
-    sizeBytes += bytes.length;
+  const pieces = new ReplyBytes(promised, memory);
+  // By its events: an iterator costs as much as all the rest of a short reply.
+  await new Promise<void>((resolve, reject) => {
+    stream.on('data', (chunk: Buffer | string) => {
+      try {
+        pieces.add(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+      } catch (error) {
+        // Nobody wants the rest.
+        if (stream instanceof Readable) stream.destroy();
+        reject(error);
+      }
+    });
+    stream.on('end', resolve);
+    stream.on('error', reject);
+    stream.on('close', () => reject(new CutShort()));
+  });
+  return pieces.whole();
+}
+
+/** The bytes of one reply as they come. */
+class ReplyBytes {
+  readonly #promised: number;
+  readonly #memory: BufferPool;
+  #first: Buffer | undefined;
+  #whole: Buffer | undefined;
+  #sizeBytes = 0;
+
+  constructor(promisedBytes: number, memory: BufferPool) {
+    this.#promised = promisedBytes;
+    this.#memory = memory;
+  }
+
+  add(bytes: Buffer): void {
+    const start = this.#sizeBytes;
+    const sizeBytes = start + bytes.length;
     if (sizeBytes > REPLY_BYTES_MAX) throw new CutShort();
+    this.#sizeBytes = sizeBytes;
     // Most replies are one piece, and that is their memory.
     if (start === 0) {
-      first = bytes;
-      continue;
+      this.#first = bytes;
+      return;
     }
+    let whole = this.#whole;
     if (whole === undefined || sizeBytes > whole.length) {
-      const wider = memory.lend(sizeBytes <= promised ? Math.min(promised, REPLY_BYTES_MAX) : 2 * sizeBytes);
-      (whole ?? first)?.copy(wider, 0, 0, start);
-      if (whole !== undefined) memory.giveBack(whole);
-      whole = wider;
+      const promised = this.#promised;
+      const wider = this.#memory.lend(
+        sizeBytes <= promised ? Math.min(promised, REPLY_BYTES_MAX) : 2 * sizeBytes,
+      );
+      (whole ?? this.#first)?.copy(wider, 0, 0, start);
+      if (whole !== undefined) this.#memory.giveBack(whole);
+      this.#whole = whole = wider;
     }
     whole.set(bytes, start);
   }
-  if (whole === undefined) return asItIs(first ?? Buffer.alloc(0));
-  const lent = whole;
-  return { body: lent.subarray(0, sizeBytes), free: () => memory.giveBack(lent) };
+
+  whole(): Body {
+    const lent = this.#whole;
+    if (lent === undefined) return asItIs(this.#first ?? Buffer.alloc(0));
+    return { body: lent.subarray(0, this.#sizeBytes), free: () => this.#memory.giveBack(lent) };
+  }
 }
 
 /** Memory that is nobody else's. */

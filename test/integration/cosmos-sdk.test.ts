@@ -5,12 +5,13 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Account } from '../../src/cosmos/client.ts';
 import { ContainerLane } from '../../src/cosmos/container-lane.ts';
 import { Feed } from '../../src/cosmos/feed.ts';
 import { readRanges, wholeOf } from '../../src/cosmos/ranges.ts';
 import { must } from '../../src/lib/assert.ts';
+import { ManualClock } from '../../src/lib/clock.ts';
 import { startTestEmulator } from '../helpers/emulator.ts';
 
 const signal = new AbortController().signal;
@@ -122,6 +123,117 @@ test('a batch', async () => {
     'x-ms-cosmos-is-batch-request': 'true',
     'x-ms-documentdb-partitionkeyrangeid': '7',
     'x-ms-session-token': '7:-1#3',
+  });
+});
+
+describe('a batch that is sent with the signature of another', () => {
+  const given = { signal, minimalReply: true } as const;
+  const body = (text: string): Buffer => Buffer.from(`["${text}"]`);
+
+  /** A server that keeps what it is sent, and answers with `status`. */
+  async function listening(status: () => number): Promise<{
+    readonly seen: Array<Seen & { readonly body: string }>;
+    readonly endpoint: string;
+    readonly close: () => void;
+  }> {
+    const seen: Array<Seen & { readonly body: string }> = [];
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { headers } = request;
+        seen.push({
+          line: `${request.method} ${request.url}`,
+          headers,
+          body: Buffer.concat(chunks).toString(),
+        });
+        response.writeHead(status(), { 'x-ms-request-charge': '1' }).end('[]');
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const close = (): void => {
+      server.closeAllConnections();
+      server.close();
+    };
+    return { seen, endpoint: `http://127.0.0.1:${port}/`, close };
+  }
+
+  test('is what the SDK would have sent, but for its range, session, length and bytes', async () => {
+    const { seen, endpoint, close } = await listening(() => 200);
+    try {
+      const name = { database: 'my shop', container: 'órders' };
+      const clock = new ManualClock();
+      // Another clock says when; a client of its own for each is what the SDK sends.
+      using account = new Account({ endpoint, key: 'a2V5' }, { clock });
+      const lane = new ContainerLane(account, name);
+      const calls = [
+        { ...given, rangeId: '7', body: body('a'), sessionToken: '7:-1#3' },
+        { ...given, rangeId: '18', body: body('bcd'), sessionToken: '18:-1#4' },
+        { ...given, rangeId: '7', body: body('e') },
+        { ...given, rangeId: '18', body: body('fg') },
+        { signal, rangeId: '7', body: body('h'), priority: 'Low' },
+        { signal, rangeId: '8', body: body('ij'), priority: 'Low' },
+      ] as const;
+      for (const call of calls) expect(await lane.batch(call)).toMatchObject({ ok: true });
+      const sent = seen.splice(0);
+      for (const call of calls) {
+        using fresh = new Account({ endpoint, key: 'a2V5' });
+        await new ContainerLane(fresh, name).batch(call);
+      }
+      const changing = (headers: Seen['headers']): Seen['headers'] => ({
+        ...headers,
+        authorization: typeof headers['authorization'],
+        'x-ms-date': typeof headers['x-ms-date'],
+      });
+      expect(sent.map((one) => ({ ...one, headers: changing(one.headers) }))).toEqual(
+        seen.map((one) => ({ ...one, headers: changing(one.headers) })),
+      );
+      expect(sent.map((one) => one.body)).toEqual(calls.map((call) => call.body.toString()));
+    } finally {
+      close();
+    }
+  });
+
+  test('is signed anew after seconds, and after any answer but success', async () => {
+    let status = 200;
+    const { seen, endpoint, close } = await listening(() => status);
+    try {
+      const clock = new ManualClock();
+      using account = new Account({ endpoint, key: 'a2V5' }, { clock });
+      const lane = new ContainerLane(account, { database: 'd', container: 'c' });
+      let signed = 0;
+      const open = account.lane.sendRequest.bind(account.lane);
+      account.lane.sendRequest = async (request) => {
+        signed += 1;
+        return open(request);
+      };
+      const send = async (): Promise<void> =>
+        void (await lane.batch({ ...given, rangeId: '7', body: body('a') }));
+      await send();
+      await send();
+      clock.advance(4999);
+      await send();
+      expect(signed).toBe(1);
+      clock.advance(1);
+      await send();
+      expect(signed).toBe(2);
+      for (const bad of [401, 403, 410, 429, 503]) {
+        status = bad;
+        const before = signed;
+        await send();
+        expect(signed, `the ${bad} itself came to what was signed before`).toBe(before);
+        status = 200;
+        await send();
+        expect(signed, `after ${bad}`).toBe(before + 1);
+      }
+      clock.advance(-1);
+      await send();
+      expect(signed, 'a clock that went back').toBe(8);
+      expect(seen).toHaveLength(15);
+    } finally {
+      close();
+    }
   });
 });
 
