@@ -43,3 +43,37 @@ test.each([
   },
   60_000,
 );
+
+test('where documents expire all the time, and nobody tells, what was deleted does not come along', async () => {
+  // In the target nothing expires by itself, so that each one is a difference.
+  await using move = await Move.open({ source: { defaultTtl: -1 } });
+  const mortals = Array.from({ length: 120 }, (_, n) => ({
+    id: `mortal ${n}`,
+    customerId: `c${n % 5}`,
+    tenantId: `t${n % 3}`,
+    ttl: 1000 + Math.floor(n / 3),
+  }));
+  await move.put(
+    { id: 'deleted', customerId: 'a', tenantId: 'P' },
+    { id: 'kept', customerId: 'a', tenantId: 'P' },
+    ...mortals,
+  );
+  const cosmig = async (command: string, ...flags: readonly string[]): Promise<Ran> => {
+    const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
+    return runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
+  };
+  expect((await cosmig('copy')).code).toBe(0);
+  await cosmig('tail', '--until-caught-up');
+  expect((await cosmig('verify', '--deadline', '5s', '--repair')).code).toBe(0);
+  await move.source.item('deleted', 'a').delete();
+  await move.put({ id: 'new', customerId: 'a', tenantId: 'P' });
+  let passedMs = 1_000_000;
+  const passing = setInterval(() => void move.admin.clock((passedMs += 400)), 200);
+  const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+  clearInterval(passing);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  const [source, target] = [await move.documents(move.source), await move.documents(move.target)];
+  const ids = target.map(({ id }) => id);
+  expect(ids.filter((id) => !id.startsWith('mortal'))).toEqual(['kept', 'new']);
+  expect(source.filter(({ id }) => !ids.includes(id))).toEqual([]);
+}, 90_000);
