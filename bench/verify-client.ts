@@ -4,7 +4,7 @@
  */
 import { keepYoungSpaceSmall } from '../src/lib/heap.ts';
 
-// As the command does: before the large modules.
+// As bin/cosmig.js does: before the large modules.
 keepYoungSpaceSmall();
 const { measure } = await import('./verify-measure.ts');
 

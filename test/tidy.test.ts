@@ -158,7 +158,9 @@ describe('sources', () => {
       for (const { from, to } of imports) if (from === file) visit(to);
     };
     visit('src/index.ts');
-    visit('src/cli/main.ts');
+    for (const [, file] of read('bin/cosmig.js').matchAll(/import\('\.\.\/dist\/([^']+)\.js'\)/g))
+      visit(`src/${file}.ts`);
+    expect(reached).toContain('src/cli/main.ts');
     expect(sources.filter((file) => !reached.has(file))).toEqual(AWAITED);
   });
 
