@@ -83,9 +83,12 @@ function isIdle({ ranges, documents: { read, written } }: Snapshot): boolean {
 
 function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
   if (deadLettered === 0) return;
-  const [are, them] = deadLettered === 1 ? ['document is', 'it'] : ['documents are', 'them'];
+  const isOne = deadLettered === 1;
+  const [are, them] = isOne ? ['document is', 'it'] : ['documents are', 'them'];
   throw new DeadLetterError(`${deadLettered} ${are} not in the target`, {
-    why: 'they are in the dead letters, each with its reason',
+    why: isOne
+      ? 'it is in the dead letters, with its reason'
+      : 'they are in the dead letters, each with its reason',
     hint: `see cosmig dead-letters list; mend ${them} in the source, or discard ${them} by number`,
   });
 }

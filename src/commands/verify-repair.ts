@@ -1,29 +1,63 @@
-/** What `verify --repair` does after a comparison: the mover brings right what differs, and both sides are compared anew. */
-import { repairAll, type RunParts } from '../engine/run.ts';
+/**
+ * `verify --repair`: compares, has the mover bring right what differs, and looks again. What always holds: the mover tails
+ * in this process while both sides are compared, so that what is in flight lands; and nothing is written where the
+ * comparison was clean.
+ */
+import { repairAll, run, type RunParts } from '../engine/run.ts';
+import { ChildSignal } from '../lib/abort.ts';
+import { CanceledError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import { suspectsOf } from './proving.ts';
 import { counted } from './wording.ts';
 
+/** How much is compared: as the operator has asked, all of it anew, or only what differed. */
+export type Extent = 'as asked' | 'all' | 'what differed';
+
 interface Repairing {
   readonly parts: RunParts;
   readonly say: (text: string) => void;
-  /** Another comparison of every document. */
-  readonly again: () => Promise<Verdict>;
+  readonly compare: (extent: Extent, signal: AbortSignal) => Promise<Verdict>;
 }
 
-/** The verdict of the last comparison; nothing is written where the first one was clean. */
-export async function repairAfter(verdict: Verdict, { parts, say, again }: Repairing): Promise<Verdict> {
-  const { spec } = parts;
-  const suspects = suspectsOf(spec, verdict);
-  let last = verdict;
-  if (suspects.length > 0) {
+/** Deleted again while others were brought right: of few documents ever fewer. What differs after that is no matter of time. */
+const ROUNDS_MAX = 6;
+
+/** The verdict of the last comparison. */
+export async function compareAndRepair({ parts, say, compare }: Repairing): Promise<Verdict> {
+  let verdict = await besideTail(parts, async (signal) => compare('as asked', signal));
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const suspects = suspectsOf(parts.spec, verdict);
+    if (suspects.length === 0) break;
     say(`${counted(suspects.length, 'document')} ${suspects.length === 1 ? 'is' : 'are'} brought right`);
     await repairAll(parts, suspects);
-    last = await again();
+    // Where no feed tells of deletes, others are gone after each whole comparison: one is enough to prove the rest.
+    const extent = round === 0 ? 'all' : 'what differed';
+    verdict = await besideTail(parts, async (signal) => compare(extent, signal));
   }
-  if (last.equal === true) forgetSweeps(parts);
-  return last;
+  if (verdict.equal === true) forgetSweeps(parts);
+  return verdict;
+}
+
+/** Does `work` while the mover tails; whichever fails first ends the other. */
+async function besideTail<T>(parts: RunParts, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return group(parts.drain, async (members) => {
+    using over = new ChildSignal(members.signal);
+    const enough = new CanceledError('SIGINT');
+    members.start(async () => {
+      try {
+        await run('tail', { ...parts, command: 'verify --repair', drain: over.signal });
+      } catch (error) {
+        if (error !== enough) throw error;
+      }
+    });
+    try {
+      return await work(members.signal);
+    } finally {
+      over.abort(enough);
+    }
+  });
 }
 
 /** Deletes that a feed had lost are found by now. */

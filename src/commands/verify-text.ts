@@ -37,7 +37,11 @@ export function verifyText(verdict: Verdict): string {
     rows.push(['setting', `${setting}: ${short(one)} in the source, ${short(other)} in the target`]);
   rows.push(['RU', `${count(Math.round(ru.source))} source, ${count(Math.round(ru.target))} target`]);
   rows.push(['took', `${(verdict.durationMs / 1000).toFixed(1)} s`]);
-  return [table(rows), ...samples.map(sampleText)].join('\n');
+  const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
+  const more = total - samples.length;
+  const rest =
+    samples.length > 0 && more > 0 ? [`and ${count(more)} more; all of them with --report FILE`] : [];
+  return [table(rows), ...samples.map(sampleText), ...rest].join('\n');
 }
 
 /** Of others an older version may stay in the target, so that they are counted on both sides or on one. */

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, Context } from '../cli/command.ts';
 import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { fileTrouble } from '../lib/file-trouble.ts';
-import { keepYoungSpaceSmall } from '../lib/heap.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -11,6 +10,7 @@ import { loadSpec } from '../spec/load.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
 import type { Verdict } from '../verify/verdict.ts';
+import type { Extent } from './verify-repair.ts';
 import type { Progress } from '../verify/verify.ts';
 import { Pace, verifyLine } from './live-line.ts';
 import { verifyJson, verifyText } from './verify-text.ts';
@@ -32,7 +32,7 @@ const OPTIONS = {
   repair: {
     type: 'boolean',
     default: false,
-    help: 'bring right what differs, by what the source says, and compare once more; the only verify that writes',
+    help: 'bring right what differs, by what the source says, and compare once more; tails meanwhile, so no tail may run; the only verify that writes',
   },
   deadline: {
     type: 'text',
@@ -63,8 +63,8 @@ export const verify: Command<typeof OPTIONS> = {
   async run(context) {
     const { options, env, clock, signal, out, log } = context;
     const deadlineMs = readDeadline(options.deadline);
+    if (options.repair && options.level === 'count') throw noNames();
     const { spec, connections } = loadSpec({ options, env, clock });
-    keepYoungSpaceSmall();
     // Loaded here: help needs neither the SDK nor the database.
     const { verify: compare } = await import('../verify/verify.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
@@ -72,22 +72,22 @@ export const verify: Command<typeof OPTIONS> = {
       const json = { command: 'verify', migration: migrationName(spec), complete: false, skipped: true };
       return { json, text: 'another cosmig verify is at work with this ledger; nothing was done' };
     }
-    const look = async (fresh: boolean): Promise<Verdict> =>
+    const look = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
       compare({
         spec,
         connections,
         level: options.level,
-        fresh,
+        fresh: extent === 'all' || (extent === 'as asked' && options.fresh),
+        again: extent === 'what differed',
         deadlineMs,
         clock,
         random: systemRandom,
         log,
-        signal,
+        signal: within,
         say: (text) => out.note(text),
         onProgress: sayer(context),
       });
-    const first = await look(options.fresh);
-    const verdict = options.repair ? await repair(context, { first, again: async () => look(true) }) : first;
+    const verdict = options.repair ? await repair(context, look) : await look('as asked', signal);
     if (options.report !== undefined) writeReport(options.report, verdict);
     const error = errorOf(verdict);
     const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
@@ -99,14 +99,21 @@ export const verify: Command<typeof OPTIONS> = {
 
 async function repair(
   { options, env, clock, signal, abortSignal, out, log }: Context<typeof OPTIONS>,
-  { first, again }: { readonly first: Verdict; readonly again: () => Promise<Verdict> },
+  compare: (extent: Extent, signal: AbortSignal) => Promise<Verdict>,
 ): Promise<Verdict> {
-  const { repairAfter } = await import('./verify-repair.ts');
+  const { compareAndRepair } = await import('./verify-repair.ts');
   const { spec, connections } = loadSpec({ options, env, clock });
   const say = (text: string): void => out.note(text);
   const [drain, abort] = [signal, abortSignal];
   const parts = { spec, connections, clock, random: systemRandom, log, drain, abort, say };
-  return repairAfter(first, { parts, say, again });
+  return compareAndRepair({ parts, say, compare });
+}
+
+function noNames(): UsageError {
+  return new UsageError('--repair and --level count were both given', {
+    why: 'a count names no documents that could be brought right',
+    hint: 'leave --level out',
+  });
 }
 
 function readDeadline(text: string): number {
@@ -136,12 +143,17 @@ function errorOf({ equal, differences, inFlight, waitsFor, level }: Verdict): Co
     });
   }
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
+  const named = 'see the documents that are named above (all of them in --report FILE)';
+  // What everybody sees first whose account does not tell deletes.
+  const haveGone = differences.extra === total;
   return new MismatchError(`${counted(total, 'difference')} between source and target`, {
     why: `${tallied(differences)}; both sides were looked at twice, and nothing was in flight`,
     hint:
       level === 'count'
         ? 'run cosmig verify, which names them'
-        : 'see the documents that are named above (all of them in --report FILE); cosmig verify --repair brings them right',
+        : haveGone
+          ? `${named}; those that were deleted in the source, where no feed tells of it, cosmig verify --repair takes out of the target`
+          : `${named}; cosmig verify --repair brings them right`,
   });
 }
 

@@ -52,6 +52,9 @@ export class CandidateStore {
         `UPDATE candidates SET name = @name, state = @state, kind = @kind, seen = @seen, fence_lsn = @fenceLsn,
            since_ms = @sinceMs WHERE identity = @identity`,
       ),
+      reopen: database.prepare(
+        "UPDATE candidates SET state = 'open', seen = NULL, fence_lsn = NULL WHERE state = 'confirmed'",
+      ),
       counts: database.prepare<[], Columns>(
         'SELECT state, kind, count(*) AS documents FROM candidates GROUP BY state, kind',
       ),
@@ -100,6 +103,11 @@ export class CandidateStore {
     return this.counts()
       .filter(({ state }) => state === 'open')
       .reduce((sum, { documents }) => sum + documents, 0);
+  }
+
+  /** Those that differed are looked at as if for the first time. */
+  reopen(): void {
+    this.#sql.reopen.run();
   }
 
   /** Since when the oldest open one is known to differ. */

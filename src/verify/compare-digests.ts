@@ -82,6 +82,7 @@ interface Comparing {
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
   const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
+  if (comparison.again === true) store.reopen();
   const begun = takeUp(store, subject, comparison);
   const rows: RowOptions = {
     rekey: rekeyOptionsOf(spec, source.facts, target.facts),
@@ -120,7 +121,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
 }
 
 /** What was begun, or a new beginning. */
-function takeUp(store: VerifyStore, subject: Subject, { fresh, clock, say }: Comparison): Begun {
+function takeUp(store: VerifyStore, subject: Subject, { fresh, again, clock, say }: Comparison): Begun {
   const begun = store.begun();
   const nowMs = clock.now();
   const isSame =
@@ -128,6 +129,7 @@ function takeUp(store: VerifyStore, subject: Subject, { fresh, clock, say }: Com
     begun.fingerprint === subject.fingerprint &&
     begun.sourceRid === subject.sourceRid &&
     begun.targetRid === subject.targetRid;
+  if (isSame && again === true) return begun;
   if (isSame && !fresh && nowMs - begun.beganAtMs < AGE_MAX_MS[begun.stage]) {
     const beganAt = new Date(begun.beganAtMs).toISOString().slice(0, 19);
     say?.(`going on with the comparison that was begun at ${beganAt}Z; --fresh begins anew`);

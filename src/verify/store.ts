@@ -184,6 +184,14 @@ export class VerifyStore {
     });
   }
 
+  /** What was found to differ was brought right since: it is to be looked at once more, and nothing else. */
+  reopen(): void {
+    this.#transactions.durable(() => {
+      this.candidates.reopen();
+      this.#sql.stage.run('listed');
+    });
+  }
+
   parts(side: SideName): Part[] {
     return this.#sql.parts.all(side).map((row) => ({
       min: text(row, 'min'),

@@ -36,6 +36,8 @@ export interface VerifyParts {
   readonly level: 'count' | 'digest' | 'changes';
   /** Begin anew, whatever an earlier run has left. */
   readonly fresh: boolean;
+  /** Look only at what the last comparison has found to differ, which was brought right since. */
+  readonly again?: boolean;
   /** How long what is in flight may take to land. */
   readonly deadlineMs: number;
   readonly clock: Clock;

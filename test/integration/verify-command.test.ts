@@ -101,7 +101,7 @@ describe('cosmig verify', () => {
     expect(stderr).toContain('1 document may still be in flight: 1 range of the source has changes');
     const { code: usage, stderr: told } = await verify('--deadline', 'soon');
     expect(usage).toBe(2);
-    expect(told).toContain('write for example --deadline 3m');
+    expect(told).toContain('write for instance --deadline 3m');
   });
 
   test('counts with --level count', async () => {

@@ -1,0 +1,96 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import { Move } from '../helpers/move.ts';
+import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { until } from '../helpers/wait.ts';
+
+const SPEC = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
+
+function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
+  const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
+  return async (...argv) => {
+    const [command = '', ...flags] = argv;
+    return runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
+  };
+}
+
+/** Writes and deletes, which nobody tells of, until it is stopped. */
+function applicationOf({ source }: Move): { readonly stop: () => Promise<number> } {
+  const random = seededRandom(3);
+  let isOn = true;
+  let deleted = 0;
+  const work = async (): Promise<void> => {
+    while (isOn) {
+      await setTimeout(10);
+      const n = random.below(300);
+      const [id, customerId] = [`o${n}`, `c${n % 7}`];
+      if (random.below(4) > 0) await source.items.upsert({ id, customerId, tenantId: `t${random.below(9)}` });
+      else {
+        const { statusCode } = await source
+          .item(id, customerId)
+          .delete()
+          .catch(() => ({ statusCode: 404 }));
+        if (statusCode === 204) deleted += 1;
+      }
+    }
+  };
+  const ended = work();
+  return {
+    stop: async () => {
+      isOn = false;
+      await ended;
+      return deleted;
+    },
+  };
+}
+
+test('is proven beside an application that writes and deletes, where no feed tells of deletes and no tail runs', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 300; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  expect((await cosmig('copy')).code).toBe(0);
+  const application = applicationOf(move);
+  let repaired: Ran;
+  let deleted: number;
+  try {
+    repaired = await cosmig('verify', '--repair', '--json', '--deadline', '30s');
+  } finally {
+    deleted = await application.stop();
+  }
+  expect(deleted).toBeGreaterThan(0);
+  expect([repaired.code, JSON.parse(repaired.stdout)]).toMatchObject([0, { equal: true, inFlight: 0 }]);
+  expect(repaired.stderr).toContain('brought right');
+
+  // So the gate is open, and the cutover takes out what was deleted since.
+  const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+  expect([cut.code, cut.code === 0 ? '' : cut.stderr]).toEqual([0, '']);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 120_000);
+
+test('is refused at once while another mover works', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  await move.target.item('1', 'P').delete();
+  const stop = new AbortController();
+  let isOn = false;
+  const tail = move.run('tail', { drain: stop.signal, onSnapshot: () => (isOn = true) });
+  try {
+    await until(() => isOn, { what: 'a tail that works' });
+    const { code, stderr } = await cosmig('verify', '--repair');
+    expect([code, stderr]).toEqual([3, expect.stringContaining('another cosmig is working with')]);
+  } finally {
+    stop.abort(new Error('enough'));
+    await expect(tail).rejects.toThrow('enough');
+  }
+}, 60_000);
+
+test('brings right only what has a name', async () => {
+  await using move = await Move.open();
+  const { code, stderr } = await cosmigOf(move)('verify', '--repair', '--level', 'count');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--repair and --level count were both given')]);
+}, 30_000);
