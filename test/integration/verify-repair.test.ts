@@ -19,10 +19,10 @@ function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
 /** Writes and deletes, which nobody tells of, until it is stopped. */
 function applicationOf({ source }: Move): { readonly stop: () => Promise<number> } {
   const random = seededRandom(3);
-  let isOn = true;
+  const stop = new AbortController();
   let deleted = 0;
   const work = async (): Promise<void> => {
-    while (isOn) {
+    while (!stop.signal.aborted) {
       await setTimeout(10);
       const n = random.below(300);
       const [id, customerId] = [`o${n}`, `c${n % 7}`];
@@ -39,7 +39,7 @@ function applicationOf({ source }: Move): { readonly stop: () => Promise<number>
   const ended = work();
   return {
     stop: async () => {
-      isOn = false;
+      stop.abort();
       await ended;
       return deleted;
     },
