@@ -46,6 +46,8 @@ export class Copied implements PageOfOperations {
   hashes = new Uint32Array(0);
   places: string[] = [];
   lsns = new Float64Array(0);
+  /** The number of the outcome of each; 0 while there is no copy of ours. */
+  outcomes = new Float64Array(0);
   parts: readonly Part[] = [];
   /** Those that do not move: refused, or deleted and perhaps known. */
   others: Change[] = [];
@@ -67,9 +69,11 @@ export class Copied implements PageOfOperations {
     if (this.lsns.length < rows) {
       this.hashes = new Uint32Array(rows * 8);
       this.lsns = new Float64Array(rows);
+      this.outcomes = new Float64Array(rows);
       this.#marks = new Int32Array(rows * this.#width);
     }
     this.#page = page;
+    this.outcomes.fill(0);
     this.pieces.begin(page);
     this.memory.clear();
     this.count = this.documents = 0;

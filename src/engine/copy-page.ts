@@ -22,18 +22,17 @@ interface CopyPageParts {
 
 export class CopyPage extends PageWork implements Ends {
   readonly #parts: CopyPageParts;
-  readonly #outcomes: number[];
   /** Documents of the short way that have landed. */
   #written = 0;
 
   constructor(parts: CopyPageParts) {
     super(parts.mover, parts.unit);
     this.#parts = parts;
-    this.#outcomes = Array.from({ length: parts.copied.count }, () => 0);
   }
 
-  override get outcomes(): readonly number[] {
-    return this.#outcomes;
+  override get outcomes(): Float64Array {
+    const { outcomes, count } = this.#parts.copied;
+    return outcomes.subarray(0, count);
   }
 
   /** INTENT, and then every document on its way. */
@@ -47,7 +46,7 @@ export class CopyPage extends PageWork implements Ends {
     for (let entry = 0; entry < count; entry += 1) {
       if (!sequencer.hasRoom) await sequencer.whenRoom(signal);
       const turn = copied.operation(entry, this);
-      sequencer.admit(turn, { names: hashes, at: entry * 8, count: 2 });
+      sequencer.admit(turn, hashes, entry * 8, 2);
       // Who waits for others, or may have a row, is not new.
       if (turn.state !== 'held' || memory.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
       else slots.writer.add(turn);
@@ -100,6 +99,7 @@ export class CopyPage extends PageWork implements Ends {
 
   /** Our copy is where the segment says. */
   #land(entry: number): void {
-    this.#outcomes[entry] = this.#parts.mover.ledger.pages.nextSequence();
+    const { mover, copied } = this.#parts;
+    copied.outcomes[entry] = mover.ledger.pages.nextSequence();
   }
 }

@@ -9,7 +9,8 @@ import { assert } from '../lib/assert.ts';
 const FIRST_CAPACITY = 1024;
 
 export class HashTable {
-  #words = new Uint32Array(FIRST_CAPACITY * HASH_WORDS);
+  // Signed, since those fit into what the engine passes about without allocating.
+  #words = new Int32Array(FIRST_CAPACITY * HASH_WORDS);
   // Chains of numbers; 0 ends them, so number n stands as n + 1. Dropped ones form a chain as well.
   #next = new Int32Array(FIRST_CAPACITY);
   #buckets = new Int32Array(FIRST_CAPACITY);
@@ -23,8 +24,10 @@ export class HashTable {
 
   /** The number of the hash at `words[at]`, its first word mixed with `kind`; a new one if it is not in yet. */
   take(words: Uint32Array, at: number, kind: number): number {
-    const a = ((words[at] ?? 0) ^ kind) >>> 0;
-    const [b, c, d] = [words[at + 1] ?? 0, words[at + 2] ?? 0, words[at + 3] ?? 0];
+    const a = (words[at] ?? 0) ^ kind;
+    const b = (words[at + 1] ?? 0) | 0;
+    const c = (words[at + 2] ?? 0) | 0;
+    const d = (words[at + 3] ?? 0) | 0;
     const stored = this.#words;
     const bucket = a & (this.#buckets.length - 1);
     for (let link = this.#buckets[bucket] ?? 0; link > 0; link = this.#next[link - 1] ?? 0) {
@@ -79,7 +82,7 @@ export class HashTable {
   /** Twice the room; nothing is dropped at this moment, or there would be room. */
   #grow(): void {
     const capacity = this.#next.length * 2;
-    const words = new Uint32Array(capacity * HASH_WORDS);
+    const words = new Int32Array(capacity * HASH_WORDS);
     words.set(this.#words);
     this.#words = words;
     this.#next = new Int32Array(capacity);

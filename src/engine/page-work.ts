@@ -20,7 +20,7 @@ export abstract class PageWork {
   abstract begin(): Promise<void>;
 
   /** The number of an outcome for each document of the page's segments. */
-  get outcomes(): readonly number[] {
+  get outcomes(): readonly number[] | Float64Array {
     return [];
   }
 

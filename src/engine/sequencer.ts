@@ -71,13 +71,6 @@ export class Turn {
   }
 }
 
-/** Hashes of four words, one behind the other. */
-interface Names {
-  readonly names: Uint32Array;
-  readonly at: number;
-  readonly count: number;
-}
-
 // A document whose key stays the same has one hash as identity and as slot: they are two names nevertheless.
 const IDENTITY = 0;
 const SLOT = 0xffff_ffff;
@@ -146,15 +139,15 @@ export class Sequencer {
    */
   enter(names: Uint32Array, count: number, order?: FeedOrder): Turn {
     const turn = new Turn(order);
-    this.admit(turn, { names, at: 0, count });
+    this.admit(turn, names, 0, count);
     return turn;
   }
 
   /** The same for a turn that is there, and names that start somewhere in `names`. */
-  admit(turn: Turn, { names, at, count }: Names): void {
+  admit(turn: Turn, names: Uint32Array, at: number, count: number): void {
     const { order } = turn;
     assert(this.hasRoom, 'nobody enters a full sequencer');
-    this.#join(turn, { names, at, count });
+    this.#join(turn, names, at, count);
     if (turn.behind > 0 && order !== undefined) this.#supersede(turn, order);
   }
 
@@ -181,7 +174,7 @@ export class Sequencer {
     assert(turn.state === 'held', 'only who holds its names can change them');
     this.#leave(turn);
     turn.state = 'waiting';
-    this.#join(turn, { names, at: 0, count });
+    this.#join(turn, names, 0, count);
   }
 
   /** Ends a turn, whatever became of it; once more does nothing. */
@@ -192,7 +185,7 @@ export class Sequencer {
     this.#wake(turn);
   }
 
-  #join(turn: Turn, { names, at, count }: Names): void {
+  #join(turn: Turn, names: Uint32Array, at: number, count: number): void {
     assert(count > 0 && names.length >= at + count * HASH_WORDS, 'a turn has an identity at least');
     for (let i = 0; i < count; i += 1) {
       const name = this.#names.take(names, at + i * HASH_WORDS, i === 0 ? IDENTITY : SLOT);

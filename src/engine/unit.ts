@@ -25,7 +25,7 @@ interface UnitKind {
 /** What the ledger is told besides the outcomes. */
 interface Ending {
   readonly move: Move | null;
-  readonly outcomes?: readonly number[];
+  readonly outcomes?: Commit['outcomes'];
 }
 
 /** May have been written, or removed. */

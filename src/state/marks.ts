@@ -7,7 +7,7 @@ export interface Marks {
 }
 
 /** 0 stands for a document that has no copy of ours. */
-export function packMarks(sequences: readonly number[]): Marks {
+export function packMarks(sequences: ArrayLike<number>): Marks {
   let [base, last] = [Infinity, 0];
   let isConsecutive = true;
   for (let i = 0; i < sequences.length; i += 1) {

@@ -37,7 +37,7 @@ export interface Commit {
   readonly page: number;
   readonly move: Move | null;
   /** For each document of the segments, in their order: the number of its outcome, or 0 if it has no copy of ours. */
-  readonly outcomes?: readonly number[];
+  readonly outcomes?: readonly number[] | Float64Array;
   /** The newest that is known of each document, not the page's own. */
   readonly rows?: readonly Row[];
   readonly overrides?: readonly Override[];
