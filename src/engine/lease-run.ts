@@ -143,9 +143,7 @@ export class LeaseRun {
       } catch (error) {
         end = await this.#endBy(error, { mode, patience });
       }
-      // Whoever ends the run waits for what is under way, or does not.
-      if (end === 'stopped') return end;
-      await this.#rest();
+      if (!(await this.#rests())) return 'stopped';
       while (end === 'forgotten') end = await this.#anchorAgain({ mode, patience });
       if (end === 'again') continue;
       if (end === 'split') this.#replace();
@@ -284,10 +282,21 @@ export class LeaseRun {
     await orAborted(this.#underWay[0] ?? Promise.resolve(), signal);
   }
 
-  /** Until nothing is under way; the ledger knows the position then. */
-  async #rest(): Promise<void> {
-    await orAborted(this.#underWay.at(-1) ?? Promise.resolve(), this.#mover.signal);
+  /**
+   * Until nothing is under way: the ledger knows the position then, and whoever reads next begins there. False when the
+   * run was told to stop: nobody reads any more, and who ends it waits for what is under way, or does not.
+   */
+  async #rests(): Promise<boolean> {
+    const { signal, stopped } = this.#mover;
+    try {
+      await orAborted(this.#underWay.at(-1) ?? Promise.resolve(), stopped);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (stopped.aborted) return false;
+      throw error;
+    }
     this.#lease = this.#mover.ledger.leases.get(this.#lease.number);
+    return true;
   }
 
   /** What an error means for the lease; those that mean nothing to it are thrown. */

@@ -41,6 +41,8 @@ export interface Mover {
   readonly timing: Timing;
   /** Aborted when there is no time left for order. */
   readonly signal: AbortSignal;
+  /** Aborted when the run was told to stop: nothing is read any more. */
+  readonly stopped: AbortSignal;
   /** The service's time, from the dates of its replies. */
   readonly serviceMs: () => number;
   readonly seeDate: (date: string | undefined) => void;

@@ -79,6 +79,7 @@ export interface MoverParts {
   readonly signal: AbortSignal;
   readonly start: Mover['start'];
   readonly stop: Mover['stop'];
+  readonly stopped: Mover['stopped'];
   readonly committed: Mover['committed'];
   readonly onPoint: (point: Point) => void;
   /** Somebody waits for the service. */
@@ -144,6 +145,7 @@ export async function makeMover(
     start: parts.start,
     free: (freed) => promoter.free(freed),
     stop: parts.stop,
+    stopped: parts.stopped,
     point: parts.onPoint,
     alongside: (counts) => ({ tokens: nextTokens(), counters: { ...counts, ...nextCosts() } }),
     committed: parts.committed,

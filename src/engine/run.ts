@@ -221,6 +221,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         signal: members.signal,
         start: (task) => tasks.start(members, task),
         stop: (reason) => stopping.stop(reason),
+        stopped: stopping.signal,
         committed: () => stopAtLimit(spec, ledger, stopping),
         onPoint,
         onWait: (side, wait) => waits.see(side, wait),

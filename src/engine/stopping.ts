@@ -83,6 +83,8 @@ interface Finishing {
 
 /** A request is given up by itself before this is over. */
 const GRACE = 1.1;
+/** A busy machine does nothing for a moment, however short requests may take. */
+const STILL_MS = 3000;
 const LOOKS = 10;
 
 /** Waits for the tasks; throws the reason to stop, once that is there and nothing goes through any more. */
@@ -92,15 +94,16 @@ export async function finish(
 ): Promise<void> {
   using looking = new ChildSignal(signal);
   const idle = tasks.whenIdle(signal).then(() => true);
+  const limitMs = Math.max(STILL_MS, requestTimeoutMs * GRACE);
   let seen = '';
   let sinceMs = 0;
   try {
     for (;;) {
-      const waited = sleep(requestTimeoutMs / LOOKS, looking.signal).then(() => false);
+      const waited = sleep(limitMs / LOOKS, looking.signal).then(() => false);
       if (await Promise.race([idle, waited])) return;
       const now = stop.aborted ? progress() : '';
       if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.now()];
-      else if (clock.now() - sinceMs > requestTimeoutMs * GRACE) {
+      else if (clock.now() - sinceMs > limitMs) {
         log.warn(
           'nothing goes through any more; what is under way is left to the next run, which settles it',
         );
