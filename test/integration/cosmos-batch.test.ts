@@ -106,83 +106,97 @@ describe('each operation has its outcome', () => {
   });
 });
 
-describe('a whole batch fails in one way', () => {
-  // What happens to the request, what it is called, whether the write was done all the same
-  const TABLE: ReadonlyArray<readonly [FaultEffect, TroubleKind, boolean]> = [
-    [{ status: 429, substatus: 3200, retryAfterMs: 5 }, 'throttled', false],
-    [{ status: 429, body: 'truncated' }, 'throttled', false],
-    [{ status: 410, substatus: 1002 }, 'split', false],
-    [{ status: 410, substatus: 1007 }, 'split', false],
-    [{ status: 410, substatus: 1008 }, 'split', false],
-    [{ status: 410, substatus: 1000 }, 'split', false],
-    [{ status: 410 }, 'split', false],
-    [{ status: 401 }, 'denied', false],
-    [{ status: 403, substatus: 3 }, 'denied', false],
-    [{ status: 404 }, 'fatal', false],
-    [{ status: 413 }, 'too-large', false],
-    [{ status: 449 }, 'transient', false],
-    [{ status: 408 }, 'ambiguous', false],
-    [{ status: 500 }, 'ambiguous', false],
-    [{ status: 503 }, 'ambiguous', false],
-    [{ status: 502, body: 'html' }, 'ambiguous', false],
-    [{ status: 503, body: 'empty' }, 'ambiguous', false],
-    [{ reset: 'before' }, 'ambiguous', false],
-    [{ reset: 'after' }, 'ambiguous', true],
-    [{ hang: 'before' }, 'ambiguous', false],
-    [{ hang: 'after' }, 'ambiguous', true],
-    [{ body: 'truncated' }, 'ambiguous', true],
-    [{ body: 'html' }, 'ambiguous', true],
-    [{ body: 'empty' }, 'ambiguous', true],
-    [{ delayMs: 20_000, delayAt: 'reply' }, 'ambiguous', true],
-  ];
-
-  test.each(TABLE)('%o is %s, sent once; done all the same: %s', async (effect, kind, done) => {
-    await lab.admin.faults([{ match: { op: 'batch' }, times: 1, effect }]);
-    // Only who is kept waiting gives up; a busy machine is no hung server.
-    const waits = effect.hang !== undefined || effect.delayMs !== undefined;
-    const result = await lab.send([create('x'), create('y')], { timeoutMs: waits ? 300 : 20_000 });
-    const hint = effect.retryAfterMs === undefined ? {} : { retryAfterMs: effect.retryAfterMs };
-    expect(result).toMatchObject({ answered: false, trouble: { kind, ...hint } });
-    const { faults } = (await lab.admin.state()) as { faults: { rules: { matched: number }[] } };
-    expect(faults.rules[0]?.matched).toBe(1);
-    expect(await exists('x')).toBe(done);
-  });
-
-  test('nobody there: surely nothing happened', async () => {
-    await using gone = await LaneLab.open();
-    await gone.close();
-    // A socket that was open may have carried it; one that could not be opened has not.
-    const kindOf = async (): Promise<unknown> => {
-      const result = await gone.send([create('x')]);
-      return result.answered || result.trouble.kind;
+// One that the SDK makes and signs, and one that is sent with the signature of another (signed.ts).
+describe.each([{ before: 0 }, { before: 1 }])(
+  'a whole batch fails in one way, after $before others',
+  ({ before }) => {
+    const sendOthers = async (to: LaneLab): Promise<void> => {
+      for (let i = 0; i < before; i += 1)
+        expect(await to.send([create(`before-${i}`)])).toMatchObject({ answered: true });
     };
-    expect(await kindOf()).toBe('ambiguous');
-    expect(await kindOf()).toBe('transient');
-  });
 
-  test('a real split says so, and the batch goes to a child', async () => {
-    await lab.split();
-    expect(await lab.send([create('x')])).toMatchObject({
-      answered: false,
-      trouble: { kind: 'split', status: 410 },
+    // What happens to the request, what it is called, whether the write was done all the same
+    const TABLE: ReadonlyArray<readonly [FaultEffect, TroubleKind, boolean]> = [
+      [{ status: 429, substatus: 3200, retryAfterMs: 5 }, 'throttled', false],
+      [{ status: 429, body: 'truncated' }, 'throttled', false],
+      [{ status: 410, substatus: 1002 }, 'split', false],
+      [{ status: 410, substatus: 1007 }, 'split', false],
+      [{ status: 410, substatus: 1008 }, 'split', false],
+      [{ status: 410, substatus: 1000 }, 'split', false],
+      [{ status: 410 }, 'split', false],
+      [{ status: 401 }, 'denied', false],
+      [{ status: 403, substatus: 3 }, 'denied', false],
+      [{ status: 404 }, 'fatal', false],
+      [{ status: 413 }, 'too-large', false],
+      [{ status: 449 }, 'transient', false],
+      [{ status: 408 }, 'ambiguous', false],
+      [{ status: 500 }, 'ambiguous', false],
+      [{ status: 503 }, 'ambiguous', false],
+      [{ status: 502, body: 'html' }, 'ambiguous', false],
+      [{ status: 503, body: 'empty' }, 'ambiguous', false],
+      [{ reset: 'before' }, 'ambiguous', false],
+      [{ reset: 'after' }, 'ambiguous', true],
+      [{ hang: 'before' }, 'ambiguous', false],
+      [{ hang: 'after' }, 'ambiguous', true],
+      [{ body: 'truncated' }, 'ambiguous', true],
+      [{ body: 'html' }, 'ambiguous', true],
+      [{ body: 'empty' }, 'ambiguous', true],
+      [{ delayMs: 20_000, delayAt: 'reply' }, 'ambiguous', true],
+    ];
+
+    test.each(TABLE)('%o is %s, sent once; done all the same: %s', async (effect, kind, done) => {
+      await sendOthers(lab);
+      await lab.admin.faults([{ match: { op: 'batch' }, times: 1, effect }]);
+      // Only who is kept waiting gives up; a busy machine is no hung server.
+      const waits = effect.hang !== undefined || effect.delayMs !== undefined;
+      const result = await lab.send([create('x'), create('y')], { timeoutMs: waits ? 300 : 20_000 });
+      const hint = effect.retryAfterMs === undefined ? {} : { retryAfterMs: effect.retryAfterMs };
+      expect(result).toMatchObject({ answered: false, trouble: { kind, ...hint } });
+      const { faults } = (await lab.admin.state()) as { faults: { rules: { matched: number }[] } };
+      expect(faults.rules[0]?.matched).toBe(1);
+      expect(await exists('x')).toBe(done);
     });
-  });
 
-  test('fewer outcomes than operations leave all of them in doubt', async () => {
-    const ops = [create('x'), create('y')];
-    const result = await lab.send(ops, { claimed: 3 });
-    expect(result).toMatchObject({ answered: false, trouble: { kind: 'ambiguous', status: 200 } });
-  });
+    test('nobody there: surely nothing happened', async () => {
+      await using gone = await LaneLab.open();
+      await sendOthers(gone);
+      await gone.close();
+      // A socket that was open may have carried it; one that could not be opened has not.
+      const kindOf = async (): Promise<unknown> => {
+        const result = await gone.send([create('x')]);
+        return result.answered || result.trouble.kind;
+      };
+      expect(await kindOf()).toBe('ambiguous');
+      expect(await kindOf()).toBe('transient');
+    });
 
-  test('whoever calls it off is told their own reason', async () => {
-    await lab.admin.faults([{ match: { op: 'batch' }, effect: { hang: 'before' } }]);
-    const stop = new AbortController();
-    const sending = lab.send([create('x')], { signal: stop.signal });
-    setTimeout(() => stop.abort(new Error('enough')), 50);
-    await expect(sending).rejects.toThrow('enough');
-    expect(lab.account.lane.size).toBe(0);
-  });
-});
+    test('a real split says so, and the batch goes to a child', async () => {
+      await sendOthers(lab);
+      await lab.split();
+      expect(await lab.send([create('x')])).toMatchObject({
+        answered: false,
+        trouble: { kind: 'split', status: 410 },
+      });
+    });
+
+    test('fewer outcomes than operations leave all of them in doubt', async () => {
+      await sendOthers(lab);
+      const ops = [create('x'), create('y')];
+      const result = await lab.send(ops, { claimed: 3 });
+      expect(result).toMatchObject({ answered: false, trouble: { kind: 'ambiguous', status: 200 } });
+    });
+
+    test('whoever calls it off is told their own reason', async () => {
+      await sendOthers(lab);
+      await lab.admin.faults([{ match: { op: 'batch' }, effect: { hang: 'before' } }]);
+      const stop = new AbortController();
+      const sending = lab.send([create('x')], { signal: stop.signal });
+      setTimeout(() => stop.abort(new Error('enough')), 50);
+      await expect(sending).rejects.toThrow('enough');
+      expect(lab.account.lane.size).toBe(0);
+    });
+  },
+);
 
 test('a point read with the token of a write sees it on a replica that lags; a refused write brings the token', async () => {
   await lab.admin.account({ replicaLagMs: 60_000 });
