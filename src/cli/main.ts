@@ -38,7 +38,9 @@ export async function runCommandLine(
   const { argv, env, stdout } = terminal;
   let parsed: Parsed;
   try {
-    parsed = await parseCommandLine(argv, commands, readVersion(), env);
+    const { columns } = stdout;
+    const around = { version: readVersion(), env, ...(columns === undefined ? {} : { columns }) };
+    parsed = await parseCommandLine(argv, commands, around);
   } catch (error) {
     const explanation = explain(error);
     const words = argv.filter((argument) => !argument.startsWith('-'));
@@ -163,6 +165,7 @@ function reflows(env: Terminal['env']): boolean {
 function sinkOf(stream: NodeJS.WriteStream): Sink {
   return {
     isTTY: stream.isTTY,
+    ...(stream.isTTY ? { columns: stream.columns } : {}),
     write: (text) => stream.write(text),
     async room() {
       if (stream.writableNeedDrain) await flushed(stream);

@@ -17,6 +17,8 @@ export interface Sink {
   /** Resolves when what was written is on its way: true, or false when nobody reads any more. */
   room?(): Promise<boolean>;
   readonly isTTY?: boolean;
+  /** Of a terminal. */
+  readonly columns?: number;
 }
 
 /** Where output goes, and in which shape. */

@@ -32,20 +32,29 @@ export type Parsed =
       readonly common: Values<typeof COMMON_OPTIONS>;
     };
 
-const WIDTH = 100;
+/** Wider lines are hard to read. */
+const WIDTH_MAX = 100;
+/** yargs names a type behind each option, which says nothing that the text does not. */
+const TYPES = /\[(?:string|boolean)\] (?=\[)|\s*\[(?:string|boolean)\](?! \[)/g;
 
 const EXIT_CODES = `Exit codes:
   0 done, 2 usage, 3 not ready, 4 differences, 5 dead letters, 6 service, 7 ledger or data file,
   8 time budget over, 70 our bug, 130/143 stopped by a signal`;
 
+interface Surroundings {
+  readonly version: string;
+  readonly env: Env;
+  /** How wide the terminal is that help is shown on. */
+  readonly columns?: number;
+}
+
 /** Reads a command line. */
 export async function parseCommandLine(
   argv: readonly string[],
   commands: readonly Command[],
-  version: string,
-  env: Env,
+  { version, env, columns = WIDTH_MAX }: Surroundings,
 ): Promise<Parsed> {
-  const parser = buildParser(commands, version);
+  const parser = buildParser(commands, version, Math.min(columns, WIDTH_MAX));
   let failure: Error | undefined;
   let text = '';
   // With a callback yargs neither prints nor exits; help and version arrive as text.
@@ -56,7 +65,7 @@ export async function parseCommandLine(
   if (failure !== undefined) {
     throw new UsageError(failure.message, { why: 'the command line is wrong', hint: 'see cosmig --help' });
   }
-  if (text !== '') return { kind: 'text', text };
+  if (text !== '') return { kind: 'text', text: text.replaceAll(TYPES, '') };
   const parsed = resolve(given as Readonly<Record<string, unknown>>, commands, env);
   if (parsed.kind === 'run') refuseOddSwitches(argv, parsed.command);
   return parsed;
@@ -74,11 +83,11 @@ export function wantsJson(argv: readonly string[], env: Env): boolean {
   return ['1', 'true', 'yes'].includes(env['COSMIG_JSON'] ?? '');
 }
 
-function buildParser(commands: readonly Command[], version: string): Argv {
+function buildParser(commands: readonly Command[], version: string, width: number): Argv {
   const parser = yargs()
     .scriptName('cosmig')
     .locale('en')
-    .wrap(WIDTH)
+    .wrap(width)
     .parserConfiguration({
       'camel-case-expansion': false,
       'dot-notation': false,
@@ -126,7 +135,9 @@ function addCommand(parser: Argv, command: Command): void {
       const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
       own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
       // yargs' own examples stand in two columns, where a long line breaks and nobody can copy it.
-      const examples = command.examples.map(({ line, purpose }) => `\n  ${line}\n      ${purpose}`);
+      const examples = command.examples.map(
+        ({ line, purpose }) => `\n  ${breakable(line)}\n      ${purpose}`,
+      );
       const variables = describeVariables(command.options);
       const rest = variables === undefined ? '' : `\n\n${variables}\n\n${EXIT_CODES}`;
       own.epilogue(`Examples:${examples.join('')}${rest}`);
@@ -134,6 +145,19 @@ function addCommand(parser: Argv, command: Command): void {
     },
     handler: () => {},
   });
+}
+
+/** Within a narrow terminal; a shell reads it back as one line. */
+const EXAMPLE_COLUMNS = 76;
+
+function breakable(line: string): string {
+  const rows: string[] = [];
+  for (const part of line.split(/ (?=--)/)) {
+    const last = rows.at(-1);
+    if (last === undefined || last.length + 1 + part.length > EXAMPLE_COLUMNS - 6) rows.push(part);
+    else rows[rows.length - 1] = `${last} ${part}`;
+  }
+  return rows.join(' \\\n        ');
 }
 
 function addOptions(parser: Argv, table: OptionTable): Argv {
