@@ -87,6 +87,15 @@ describe('nothing is wrong', () => {
       },
     ],
     [
+      'where something is in the way of a key, and an older version stays where it still belongs',
+      {
+        scenario: DERIVED,
+        source: ['{"id":"7","pk":"C","group":"P","user":4,"key":"own"}'],
+        target: ['{"id":"7","pk":"C","group":"P","user":4,"key":"P:4"}'],
+        letters: [letter('key-conflict', ['P:4'])],
+      },
+    ],
+    [
       'where no key was derived and none is needed',
       {
         scenario: { ...DERIVED, missingKey: 'keep' },
@@ -251,6 +260,16 @@ describe('it is seen', () => {
       'a stale copy of a document that has lost its key',
       'belongs nowhere',
       { source: ['{"id":"7","pk":"C"}'], target: [C7], letters: [letter('missing-key', null)] },
+    ],
+    [
+      'an older version where it belongs no more, with something in the way',
+      'belongs to',
+      {
+        scenario: DERIVED,
+        source: ['{"id":"7","pk":"C","group":"Q","user":4,"key":"own"}'],
+        target: ['{"id":"7","pk":"C","group":"P","user":4,"key":"P:4"}'],
+        letters: [letter('key-conflict', ['Q:4'])],
+      },
     ],
     [
       'a derived key that is missing',

@@ -18,6 +18,8 @@ export type Expected =
   | {
       readonly kind: 'refused';
       readonly reason: 'missing-key' | 'invalid-key' | 'key-conflict' | 'key-too-long';
+      /** What its key would be, if there is only something in the way: an older version of it may stay there. */
+      readonly levels?: readonly Level[];
     };
 
 const KEY_BYTES_MAX = 2_048;
@@ -108,7 +110,7 @@ export function expectedOf({ key, sourceKey, missingKey }: Rules, document: unkn
     }
     const present = valueAt(document, path);
     if (present !== undefined && !(additions.has(path) && isSame(present, additions.get(path))))
-      return refused('key-conflict');
+      return { kind: 'refused', reason: 'key-conflict', levels };
   }
   return { kind: 'key', levels, additions };
 }

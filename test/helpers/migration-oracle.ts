@@ -280,7 +280,7 @@ function liveOf(scenario: Situation['scenario'], text: string): Live | undefined
     text,
     members: ownMembers(text),
     expected,
-    slot: expected.kind === 'key' ? identityText(id, expected.levels) : undefined,
+    slot: expected.levels === undefined ? undefined : identityText(id, expected.levels),
   };
 }
 
