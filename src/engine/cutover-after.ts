@@ -59,11 +59,11 @@ export async function finish(
   const { atMs, stoppedMs, asked, done } = committed(mover);
   const note = (event: string, details: object = {}): void =>
     ledger.facts.note(event, { nowMs: clock.now(), details });
-  const { settings, trouble } = await settle(parts, {
-    names: [...new Set([...asked, ...likeSource])],
-    signal,
-  });
-  if (settings.some(({ outcome }) => outcome === 'asked')) note('settings', { settings });
+  // What was asked for with the commit is done once: later somebody may have changed it on purpose.
+  const names = [...new Set([...(done.has('settings') ? [] : asked), ...likeSource])];
+  const { settings, trouble } = await settle(parts, { names, signal });
+  const isSettled = trouble === undefined && settings.every(({ outcome }) => outcome !== 'refused');
+  if (names.length > 0 && isSettled) note('settings', { names, settings });
   if (!done.has('switched')) {
     await onCommit(signal);
     note('switched');
@@ -149,7 +149,9 @@ async function watch(
   // What is written while it is looked at is seen once more the next time.
   const named = new Set<string>();
   let from = first;
-  for (const endMs = mover.clock.now() + watchMs; mover.clock.now() < endMs;) {
+  const endMs = mover.clock.now() + watchMs;
+  // Once at least, where it is to be watched at all.
+  for (let isDue = watchMs > 0; isDue; isDue = mover.clock.now() < endMs) {
     await sleep(Math.max(1, Math.min(quietMs, endMs - mover.clock.now())), signal);
     const to = await readFence(mover, 'as told', signal);
     const straggler = await findStraggler(mover, { from, to }, signal);

@@ -77,6 +77,8 @@ export interface CutoverParts extends AfterParts {
 
 /** Phases in which the application may be stopped. */
 const HAVE_STOPPED: ReadonlySet<Phase> = new Set(['fencing', 'drained', 'proven']);
+
+/** From the gate to the look at the source afterwards; or what is left of one that has died after its commit. */
 export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
   const { mover, reading } = leases;
   if (phaseOf(mover) === 'committed') {

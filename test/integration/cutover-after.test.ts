@@ -161,6 +161,10 @@ test('trouble with the settings is told after the application was switched, and 
   const second = await cut(move, { putRight });
   expect(second.result).toMatchObject({ phase: 'committed', settings: [] });
   expect([second.hooks, names]).toEqual([[], [['ttl'], ['ttl']]]);
+  // Once done it is not done again: by then somebody may have changed it on purpose.
+  await cut(move, { putRight });
+  await cut(move, { putRight, likeSource: ['indexing'] });
+  expect(names.slice(2)).toEqual([[], ['indexing']]);
 });
 
 test('settings that nobody answers for do not keep the application waiting for long', async () => {
