@@ -24,6 +24,8 @@ export interface MoveOptions extends TestEmulatorOptions {
   readonly target?: Partial<ContainerRequest>;
   /** What the command line would say; source, target and ledger are known. */
   readonly flags?: Readonly<Record<string, readonly string[]>>;
+  /** One that runs elsewhere already, instead of one in this process; it is closed in the end. */
+  readonly emulator?: TestEmulator;
 }
 
 /** Replies take milliseconds here, so what was lost is lost soon. */
@@ -52,8 +54,14 @@ export class Move implements AsyncDisposable {
     this.ledgerPath = join(this.#folder, 'ledger.db');
   }
 
-  static async open({ source, target, flags = {}, ...options }: MoveOptions = {}): Promise<Move> {
-    const emulator = await startTestEmulator(options);
+  static async open({
+    source,
+    target,
+    flags = {},
+    emulator: given,
+    ...options
+  }: MoveOptions = {}): Promise<Move> {
+    const emulator = given ?? (await startTestEmulator(options));
     const move = new Move(emulator, flags);
     const { database } = await move.client.databases.create({ id: 'shop' });
     await database.containers.create({ partitionKey: '/customerId', ...source, id: 'orders' });
