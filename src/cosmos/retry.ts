@@ -5,6 +5,7 @@
  */
 import { sleep } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import { TroubleError, troubleOf, type Trouble, type TroubleKind } from './classify.ts';
 
@@ -43,6 +44,18 @@ export interface PatienceParts {
   readonly limits?: Readonly<Partial<Record<TroubleKind, Limit>>>;
   /** How time passes; tests let it pass quicker. */
   readonly pause?: (delayMs: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Some seconds of failures; refusals for want of RU are many and short. */
+const TELL_EVERY: Readonly<Partial<Record<TroubleKind, number>>> = { throttled: 50 };
+const TELL_EVERY_OTHERWISE = 6;
+
+/** Says now and then what is waited for, to whoever watches work that shows no progress of its own. */
+export function tellWaits(log: Log): (wait: Wait) => void {
+  return ({ attempt, reason, trouble }) => {
+    if (attempt % (TELL_EVERY[reason] ?? TELL_EVERY_OTHERWISE) !== 0) return;
+    log.warn(`waiting for ${trouble.at ?? 'the account'}: ${trouble.what}`);
+  };
 }
 
 /** How long one piece of work has been in trouble, and how long it still bears it. */

@@ -14,7 +14,7 @@ import {
   type TargetPlan,
 } from '../cosmos/create-target.ts';
 import { Governor } from '../cosmos/governor.ts';
-import { Patience } from '../cosmos/retry.ts';
+import { Patience, tellWaits } from '../cosmos/retry.ts';
 import { allowedRu } from '../cosmos/ru-budget.ts';
 import { listScripts } from '../cosmos/scripts.ts';
 import { ruOf, type Throughput } from '../cosmos/throughput.ts';
@@ -189,7 +189,7 @@ export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec:
 
 /** Makes the target that was inspected, or completes one that a crash has left half made. */
 export async function makeTarget(
-  parts: Pick<InspectParts, 'spec' | 'connections' | 'accounts' | 'clock' | 'random' | 'signal'>,
+  parts: Pick<InspectParts, 'spec' | 'connections' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
   { like }: Pick<Inspection, 'like'>,
 ): Promise<ContainerFacts> {
   return createTarget(parts.accounts.target, planOf({ ...parts, like }), callOf(parts));
@@ -197,7 +197,7 @@ export async function makeTarget(
 
 /** Both containers as they are now; null: there is no target. A source that is not there is refused. */
 export async function readBoth(
-  parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal'>,
+  parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
 ): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
   const { spec, accounts } = parts;
   const call = callOf(parts);
@@ -208,8 +208,13 @@ export async function readBoth(
   return { source, target: target ?? null };
 }
 
-function callOf({ clock, random, signal }: Pick<InspectParts, 'clock' | 'random' | 'signal'>): ControlCall {
-  return { signal, patience: new Patience({ clock, random, limits: LIMITS }) };
+function callOf({
+  clock,
+  random,
+  signal,
+  log,
+}: Pick<InspectParts, 'clock' | 'random' | 'signal' | 'log'>): ControlCall {
+  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: tellWaits(log) }) };
 }
 
 function planOf({

@@ -9,13 +9,14 @@ import { readContainer, type ContainerFacts } from '../cosmos/containers.ts';
 import { Governor } from '../cosmos/governor.ts';
 import { LiveRanges } from '../cosmos/live-ranges.ts';
 import type { FeedRange, PhysicalRange } from '../cosmos/ranges.ts';
-import { Patience } from '../cosmos/retry.ts';
+import { Patience, tellWaits } from '../cosmos/retry.ts';
 import { allowedRu } from '../cosmos/ru-budget.ts';
 import { listScripts } from '../cosmos/scripts.ts';
 import { Sessions } from '../cosmos/session.ts';
 import { ruOf } from '../cosmos/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { Budget, MigrationSpec, Place } from '../spec/migration-spec.ts';
 import type { Moment } from './ledger-view.ts';
@@ -46,6 +47,7 @@ export interface SidesParts {
   readonly moment: Moment;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
   readonly timeoutMs: number;
 }
 
@@ -127,8 +129,8 @@ export function partsOf(
     }));
 }
 
-function patienceOf({ clock, random }: Pick<SidesParts, 'clock' | 'random'>): Patience {
-  return new Patience({ clock, random });
+function patienceOf({ clock, random, log }: Pick<SidesParts, 'clock' | 'random' | 'log'>): Patience {
+  return new Patience({ clock, random, onWait: tellWaits(log) });
 }
 
 async function makeSide(

@@ -16,6 +16,8 @@ import { failure } from '../helpers/failure.ts';
 import { hashKey, multiHashKey } from '../helpers/keys.ts';
 import { load, type Flags } from '../unit/spec/loading.ts';
 
+const SILENT = createLog({ level: 'error', format: 'text', clock: systemClock, write: () => undefined });
+
 const { signal } = new AbortController();
 type Body = Record<string, unknown>;
 const REGION = { name: 'A', databaseAccountEndpoint: 'https://a.example/' };
@@ -78,7 +80,7 @@ async function inspected({
     clock: systemClock,
     random: seededRandom(3),
     signal,
-    log: createLog({ level: 'error', format: 'text', clock: systemClock, write: () => undefined }),
+    log: SILENT,
     ...(sampleMax === undefined ? {} : { sampleMax }),
   };
   const before = await emulator.admin.state();
@@ -157,7 +159,8 @@ describe('finds nothing in the way', () => {
       env: { COSMIG_SOURCE_KEY: emulator.key },
     });
     const accounts = { source: account, target: account };
-    const parts = { spec, connections, accounts, clock: systemClock, random: seededRandom(1), signal };
+    const common = { clock: systemClock, random: seededRandom(1), log: SILENT, signal };
+    const parts = { spec, connections, accounts, ...common };
     expect(await makeTarget(parts, { like })).toMatchObject({ defaultTtl: -1, keyPaths: ['/tenantId'] });
     expect(await inspected({ flags })).toMatchObject({ target: { defaultTtl: -1 }, throughput: null });
   });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { TroubleError, type Trouble, type TroubleKind } from '../../../src/cosmos/classify.ts';
-import { Patience, retrying, type PatienceParts, type Wait } from '../../../src/cosmos/retry.ts';
+import { Patience, retrying, tellWaits, type PatienceParts, type Wait } from '../../../src/cosmos/retry.ts';
 import { ManualClock } from '../../../src/lib/clock.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 
 const { signal: forever } = new AbortController();
@@ -146,4 +147,20 @@ test('a split is waited for where that is asked, and success makes patient again
   await retrying(failing(trouble('split'), trouble('split')), options);
   await retrying(failing(trouble('split')), options);
   expect(waits.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
+});
+
+test('who waits for long is told now and then, by the account', async () => {
+  const said: string[] = [];
+  const clock = new ManualClock();
+  const write = (line: string): void => void said.push(line);
+  const onWait = tellWaits(createLog({ level: 'warn', format: 'text', clock, write }));
+  const at = 'https://myaccount.documents.azure.com/';
+  for (let attempt = 1; attempt <= 12; attempt += 1)
+    onWait({ reason: 'transient', delayMs: 1, attempt, trouble: trouble('transient', { at }) });
+  for (let attempt = 1; attempt <= 49; attempt += 1)
+    onWait({ reason: 'throttled', delayMs: 1, attempt, trouble: trouble('throttled') });
+  expect(said).toEqual([
+    expect.stringContaining(`waiting for ${at}: it was transient`),
+    expect.stringContaining(`waiting for ${at}: it was transient`),
+  ]);
 });
