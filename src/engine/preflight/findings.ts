@@ -88,7 +88,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
       kind: 'collisions',
       message: `${collisions} of ${documents} sampled documents meet another one with the same id under the new key`,
       why: `a key and an id belong to one document${named}; the second one ${spec.onCollision === 'fail' ? 'stops the copy' : 'becomes a dead letter'}`,
-      hint: 'choose a finer key, for instance with the old key in front: --derive',
+      hint: `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
     };
   }
   // Those that lack the key have been told of.
@@ -112,6 +112,23 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
       hint: 'add a second level or a hash to the key',
     };
   }
+}
+
+/** A template in which documents of one id are told apart as they are in the source. */
+function finerKey(
+  { derive, partitionKey }: MigrationSpec,
+  { keyPaths }: Pick<ContainerFacts, 'keyPaths'>,
+): string {
+  const placeholder = (path: string): string => `{${path}}`;
+  const old = keyPaths.map(placeholder).join('-');
+  const [only, ...others] = derive;
+  if (others.length > 0) return '--derive';
+  if (only === undefined) {
+    const path = keyPaths.includes('/pk') ? '/newPk' : '/pk';
+    return `--derive '${path}=${old}-${partitionKey.map(placeholder).join('-')}'`;
+  }
+  const at = only.indexOf('=') + 1;
+  return `--derive '${only.slice(0, at)}${old}-${only.slice(at)}'`;
 }
 
 /** Whether there are too few values for so many documents; all of the container has more than the sample shows. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ContainerFacts } from '../../../../src/cosmos/containers.ts';
 import { notesOf, warningsOf, type FindingParts } from '../../../../src/engine/preflight/findings.ts';
 import type { Sample } from '../../../../src/engine/preflight/sample.ts';
+import { parseDerivation } from '../../../../src/keys/parse.ts';
 import { load, KEY, WHOLE } from '../../spec/loading.ts';
 import { containerFacts, NONE_REFUSED, sampleOf } from './facts.ts';
 
@@ -79,6 +80,18 @@ describe('warnings of the key', () => {
     ],
   ])('%s', (_name, sample, source, expected) => {
     expect(kinds({ sample, source })).toEqual(expected);
+  });
+
+  test.each([
+    [{}, ['/site'], "--derive '/pk={/site}-{/tenantId}'"],
+    [{}, ['/pk', '/"a b"'], `--derive '/newPk={/pk}-{/"a b"}-{/tenantId}'`],
+    [{ derive: ['/k={at|month}'], partitionKey: ['/k'] }, ['/site'], "--derive '/k={/site}-{at|month}'"],
+  ])('of collisions name a key that has none, which can be read: %o from %o', (key, keyPaths, flag) => {
+    const sample = { collisions: 1, collided: [{ id: 'x', targetKey: ['a'] }] };
+    const asked = { ...spec, derive: [], partitionKey: ['/tenantId'], ...key };
+    const [first] = warningsOf(partsOf({ sample, source: { keyPaths }, more: { spec: asked } }));
+    expect(first?.hint).toBe(`choose a finer key, for instance with the old one in front: ${flag}`);
+    expect(() => parseDerivation(flag.slice("--derive '".length, -1))).not.toThrow();
   });
 
   test('never show more of an id or a key than a line', () => {
