@@ -251,9 +251,9 @@ async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unk
 }
 
 function tooLate({ deadlineMs }: CutoverParts): NotReadyError {
-  return new NotReadyError('the cutover was not done in time, and has backed out', {
+  return new NotReadyError('the cutover was not done in time', {
     why: `--deadline is ${seconds(deadlineMs)}; the source stays in use`,
-    hint: 'let the application write to the source again; see the journal of cosmig status for what took so long',
+    hint: 'let the application write to the source again; before the next try run cosmig verify, so that less has to be compared, or give it a longer --deadline',
   });
 }
 

@@ -131,10 +131,10 @@ describe('a cutover', () => {
     const { result, hooks } = await cut(move, { deadlineMs: 1500 });
     clearInterval(writing);
     expect(result).toMatchObject({
-      message: 'the cutover was not done in time, and has backed out',
+      message: 'the cutover was not done in time',
       exitCode: 3,
     });
-    expect(hooks).toEqual(['stop', 'abort: the cutover was not done in time, and has backed out']);
+    expect(hooks).toEqual(['stop', 'abort: the cutover was not done in time']);
     expect(phaseOf(move)).toBe('tailing');
     await move.run('catch-up');
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
