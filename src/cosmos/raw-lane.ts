@@ -250,6 +250,8 @@ async function readWhole(
   stream: NodeJS.ReadableStream,
   { promised = UNTOLD_BYTES, memory }: { readonly promised: number | undefined; readonly memory: BufferPool },
 ): Promise<Body> {
+  // None of its events would come any more.
+  if (stream instanceof Readable && stream.destroyed) throw new CutShort();
   const pieces = new ReplyBytes(promised, memory);
   // By its events: an iterator costs as much as all the rest of a short reply.
   await new Promise<void>((resolve, reject) => {

@@ -29,13 +29,13 @@ const OWN = new Set([RANGE, SESSION, 'content-length', 'host', 'connection', 'ac
 export class SignedRequest {
   readonly #url: URL;
   /** The SDK's own, so that there is one set of sockets. */
-  readonly #agent: http.Agent | undefined;
+  readonly #agent: http.Agent;
   readonly #headers: readonly string[];
   readonly #signedMs: number;
 
-  constructor({ url, agent, headers }: PipelineRequest, nowMs: number) {
+  constructor({ url, headers }: PipelineRequest, agent: http.Agent, nowMs: number) {
     this.#url = new URL(url);
-    this.#agent = agent instanceof http.Agent ? agent : undefined;
+    this.#agent = agent;
     this.#headers = [...headers].flatMap(([name, value]) =>
       OWN.has(name.toLowerCase()) ? [] : [name, value],
     );
@@ -83,7 +83,10 @@ export class SignedRequests {
   }
 
   keep(kind: string, request: PipelineRequest): void {
-    this.#kinds.set(kind, new SignedRequest(request, this.#clock.now()));
+    const { agent } = request;
+    // Through sockets of another make, a proxy's perhaps, only the SDK is sure to go.
+    if (!(agent instanceof http.Agent)) return;
+    this.#kinds.set(kind, new SignedRequest(request, agent, this.#clock.now()));
   }
 
   forget(): void {

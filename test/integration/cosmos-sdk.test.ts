@@ -2,7 +2,7 @@
  * What container-lane.ts takes from the SDK below its public surface. Where this fails after an upgrade, that file
  * wants a look before anything else does.
  */
-import { createServer, type IncomingMessage } from 'node:http';
+import { Agent, createServer, type IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -191,6 +191,29 @@ describe('a batch that is sent with the signature of another', () => {
       );
       expect(sent.map((one) => one.body)).toEqual(calls.map((call) => call.body.toString()));
     } finally {
+      close();
+    }
+  });
+
+  test('is sent by nobody but the SDK through sockets that are not of Node', async () => {
+    const { seen, endpoint, close } = await listening(() => 200);
+    const sockets = new Agent({ keepAlive: true });
+    let sent = 0;
+    // As proxies are made that are older than Node's class.
+    const addRequest = (...request: unknown[]): unknown => {
+      sent += 1;
+      return Reflect.apply(Reflect.get(sockets, 'addRequest') as () => unknown, sockets, request);
+    };
+    try {
+      const agent = { addRequest, protocol: 'http:' } as unknown as Agent;
+      using account = new Account({ endpoint, key: 'a2V5' }, { agent });
+      const lane = new ContainerLane(account, { database: 'd', container: 'c' });
+      for (const text of ['a', 'b', 'c'])
+        expect(await lane.batch({ ...given, rangeId: '7', body: body(text) })).toMatchObject({ ok: true });
+      expect(seen.map((one) => one.body)).toEqual(['["a"]', '["b"]', '["c"]']);
+      expect(sent).toBe(3);
+    } finally {
+      sockets.destroy();
       close();
     }
   });

@@ -114,6 +114,25 @@ describe('a reply that is not whole', () => {
     expect(passage).toMatchObject({ reply: undefined, failure: { name: 'CutShort' } });
   });
 
+  test.each([new Error('socket hang up'), undefined])(
+    'is a failure when it was gone before anybody listened: %s',
+    async (why) => {
+      const body = new Readable({ read: () => undefined });
+      // Whoever sent it has heard of it; its last event has been.
+      body.on('error', () => undefined);
+      const closed = new Promise<void>((resolve) => body.once('close', resolve));
+      body.destroy(why);
+      await closed;
+      const { lane } = laneOver(async (request) => ({
+        ...(await answering(200)(request)),
+        readableStreamBody: body,
+      }));
+      using passage = lane.open();
+      await failure(lane.sendRequest(requestOf(passage)));
+      expect(passage).toMatchObject({ reply: undefined, failure: { name: 'CutShort' } });
+    },
+  );
+
   test('is a refusal all the same when its status says so', async () => {
     const { lane } = laneOver(answering(429, '{"code"', { ...cut, 'x-ms-retry-after-ms': '9' }));
     using passage = lane.open();
