@@ -16,6 +16,7 @@ import { readEntry, SegmentBuilder, type Part, type Stored } from '../state/segm
 import type { Change } from './apply.ts';
 import { CopyOperation, type Ends, type PageOfOperations } from './copy-operation.ts';
 import type { Mover } from './mover.ts';
+import type { RowFilter } from './row-filter.ts';
 import { versionPaths, VersionReader } from './version.ts';
 
 export interface Reading {
@@ -33,6 +34,7 @@ export interface Reading {
 const MARKS = 6;
 /** Closes an operation, behind its document. */
 const END = 0x7d;
+const NO_PAGE = Buffer.alloc(0);
 
 /** The page must stand until it is over; then another one is put here, and nothing is allocated for it. */
 export class Copied implements PageOfOperations {
@@ -55,7 +57,7 @@ export class Copied implements PageOfOperations {
   readonly memory = new ByteOutput(128 * 1024);
   readonly #texts: number;
   #marks = new Int32Array(0);
-  #page: Buffer = Buffer.alloc(0);
+  #page: Buffer = NO_PAGE;
   readonly #operations: CopyOperation[] = [];
   /** Of documents that end; nothing where none of them does. */
   readonly #lifetimes: Lifetime[] = [];
@@ -81,6 +83,14 @@ export class Copied implements PageOfOperations {
     this.parts = [];
     this.others = [];
     this.#lifetimes.length = 0;
+  }
+
+  /** It is over: its page is no longer looked at, nor kept from the collector. */
+  end(): void {
+    this.#page = NO_PAGE;
+    this.pieces.begin(NO_PAGE);
+    this.parts = [];
+    this.others = [];
   }
 
   /** Adds what moves: `names` are the nodes of the values that name it, the etag's last. */
@@ -190,9 +200,14 @@ function decodedEtag(text: string): string {
 /** More pages than these are hardly ever under way, and memory that lies about is memory used. */
 const IDLE_MAX = 64;
 
+/** What it needs of a run. */
+type ReaderParts = Pick<Mover, 'plan' | 'versions'> & {
+  readonly memory: { readonly filter: Pick<RowFilter, 'mayHave'> };
+};
+
 /** Takes documents out of pages; one is enough for all ranges. */
 export class CopyReader {
-  readonly #mover: Mover;
+  readonly #mover: ReaderParts;
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
   readonly #segment = new SegmentBuilder();
@@ -201,7 +216,7 @@ export class CopyReader {
   /** Of pages that are over. */
   readonly #idle: Copied[] = [];
 
-  constructor(mover: Mover) {
+  constructor(mover: ReaderParts) {
     this.#mover = mover;
     this.#scan = latestVersionScan(versionPaths(mover.versions));
     this.#versions = new VersionReader(this.#scan, mover.versions);
@@ -231,6 +246,7 @@ export class CopyReader {
   }
 
   giveBack(copied: Copied): void {
+    copied.end();
     if (this.#idle.length < IDLE_MAX) this.#idle.push(copied);
   }
 

@@ -44,7 +44,7 @@ export class CopyPage extends PageWork implements Ends {
     this.expect(count + others.length);
     if (count > 0) await unit.begin([], { tree, parts });
     for (let entry = 0; entry < count; entry += 1) {
-      if (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+      while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
       const turn = copied.operation(entry, this);
       sequencer.admit(turn, hashes, entry * 8, 2);
       // Who waits for others, or may have a row, is not new.
