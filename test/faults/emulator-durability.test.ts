@@ -4,7 +4,6 @@
  * remembers a position, an id or a version goes on from it.
  */
 import { CosmosClient, PartitionKeyKind, type Container, type OperationInput } from '@azure/cosmos';
-import SqliteDatabase from 'better-sqlite3';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +16,7 @@ import { identityOf, Replay } from '../helpers/faults-replay.ts';
 import { pick, seeded } from '../helpers/faults-seed.ts';
 import { byFeed, byList, byQuery, differences, type Texts } from '../helpers/faults-sets.ts';
 import { sentPart } from '../helpers/faults-texts.ts';
+import { execIn } from '../helpers/kept-database.ts';
 import { headerOf, parseJson, type Reply } from '../helpers/raw.ts';
 import { WireContainer, type Doc, type OperationResult } from '../helpers/wire-container.ts';
 
@@ -444,10 +444,7 @@ async function readBack(): Promise<string> {
 
 /** The file as bytes alone: what its log holds is brought into it first. */
 function settleFile(): void {
-  const database = new SqliteDatabase(file);
-  database.pragma('wal_checkpoint(TRUNCATE)');
-  database.pragma('journal_mode = DELETE');
-  database.close();
+  execIn(file, 'PRAGMA wal_checkpoint(TRUNCATE)', 'PRAGMA journal_mode = DELETE');
 }
 
 describe('a data file', () => {
@@ -476,11 +473,10 @@ describe('a data file', () => {
 
   it('of a newer schema is refused and left as it is', async () => {
     await prepare();
-    const database = new SqliteDatabase(file);
-    database.exec(
+    execIn(
+      file,
       "INSERT INTO cosmig_schema (number, database, file, sha256) VALUES (99, 'emulator', '0099_later.sql', '00')",
     );
-    database.close();
     settleFile();
     const before = readFileSync(file);
     const refused = await EmulatorProcess.tryStart(file);

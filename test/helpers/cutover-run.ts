@@ -7,11 +7,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import SqliteDatabase from 'better-sqlite3';
 import { seededRandom } from '../../src/lib/random.ts';
 import { planOf, shownBlow, type Attempt, type Blow, type CutoverPlan } from './cutover-scenario.ts';
 import { CutoverStage, type Ended } from './cutover-stage.ts';
 import { EmulatorProcess } from './faults-process.ts';
+import { rowsIn } from './kept-database.ts';
 import { copyIdentity, judge, sourceIdentity } from './migration-oracle.ts';
 import { readAll, readLetters } from './migration-reading.ts';
 import { RunFailure } from './migration-run.ts';
@@ -226,12 +226,8 @@ class CutoverRun {
   /** In our own words: asking status costs a process each time. */
   #isCommitted(): boolean {
     if (!existsSync(this.#stage.ledger)) return false;
-    const database = new SqliteDatabase(this.#stage.ledger, { readonly: true, fileMustExist: true });
-    try {
-      return database.prepare('SELECT phase FROM migration').pluck().get() === 'committed';
-    } finally {
-      database.close();
-    }
+    const rows = rowsIn(this.#stage.ledger, "SELECT 1 FROM migration WHERE phase = 'committed'");
+    return rows.length > 0;
   }
 
   /** Runs every command that status names; each of them gets to an end of its own. */

@@ -1,7 +1,7 @@
 /** What the oracle looks at: every document of a container as text, and the open letters of a ledger. */
 import { setTimeout as delay } from 'node:timers/promises';
-import SqliteDatabase from 'better-sqlite3';
 import { documentTexts } from './faults-texts.ts';
+import { rowsIn } from './kept-database.ts';
 import { identityText } from './migration-keys.ts';
 import type { OpenLetter } from './migration-oracle.ts';
 import type { WireContainer } from './wire-container.ts';
@@ -45,18 +45,15 @@ interface LetterRow {
 
 /** The open letters, asked for in our own words; others by their states. */
 export function readLetters(ledger: string, states: readonly string[] = ['open']): OpenLetter[] {
-  const database = new SqliteDatabase(ledger, { readonly: true, fileMustExist: true });
-  try {
-    const rows = database
-      .prepare('SELECT state, reason, id, source_key, target_key FROM dead_letters')
-      .all()
-      .filter((row) => states.includes((row as LetterRow).state)) as LetterRow[];
-    return rows.map(({ reason, id, source_key: sourceKey, target_key: targetKey }) => ({
+  const rows = rowsIn(
+    ledger,
+    'SELECT state, reason, id, source_key, target_key FROM dead_letters',
+  ) as LetterRow[];
+  return rows
+    .filter(({ state }) => states.includes(state))
+    .map(({ reason, id, source_key: sourceKey, target_key: targetKey }) => ({
       identity: identityText(JSON.parse(id), JSON.parse(sourceKey) as unknown[]),
       reason,
       targetKey: targetKey === null ? null : (JSON.parse(targetKey) as unknown[]),
     }));
-  } finally {
-    database.close();
-  }
 }
