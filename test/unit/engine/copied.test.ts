@@ -16,7 +16,7 @@ function newReader(): CopyReader {
     derive: ['/pk={b}'],
     missingKey: 'keep',
   });
-  const ttl = { mode: 'remaining', defaultTtl: 50_000 } as const;
+  const ttl = { mode: 'remaining', defaultTtl: -1 } as const;
   const versions = { plan, kind: 'hash-v2', ttl, marker: null } as const;
   return new CopyReader({ plan, versions, memory: { filter: { mayHave: () => true } } });
 }
