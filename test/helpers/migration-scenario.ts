@@ -202,7 +202,8 @@ export function scenarioOf(seed: number): Scenario {
     ballast: pick(random, [0, 80, 300]),
     sourceRanges: 1 + random.below(3),
     targetRanges: 1 + random.below(3),
-    writesPerSecond: pick(random, [30, 80, 160]),
+    // Of giants even this is a megabyte a second.
+    writesPerSecond: Math.min(giants ? 30 : Infinity, pick(random, [30, 80, 160])),
     // Room for the largest document that is no giant: as on the service, one always fits.
     pageBytes: giants ? PAGE_BYTES : pick(random, [40_000, 40_000, PAGE_BYTES]),
     replicaLagMs: often() ? pick(random, [40, 200, 600]) : 0,
