@@ -51,7 +51,9 @@ test('is proven beside an application that writes and deletes, where no feed tel
   const cosmig = cosmigOf(move);
   for (let n = 0; n < 300; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  await move.put({ id: 'gone', customerId: 'c', tenantId: 't' });
   expect((await cosmig('copy')).code).toBe(0);
+  await move.source.item('gone', 'c').delete();
   const application = applicationOf(move);
   let repaired: Ran;
   let deleted: number;
