@@ -19,8 +19,10 @@ export const BODY_BYTES_MAX = 200 * 1024;
 /** What a busy range waits for company: little beside a round trip, long beside the making of an operation. */
 const LINGER_MS = 5;
 
-/** Bodies of as many requests as are hardly ever under way at once. */
-const IDLE_BYTES_MAX = 16 * BODY_BYTES_MAX;
+/** Bodies are multiples of this: little is lent in vain, and most fit the next one. */
+const BODY_STEP_BYTES = 64 * 1024;
+/** Bodies of as many requests as are hardly ever under way at once: what is let go comes back as garbage. */
+const IDLE_BYTES_MAX = 16 * 1024 * 1024;
 
 const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 
@@ -183,7 +185,7 @@ export interface Body {
  * body whose operations have all been answered for was taken as a whole, and may be freed. Others need not be.
  */
 export class Bodies {
-  readonly #memory = new BufferPool({ stepBytes: BODY_BYTES_MAX, idleBytesMax: IDLE_BYTES_MAX });
+  readonly #memory = new BufferPool({ stepBytes: BODY_STEP_BYTES, idleBytesMax: IDLE_BYTES_MAX });
 
   make<T extends Batched>(batch: Batch<T>): Body {
     const lent = this.#memory.lend(batch.sizeBytes);
