@@ -714,14 +714,16 @@ export function digest(
     const until = usize(load<u32>(document, 4));
     if (u32(until - from) > documentBytesMax) continue;
     if (stopNode != 0 && load<u32>(rowAt + ROW_HEAD + (stopNode << 3)) != 0) continue;
-    if (plainKeyBytesMax != 0 && !isPlain(rowAt, slotFirst, slotOthers, slotCount, plainKeyBytesMax)) continue;
+    if (plainKeyBytesMax != 0 && !isPlain(rowAt, slotFirst, slotOthers, slotCount, plainKeyBytesMax))
+      continue;
     const text = work + 112;
     if (!identity(rowAt, identityFirst, identityOthers, identityCount, text, work)) continue;
     if (!identity(rowAt, slotFirst, slotOthers, slotCount, text, work + 16)) continue;
     const textEnd = copyKept(rowAt, from, until, text);
     hashLong(text, textEnd - text, work + 64, work + 32);
     const room = usize(memory.size()) << 16;
-    if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > room && memory.grow(i32(room >> 17) + 1) < 0) unreachable();
+    if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > room && memory.grow(i32(room >> 17) + 1) < 0)
+      unreachable();
     const entry = entryEnd;
     if (!putName(rowAt, namesFirst, namesOthers, namesCount, entry + ENTRY_HEAD)) continue;
     memory.copy(entry + 4, work, 16);

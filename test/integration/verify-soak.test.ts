@@ -60,7 +60,7 @@ async function write({ source }: Move, stop: AbortSignal): Promise<number> {
     } else await source.items.upsert(order);
   };
   /** An application lives with a connection that was lost. */
-  const lost = (error: { code?: unknown }): void => {
+  const lost = (error: Error & { readonly code?: unknown }): void => {
     if (error.code !== 'ECONNRESET') throw error;
   };
   const beganAt = performance.now();

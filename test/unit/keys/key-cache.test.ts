@@ -75,7 +75,8 @@ test('more keys than are remembered push each other out, and none is taken for a
     for (const [row, key] of keys.entries()) {
       rekey.read(row, 0);
       if (rekey.key[0] !== key) seen.push(`${String(rekey.key[0])} for ${key}`);
-      if (row % 100 === 0) expect(rekey.effectiveKey()).toBe(effectiveKey('hash-v2', [key]));
+      const isPlaced = row % 100 > 0 || rekey.effectiveKey() === effectiveKey('hash-v2', [key]);
+      if (!isPlaced) seen.push(`another place for ${key}`);
     }
   }
   expect(seen).toEqual([]);
