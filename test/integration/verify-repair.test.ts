@@ -23,7 +23,7 @@ function applicationOf({ source }: Move): { readonly stop: () => Promise<number>
   let deleted = 0;
   const work = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await setTimeout(10);
+      await setTimeout(150);
       const n = random.below(300);
       const [id, customerId] = [`o${n}`, `c${n % 7}`];
       if (random.below(4) > 0) await source.items.upsert({ id, customerId, tenantId: `t${random.below(9)}` });
@@ -58,7 +58,7 @@ test('is proven beside an application that writes and deletes, where no feed tel
   let repaired: Ran;
   let deleted: number;
   try {
-    repaired = await cosmig('verify', '--repair', '--json', '--deadline', '30s');
+    repaired = await cosmig('verify', '--repair', '--json', '--deadline', '20s');
   } finally {
     deleted = await application.stop();
   }
@@ -70,7 +70,7 @@ test('is proven beside an application that writes and deletes, where no feed tel
   const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
   expect([cut.code, cut.code === 0 ? '' : cut.stderr]).toEqual([0, '']);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 120_000);
+}, 170_000);
 
 test('is refused at once while another mover works', async () => {
   await using move = await Move.open();
