@@ -102,9 +102,12 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     });
     const sums = { source: passes.source.tally.buckets, target: passes.target.tally.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
-    if (since === null) await listCandidates({ store, sums, sourceLevels, signal });
-    else await listAll({ store, sums, sourceLevels, signal });
-    store.listed();
+    const listing = { store, sums, sourceLevels, signal };
+    if (since === null) store.listed(await listCandidates(listing));
+    else {
+      await listAll(listing);
+      store.listed({ source: 0, target: 0 });
+    }
   }
   const recheck = new Recheck({
     sides,
@@ -168,18 +171,16 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
     if (state === 'confirmed' && kind !== null) differences[kind] += documents;
   const inFlight = countOf('open');
   const nowMs = clock.now();
-  const sums = {
-    source: new Buckets(store.sums('source')?.buckets),
-    target: new Buckets(store.sums('target')?.buckets),
-  };
+  const kept = { source: store.sums('source'), target: store.sums('target') };
+  const sums = { source: new Buckets(kept.source?.buckets), target: new Buckets(kept.target?.buckets) };
   const totals = { source: sums.source.total(), target: sums.target.total() };
   const listed = listedIn(store, nowMs);
   return {
     migration: migrationName(spec),
     level: 'digest',
     equal: countOf('confirmed') > 0 ? false : inFlight > 0 ? null : true,
-    source: { count: totals.source.documents },
-    target: { count: totals.target.documents },
+    source: { count: totals.source.documents - (kept.source?.repeated ?? 0) },
+    target: { count: totals.target.documents - (kept.target?.repeated ?? 0) },
     differences,
     inFlight,
     samples: listed.differences.slice(0, SAMPLES_MAX),
@@ -196,7 +197,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
       containers: { source: begun.sourceRid, target: begun.targetRid },
       digests: { source: sums.source.text(), target: sums.target.text() },
       bytes: { source: totals.source.bytes, target: totals.target.bytes },
-      refused: store.sums('source')?.refused ?? {},
+      refused: kept.source?.refused ?? {},
       explained: { letters: countOf('letter'), waived: countOf('waived'), expired: countOf('expired') },
       lookedAtAgain: counts.reduce((sum, { documents }) => sum + documents, 0),
       ranges: { source: rangesOf(store, 'source'), target: rangesOf(store, 'target') },

@@ -27,22 +27,24 @@ export interface Listing {
   readonly signal: AbortSignal;
 }
 
-/** Lists the candidates; gives how many buckets were unequal. */
-export async function listCandidates(listing: Listing): Promise<number> {
+/** How many documents a side has read again, just as they were. */
+export type Repeated = Record<SideName, number>;
+
+/** Lists the candidates; gives what was read more than once, which is what makes buckets unequal after a merge. */
+export async function listCandidates(listing: Listing): Promise<Repeated> {
   const { store, sums, signal } = listing;
   const proof = new Recount(sums);
-  let unequal = 0;
+  const repeated = { source: 0, target: 0 };
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     const buckets = unequalOf(sums, shelf);
-    unequal += buckets.size;
     for (const some of inGroups(buckets, sums)) {
       signal.throwIfAborted();
-      store.candidates.add(candidatesIn(some, { shelf, listing, proof }));
+      store.candidates.add(candidatesIn(some, { shelf, listing, proof, repeated }));
       // Others have waited long enough.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
-  return unequal;
+  return repeated;
 }
 
 /** Lists every document of the runs, where they hold only what has changed: nothing tells those that are equal. */
@@ -137,9 +139,17 @@ interface Alone {
   readonly names: Buffer[];
 }
 
+interface Finding {
+  readonly shelf: number;
+  readonly listing: Listing;
+  readonly proof: Recount;
+  /** Counted on. */
+  readonly repeated: Repeated;
+}
+
 function* candidatesIn(
   buckets: Unequal,
-  { shelf, listing, proof }: { readonly shelf: number; readonly listing: Listing; readonly proof: Recount },
+  { shelf, listing, proof, repeated }: Finding,
 ): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
   const { store, sourceLevels } = listing;
   /** The source's, by who and what; those of the target take theirs away. */
@@ -159,9 +169,15 @@ function* candidatesIn(
       }
     }
   };
-  each('source', ({ name }, key) => entries.set(key, Buffer.from(name)));
+  each('source', ({ name }, key) => {
+    if (entries.has(key)) repeated.source += 1;
+    else entries.set(key, Buffer.from(name));
+  });
+  const seen = new Set<string>();
   each('target', (entry, key) => {
-    if (!entries.delete(key)) stands(entry);
+    if (seen.has(key)) repeated.target += 1;
+    else if (!entries.delete(key)) stands(entry);
+    seen.add(key);
   });
   proof.check(buckets.keys());
   for (const [key, name] of entries) stands({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });

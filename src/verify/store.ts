@@ -53,6 +53,14 @@ export interface Checkpoint {
   readonly entries: Uint32Array;
 }
 
+/** What a side has contributed, all in all. */
+export interface Sums {
+  readonly buckets: Buffer;
+  readonly refused: Readonly<Record<string, number>>;
+  /** Documents that are in the buckets once more, since they were read again; known when all is listed. */
+  readonly repeated: number;
+}
+
 /** A comparison that ended clean. */
 export interface Proof {
   readonly atMs: number;
@@ -97,11 +105,12 @@ export class VerifyStore {
         `INSERT INTO parts (side, min, max, range_id, position, fence_lsn, is_done, documents)
          VALUES (@side, @min, @max, @rangeId, @position, @fenceLsn, @isDone, @documents)`,
       ),
-      sums: database.prepare<[string], Columns>('SELECT buckets, refused FROM sums WHERE side = ?'),
+      sums: database.prepare<[string], Columns>('SELECT buckets, refused, repeated FROM sums WHERE side = ?'),
       setSums: database.prepare(
         `INSERT INTO sums (side, buckets, refused) VALUES (@side, @buckets, @refused)
          ON CONFLICT (side) DO UPDATE SET buckets = @buckets, refused = @refused`,
       ),
+      setRepeated: database.prepare('UPDATE sums SET repeated = ? WHERE side = ?'),
       addChunk: database.prepare('INSERT INTO chunks (side, start, ends) VALUES (?, ?, ?)'),
       chunk: database.prepare<[string, number], Columns>(
         'SELECT * FROM chunks WHERE side = ? AND number > ? ORDER BY number LIMIT 1',
@@ -204,14 +213,16 @@ export class VerifyStore {
     }));
   }
 
-  sums(
-    side: SideName,
-  ): { readonly buckets: Buffer; readonly refused: Readonly<Record<string, number>> } | undefined {
+  sums(side: SideName): Sums | undefined {
     const row = this.#sql.sums.get(side);
     if (row === undefined) return undefined;
     const counts: unknown = JSON.parse(jsonText(row, 'refused'));
     const entries = Object.entries(counts ?? {}).map(([reason, count]) => [reason, Number(count)] as const);
-    return { buckets: bytes(row, 'buckets'), refused: Object.fromEntries(entries) };
+    return {
+      buckets: bytes(row, 'buckets'),
+      refused: Object.fromEntries(entries),
+      repeated: number(row, 'repeated'),
+    };
   }
 
   checkpoint(side: SideName, { parts, buckets, refused, entries }: Checkpoint): void {
@@ -235,8 +246,9 @@ export class VerifyStore {
   }
 
   /** Everything was listed: the runs have done their work. */
-  listed(): void {
+  listed(repeated: Readonly<Record<SideName, number>>): void {
     this.#transactions.durable(() => {
+      for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
       this.#database.exec('DELETE FROM chunks');
       this.#sql.stage.run('listed');
     });

@@ -110,24 +110,24 @@ describe('ranges that change while they are compared', () => {
   test.each([
     { path: SOURCE, name: 'orders' },
     { path: TARGET, name: 'by-tenant' },
-  ])(
-    'merge and split again, of $name: nothing is left out, and what is read twice is one',
-    async ({ path, name }) => {
-      await using tapped = await copied();
-      const { move, tap } = tapped;
-      await move.admin.split(path, { rangeId: '0' });
-      await move.admin.split(path, { rangeId: '1' });
-      tap.meddle = before(isLaterPageOf(name), {
-        5: async () => move.admin.merge(path, ['4', '2']),
-        12: async () => move.admin.split(path, { rangeId: '5' }),
-      });
-      const verdict = await verifyMove(move);
-      expect(verdict).toMatchObject({ equal: true });
-      // After a merge a part of it may be read once more: the numbers are what was read, the verdict knows who it was.
-      expect(Math.min(verdict.source.count ?? 0, verdict.target.count ?? 0)).toBe(COUNT);
-      expect((await move.admin.ranges(path)).map(({ id }) => id)).toEqual(['3', '6', '7']);
-    },
-  );
+  ])('merge and split again, of $name: nothing is left out or counted twice', async ({ path, name }) => {
+    await using tapped = await copied();
+    const { move, tap } = tapped;
+    await move.admin.split(path, { rangeId: '0' });
+    await move.admin.split(path, { rangeId: '1' });
+    tap.meddle = before(isLaterPageOf(name), {
+      5: async () => move.admin.merge(path, ['4', '2']),
+      12: async () => move.admin.split(path, { rangeId: '5' }),
+    });
+    const verdict = await verifyMove(move);
+    expect(verdict).toMatchObject({
+      equal: true,
+      source: { count: COUNT },
+      target: { count: COUNT },
+      details: { lookedAtAgain: 0 },
+    });
+    expect((await move.admin.ranges(path)).map(({ id }) => id)).toEqual(['3', '6', '7']);
+  });
 
   test('split, and what came of it splits again: the same', async () => {
     await using tapped = await copied();
