@@ -68,7 +68,10 @@ export function feedCharge(itemBytes: readonly number[]): number {
   return roundRu(itemBytes.reduce((ru, bytes) => ru + interpolate(READ_RU, bytes), 0));
 }
 
-/** A query, from the number of physical ranges visited and what it had to load, which counts by its average size. */
+/**
+ * A query, from the number of physical ranges visited and what it had to load, which counts by its average size. What an
+ * index answers alone, as how many documents there are, loads nothing; what the index takes nobody has published (facts 3.9).
+ */
 export function queryCharge(
   ranges: number,
   loaded: { readonly items: number; readonly bytes: number },

@@ -21,13 +21,17 @@ export interface DocumentRow {
   text: string;
 }
 
-/** A part of a container: behind a position, within [min, max) of the hash space, not expired by `nowTs`. */
-export interface ScanWindow {
+/** A part of a container: within [min, max) of the hash space, not expired by `nowTs`. */
+export interface Window {
   readonly container: number;
-  readonly after: number;
   readonly min: string;
   readonly max: string;
   readonly nowTs: number;
+}
+
+/** What of it is behind a position. */
+export interface ScanWindow extends Window {
+  readonly after: number;
 }
 
 export interface ScannedRow {
@@ -122,6 +126,14 @@ export class DocumentStore {
          WHERE position > @after AND position <= @upTo AND epk >= @min AND epk < @max
          AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position LIMIT @limit`,
       ),
+      // Each of the two is answered from an index.
+      count: database
+        .prepare<Window, number>(
+          `SELECT (SELECT count(*) FROM documents WHERE container = @container AND epk >= @min AND epk < @max)
+           - (SELECT count(*) FROM documents WHERE expires_at <= @nowTs
+              AND container = @container AND epk >= @min AND epk < @max)`,
+        )
+        .pluck(),
       positionsOf: database
         .prepare<[number, string, string], number>(
           'SELECT position FROM documents WHERE container = ? AND epk = ? AND key = ? ORDER BY position',
@@ -234,6 +246,10 @@ export class DocumentStore {
     const after = Math.max(window.after, positionOf(window.container, 0));
     const upTo = positionOf(window.container + 1, 0) - 1;
     return inChunks(after, (from, limit) => this.#sql.scan.all({ ...window, after: from, upTo, limit }));
+  }
+
+  count(window: Window): number {
+    return this.#sql.count.get(window) ?? 0;
   }
 
   /** Where the documents of one logical partition stand, in creation order. */

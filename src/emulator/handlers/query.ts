@@ -6,10 +6,12 @@ import { json, type Call, type Reply } from '../call.ts';
 import { queryCharge } from '../charges.ts';
 import { isObject, keyText, own, parseKey } from '../container-definition.ts';
 import type { ContainerModel } from '../model.ts';
+import type { Window } from '../document-store.ts';
 import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
 import { needsPlan, planOf } from '../query/plan.ts';
 import {
   compileQuery,
+  countPage,
   runPage,
   type CompiledQuery,
   type QuerySpec,
@@ -99,16 +101,19 @@ type Documents = (after: number) => Iterable<StoredDocument>;
 /** The documents a query may see, behind any position, as often as the query asks. */
 function documentsIn(call: Call, container: ContainerModel, scope: Scope, query: CompiledQuery): Documents {
   const { documents } = call.account;
-  const nowTs = call.account.nowTs();
-  const { min, max, key } = scope;
-  if (key === undefined)
-    return (after) => documents.scan({ container: container.number, after, min, max, nowTs });
+  const { key } = scope;
+  const window = windowOf(call, container, scope);
+  if (key === undefined) return (after) => documents.scan({ ...window, after });
   // A key's documents are found once: sorting them anew for every chunk would cost the square of their number.
   let positions: readonly number[] | undefined;
   return (after) => {
     positions ??= positionsOfKey(call, container, key, query);
-    return documentsAt(call.account, positions, after, nowTs);
+    return documentsAt(call.account, positions, after, window.nowTs);
   };
+}
+
+function windowOf({ account }: Call, { number: container }: ContainerModel, { min, max }: Scope): Window {
+  return { container, min, max, nowTs: account.nowTs() };
 }
 
 function positionsOfKey(
@@ -161,11 +166,15 @@ function answer(call: Call, spec: QuerySpec): Reply {
   const visited = scope.range === undefined ? container.ranges : [scope.range];
   for (const range of visited) call.account.admit(container, range, call.priority);
   const continuation = call.headers['x-ms-continuation'];
-  const page = runPage(query, documentsIn(call, container, scope, query), {
+  const limits = {
     maxItems: call.maxItems ?? ITEMS_DEFAULT,
     maxBytes: call.account.settings.pageBytes,
     continuation: continuation === '' ? undefined : continuation,
-  });
+  };
+  const page =
+    query.countsAll && scope.key === undefined && limits.continuation === undefined
+      ? countPage(query, call.account.documents.count(windowOf(call, container, scope)))
+      : runPage(query, documentsIn(call, container, scope, query), limits);
   const chargeRu = queryCharge(visited.length, { items: page.scanned, bytes: page.scannedBytes });
   for (const range of visited)
     call.account.charge(container, range, chargeRu / visited.length, call.priority);

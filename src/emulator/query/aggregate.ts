@@ -45,31 +45,47 @@ function partsOf(expression: Expression): readonly Expression[] | undefined {
   return expression.kind === 'object' ? expression.entries.map((entry) => entry.of) : undefined;
 }
 
-export function aggregation(selection: Selection): Aggregation {
-  if (selection.kind === 'star') throw notAggregating();
-  return selection.kind === 'value' ? aggregating(selection.of) : objectOf(selection.entries);
+/** Whether all that is asked for is how many there are, which an index knows. */
+export function isCounting(selection: Selection): boolean {
+  if (selection.kind === 'star') return false;
+  const selected = selection.kind === 'value' ? [selection] : selection.entries;
+  return selected.every(
+    ({ of }) =>
+      isMadeOfAggregates(of) &&
+      aggregatesIn(of).every(
+        (one) => one.name === 'COUNT' && one.of.kind === 'literal' && one.of.value !== undefined,
+      ),
+  );
 }
 
-function aggregating(expression: Expression): Aggregation {
+/** `counted` documents are counted already, by somebody who need not look at them. */
+export function aggregation(selection: Selection, counted = 0): Aggregation {
+  if (selection.kind === 'star') throw notAggregating();
+  return selection.kind === 'value'
+    ? aggregating(selection.of, counted)
+    : objectOf(selection.entries, counted);
+}
+
+function aggregating(expression: Expression, counted: number): Aggregation {
   switch (expression.kind) {
     case 'aggregate': {
-      const running = RUNNING[expression.name]();
+      const running = RUNNING[expression.name](counted);
       const evaluate = evaluator(expression.of);
       return { add: (row) => running.add(evaluate(row)), result: () => jsonText(running.result()) };
     }
     case 'array': {
-      const items = expression.items.map(aggregating);
+      const items = expression.items.map((item) => aggregating(item, counted));
       return together(items, () => `[${present(items.map((item) => item.result()))}]`);
     }
     case 'object':
-      return objectOf(expression.entries);
+      return objectOf(expression.entries, counted);
     default:
       throw notAggregating();
   }
 }
 
-function objectOf(entries: readonly Entry[]): Aggregation {
-  const members = entries.map(({ name, of }) => ({ name, of: aggregating(of) }));
+function objectOf(entries: readonly Entry[], counted: number): Aggregation {
+  const members = entries.map(({ name, of }) => ({ name, of: aggregating(of, counted) }));
   const text = ({ name, of }: (typeof members)[number]): string | undefined => {
     const result = of.result();
     return result === undefined ? undefined : `${JSON.stringify(name)}:${result}`;
@@ -98,7 +114,7 @@ function notAggregating(): InternalError {
   return new InternalError('the parser lets only arrays and objects stand around aggregates');
 }
 
-const RUNNING: Readonly<Record<AggregateName, () => Running>> = {
+const RUNNING: Readonly<Record<AggregateName, (counted: number) => Running>> = {
   COUNT: counting,
   SUM: () => summing((sum) => sum),
   AVG: () => summing((sum, count) => sum / count),
@@ -106,8 +122,8 @@ const RUNNING: Readonly<Record<AggregateName, () => Running>> = {
   MAX: () => extreme(1),
 };
 
-function counting(): Running {
-  let count = 0;
+function counting(counted: number): Running {
+  let count = counted;
   return {
     add(value) {
       if (value !== undefined) count++;

@@ -36,6 +36,8 @@ export interface PageLimits {
 export interface CompiledQuery {
   /** Set when only documents of this id can be answers: the store may offer just those. */
   readonly idEquals: string | undefined;
+  /** Only the number of all documents is asked for: `countPage` answers that. */
+  readonly countsAll: boolean;
   readonly fingerprint: string;
   readonly statement: Statement;
   readonly keeps: (row: Row) => boolean;

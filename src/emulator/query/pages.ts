@@ -149,6 +149,12 @@ function textAt(documents: Documents, position: number): string {
   return must(document, 'a document that was just scanned is still there').text;
 }
 
+/** The answer to a query that only counts: no document is looked at. */
+export function countPage({ statement }: CompiledQuery, documents: number): Page {
+  const item = aggregation(statement.selection, documents).result();
+  return { items: item === undefined ? [] : [item], continuation: undefined, scanned: 0, scannedBytes: 0 };
+}
+
 export function aggregatePage({ query, documents }: Question): Page {
   const scan = new Scan(documents);
   const total = aggregation(query.statement.selection);

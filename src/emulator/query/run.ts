@@ -3,7 +3,7 @@
  * of it from whatever documents the store offers. Nothing here waits, keeps state or knows of sockets.
  */
 import { Refusal } from '../refusal.ts';
-import { isAggregating } from './aggregate.ts';
+import { isAggregating, isCounting } from './aggregate.ts';
 import { fingerprint, readToken } from './continuation.ts';
 import type { Resume } from './continuation.ts';
 import type { CompiledQuery, Documents, Page, PageLimits, QuerySpec } from './contract.ts';
@@ -15,6 +15,7 @@ import type { Expression } from './syntax.ts';
 import { isArray, isObject } from './values.ts';
 import type { Value } from './values.ts';
 
+export { countPage } from './pages.ts';
 export type { CompiledQuery, Documents, Page, PageLimits, QuerySpec, StoredDocument } from './contract.ts';
 
 /** The service's own bound on query text. */
@@ -28,6 +29,8 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
   const where = statement.where && evaluator(statement.where);
   return {
     idEquals: statement.where && statement.alias !== undefined ? idIn(statement.where) : undefined,
+    countsAll:
+      statement.where === undefined && statement.alias !== undefined && isCounting(statement.selection),
     fingerprint: fingerprint(query, [...parameters]),
     statement,
     keeps: (row) => where === undefined || where(row) === true,
@@ -37,15 +40,18 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
 
 export function runPage(query: CompiledQuery, documents: Documents, limits: PageLimits): Page {
   const start = limits.continuation === undefined ? undefined : resumeAt(query, limits.continuation);
-  // Without FROM there is nothing to look at, and the query is answered once.
-  const offered: Documents =
-    query.statement.alias === undefined
-      ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : [])
-      : documents;
+  const offered = offeredTo(query, documents);
   const question = { query, documents: offered, limits, start };
   if (isAggregating(query.statement.selection)) return aggregatePage(question);
   const { orderBy } = query.statement;
   return orderBy === undefined ? plainPage(question) : orderedPage(question, orderBy);
+}
+
+function offeredTo({ statement: { alias, where } }: CompiledQuery, documents: Documents): Documents {
+  // A filter that no document can pass needs none.
+  if (where?.kind === 'literal' && where.value !== true) return () => [];
+  // Without FROM there is nothing to look at, and the query is answered once.
+  return alias === undefined ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []) : documents;
 }
 
 function resumeAt(query: CompiledQuery, token: string): Resume {
