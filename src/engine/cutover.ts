@@ -3,14 +3,15 @@
  *
  *   gate      caught up, no open letters, a clean verify behind us         -> ready
  *   fence     writers are stopped; the ends of all ranges are read         -> fencing
- *   drain     everything up to the ends is in the target, and the ends     -> drained
- *             have not moved for a while; whoever moved them is named,
- *             and the fence starts over
+ *   drain     everything up to the ends is in the target
+ *   watch     the ends have not moved for a while; whoever moved them is   -> drained
+ *             named, and the fence starts over
  *   prove     both sides are compared beside the tail, and repaired where
  *             no feed tells of deletes; the ends still have not moved      -> proven -> committed
  *   after     settings, hooks, a look at the source (cutover-after.ts)
  *
- * What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that
+ * Watch and proof run side by side: what was proven counts only if nobody has moved the ends from before the proof until
+ * after it. What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that
  * died on the way begins at the gate again, and one that died after it goes on with what is left. Nothing but the
  * operator's hooks touches the application.
  */
@@ -119,15 +120,8 @@ async function commit(
     leases.camera.rests = false;
     for (;;) {
       const fence = await fenceOff(within, stopped);
-      enter(mover, 'drained');
-      if (!(await prove(within, stopped))) {
-        enter(mover, 'fencing');
-        continue;
-      }
-      const straggler = await strayed(mover, fence, stop.signal);
-      if (straggler !== null) {
-        tell(mover, parts, straggler);
-        enter(mover, 'fencing');
+      if (fence === null) {
+        if (phaseOf(mover) !== 'fencing') enter(mover, 'fencing');
         continue;
       }
       enter(mover, 'proven');
@@ -153,22 +147,71 @@ function step({ onStep, stoppedAtMs }: Stopped, name: Step['name']): void {
   onStep?.({ name, stoppedAtMs });
 }
 
-/** Until everything is over and nobody has written for a while. */
-async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence> {
+/** The ends that nobody has moved while both sides were found to hold the same; null: somebody has, or it is not certain. */
+async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence | null> {
   const { mover, reading } = leases;
-  for (;;) {
-    step(parts, 'draining');
-    const from = await readFence(mover, 'as told', reading);
-    await catchUp(leases);
-    step(parts, 'watching the fence');
+  step(parts, 'draining');
+  const from = await readFence(mover, 'as told', reading);
+  await catchUp(leases);
+  const ends = await besideProof(leases, parts, async () => {
     await sleep(parts.quietMs, reading);
-    const to = await readFence(mover, 'newest', reading);
-    const straggler = await findStraggler(mover, { from, to }, reading);
-    if (straggler === null) {
-      await catchUp(leases);
-      return to;
-    }
-    tell(mover, parts, straggler);
+    return endsUnmoved(leases, parts, from);
+  });
+  if (ends === null) return null;
+  // What has expired meanwhile.
+  await catchUp(leases);
+  return endsUnmoved(leases, parts, ends);
+}
+
+/** The ends as they are now; null when somebody has moved them, who is named. */
+async function endsUnmoved(
+  { mover, reading }: LeasesParts,
+  parts: Stopped,
+  from: Fence,
+): Promise<Fence | null> {
+  const to = await readFence(mover, 'newest', reading);
+  const straggler = await findStraggler(mover, { from, to }, reading);
+  if (straggler === null) return to;
+  tell(mover, parts, straggler);
+  return null;
+}
+
+/** Watches while both sides are compared. Whatever a comparison says beside somebody who writes is not listened to. */
+async function besideProof(
+  leases: LeasesParts,
+  parts: Stopped,
+  watch: () => Promise<Fence | null>,
+): Promise<Fence | null> {
+  const { mover, reading } = leases;
+  using over = new ChildSignal(reading);
+  let isWatching = true;
+  const proving = settled(async () => {
+    const isEqual = await prove({ ...leases, reading: over.signal }, parts);
+    if (isWatching) step(parts, 'watching the fence');
+    return isEqual;
+  });
+  let ends: Fence | null = null;
+  try {
+    ends = await watch();
+    if (ends !== null) enter(mover, 'drained');
+  } finally {
+    isWatching = false;
+    if (ends === null) over.abort(new Error('somebody still writes'));
+    await proving;
+  }
+  const isEqual = await proving;
+  return ends !== null && isEqual() ? ends : null;
+}
+
+/** Never rejects: whoever waits for it asks how it ended when it is time. */
+async function settled<T>(work: () => Promise<T>): Promise<() => T> {
+  try {
+    const result = await work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 
@@ -223,10 +266,6 @@ async function compare(leases: LeasesParts, parts: Stopped, scope: Scope): Promi
       over.abort(new Error('both sides were compared'));
     }
   });
-}
-
-async function strayed(mover: Mover, from: Fence, signal: AbortSignal): Promise<Straggler | null> {
-  return findStraggler(mover, { from, to: await readFence(mover, 'newest', signal) }, signal);
 }
 
 function tell({ ledger, clock }: Mover, { say }: CutoverParts, straggler: Straggler): void {

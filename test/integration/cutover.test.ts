@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import { abortReason, whenAborted } from '../../src/lib/abort.ts';
+import { NotReadyError } from '../../src/lib/errors.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 
@@ -103,6 +105,47 @@ describe('a cutover', () => {
     expect(result).toMatchObject({ phase: 'committed' });
     expect(said.join('\n')).toMatch(/somebody still writes: "late\d".* written in range 0/);
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('does not listen to a comparison beside somebody who writes, and calls it off', async () => {
+    await using move = await moved();
+    let asked = 0;
+    let calledOff = 0;
+    const untilCalledOff = async (signal: AbortSignal): Promise<never> => {
+      await whenAborted(signal);
+      calledOff += 1;
+      throw abortReason(signal);
+    };
+    const { result, said, hooks } = await cut(move, {
+      prove: async (signal) => {
+        asked += 1;
+        if (asked < 4) await move.put({ id: 'late', customerId: 'z', tenantId: 'Z', n: asked });
+        // Differs, fails, does not end; and then there is nobody who writes.
+        if (asked === 1) return { equal: false, why: 'they differ', suspects: [] };
+        if (asked === 2) throw new NotReadyError('cannot be', { why: 'it is tried', hint: 'none' });
+        return asked === 3 ? untilCalledOff(signal) : { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect([asked, calledOff, hooks]).toEqual([4, 1, ['stop', 'commit']]);
+    expect(said.filter((line) => line.includes('"late" written in range 0'))).toHaveLength(3);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('shows that it waits for the fence when both sides were compared before', async () => {
+    await using move = await moved();
+    const steps: string[] = [];
+    const { result } = await cut(move, { onStep: ({ name }) => steps.push(name) });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(steps).toEqual([
+      'catching up',
+      'stopping writers',
+      'draining',
+      'proving',
+      'watching the fence',
+      'after the commit',
+      'watching for late writes',
+    ]);
   });
 
   test('sees the last write, however far a replica lags', async () => {
