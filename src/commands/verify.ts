@@ -89,7 +89,7 @@ export const verify: Command<typeof OPTIONS> = {
       });
     const verdict = options.repair ? await repair(context, look) : await look('as asked', signal);
     if (options.report !== undefined) writeReport(options.report, verdict);
-    const error = errorOf(verdict);
+    const error = errorOf(verdict, options.repair);
     const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
     if (error === undefined) return result;
     out.announce(result);
@@ -134,12 +134,17 @@ function sayer({ clock, out }: Context<typeof OPTIONS>): (progress: Progress) =>
   };
 }
 
-function errorOf({ equal, differences, inFlight, waitsFor, level }: Verdict): CosmigError | undefined {
+function errorOf(
+  { equal, differences, inFlight, waitsFor, level }: Verdict,
+  hasTailed: boolean,
+): CosmigError | undefined {
   if (equal === true) return undefined;
   if (equal === null) {
     return new NotReadyError('it is not proven that both sides hold the same', {
       why: `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`,
-      hint: 'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
+      hint: hasTailed
+        ? 'more was written than the target takes: give it more RU/s, or --deadline more time, then run cosmig verify --repair again'
+        : 'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
     });
   }
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);

@@ -16,17 +16,18 @@ function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
   };
 }
 
-/** Writes and deletes, which nobody tells of, until it is stopped. */
-function applicationOf({ source }: Move): { readonly stop: () => Promise<number> } {
+/** Writes, and deletes one time in `deletes`, which nobody tells of, until it is stopped. */
+function applicationOf({ source }: Move, deletes = 4): { readonly stop: () => Promise<number> } {
   const random = seededRandom(3);
   const stop = new AbortController();
   let deleted = 0;
   const work = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await setTimeout(150);
+      await setTimeout(10);
       const n = random.below(300);
       const [id, customerId] = [`o${n}`, `c${n % 7}`];
-      if (random.below(4) > 0) await source.items.upsert({ id, customerId, tenantId: `t${random.below(9)}` });
+      if (random.below(deletes) > 0)
+        await source.items.upsert({ id, customerId, tenantId: `t${random.below(9)}` });
       else {
         const { statusCode } = await source
           .item(id, customerId)
@@ -46,8 +47,11 @@ function applicationOf({ source }: Move): { readonly stop: () => Promise<number>
   };
 }
 
+/** What an application writes a hundred times a second is more than 400 RU/s. */
+const AMPLE = { throughput: 10_000 };
+
 test('is proven beside an application that writes and deletes, where no feed tells of deletes and no tail runs', async () => {
-  await using move = await Move.open();
+  await using move = await Move.open({ source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
   for (let n = 0; n < 300; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
@@ -58,7 +62,7 @@ test('is proven beside an application that writes and deletes, where no feed tel
   let repaired: Ran;
   let deleted: number;
   try {
-    repaired = await cosmig('verify', '--repair', '--json', '--deadline', '20s');
+    repaired = await cosmig('verify', '--repair', '--json', '--deadline', '30s');
   } finally {
     deleted = await application.stop();
   }
@@ -70,7 +74,27 @@ test('is proven beside an application that writes and deletes, where no feed tel
   const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
   expect([cut.code, cut.code === 0 ? '' : cut.stderr]).toEqual([0, '']);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-}, 170_000);
+}, 120_000);
+
+test('tells that the target takes less than is written', async () => {
+  await using move = await Move.open({ source: AMPLE });
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 60; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  expect((await cosmig('copy')).code).toBe(0);
+  const application = applicationOf(move, 1_000_000);
+  try {
+    const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '3s');
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('it is not proven that both sides hold the same'),
+    ]);
+    expect(stderr).toContain('changes that were not brought over');
+    expect(stderr).toContain('more was written than the target takes: give it more RU/s');
+  } finally {
+    await application.stop();
+  }
+}, 60_000);
 
 test('is refused at once while another mover works', async () => {
   await using move = await Move.open();
