@@ -28,7 +28,7 @@ export function lastCleanMs(spec: MigrationSpec): number | null {
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 
-/** Compares both sides: what has changed since the last clean comparison, or all there is. */
+/** Compares both sides: what has changed since the last clean comparison, all there is, or what has differed before. */
 export async function prove(
   { spec, connections, clock, random, log, say = () => {} }: RunParts,
   {
@@ -45,7 +45,9 @@ export async function prove(
 ): Promise<Proof> {
   const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
   say('comparing both sides');
-  const verdict = await verify({ ...parts, level: scope === 'all' ? 'digest' : 'changes', fresh: true });
+  const again = scope === 'what differed';
+  const level = scope === 'changes' ? 'changes' : 'digest';
+  const verdict = await verify({ ...parts, level, fresh: !again, again });
   const { equal, differences } = verdict;
   const { extra, ...others } = differences;
   const suspects = suspectsOf(spec, verdict);

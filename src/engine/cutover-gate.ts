@@ -36,12 +36,8 @@ export async function passGate(
       hint: 'run cosmig verify beside a running cosmig tail, then cosmig cutover',
     });
   }
-  if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
-    say(
-      'some deletes of the source were not told of: with writers stopped everything may have to be compared; ' +
-        'cosmig verify --repair before makes that short',
-    );
-  }
+  const why = whyAll(mover);
+  if (why !== null) say(why);
   say('catching up');
   await catchUp(leases);
   // What comes in while catching up must not take long to bring over.
@@ -66,6 +62,22 @@ export async function passGate(
   }
   await askForNumbers(mover, leases.reading);
   enter(mover, 'ready');
+}
+
+/**
+ * Why everything has to be compared with writers stopped, and not only what has changed; null where it need not. A delete
+ * that nobody has told of is found by the numbers of both sides, and not if something else is missing in the target.
+ */
+export function whyAll({ ledger, deletes, expires }: Mover): string | null {
+  if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
+    return (
+      'some deletes of the source were not told of: with writers stopped everything is compared; ' +
+      'cosmig verify --repair before this makes that needless'
+    );
+  }
+  return deletes === 'reconcile' && expires
+    ? 'documents expire, and deletes are not told of: with writers stopped everything is compared'
+    : null;
 }
 
 /** The comparison asks how many there are: whoever may not should know before the writers are stopped. */

@@ -26,7 +26,7 @@ import {
   type Commitment,
   type CutoverResult,
 } from './cutover-after.ts';
-import { catchUp, passGate } from './cutover-gate.ts';
+import { catchUp, passGate, whyAll } from './cutover-gate.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
@@ -45,8 +45,11 @@ export interface Proof {
   readonly areExtra?: boolean;
 }
 
-/** What is compared: what has changed since the last clean verify, and everything only where the numbers differ; or all. */
-export type Scope = 'changes' | 'all';
+/**
+ * What is compared: what has changed since the last clean verify, and everything only where the numbers differ; or all; or
+ * what the comparison before has found to differ, and was brought right since.
+ */
+export type Scope = 'changes' | 'all' | 'what differed';
 
 /** What a cutover is at, for whoever watches. */
 export interface Step {
@@ -217,13 +220,13 @@ async function settled<T>(work: () => Promise<T>): Promise<() => T> {
 
 /**
  * Whether both sides hold the same; what differs is brought right, and then it is asked again. A document that was brought
- * right and differs still is never passed over. Where documents expire and no feed tells of it, others are gone each time:
- * once everything was compared and what differs has only gone, it is right when that was taken away.
+ * right and differs still is never passed over. Once everything was compared, only what differed is looked at again: nobody
+ * writes, and where documents expire others are gone each time.
  */
 async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
   const { mover, reading } = leases;
   const brought = new Set<string>();
-  let scope: Scope = 'changes';
+  let scope: Scope = whyAll(mover) === null ? 'changes' : 'all';
   for (;;) {
     step(parts, 'proving');
     const proof = await compare(leases, parts, scope);
@@ -238,8 +241,8 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
     await repairEach(mover, suspects, reading);
     reading.throwIfAborted();
     const hasOnlyGone = mover.expires && areExtra === true;
-    if (hasOnlyGone && scope === 'all') return true;
-    if (hasOnlyGone && brought.size > 0) scope = 'all';
+    if (scope !== 'changes') scope = 'what differed';
+    else if (hasOnlyGone && brought.size > 0) scope = 'all';
     for (const name of names) brought.add(name);
   }
 }

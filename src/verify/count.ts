@@ -94,6 +94,17 @@ export function countLetters(ledger: Ledger): LetterCount {
   return found;
 }
 
+/** How many documents more the source has than the target, by all letters that are not closed: of some an old version may stay. */
+export function lackingByLetters(ledger: Ledger): { readonly least: number; readonly most: number } {
+  let [least, most] = [0, 0];
+  for (const { state, reason, letters } of ledger.letters.counts()) {
+    if (state !== 'open' && state !== 'discarded') continue;
+    most += letters;
+    if (ABSENT.has(reason)) least += letters;
+  }
+  return { least, most };
+}
+
 /** Whether the numbers can be those of two sides with the same documents. */
 export function isBalanced(
   { source, target }: { readonly source: number; readonly target: number },

@@ -187,24 +187,33 @@ describe('what differs', () => {
     seenAt: [[`t${n % 2}`]],
   });
 
-  test('and is gone each time it is looked at, where documents come to their end, is brought right', async () => {
-    await using move = await moved({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
-    const asked: string[] = [];
-    const { result, hooks } = await cut(move, {
-      prove: async (_signal, scope) => {
-        const n = asked.push(scope) - 1;
-        await move.source.item(`${n}`, `c${n}`).delete();
-        return { equal: false, why: '1 extra', suspects: [suspect(n)], areExtra: true };
-      },
-    });
-    expect(result).toMatchObject({ phase: 'committed' });
-    // Of what has not changed since the last clean verify, somebody may have deleted a part: all is compared once.
-    expect([asked, hooks]).toEqual([
-      ['changes', 'changes', 'all'],
-      ['fence', 'commit'],
-    ]);
-    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-  });
+  test.each<readonly [string, MoveOptions, readonly string[]]>([
+    // Somebody may have deleted what has not changed since the last clean verify.
+    ['nobody tells of deletes', {}, ['all', 'what differed']],
+    [
+      'deletes are marked',
+      { flags: { deletes: ['marker:/gone'] } },
+      ['changes', 'changes', 'all', 'what differed'],
+    ],
+  ])(
+    'and is gone each time it is looked at, where documents come to their end and %s, is brought right',
+    async (_how, options, scopes) => {
+      const ttl = { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } };
+      await using move = await moved({ ...ttl, ...options });
+      const asked: string[] = [];
+      const { result, hooks } = await cut(move, {
+        prove: async (_signal, scope) => {
+          const n = asked.push(scope) - 1;
+          if (scope === 'what differed') return { equal: true, why: '', suspects: [] };
+          await move.source.item(`${n}`, `c${n}`).delete();
+          return { equal: false, why: '1 extra', suspects: [suspect(n)], areExtra: true };
+        },
+      });
+      expect(result).toMatchObject({ phase: 'committed' });
+      expect([asked, hooks]).toEqual([scopes, ['fence', 'commit']]);
+      expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+    },
+  );
 
   test.each<readonly [string, MoveOptions, boolean]>([
     ['and is not only gone', { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } }, false],
