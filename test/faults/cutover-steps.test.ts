@@ -9,21 +9,11 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import type { ChildOrder, Strike } from '../helpers/cutover-child.ts';
 import { Move } from '../helpers/move.ts';
-import { runCosmig } from '../helpers/run-cosmig.ts';
+import { ACCEPTED_SPEC, cosmig, envOf, typed } from '../helpers/typed.ts';
 
 const CHILD = fileURLToPath(new URL('../helpers/cutover-child.ts', import.meta.url));
-const SPEC = [
-  '--source',
-  'shop/orders',
-  '--target',
-  'shop/by-tenant',
-  '--partition-key',
-  '/tenantId',
-  '--yes',
-];
 
 type Death = { readonly line: string; readonly at: 'journal' | 'journalled' } | { readonly hook: string };
 
@@ -63,20 +53,13 @@ class Cutting {
       const kill = death !== null && 'hook' in death && death.hook === hook ? '; kill -9 $PPID' : '';
       return [`--${hook}`, `echo ${hook} >> ${this.log}${kill}`];
     });
-    const argv = ['cutover', ...SPEC, ...hooks, '--quiet-for', '1s', '--watch', '1s'];
+    const argv = ['cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', ...ACCEPTED_SPEC];
     const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), CHILD, ...argv], {
-      env: { PATH: process.env['PATH'], ...this.env, CHILD_ORDER: JSON.stringify(order) },
+      env: { ...envOf(this.move), CHILD_ORDER: JSON.stringify(order) },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
     return child.signalCode ?? (child.exitCode === 0 ? '0' : `${child.exitCode}: ${stderr}`);
-  }
-
-  get env(): Record<string, string> {
-    return {
-      COSMIG_SOURCE_CONNECTION_STRING: this.move.connectionString,
-      COSMIG_LEDGER: this.move.ledgerPath,
-    };
   }
 
   get phase(): string {
@@ -92,7 +75,7 @@ class Cutting {
   }
 
   async next(): Promise<string> {
-    const { stdout } = await runCosmig(['status', '--json'], { env: this.env, clock: systemClock });
+    const { stdout } = await typed(this.move, 'status', '--json');
     return (JSON.parse(stdout) as { readonly next: string }).next;
   }
 
@@ -109,7 +92,7 @@ test('killed at every step it keeps its promises', async () => {
     await move.put({ id: `${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}` });
   const cutting = new Cutting(move);
   for (const command of ['copy', 'verify']) {
-    const { code } = await runCosmig([command, ...SPEC], { env: cutting.env, clock: systemClock });
+    const { code } = await cosmig(move, command);
     expect(code).toBe(0);
   }
   for (const [round, death] of DEATHS.entries()) {

@@ -1,46 +1,24 @@
 /** Late writes after the commit, by real processes: loud, named, with an exit code; and who may run beside whom. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
-import { startCosmig, type CosmigProcess } from '../helpers/cosmig-process.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { Move } from '../helpers/move.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { cosmig, start, typed } from '../helpers/typed.ts';
 import { until } from '../helpers/wait.ts';
 
-const SPEC = [
-  '--source',
-  'shop/orders',
-  '--target',
-  'shop/by-tenant',
-  '--partition-key',
-  '/tenantId',
-  '--yes',
-];
-
 let move: Move;
-let env: Record<string, string> = {};
 beforeEach(async () => {
   move = await Move.open();
-  env = {
-    PATH: process.env['PATH'] ?? '',
-    COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,
-    COSMIG_LEDGER: move.ledgerPath,
-  };
   for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: 'P' });
   for (const command of ['copy', 'verify']) {
-    const { code, stderr } = await runCosmig([command, ...SPEC], { env, clock: systemClock });
+    const { code, stderr } = await cosmig(move, command);
     if (code !== 0) throw new Error(stderr);
   }
 });
 afterEach(async () => move[Symbol.asyncDispose]());
 
-const cosmig = async (command: string, ...flags: readonly string[]): Promise<Ran> =>
-  runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
-const start = (command: string, ...flags: readonly string[]): CosmigProcess =>
-  startCosmig([command, ...SPEC, ...flags], env);
-
 test('late writes are named, and end the cutover with 4', async () => {
-  await using cutover = start('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json');
+  const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json'];
+  await using cutover = start(move, ...argv);
   const phase = (): string => move.ledger(({ facts }) => facts.read().phase);
   await until(() => phase() === 'committed', { what: 'the commit', timeoutMs: 40_000 });
   await move.put({ id: 'too late', customerId: 'x', tenantId: 'P' });
@@ -56,15 +34,15 @@ test('late writes are named, and end the cutover with 4', async () => {
     String.raw`LATE WRITE after the commit, not in the target: \"too late\" written in range 0`,
   );
   expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('too late');
-  const { stdout: status } = await runCosmig(['status'], { env, clock: systemClock });
+  const { stdout: status } = await typed(move, 'status');
   expect(status).toMatch(/^LATE WRITES +not in the target: "too late"$/m);
   // It does not go away by being asked again.
-  expect((await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
+  expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
 }, 90_000);
 
 test('while a cutover is on nobody else moves anything, and after its commit nobody at all', async () => {
   const held = ['--on-fence', 'sleep 2'];
-  await using cutover = start('cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
   const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
   await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
   for (const [command, ...flags] of [
@@ -72,13 +50,13 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
     ['copy'],
     ['cutover', '--writers-stopped'],
   ] as const) {
-    const refused = await cosmig(command, ...flags);
+    const refused = await cosmig(move, command, ...flags);
     expect([command, refused.code, refused.stderr]).toEqual([
       command,
       3,
       expect.stringContaining('cosmig: another cosmig is working with'),
     ]);
-    const skipped = await cosmig(command, ...flags, '--skip-if-running', '--json');
+    const skipped = await cosmig(move, command, ...flags, '--skip-if-running', '--json');
     expect([command, skipped.code, JSON.parse(skipped.stdout)]).toEqual([
       command,
       0,
@@ -92,7 +70,7 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
     ['copy'],
     ['tail', '--for', '1m'],
   ] as const) {
-    const { code, stderr } = await cosmig(command, ...flags);
+    const { code, stderr } = await cosmig(move, command, ...flags);
     expect([command, code, stderr]).toEqual([
       command,
       3,
@@ -103,7 +81,7 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
 
 test('beside a verify no cutover stops the writers', async () => {
   using _verify = VerifyStore.open(verifyPath(move.ledgerPath));
-  const { code, stderr } = await cosmig('cutover', '--on-fence', 'echo stopping');
+  const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo stopping');
   expect(code).toBe(3);
   expect(stderr).toContain('cosmig: a cosmig verify is at work\n');
   expect(stderr).not.toContain('stopping');

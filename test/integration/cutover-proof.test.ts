@@ -1,20 +1,9 @@
 /** What a cutover's own comparison makes of documents that are spelled in unusual ways. */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { Move } from '../helpers/move.ts';
 import { RawAccount } from '../helpers/raw.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { cosmig } from '../helpers/typed.ts';
 import { WireContainer } from '../helpers/wire-container.ts';
-
-const SPEC = [
-  '--source',
-  'shop/orders',
-  '--target',
-  'shop/by-tenant',
-  '--partition-key',
-  '/tenantId',
-  '--yes',
-];
 
 test.each([
   ['letters that are escaped', String.raw`"caf\u00e9"`],
@@ -26,17 +15,13 @@ test.each([
     await using move = await Move.open();
     const account = new RawAccount({ endpoint: move.emulator.endpoint, key: move.emulator.key });
     const wire = new WireContainer(account, 'shop', 'orders');
-    const cosmig = async (command: string, ...flags: readonly string[]): Promise<Ran> => {
-      const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
-      return runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
-    };
     const text = (n: number): string => `{"id":"1","customerId":"a","tenantId":${key},"n":${n}}`;
     await wire.create(text(1), ['a']);
-    expect((await cosmig('copy')).code).toBe(0);
-    expect((await cosmig('verify', '--deadline', '5s')).code).toBe(0);
+    expect((await cosmig(move, 'copy')).code).toBe(0);
+    expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
     // Only what has changed since is compared one by one.
     await wire.upsert(text(2), ['a']);
-    const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+    const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
     expect([cut.code, cut.stderr]).toEqual([0, expect.not.stringContaining('differ')]);
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
     account.close();
@@ -58,18 +43,14 @@ test('where documents expire all the time, and nobody tells, what was deleted do
     { id: 'kept', customerId: 'a', tenantId: 'P' },
     ...mortals,
   );
-  const cosmig = async (command: string, ...flags: readonly string[]): Promise<Ran> => {
-    const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
-    return runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
-  };
-  expect((await cosmig('copy')).code).toBe(0);
-  await cosmig('tail', '--until-caught-up');
-  expect((await cosmig('verify', '--deadline', '5s', '--repair')).code).toBe(0);
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  await cosmig(move, 'tail', '--until-caught-up');
+  expect((await cosmig(move, 'verify', '--deadline', '5s', '--repair')).code).toBe(0);
   await move.source.item('deleted', 'a').delete();
   await move.put({ id: 'new', customerId: 'a', tenantId: 'P' });
   let passedMs = 1_000_000;
   const passing = setInterval(() => void move.admin.clock((passedMs += 400)), 200);
-  const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+  const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
   clearInterval(passing);
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
   const [source, target] = [await move.documents(move.source), await move.documents(move.target)];

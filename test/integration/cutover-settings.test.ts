@@ -1,19 +1,10 @@
 /** What a cutover does to the settings of the target: what was asked for by name, once, and nothing else. */
 import type { ContainerDefinition } from '@azure/cosmos';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { runCosmig } from '../helpers/run-cosmig.ts';
+import { cosmig, SPEC } from '../helpers/typed.ts';
 
-const SPEC = [
-  '--source',
-  'shop/orders',
-  '--target',
-  'shop/by-tenant',
-  '--partition-key',
-  '/tenantId',
-  '--yes',
-];
 const CUT = ['--writers-stopped', '--quiet-for', '1s', '--watch', '1s', '--json'];
 
 const TUNED = {
@@ -34,48 +25,29 @@ const LOADED: MoveOptions = {
   target: { indexingPolicy: THIN, throughput: 4000 },
 };
 
-class Cutting implements AsyncDisposable {
-  readonly move: Move;
-  private constructor(move: Move) {
-    this.move = move;
+/** Copied and proven. */
+async function begin(options: MoveOptions): Promise<Move> {
+  const move = await Move.open(options);
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 2}` });
+  for (const command of ['copy', 'verify']) {
+    const { code, stderr } = await cosmig(move, command);
+    if (code !== 0) throw new Error(stderr);
   }
+  return move;
+}
 
-  /** Copied and proven. */
-  static async begin(options: MoveOptions): Promise<Cutting> {
-    const cutting = new Cutting(await Move.open(options));
-    for (let n = 0; n < 6; n += 1)
-      await cutting.move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 2}` });
-    for (const command of ['copy', 'verify']) {
-      const { code, stderr } = await cutting.cosmig(command);
-      if (code !== 0) throw new Error(stderr);
-    }
-    return cutting;
-  }
-
-  async cosmig(command: string, ...flags: readonly string[]): Promise<Ran> {
-    const env = {
-      PATH: process.env['PATH'] ?? '',
-      COSMIG_SOURCE_CONNECTION_STRING: this.move.connectionString,
-      COSMIG_LEDGER: this.move.ledgerPath,
-    };
-    return runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
-  }
-
-  async target(): Promise<ContainerDefinition & { readonly ru: number | undefined }> {
-    const { resource } = await this.move.target.read();
-    const { resource: offer } = await this.move.target.readOffer();
-    return { ...(resource as ContainerDefinition), ru: offer?.content?.offerThroughput };
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.move[Symbol.asyncDispose]();
-  }
+async function settingsOf({
+  target,
+}: Move): Promise<ContainerDefinition & { readonly ru: number | undefined }> {
+  const { resource } = await target.read();
+  const { resource: offer } = await target.readOffer();
+  return { ...(resource as ContainerDefinition), ru: offer?.content?.offerThroughput };
 }
 
 test('nothing is changed that nobody has asked for, and what differs is told with what would change it', async () => {
-  await using cutting = await Cutting.begin(LOADED);
-  const before = await cutting.target();
-  const { code, stdout } = await cutting.cosmig('cutover', ...CUT);
+  await using move = await begin(LOADED);
+  const before = await settingsOf(move);
+  const { code, stdout } = await cosmig(move, 'cutover', ...CUT);
   expect(code).toBe(0);
   const why = (name: string): string => `cosmig cutover --like-source ${name} makes it so`;
   expect(JSON.parse(stdout)).toMatchObject({
@@ -92,18 +64,18 @@ test('nothing is changed that nobody has asked for, and what differs is told wit
       },
     ],
   });
-  expect(await cutting.target()).toEqual(before);
+  expect(await settingsOf(move)).toEqual(before);
 
   // Asked for later, it is done later.
-  const later = await cutting.cosmig('cutover', ...CUT, '--like-source', 'ttl');
+  const later = await cosmig(move, 'cutover', ...CUT, '--like-source', 'ttl');
   expect(later.code).toBe(0);
-  expect(await cutting.target()).toMatchObject({ defaultTtl: 3600, indexingPolicy: THIN, ru: 4000 });
+  expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, indexingPolicy: THIN, ru: 4000 });
 }, 60_000);
 
 test('what was asked for is done after the commit, and the rest stays', async () => {
-  await using cutting = await Cutting.begin(LOADED);
+  await using move = await begin(LOADED);
   const all = ['--like-source', 'ttl,indexing,throughput'];
-  const cut = await cutting.cosmig('cutover', ...CUT, ...all);
+  const cut = await cosmig(move, 'cutover', ...CUT, ...all);
   expect(cut.code).toBe(0);
   expect(JSON.parse(cut.stdout)).toMatchObject({
     settings: [
@@ -112,33 +84,33 @@ test('what was asked for is done after the commit, and the rest stays', async ()
       { setting: 'throughput', outcome: 'asked' },
     ],
   });
-  const target = await cutting.target();
+  const target = await settingsOf(move);
   expect(target).toMatchObject({ defaultTtl: 3600, ru: 400, partitionKey: { paths: ['/tenantId'] } });
   expect(target.indexingPolicy?.compositeIndexes).toEqual(TUNED.compositeIndexes);
   // Once more there is nothing to do, and the new key is in the index of its own accord.
-  const again = await cutting.cosmig('cutover', ...CUT, ...all);
+  const again = await cosmig(move, 'cutover', ...CUT, ...all);
   expect(JSON.parse(again.stdout)).toMatchObject({ settings: [], lateWrites: [] });
 }, 60_000);
 
 test('lost replies and somebody who changes it meanwhile do no harm', async () => {
-  await using cutting = await Cutting.begin(LOADED);
-  await cutting.move.admin.faults([
+  await using move = await begin(LOADED);
+  await move.admin.faults([
     { match: { op: 'container', coll: 'by-tenant' }, every: 3, times: 6, effect: { reset: 'after' } },
     { match: { op: 'offer' }, every: 2, times: 2, effect: { status: 503 } },
   ]);
-  const cut = await cutting.cosmig('cutover', ...CUT, '--like-source', 'throughput,indexing, ttl');
+  const cut = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput,indexing, ttl');
   expect([cut.code, cut.stderr]).toEqual([0, expect.any(String)]);
-  expect(await cutting.target()).toMatchObject({ defaultTtl: 3600, ru: 400 });
+  expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, ru: 400 });
 }, 60_000);
 
 test('one that cannot be made so is told, after the application has been switched', async () => {
-  await using cutting = await Cutting.begin({
+  await using move = await begin({
     ...LOADED,
     target: { indexingPolicy: THIN, maxThroughput: 4000 },
   });
   const hooked = ['--on-commit', 'echo switched', '--like-source', 'throughput,ttl'];
   const human = CUT.filter((flag) => flag !== '--json');
-  const { code, stderr, stdout } = await cutting.cosmig('cutover', ...human, ...hooked);
+  const { code, stderr, stdout } = await cosmig(move, 'cutover', ...human, ...hooked);
   expect(code).toBe(6);
   expect(stderr).toContain('\nswitched\n');
   expect(stderr).toContain(
@@ -148,7 +120,7 @@ test('one that cannot be made so is told, after the application has been switche
   expect(stdout).toMatch(
     /^setting +throughput: still autoscale to 4000 RU\/s, and not 400 RU\/s as in the source$/m,
   );
-  expect(await cutting.target()).toMatchObject({ defaultTtl: 3600 });
+  expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600 });
 }, 60_000);
 
 test.each([

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { startTestEmulator, type TestEmulator } from '../helpers/emulator.ts';
 import { hashKey } from '../helpers/keys.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { SPEC } from '../helpers/typed.ts';
 
 let emulator: TestEmulator;
 let client: CosmosClient;
@@ -28,18 +29,9 @@ afterEach(async () => {
 });
 
 const copy = (...more: string[]): Promise<Ran> => {
-  const argv = [
-    'copy',
-    '--source',
-    'shop/orders',
-    '--target',
-    'shop/by-tenant',
-    '--partition-key',
-    '/tenantId',
-  ];
   const ledger = ['--ledger', join(folder, 'ledger.db'), '--create-target'];
   const env = { COSMIG_SOURCE_CONNECTION_STRING: emulator.connectionString };
-  return runCosmig([...argv, ...ledger, ...more], { env, clock: systemClock });
+  return runCosmig(['copy', ...SPEC, ...ledger, ...more], { env, clock: systemClock });
 };
 
 test('tells what would be done, warnings and all, and does none of it', async () => {

@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { Move } from '../helpers/move.ts';
-import { runCosmig } from '../helpers/run-cosmig.ts';
-
-const PLACE = ['--source', 'shop/orders', '--target', 'shop/by-tenant'];
-const SPEC = [...PLACE, '--partition-key', '/tenantId'];
+import { PLACES, SPEC, typed } from '../helpers/typed.ts';
 
 /** An object with the kinds of its members in place of their values; a list has the kind of its first. */
 function shapeOf(value: unknown): unknown {
@@ -69,10 +65,8 @@ const LETTER = {
 
 test('every command prints one object of the shape it is documented with', async () => {
   await using move = await Move.open();
-  const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
   const ask = async (line: string, ...flags: string[]): Promise<readonly [code: number, shape: unknown]> => {
-    const argv = [...line.split(' '), ...flags, '--json'];
-    const { code, stdout, stderr } = await runCosmig(argv, { env, clock: systemClock });
+    const { code, stdout, stderr } = await typed(move, ...line.split(' '), ...flags, '--json');
     for (const said of stderr.split('\n').slice(0, -1))
       expect(shapeOf(JSON.parse(said))).toBeTypeOf('object');
     const [object = '', ...rest] = stdout.split('\n');
@@ -89,7 +83,7 @@ test('every command prints one object of the shape it is documented with', async
   expect(await ask('dead-letters list')).toEqual([0, LETTER]);
   const shown = { command: 'string', migration: 'string', ...LETTER, waitsFor: 'string', next: 'string' };
   expect(await ask('dead-letters show 1')).toEqual([0, shown]);
-  expect(await ask('dead-letters show 1 --document', ...PLACE)).toEqual([
+  expect(await ask('dead-letters show 1 --document', ...PLACES)).toEqual([
     0,
     { ...shown, document: 'string' },
   ]);

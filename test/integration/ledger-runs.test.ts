@@ -11,6 +11,7 @@ import { openDatabase } from '../../src/lib/sqlite.ts';
 import { canMount, runMounted, startCosmig } from '../helpers/cosmig-process.ts';
 import { LaneLab, type Op } from '../helpers/cosmos-lane.ts';
 import { CosmigRun, runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { SPEC } from '../helpers/typed.ts';
 import { until } from '../helpers/wait.ts';
 import { temporaryFolder } from '../unit/state/making.ts';
 
@@ -58,8 +59,7 @@ function env(): Record<string, string> {
 }
 
 function copyTo(path: string, ...more: readonly string[]): string[] {
-  const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-  return ['copy', ...spec, '--ledger', path, ...more];
+  return ['copy', ...SPEC, '--ledger', path, ...more];
 }
 
 function copy(...more: readonly string[]): Promise<Ran> {

@@ -9,9 +9,10 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { FaultRule } from '../helpers/admin.ts';
 import { Move, type MoveOptions, type Order } from '../helpers/move.ts';
-import { CosmigRun, runCosmig, type Around, type Ran } from '../helpers/run-cosmig.ts';
+import { CosmigRun } from '../helpers/run-cosmig.ts';
 import type { TapRequest } from '../helpers/tap.ts';
 import { before, begin, expectSame, isLaterPage, order, orders, Tapped, write } from '../helpers/tapped.ts';
+import { ACCEPTED_SPEC, cosmig, envOf } from '../helpers/typed.ts';
 import { until, within } from '../helpers/wait.ts';
 
 /** Intents that no commit has closed. */
@@ -25,20 +26,6 @@ const isSourceRead = ({ what, container }: TapRequest): boolean =>
 function fastClock(times: number): Clock {
   const startMs = Date.now();
   return { now: () => startMs + (Date.now() - startMs) * times };
-}
-
-const SPEC = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-
-function around({ connectionString }: Move): Around {
-  return { env: { COSMIG_SOURCE_CONNECTION_STRING: connectionString }, clock: systemClock };
-}
-
-function copyOf({ ledgerPath }: Move): string[] {
-  return ['copy', ...SPEC, '--ledger', ledgerPath, '--yes', '--json'];
-}
-
-function cosmig(move: Move, command: string, more: readonly string[]): Promise<Ran> {
-  return runCosmig([command, ...copyOf(move).slice(1), ...more], around(move));
 }
 
 describe('a budget', () => {
@@ -146,12 +133,12 @@ describe('time that is over', () => {
     await write(move, orders(100));
     await begin(move);
     await move.admin.faults(slow);
-    const copied = await cosmig(move, 'copy', ['--for', '1s']);
+    const copied = await cosmig(move, 'copy', '--for', '1s', '--json');
     expect(copied.code).toBe(8);
     expect(JSON.parse(copied.stdout)).toMatchObject({ complete: false, error: { code: 'budget' } });
     await move.admin.clearFaults();
-    expect((await cosmig(move, 'copy', [])).code).toBe(0);
-    const tailed = await cosmig(move, 'tail', ['--for', '2s']);
+    expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
+    const tailed = await cosmig(move, 'tail', '--for', '2s', '--json');
     expect(JSON.parse(tailed.stdout)).toMatchObject({ complete: true });
     expect(tailed.code).toBe(0);
   });
@@ -191,14 +178,17 @@ describe('documents that may not fail', () => {
       await expect(failing).rejects.toThrow(DeadLetterError);
       await expect(failing).rejects.toMatchObject({ exitCode: 5 });
       expect(unsettled(move)).toBe(0);
-      const failsAgain = await cosmig(move, 'tail', [
+      const failsAgain = await cosmig(
+        move,
+        'tail',
         '--until-caught-up',
+        '--json',
         ...(flags === undefined
           ? []
           : 'onCollision' in flags
             ? ['--on-collision', 'fail']
             : ['--missing-key', 'fail']),
-      ]);
+      );
       expect(failsAgain.code).toBe(5);
       await move.put({ ...bad, tenantId: 'mended' });
       const tailed = await move.run('catch-up');
@@ -290,13 +280,14 @@ describe('stopped', () => {
     const { move, tap } = tapped;
     await write(move, orders(120));
     await begin(move);
-    const run = new CosmigRun(copyOf(move), around(move));
+    const argv = ['copy', ...ACCEPTED_SPEC, '--json'];
+    const run = new CosmigRun(argv, { env: envOf(move), clock: systemClock });
     tap.meddle = before(isLaterPage, { 4: () => run.press('SIGINT') });
     const { code, stdout } = await within(run.ended, 10_000, 'a drain');
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toMatchObject({ complete: false, error: { code: 'canceled' } });
     expect(unsettled(move)).toBe(0);
-    expect((await runCosmig(copyOf(move), around(move))).code).toBe(0);
+    expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
     await expectSame(move);
   });
 

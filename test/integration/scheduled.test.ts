@@ -1,54 +1,34 @@
 /** What a crontab needs: no terminal, no overlap, few lines, and a next run that goes on after any death. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
-import { startCosmig, type CosmigProcess } from '../helpers/cosmig-process.ts';
 import { Move } from '../helpers/move.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { cosmig, start } from '../helpers/typed.ts';
 import { until } from '../helpers/wait.ts';
 
-const SPEC = [
-  '--source',
-  'shop/orders',
-  '--target',
-  'shop/by-tenant',
-  '--partition-key',
-  '/tenantId',
-  '--yes',
-];
-
 let move: Move;
-let env: Record<string, string> = {};
 beforeEach(async () => {
   move = await Move.open({ settings: { pageBytes: 2000 } });
-  env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
   for (let n = 0; n < 40; n += 1)
     await move.put({ id: `${n}`, customerId: `c${n % 9}`, tenantId: `t${n % 4}` });
 });
 afterEach(async () => move[Symbol.asyncDispose]());
 
-const cosmig = async (command: string, ...flags: readonly string[]): Promise<Ran> =>
-  runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
-/** Without a terminal, and with nobody who could answer. */
-const start = (command: string, ...flags: readonly string[]): CosmigProcess =>
-  startCosmig([command, ...SPEC, ...flags], env);
-
 test('a verify beside another one is refused, or skipped', async () => {
-  expect((await cosmig('copy')).code).toBe(0);
+  expect((await cosmig(move, 'copy')).code).toBe(0);
   {
     using _other = VerifyStore.open(verifyPath(move.ledgerPath));
-    const refused = await cosmig('verify');
+    const refused = await cosmig(move, 'verify');
     expect([refused.code, refused.stderr]).toEqual([
       3,
       expect.stringContaining('another cosmig verify is at work'),
     ]);
-    const skipped = await cosmig('verify', '--skip-if-running', '--json');
+    const skipped = await cosmig(move, 'verify', '--skip-if-running', '--json');
     expect([skipped.code, JSON.parse(skipped.stdout)]).toEqual([
       0,
       expect.objectContaining({ command: 'verify', skipped: true, complete: false }),
     ]);
   }
-  expect((await cosmig('verify', '--skip-if-running')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--skip-if-running')).code).toBe(0);
 });
 
 test('the same three lines go on whatever died the last time', async () => {
@@ -59,12 +39,12 @@ test('the same three lines go on whatever died the last time', async () => {
       ['tail', '--until-caught-up', '--for', '5m'],
       ['verify', '--deadline', '20s'],
     ] as const)
-      codes.push((await start(command, ...flags).ended).code);
+      codes.push((await start(move, command, ...flags).ended).code);
     return codes;
   };
   // As a machine that goes down: nobody is asked to stop.
   const dies = async (command: string, isInTheMiddle: () => boolean): Promise<void> => {
-    await using child = start(command);
+    await using child = start(move, command);
     await until(isInTheMiddle, { what: `${command} in its middle`, timeoutMs: 30_000 });
     child.kill('SIGKILL');
     expect((await child.ended).code).toBe(-1);
@@ -89,13 +69,13 @@ test('the same three lines go on whatever died the last time', async () => {
 }, 180_000);
 
 test('a run in lasting trouble writes a line every five seconds at most', async () => {
-  expect((await cosmig('copy')).code).toBe(0);
+  expect((await cosmig(move, 'copy')).code).toBe(0);
   await move.admin.faults([
     { match: { op: 'read-feed' }, probability: 0.5, effect: { status: 503 } },
     { match: { op: 'batch' }, probability: 0.5, effect: { status: 429, retryAfterMs: 10 } },
   ]);
   const beganMs = Date.now();
-  await using tail = start('tail', '--for', '12s');
+  await using tail = start(move, 'tail', '--for', '12s');
   const writing = setInterval(
     () => void move.put({ id: '1', customerId: 'c1', tenantId: 't1', at: Date.now() }),
     100,

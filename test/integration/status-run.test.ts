@@ -1,20 +1,8 @@
 /** What status knows of a run in another process: while it is on, and after somebody has killed it. */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
-import { startCosmig } from '../helpers/cosmig-process.ts';
 import { Move } from '../helpers/move.ts';
-import { runCosmig } from '../helpers/run-cosmig.ts';
+import { start, typed } from '../helpers/typed.ts';
 import { until } from '../helpers/wait.ts';
-
-const SPEC = [
-  '--source',
-  'shop/orders',
-  '--target',
-  'shop/by-tenant',
-  '--partition-key',
-  '/tenantId',
-  '--yes',
-];
 
 interface Told {
   readonly running: object | null;
@@ -27,12 +15,11 @@ test('how far it lags is known while it runs, and when it was seen last after it
   await using move = await Move.open();
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');
-  const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
   const status = async (...flags: readonly string[]): Promise<string> =>
-    (await runCosmig(['status', ...flags], { env, clock: systemClock })).stdout;
+    (await typed(move, 'status', ...flags)).stdout;
   const told = async (): Promise<Told> => JSON.parse(await status('--json')) as Told;
 
-  await using tail = startCosmig(['tail', ...SPEC], env);
+  await using tail = start(move, 'tail');
   const seen = await until(
     async () => {
       const { running, seen: now } = await told();

@@ -23,6 +23,7 @@ import {
   Tapped,
   write,
 } from '../helpers/tapped.ts';
+import { envOf, SPEC } from '../helpers/typed.ts';
 
 const AVAD = { settings: { avad: true } };
 const idsIn = async (move: Move): Promise<unknown[]> =>
@@ -258,10 +259,8 @@ describe('the feed of all versions', () => {
     const refused = move.run('catch-up');
     await expect(refused).rejects.toThrow(NotReadyError);
     await expect(refused).rejects.toThrow('does not tell deletes any more');
-    const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-    const told = await runCosmig(['tail', '--until-caught-up', ...spec, '--ledger', move.ledgerPath], {
-      env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
-    });
+    const argv = ['tail', '--until-caught-up', ...SPEC];
+    const told = await runCosmig(argv, { env: envOf(move) });
     expect(told.code).toBe(3);
     expect(told.stderr).toContain('switch it on again');
     await move.admin.account({ avad: true });
@@ -321,11 +320,8 @@ test('access that is denied for good, on the command line', async () => {
   await write(move, orders(10));
   await begin(move);
   await move.admin.faults([{ match: { op: 'read-feed', coll: 'orders' }, effect: { status: 403 } }]);
-  const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-  const told = await runCosmig(['copy', ...spec, '--ledger', move.ledgerPath, '--json'], {
-    env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
-    clock: fastClock(200),
-  });
+  const around = { env: envOf(move), clock: fastClock(200) };
+  const told = await runCosmig(['copy', ...SPEC, '--json'], around);
   expect(told.code).toBe(6);
   expect(JSON.parse(told.stdout)).toMatchObject({
     complete: false,

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { Move, type Order } from '../helpers/move.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import type { Ran } from '../helpers/run-cosmig.ts';
+import { SPEC, typed } from '../helpers/typed.ts';
 import { putAll } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
@@ -30,11 +30,7 @@ afterAll(async () => {
 });
 
 function verify(...argv: readonly string[]): Promise<Ran> {
-  const spec = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-  return runCosmig(['verify', ...spec, '--ledger', move.ledgerPath, ...argv], {
-    env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
-    clock: systemClock,
-  });
+  return typed(move, 'verify', ...SPEC, ...argv);
 }
 
 describe('cosmig verify', () => {

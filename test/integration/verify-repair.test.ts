@@ -1,19 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Move } from '../helpers/move.ts';
-import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import type { Ran } from '../helpers/run-cosmig.ts';
+import { SPEC, typed } from '../helpers/typed.ts';
 import { until } from '../helpers/wait.ts';
 
-const SPEC = ['--source', 'shop/orders', '--target', 'shop/by-tenant', '--partition-key', '/tenantId'];
-
+/** Nothing is warned of. */
 function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
-  const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
-  return async (...argv) => {
-    const [command = '', ...flags] = argv;
-    return runCosmig([command, ...SPEC, ...flags], { env, clock: systemClock });
-  };
+  return (...argv) => typed(move, ...argv, ...SPEC);
 }
 
 /** Writes, and deletes one time in `deletes`, which nobody tells of, until it is stopped. */

@@ -1,0 +1,34 @@
+/** What an operator types for the migration of a `Move`: in this process, or as a process of its own. */
+import { systemClock } from '../../src/lib/clock.ts';
+import { startCosmig, type CosmigProcess } from './cosmig-process.ts';
+import type { Move } from './move.ts';
+import { runCosmig, type Ran } from './run-cosmig.ts';
+
+export const PLACES = ['--source', 'shop/orders', '--target', 'shop/by-tenant'];
+export const SPEC = [...PLACES, '--partition-key', '/tenantId'];
+/** Goes on whatever the sample warns of: tests have few documents. */
+export const ACCEPTED_SPEC = [...SPEC, '--yes'];
+
+/** The account and the ledger; hooks are found by PATH. */
+export function envOf({ connectionString, ledgerPath }: Move): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    COSMIG_SOURCE_CONNECTION_STRING: connectionString,
+    COSMIG_LEDGER: ledgerPath,
+  };
+}
+
+/** Runs these words and no others. */
+export function typed(move: Move, ...argv: readonly string[]): Promise<Ran> {
+  return runCosmig(argv, { env: envOf(move), clock: systemClock });
+}
+
+/** Runs a command that wants the spec. */
+export function cosmig(move: Move, ...argv: readonly string[]): Promise<Ran> {
+  return typed(move, ...argv, ...ACCEPTED_SPEC);
+}
+
+/** Like `cosmig`, without a terminal, and with nobody who could answer. */
+export function start(move: Move, ...argv: readonly string[]): CosmigProcess {
+  return startCosmig([...argv, ...ACCEPTED_SPEC], envOf(move));
+}
