@@ -48,7 +48,7 @@ export type Finding =
   | { readonly is: 'differs'; readonly kind: Kind };
 
 /** Around its end a document is here and there at different moments. */
-const EXPIRY_SLACK_S = 600;
+const EXPIRY_SLACK_S = 60;
 
 export function classify(seen: Seen): Finding {
   const kind = kindOf(seen);

@@ -11,8 +11,8 @@ import { integerAt } from './integer.ts';
 const TTL_MAX = 2_147_483_647;
 /** In the place of every rewritten `ttl`. */
 export const TTL_MARK = 1;
-/** The mover reckons when it reads, and its write comes later: a throttled target takes its time. */
-const LATER_MAX_S = 600;
+/** The mover reckons when it sends, and what was sent may land as late as a request may take. */
+const LATER_MAX_S = 60;
 const EARLIER_MAX_S = 5;
 
 /** The document's own `ttl`, if it is one that counts down. */

@@ -65,12 +65,6 @@ const cases = (
     ['a letter explains no second document', 'extra', refused, [at('P'), at('Q')], 'open'],
     ['a letter explains no document of nobody', 'extra', gone, [at('P')], 'open'],
     [
-      'ends at the same time, nearly',
-      'equal',
-      moves('{}', { expiry: NOW + 5000 }),
-      [at('P', '{}', { expiry: NOW + 5100 })],
-    ],
-    [
       'ends too early',
       'different',
       moves('{}', { expiry: NOW + 5000 }),
@@ -79,6 +73,26 @@ const cases = (
     ['never ends', 'different', moves('{}', { expiry: NOW + 5000 }), [at('P', '{}')]],
     ['just expired in the source', 'expired', gone, [at('P', '{}', { expiry: NOW + 10 })]],
     ['just expired in the target', 'expired', moves('{}', { expiry: NOW - 10 }), []],
+    [
+      'ends later by as much as a request may take',
+      'equal',
+      moves('{}', { expiry: NOW + 5000 }),
+      [at('P', '{}', { expiry: NOW + 5060 })],
+    ],
+    [
+      'ends later than any request takes',
+      'different',
+      moves('{}', { expiry: NOW + 5000 }),
+      [at('P', '{}', { expiry: NOW + 5061 })],
+    ],
+    [
+      'ends earlier than two clocks differ',
+      'different',
+      moves('{}', { expiry: NOW + 5000 }),
+      [at('P', '{}', { expiry: NOW + 4994 })],
+    ],
+    ['gone a while before its end', 'extra', gone, [at('P', '{}', { expiry: NOW + 61 })]],
+    ['not there a while before its end', 'missing', moves('{}', { expiry: NOW + 61 }), []],
     ['gone long before its end', 'extra', gone, [at('P', '{}', { expiry: NOW + 50_000 })]],
   ] satisfies readonly Case[] as readonly Case[]
 ).map(([what, expected, source, targets, letter = null]) => {
