@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../src/engine/run.ts';
+import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { seeded } from '../helpers/faults-seed.ts';
 import { Move, type Order } from '../helpers/move.ts';
 
@@ -49,10 +50,10 @@ async function attempt(move: Move, dieAt: number): Promise<boolean> {
   };
   try {
     await runCutover(move.parts({ abort: crash.signal, onPoint: happen }), {
+      ...CUTOVER,
       stopWriters: async () => happen(),
       onCommit: async () => happen(),
       onAbort: async () => happen(),
-      lastCleanMs: () => 1,
       prove: async () => {
         happen();
         const equal = await isEqual(move);
@@ -60,9 +61,6 @@ async function attempt(move: Move, dieAt: number): Promise<boolean> {
         return { equal, why: 'they differ', suspects: [] };
       },
       say: happen,
-      deadlineMs: 20_000,
-      quietMs: 50,
-      watchMs: 0,
     });
     return true;
   } catch (error) {

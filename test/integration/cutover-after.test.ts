@@ -4,6 +4,7 @@ import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
 import { NotReadyError } from '../../src/lib/errors.ts';
 import { Ledger } from '../../src/state/ledger.ts';
+import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 
 async function moved(options: MoveOptions): Promise<Move> {
@@ -28,15 +29,11 @@ async function cut(
   const said: string[] = [];
   const hooks: string[] = [];
   const result = await runCutover(move.parts(run), {
+    ...CUTOVER,
     stopWriters: async () => void hooks.push('fence'),
     onCommit: async () => void hooks.push('commit'),
     onAbort: async () => void hooks.push('abort'),
-    lastCleanMs: () => 1,
-    prove: async () => ({ equal: true, why: '', suspects: [] }),
     say: (text) => said.push(text),
-    deadlineMs: 20_000,
-    quietMs: 50,
-    watchMs: 0,
     ...parts,
   }).catch((error: unknown) => error as Error);
   return { result, said: said.join('\n'), hooks };

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { runCutover, type Snapshot } from '../../src/engine/run.ts';
 import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 
 async function moved(options: MoveOptions): Promise<Move> {
@@ -17,15 +18,9 @@ async function cut(
 ): Promise<{ readonly result: Snapshot & CutoverResult; readonly said: string }> {
   const said: string[] = [];
   const result = await runCutover(move.parts(), {
-    stopWriters: async () => {},
-    onCommit: async () => {},
-    onAbort: async () => {},
-    lastCleanMs: () => 1,
-    prove: async () => ({ equal: true, why: '', suspects: [] }),
+    ...CUTOVER,
     say: (text) => said.push(text),
-    deadlineMs: 20_000,
     quietMs: 300,
-    watchMs: 0,
     ...parts,
   });
   return { result, said: said.join('\n') };

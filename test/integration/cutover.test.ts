@@ -3,6 +3,7 @@ import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
 import { abortReason, whenAborted } from '../../src/lib/abort.ts';
 import { NotReadyError } from '../../src/lib/errors.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
+import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 
 const AVAD: MoveOptions = { settings: { avad: true } };
@@ -19,10 +20,10 @@ async function cut(
   const said: string[] = [];
   const hooks: string[] = [];
   const result = await runCutover(move.parts(parts), {
+    ...CUTOVER,
     stopWriters: async () => void hooks.push('stop'),
     onCommit: async () => void hooks.push('commit'),
     onAbort: async (why) => void hooks.push(`abort: ${why}`),
-    lastCleanMs: () => 1,
     prove: async () => {
       const [source, target] = [await move.documents(move.source), await move.documents(move.target)];
       const equal = JSON.stringify(source) === JSON.stringify(target);
@@ -31,7 +32,6 @@ async function cut(
     say: (text) => said.push(text),
     deadlineMs: 10_000,
     quietMs: 100,
-    watchMs: 0,
     ...cutover,
   }).catch((error: unknown) => error as Error);
   return { result, said, hooks };

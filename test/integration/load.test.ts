@@ -5,7 +5,6 @@
 import { describe, expect, test } from 'vitest';
 import { BudgetError, DeadLetterError } from '../../src/lib/errors.ts';
 import type { Snapshot } from '../../src/engine/run.ts';
-import type { Clock } from '../../src/lib/clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { FaultRule } from '../helpers/admin.ts';
 import { Move, type MoveOptions, type Order } from '../helpers/move.ts';
@@ -13,7 +12,7 @@ import { CosmigRun } from '../helpers/run-cosmig.ts';
 import type { TapRequest } from '../helpers/tap.ts';
 import { before, begin, expectSame, isLaterPage, order, orders, Tapped, write } from '../helpers/tapped.ts';
 import { ACCEPTED_SPEC, cosmig, envOf } from '../helpers/typed.ts';
-import { until, within } from '../helpers/wait.ts';
+import { fastClock, until, within } from '../helpers/wait.ts';
 
 /** Intents that no commit has closed. */
 const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unsettled().length);
@@ -21,12 +20,6 @@ const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unset
 const isWrite = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
 const isSourceRead = ({ what, container }: TapRequest): boolean =>
   container === 'orders' && (what === 'read-feed' || what === 'batch');
-
-/** Minutes pass in seconds, for those who wait for minutes. */
-function fastClock(times: number): Clock {
-  const startMs = Date.now();
-  return { now: () => startMs + (Date.now() - startMs) * times };
-}
 
 describe('a budget', () => {
   const METERED: MoveOptions = {

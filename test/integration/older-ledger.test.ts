@@ -3,6 +3,7 @@ import { copyFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { repairAll, runCutover } from '../../src/engine/run.ts';
 import { Ledger } from '../../src/state/ledger.ts';
+import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move, type Order } from '../helpers/move.ts';
 import { begin } from '../helpers/tapped.ts';
 
@@ -59,17 +60,7 @@ test('from before the commit: nothing is brought over any more', async () => {
   await move.put(...orders);
   await move.run('copy');
   const putBack = keep(move);
-  await runCutover(move.parts(), {
-    stopWriters: async () => {},
-    onCommit: async () => {},
-    onAbort: async () => {},
-    lastCleanMs: () => 1,
-    prove: async () => ({ equal: true, why: '', suspects: [] }),
-    say: () => {},
-    deadlineMs: 10_000,
-    quietMs: 50,
-    watchMs: 0,
-  });
+  await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
   putBack();
   const before = await move.documents(move.target);
   await move.put({ ...order(1), n: 'written to the wrong side' });

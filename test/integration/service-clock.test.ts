@@ -11,13 +11,14 @@ const WAITED_S = 9;
 const ttlOf = (documents: readonly Order[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(documents.map(({ id, ttl }) => [id, ttl]));
 
+/** Copies keep the time that is left. */
+function openMortal(defaultTtl: number): Promise<Move> {
+  const [source, target] = [{ defaultTtl }, { defaultTtl }];
+  return Move.open({ settings: { avad: true }, source, target, flags: { ttl: ['remaining'] } });
+}
+
 test('a copy that had to wait does not live longer for it', async () => {
-  await using move = await Move.open({
-    settings: { avad: true },
-    source: { defaultTtl: 100_000 },
-    target: { defaultTtl: 100_000 },
-    flags: { ttl: ['remaining'] },
-  });
+  await using move = await openMortal(100_000);
   let waitedMs = 0;
   const clock = { now: () => systemClock.now() + waitedMs };
   const runWaiting = async (goal: 'copy' | 'catch-up'): Promise<Readonly<Record<string, unknown>>> => {
@@ -50,12 +51,7 @@ test('a copy that had to wait does not live longer for it', async () => {
 const tomorrow = { now: () => systemClock.now() + 24 * 3600 * 1000 };
 
 test('a clock that is a day ahead takes no living document for one that is over', async () => {
-  await using move = await Move.open({
-    settings: { avad: true },
-    source: { defaultTtl: 3600 },
-    target: { defaultTtl: 3600 },
-    flags: { ttl: ['remaining'] },
-  });
+  await using move = await openMortal(3600);
   await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
   await move.run('copy');
   const [held] = await move.documents(move.target);

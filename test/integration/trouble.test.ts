@@ -6,7 +6,6 @@
 import { describe, expect, test } from 'vitest';
 import { NotReadyError, ServiceError } from '../../src/lib/errors.ts';
 import { must } from '../../src/lib/assert.ts';
-import type { Clock } from '../../src/lib/clock.ts';
 import type { FaultEffect, FaultOp, FaultRule } from '../helpers/admin.ts';
 import type { Move } from '../helpers/move.ts';
 import { runCosmig } from '../helpers/run-cosmig.ts';
@@ -24,6 +23,7 @@ import {
   write,
 } from '../helpers/tapped.ts';
 import { envOf, SPEC } from '../helpers/typed.ts';
+import { fastClock } from '../helpers/wait.ts';
 
 const AVAD = { settings: { avad: true } };
 const idsIn = async (move: Move): Promise<unknown[]> =>
@@ -37,12 +37,6 @@ const isFeedEnd = ({ what, container, headers }: TapRequest): boolean =>
 async function newestToken({ admin }: Move): Promise<string> {
   const [range] = await admin.ranges(SOURCE);
   return `0:-1#${must(range, 'the source has a range').lsn}`;
-}
-
-/** Minutes pass in seconds, for those who wait for minutes. */
-function fastClock(times: number): Clock {
-  const startMs = Date.now();
-  return { now: () => startMs + (Date.now() - startMs) * times };
 }
 
 describe('bodies that are no bodies, and servers that say nothing', () => {

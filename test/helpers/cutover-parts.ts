@@ -1,0 +1,16 @@
+/** What a cutover by the engine is handed by tests that do not say otherwise: nobody to stop, and nothing that differs. */
+import type { CutoverParts } from '../../src/engine/cutover.ts';
+
+const done = async (): Promise<void> => {};
+
+export const CUTOVER: CutoverParts = {
+  stopWriters: done,
+  onCommit: done,
+  onAbort: done,
+  lastCleanMs: () => 1,
+  prove: async () => ({ equal: true, why: '', suspects: [] }),
+  say: () => {},
+  deadlineMs: 20_000,
+  quietMs: 50,
+  watchMs: 0,
+};
