@@ -6,18 +6,15 @@
  */
 import { describe, expect, test } from 'vitest';
 import { runCutovers } from '../helpers/cutover-run.ts';
-import { freshSeed } from '../helpers/migration-seeds.ts';
+import { seedsOf } from '../helpers/migration-seeds.ts';
 
 /** One with hooks, one in a window in which nobody writes. */
 const FIXED = [706, 712];
 const FRESH = 1;
 const RUN_WITHIN_MS = 300_000;
 
-const given = process.env['COSMIG_SEED'] ?? '';
-const seeds = given === '' ? [...FIXED, ...Array.from({ length: FRESH }, freshSeed)] : [Number(given)];
-
 describe.concurrent('a cutover that is killed keeps its promises', () => {
-  test.each(seeds)('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
+  test.each(seedsOf(FIXED, FRESH))('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
     await expect(runCutovers(seed)).resolves.toMatchObject({ seed });
   });
 });

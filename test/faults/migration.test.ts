@@ -7,18 +7,15 @@
  */
 import { describe, expect, test } from 'vitest';
 import { runMigration } from '../helpers/migration-run.ts';
-import { freshSeed } from '../helpers/migration-seeds.ts';
+import { seedsOf } from '../helpers/migration-seeds.ts';
 
 /** They differ in everything that a scenario varies. */
 const FIXED = [2, 3, 4, 8];
 const FRESH = 2;
 const RUN_WITHIN_MS = 170_000;
 
-const given = process.env['COSMIG_SEED'] ?? '';
-const seeds = given === '' ? [...FIXED, ...Array.from({ length: FRESH }, freshSeed)] : [Number(given)];
-
 describe.concurrent('a migration under trouble keeps its promises', () => {
-  test.each(seeds)('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
+  test.each(seedsOf(FIXED, FRESH))('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
     await expect(runMigration(seed)).resolves.toMatchObject({ seed });
   });
 });

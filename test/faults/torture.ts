@@ -6,7 +6,8 @@
 // COSMIG_SEED=N begins with that seed and goes on with the next ones. What a failed run leaves behind is kept.
 import { parseArgs } from 'node:util';
 import { runCutovers, type CutoverReport } from '../helpers/cutover-run.ts';
-import { RunFailure, runMigration, type RunReport } from '../helpers/migration-run.ts';
+import { RunFailure } from '../helpers/fault-run.ts';
+import { runMigration, type RunReport } from '../helpers/migration-run.ts';
 import { freshSeed } from '../helpers/migration-seeds.ts';
 
 const { values } = parseArgs({

@@ -7,10 +7,10 @@ import { seededRandom } from '../../src/lib/random.ts';
 import { openDatabase } from '../../src/lib/sqlite.ts';
 import type { Letter } from '../../src/state/letters.ts';
 import type { FaultRule } from '../helpers/admin.ts';
+import { seedsOf } from '../helpers/migration-seeds.ts';
 import { Move, type Order } from '../helpers/move.ts';
 
-const SEEDS =
-  process.env['COSMIG_SEED'] === undefined ? [101, 104, 112] : [Number(process.env['COSMIG_SEED'])];
+const SEEDS = seedsOf([101, 104, 112]);
 const ROUNDS = 8;
 
 const often = (op: FaultRule['match']['op'], effect: FaultRule['effect']): FaultRule => ({

@@ -3,18 +3,16 @@
  * again until the journal says "committed". Invariants: whenever it says so, nobody writes to the source, and the
  * oracle finds both sides equal; after every death the command that status names leads on.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom } from '../../src/lib/random.ts';
 import { planOf, shownBlow, type Attempt, type Blow, type CutoverPlan } from './cutover-scenario.ts';
 import { CutoverStage, type Ended } from './cutover-stage.ts';
-import { EmulatorProcess } from './faults-process.ts';
+import { inFolder, RunFailure, type RunOptions } from './fault-run.ts';
+import type { EmulatorProcess } from './faults-process.ts';
 import { rowsIn } from './kept-database.ts';
 import { copyIdentity, judge, sourceIdentity } from './migration-oracle.ts';
 import { readAll, readLetters } from './migration-reading.ts';
-import { RunFailure } from './migration-run.ts';
 import { shownScenario } from './migration-scenario.ts';
 import { letExpire, pullLevers, rulesOf, type Levers, type Stage } from './migration-trouble.ts';
 import { within } from './wait.ts';
@@ -36,24 +34,10 @@ export interface CutoverReport {
 }
 
 /** Runs a seed; a RunFailure tells what is wrong. */
-export async function runCutovers(
-  seed: number,
-  options: { readonly keeps?: boolean } = {},
-): Promise<CutoverReport> {
-  const folder = mkdtempSync(join(tmpdir(), `cosmig-cutover-${seed}-`));
-  let failed = true;
-  try {
-    await using emulator = await EmulatorProcess.start(':memory:', { ru: 'off' });
-    const report = await new CutoverRun(seed, emulator, folder).run();
-    failed = false;
-    return report;
-  } catch (error) {
-    if (error instanceof Error)
-      error.message += `\n  replay: COSMIG_SEED=${seed} npm run torture -- --cutover --runs 1`;
-    throw error;
-  } finally {
-    if (!failed || options.keeps !== true) rmSync(folder, { recursive: true, force: true });
-  }
+export async function runCutovers(seed: number, options: RunOptions = {}): Promise<CutoverReport> {
+  const replay = `COSMIG_SEED=${seed} npm run torture -- --cutover --runs 1`;
+  const place = { ...options, name: `cutover-${seed}`, replay };
+  return inFolder(place, (emulator, folder) => new CutoverRun(seed, emulator, folder).run());
 }
 
 /** What status says, as far as it is asked here. */

@@ -3,12 +3,12 @@
  * that is killed and started again until it ends by itself; then the oracle, and the same once more after another
  * while of writing. Each is a process of its own.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom, type Random } from '../../src/lib/random.ts';
-import { EmulatorProcess } from './faults-process.ts';
+import { inFolder, RunFailure, type RunOptions } from './fault-run.ts';
+import type { EmulatorProcess } from './faults-process.ts';
 import { pick } from './faults-seed.ts';
 import type { ApplicationOrder } from './migration-application-child.ts';
 import { strangerOf } from './migration-documents.ts';
@@ -63,35 +63,10 @@ export interface RunReport {
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** A promise was broken, or the mover did not end well. */
-export class RunFailure extends Error {
-  readonly folder: string;
-  constructor(message: string, folder: string) {
-    super(message);
-    this.folder = folder;
-  }
-}
-
-export interface RunOptions {
-  /** Leaves ledger and logs behind where the run failed. */
-  readonly keeps?: boolean;
-}
-
 /** Runs a seed; a RunFailure tells what is wrong. */
 export async function runMigration(seed: number, options: RunOptions = {}): Promise<RunReport> {
-  const folder = mkdtempSync(join(tmpdir(), `cosmig-faults-${seed}-`));
-  let failed = true;
-  try {
-    await using emulator = await EmulatorProcess.start(':memory:', { ru: 'off' });
-    const report = await new MigrationRun(seed, emulator, folder).run();
-    failed = false;
-    return report;
-  } catch (error) {
-    if (error instanceof Error) error.message += `\n  replay: ${replayCommand(seed)}`;
-    throw error;
-  } finally {
-    if (!failed || options.keeps !== true) rmSync(folder, { recursive: true, force: true });
-  }
+  const place = { ...options, name: `faults-${seed}`, replay: replayCommand(seed) };
+  return inFolder(place, (emulator, folder) => new MigrationRun(seed, emulator, folder).run());
 }
 
 class MigrationRun {
