@@ -1,0 +1,62 @@
+/** A comparison that is called off leaves nothing behind that is under way. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { CUTOVER } from '../helpers/cutover-parts.ts';
+import { runCutover } from '../../src/engine/run.ts';
+import { abortReason, whenAborted } from '../../src/lib/abort.ts';
+import { isLaterPage, orders, Tapped, write } from '../helpers/tapped.ts';
+import { until } from '../helpers/wait.ts';
+
+/** Longer than anything here is held. */
+const PATIENT = { requestTimeoutMs: 20_000 };
+
+test('whoever reads next waits for what the tail had under way', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  await write(move, orders(3));
+  await move.run('copy');
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  // The document is on its way to the target, and its reader asks for the next page.
+  const seen = { isRead: false, isAsked: false, isSent: false };
+  tap.meddle = async (request, forward) => {
+    const reply = await forward();
+    const hold = async (what: keyof typeof seen): Promise<void> => {
+      seen[what] = true;
+      await released;
+    };
+    const { what, container, body } = request;
+    if (what === 'batch' && container === 'by-tenant' && body.includes('"late"')) await hold('isSent');
+    if (!isLaterPage(request)) return reply;
+    if (reply.body.includes('"late"')) seen.isRead = true;
+    else if (seen.isRead && !seen.isAsked) await hold('isAsked');
+    return reply;
+  };
+  let asked = 0;
+  let calledOff: Promise<number> | undefined;
+  const readWhileHeld = async (): Promise<number> => {
+    const already = tap.seen.length;
+    await delay(500);
+    const since = tap.seen.slice(already);
+    release();
+    return since.filter(isLaterPage).length;
+  };
+  const result = await runCutover(move.parts({ timing: PATIENT }), {
+    ...CUTOVER,
+    prove: async (signal) => {
+      asked += 1;
+      if (asked > 1) return { equal: true, why: '', suspects: [] };
+      // More than a page, after the tail has looked for the first time, and before it looks again.
+      await delay(100);
+      await move.put({ id: 'late', customerId: 'z', tenantId: 'Z' }, ...orders(12, { again: true }));
+      await until(() => seen.isSent && seen.isAsked, { what: 'the tail to write it' });
+      await whenAborted(signal);
+      calledOff = readWhileHeld();
+      throw abortReason(signal);
+    },
+    quietMs: 2500,
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect([asked, await calledOff]).toEqual([2, 0]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);
