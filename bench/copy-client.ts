@@ -3,15 +3,10 @@
  * documents for each N, and prints what each took as a line of JSON.
  */
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { run } from '../src/engine/run.ts';
-import { systemClock } from '../src/lib/clock.ts';
-import { createLog } from '../src/lib/log.ts';
-import { systemRandom } from '../src/lib/random.ts';
-import { loadSpec } from '../src/spec/load.ts';
 import { AccountClient } from './account-client.ts';
+import { withLedger } from './client-parts.ts';
 
 /** What one copy took. */
 export interface Took {
@@ -172,48 +167,14 @@ function feedHeaders(range: number, etag: string): Record<string, string> {
 }
 
 /** What the copy command does, all of it: preflight, ledger, intents, commits, load control, index. */
-async function copyWithCosmig(
-  { endpoint, key }: Target,
-  documents: number,
-): Promise<{ readonly ledgerBytes: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-ledger-'));
-  try {
-    const ledger = join(folder, 'ledger.db');
-    const { spec, connections } = loadSpec({
-      options: {
-        source: [`bench/source-${documents}`],
-        target: [`bench/${TARGET}`],
-        sourceEndpoint: [endpoint],
-        partitionKey: ['/tenantId'],
-        ledger: [ledger],
-        yes: ['true'],
-      },
-      env: { COSMIG_SOURCE_KEY: key },
-      clock: systemClock,
-      folder,
-    });
+async function copyWithCosmig(account: Target, documents: number): Promise<{ readonly ledgerBytes: number }> {
+  return withLedger({ ...account, source: `source-${documents}`, target: TARGET }, async (parts) => {
     const never = new AbortController().signal;
-    const snapshot = await run('copy', {
-      spec,
-      connections,
-      clock: systemClock,
-      random: systemRandom,
-      log: createLog({
-        level: 'error',
-        format: 'text',
-        clock: systemClock,
-        write: (line) => process.stderr.write(line),
-      }),
-      drain: never,
-      abort: never,
-      onSnapshot: () => {},
-    });
+    const snapshot = await run('copy', { ...parts, drain: never, abort: never, onSnapshot: () => {} });
     if (!snapshot.complete || snapshot.documents.written !== documents)
       throw new Error(`not everything was copied: ${JSON.stringify(snapshot)}`);
-    return { ledgerBytes: statSync(ledger).size };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+    return { ledgerBytes: statSync(parts.spec.ledger).size };
+  });
 }
 
 async function measure(copy: Copy, target: Target, documents: number): Promise<Took> {

@@ -3,13 +3,12 @@
  * by one, the same with bulk calls of 100, and cosmig with everything on, each in a process of its own, all in one run.
  * CPU time per document holds still when the machine has other work; documents a second do not.
  */
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { Build } from './build.ts';
+import { runClient, type Setting } from './client-process.ts';
 import type { Took, Way } from './copy-client.ts';
 import type { Result } from './report.ts';
 import type { BenchOptions } from './run.ts';
-import { startNullService, type ServerProcess } from './server-process.ts';
+import { startNullService } from './server-process.ts';
 
 const LARGE = 2_000_000;
 const MEDIUM = 50_000;
@@ -117,33 +116,16 @@ function smallOf(small: readonly Measured[], large: Measured): Result {
   };
 }
 
-interface Setting {
-  readonly build: Build;
-  readonly service: ServerProcess;
-  readonly profileDir: string | undefined;
-}
-
 /** Runs one way in a process of its own, on our core. */
-export async function copyIn(
-  { build, service, profileDir }: Setting,
-  way: Way,
-  counts: readonly number[],
-): Promise<Measured[]> {
-  const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const client = [build.path('bench/copy-client.js'), way, service.endpoint, service.key];
-  const child = spawn(process.execPath, [...profile, ...client, ...counts.map(String)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+export async function copyIn(setting: Setting, way: Way, counts: readonly number[]): Promise<Measured[]> {
+  const { service } = setting;
   const list: Measured[] = [];
   let serverBefore = service.cpuMs();
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const took of runClient(setting, ['copy-client.js', way], counts)) {
     const serverMs = service.cpuMs();
-    list.push({ ...(JSON.parse(line) as Took), serverMs: serverMs - serverBefore });
+    list.push({ ...took, serverMs: serverMs - serverBefore });
     serverBefore = serverMs;
   }
-  const code = await ended;
-  if (code !== 0) throw new Error(`the client that copies with ${way} ended with exit code ${code}`);
   return list;
 }
 

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Build } from './build.ts';
+import type { ServerProcess } from './server-process.ts';
 
-/** Both sides are containers of one account. */
+/** Both sides are containers of one account; the target is keyed by the id. */
 export interface Migration {
-  readonly connectionString: string;
-  readonly source: string;
-  readonly target: string;
-  readonly partitionKey: string;
+  readonly database: string;
+  readonly source?: string;
+  readonly target?: string;
 }
 
 /** What a bench reads of the result that cli.md 4 promises. */
@@ -28,14 +28,20 @@ export interface Outcome {
 const TOLD_CHARS = 3000;
 
 export class CosmigProcess implements Disposable {
-  readonly #migration: Migration;
   readonly #build: Build;
+  readonly #connectionString: string;
+  readonly #places: readonly string[];
   readonly #folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-ledger-'));
   #child: ChildProcess | undefined;
 
-  constructor(build: Build, migration: Migration) {
+  constructor(
+    build: Build,
+    { connectionString }: Pick<ServerProcess, 'connectionString'>,
+    { database, source = 'source', target = 'target' }: Migration,
+  ) {
     this.#build = build;
-    this.#migration = migration;
+    this.#connectionString = connectionString;
+    this.#places = ['--source', `${database}/${source}`, '--target', `${database}/${target}`];
   }
 
   get ledger(): string {
@@ -44,15 +50,14 @@ export class CosmigProcess implements Disposable {
 
   /** Runs a command to its end. */
   async run(command: 'copy' | 'tail' | 'verify' | 'cutover', ...more: readonly string[]): Promise<Outcome> {
-    const { source, target, partitionKey, connectionString } = this.#migration;
-    const args = ['--source', source, '--target', target, '--partition-key', partitionKey, '--yes', '--json'];
+    const args = [...this.#places, '--partition-key', '/id', '--yes', '--json'];
     const child = spawn(
       process.execPath,
       [this.#build.path('bin/cosmig.js'), command, ...args, '--ledger', this.ledger, ...more],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
         cwd: this.#folder,
-        env: { ...process.env, COSMIG_SOURCE_CONNECTION_STRING: connectionString },
+        env: { ...process.env, COSMIG_SOURCE_CONNECTION_STRING: this.#connectionString },
       },
     );
     this.#child = child;

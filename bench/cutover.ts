@@ -70,12 +70,7 @@ async function cutOver(
     const source = await BenchContainer.create(client, DATABASE, { ...shape, name: 'source' });
     await BenchContainer.create(client, DATABASE, { ...shape, name: 'target', keyPath: '/id' });
     await source.createUpTo(documents - changes);
-    using cosmig = new CosmigProcess(build, {
-      connectionString: server.connectionString,
-      source: `${DATABASE}/source`,
-      target: `${DATABASE}/target`,
-      partitionKey: '/id',
-    });
+    using cosmig = new CosmigProcess(build, server, { database: DATABASE });
     await cosmig.run('copy');
     await cosmig.run('verify');
     await source.createUpTo(documents);

@@ -62,12 +62,7 @@ export async function benchMetered({ profileDir, say }: BenchOptions): Promise<R
         ],
       });
     say(`copying into ${name}`);
-    using cosmig = new CosmigProcess(build, {
-      connectionString: server.connectionString,
-      source: `${DATABASE}/${source}`,
-      target: `${DATABASE}/${name}`,
-      partitionKey: '/id',
-    });
+    using cosmig = new CosmigProcess(build, server, { database: DATABASE, source, target: name });
     const ended = new AbortController();
     const samples: Sample[] = [];
     const watch = async (): Promise<void> => {

@@ -36,12 +36,7 @@ export async function benchTail({ profileDir, say }: BenchOptions): Promise<Resu
     const target = await BenchContainer.create(client, DATABASE, { name: 'target', keyPath: '/id' });
     say(`copying ${COPIED} documents`);
     await source.createUpTo(COPIED);
-    using cosmig = new CosmigProcess(build, {
-      connectionString: server.connectionString,
-      source: `${DATABASE}/source`,
-      target: `${DATABASE}/target`,
-      partitionKey: '/id',
-    });
+    using cosmig = new CosmigProcess(build, server, { database: DATABASE });
     await cosmig.run('copy');
     say(`tailing ${WRITES_PER_SECOND} writes a second for ${SECONDS} s`);
     const bench = new TailBench(client, target);

@@ -1,25 +1,21 @@
 /** One comparison of two containers of the null service, and what it took. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { connect } from '../src/cosmos/client.ts';
 import { ContainerLane } from '../src/cosmos/container-lane.ts';
 import { readContainer } from '../src/cosmos/containers.ts';
 import { readRanges } from '../src/cosmos/ranges.ts';
 import { Patience } from '../src/cosmos/retry.ts';
 import { systemClock } from '../src/lib/clock.ts';
-import { createLog } from '../src/lib/log.ts';
 import { systemRandom } from '../src/lib/random.ts';
-import { loadSpec } from '../src/spec/load.ts';
 import { Ledger } from '../src/state/ledger.ts';
 import { verify } from '../src/verify/verify.ts';
+import { withLedger, type ClientParts } from './client-parts.ts';
 import type { Took } from './copy-client.ts';
 
-type Checked = ReturnType<typeof loadSpec>;
 const never = new AbortController().signal;
 
 /** As a mover leaves it behind that has brought over everything. */
-async function makeLedger({ spec, connections }: Checked): Promise<void> {
+async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
   using account = await connect(connections.source, { signal: never });
   const patience = new Patience({ clock: systemClock, random: systemRandom });
   const read = async (container: string): Promise<string> => {
@@ -61,44 +57,23 @@ async function makeLedger({ spec, connections }: Checked): Promise<void> {
 }
 
 export async function measure(endpoint: string, key: string, documents: number): Promise<Took> {
-  const folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-verify-'));
-  try {
-    const ledger = join(folder, 'ledger.db');
-    const checked = loadSpec({
-      options: {
-        source: [`bench/source-${documents}`],
-        target: [`bench/moved-${documents}`],
-        sourceEndpoint: [endpoint],
-        partitionKey: ['/tenantId'],
-        ledger: [ledger],
-      },
-      env: { COSMIG_SOURCE_KEY: key },
-      clock: systemClock,
-      folder,
-    });
-    await makeLedger(checked);
+  const places = { endpoint, key, source: `source-${documents}`, target: `moved-${documents}` };
+  return withLedger(places, async (parts) => {
+    await makeLedger(parts);
     let ledgerBytes = 0;
     const before = process.cpuUsage();
     const start = performance.now();
     const verdict = await verify({
-      ...checked,
+      ...parts,
       level: 'digest',
       fresh: true,
       deadlineMs: 1000,
-      clock: systemClock,
-      random: systemRandom,
-      log: createLog({
-        level: 'error',
-        format: 'text',
-        clock: systemClock,
-        write: (line) => process.stderr.write(line),
-      }),
       signal: never,
       // While the runs are there.
       onProgress: () =>
         (ledgerBytes = Math.max(
           ledgerBytes,
-          statSync(`${ledger}-verify-runs`, { throwIfNoEntry: false })?.size ?? 0,
+          statSync(`${parts.spec.ledger}-verify-runs`, { throwIfNoEntry: false })?.size ?? 0,
         )),
     });
     const wallMs = performance.now() - start;
@@ -107,7 +82,5 @@ export async function measure(endpoint: string, key: string, documents: number):
       throw new Error(`not everything was compared: ${JSON.stringify(verdict)}`);
     const rssPeakBytes = process.resourceUsage().maxRSS * 1024;
     return { documents, wallMs, cpuMs: (user + system) / 1000, rssPeakBytes, ledgerBytes };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 }

@@ -2,9 +2,9 @@
  * What comparing a document costs its client, against a service that does nothing: the whole of `cosmig verify` with
  * checkpoints and runs on disk, in a process of its own. A document is read on both sides, so it counts twice.
  */
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { must } from '../src/lib/assert.ts';
 import { Build } from './build.ts';
+import { runClient } from './client-process.ts';
 import { copyIn } from './copy.ts';
 import type { Took } from './copy-client.ts';
 import type { Result } from './report.ts';
@@ -19,24 +19,17 @@ const WARM_UP = 200_000;
 export async function benchVerify({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
   using build = Build.make();
   await using service = await startNullService(build, profileDir);
+  const setting = { build, service, profileDir };
   const compare = async (counts: readonly number[]): Promise<Took> => {
     say(`comparing ${counts.at(-1)?.toLocaleString('en-US')} documents`);
-    const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-    const client = [build.path('bench/verify-client.js'), service.endpoint, service.key];
-    const child = spawn(process.execPath, [...profile, ...client, ...counts.map(String)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     let last: Took | undefined;
-    for await (const line of createInterface({ input: child.stdout })) last = JSON.parse(line) as Took;
-    const code = await ended;
-    if (code !== 0 || last === undefined) throw new Error(`the client ended with exit code ${code}`);
-    return last;
+    for await (const took of runClient(setting, ['verify-client.js'], counts)) last = took;
+    return must(last, 'something was compared');
   };
   const medium = await compare([MEDIUM]);
   const large = await compare([WARM_UP, documents]);
   say(`copying ${documents.toLocaleString('en-US')} documents, for comparison`);
-  const copied = (await copyIn({ build, service, profileDir }, 'cosmig', [WARM_UP, documents])).at(-1);
+  const copied = (await copyIn(setting, 'cosmig', [WARM_UP, documents])).at(-1);
   if (copied === undefined) throw new Error('nothing was copied');
   const count = documents.toLocaleString('en-US');
   const both = (large.cpuMs * 1000) / documents;

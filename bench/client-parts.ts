@@ -1,0 +1,46 @@
+/** What a client hands to a copy or a comparison: a migration with a ledger of its own; the rest as the program has it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunParts } from '../src/engine/run.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { createLog } from '../src/lib/log.ts';
+import { systemRandom } from '../src/lib/random.ts';
+import { loadSpec } from '../src/spec/load.ts';
+
+interface Places {
+  readonly endpoint: string;
+  readonly key: string;
+  readonly source: string;
+  readonly target: string;
+}
+
+export type ClientParts = Pick<RunParts, 'spec' | 'connections' | 'clock' | 'random' | 'log'>;
+
+export async function withLedger<T>(
+  { endpoint, key, source, target }: Places,
+  work: (parts: ClientParts) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-ledger-'));
+  const clock = systemClock;
+  const write = (line: string): void => void process.stderr.write(line);
+  try {
+    const { spec, connections } = loadSpec({
+      options: {
+        source: [`bench/${source}`],
+        target: [`bench/${target}`],
+        sourceEndpoint: [endpoint],
+        partitionKey: ['/tenantId'],
+        ledger: [join(folder, 'ledger.db')],
+        yes: ['true'],
+      },
+      env: { COSMIG_SOURCE_KEY: key },
+      clock,
+      folder,
+    });
+    const log = createLog({ level: 'error', format: 'text', clock, write });
+    return await work({ spec, connections, clock, random: systemRandom, log });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,29 @@
+/** A client in a process of its own, on our core: what it is told to do, and what that took. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Build } from './build.ts';
+import type { Took } from './copy-client.ts';
+import type { ServerProcess } from './server-process.ts';
+
+export interface Setting {
+  readonly build: Build;
+  readonly service: ServerProcess;
+  readonly profileDir: string | undefined;
+}
+
+/** Gives what each of the counts took, as soon as it is over. */
+export async function* runClient(
+  { build, service, profileDir }: Setting,
+  [script, ...words]: readonly [script: string, ...words: readonly string[]],
+  counts: readonly number[],
+): AsyncGenerator<Took> {
+  const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const client = [build.path(`bench/${script}`), ...words, service.endpoint, service.key];
+  const child = spawn(process.execPath, [...profile, ...client, ...counts.map(String)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as Took;
+  const code = await ended;
+  if (code !== 0) throw new Error(`${[script, ...words].join(' ')} ended with exit code ${code}`);
+}
