@@ -31,6 +31,9 @@ export function verifyText(verdict: Verdict): string {
     ...(isCount ? rangeRows(ranges.target) : []),
     ['differences', tallied(differences) || 'none'],
   ];
+  // What makes two numbers of one: documents that were written while one side after the other was read.
+  const again = Number(verdict.details['lookedAtAgain'] ?? 0);
+  if (again > 0) rows.push(['looked at again', `${counted(again, 'document')}, one by one`]);
   if (inFlight > 0) rows.push(['in flight', count(inFlight)]);
   if (letters.open + letters.discarded > 0) rows.push(['dead letters', lettersText(verdict)]);
   for (const { setting, source: one, target: other } of settings)
