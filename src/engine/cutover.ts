@@ -15,7 +15,7 @@
  * died on the way begins at the gate again, and one that died after it goes on with what is left. Nothing but the
  * operator's hooks touches the application.
  */
-import { ChildSignal, Deadline, DeadlinePassed, sleep } from '../lib/abort.ts';
+import { ChildSignal, Deadline, DeadlinePassed, orAborted, sleep } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import {
@@ -104,41 +104,54 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
   return finish(mover, parts, { fence, signal: reading });
 }
 
-/** With writers stopped, up to the commit; every other end leads back to tailing. */
-async function commit(
-  leases: LeasesParts,
-  parts: CutoverParts,
-): Promise<{ readonly fence: Fence; readonly stoppedMs: number }> {
+/**
+ * With writers stopped, up to the commit; every other end leads back to tailing, and at once: the application waits. What
+ * the target has not answered then is under way still, and whoever ends the run waits for it, or gives it up.
+ */
+async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committed> {
   const { mover, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
-  using stop = new ChildSignal(deadline.signal);
   const stopped: Stopped = { ...parts, stoppedAtMs: mover.clock.now() };
-  const within = { ...leases, reading: stop.signal };
+  const work = settled(async () => untilCommitted({ ...leases, reading: deadline.signal }, stopped));
+  mover.start(async () => void (await work));
   try {
-    enter(mover, 'fencing');
-    parts.say('stopping the writers');
-    step(stopped, 'stopping writers');
-    leases.camera.rests = true;
-    await parts.stopWriters(stop.signal);
-    leases.camera.rests = false;
-    for (;;) {
-      const fence = await fenceOff(within, stopped);
-      if (fence === null) {
-        if (phaseOf(mover) !== 'fencing') enter(mover, 'fencing');
-        continue;
-      }
-      enter(mover, 'proven');
-      const stoppedMs = mover.clock.now() - stopped.stoppedAtMs;
-      const commitment: Commitment = { stoppedMs, likeSource: parts.likeSource ?? [] };
-      enter(mover, 'committed', commitment);
-      mover.point('cut-over');
-      return { fence, stoppedMs };
-    }
+    const end = await orAborted(work, deadline.signal);
+    return end();
   } catch (error) {
     if (mover.signal.aborted) throw error;
+    // In the very moment in which it was called off.
+    if (phaseOf(mover) === 'committed') return (await work)();
     const thrown = deadline.signal.reason instanceof DeadlinePassed ? tooLate(parts) : error;
     await backOut(mover, parts, thrown);
     throw thrown;
+  }
+}
+
+interface Committed {
+  readonly fence: Fence;
+  readonly stoppedMs: number;
+}
+
+async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Committed> {
+  const { mover, reading } = leases;
+  enter(mover, 'fencing');
+  parts.say('stopping the writers');
+  step(parts, 'stopping writers');
+  leases.camera.rests = true;
+  await parts.stopWriters(reading);
+  leases.camera.rests = false;
+  for (;;) {
+    const fence = await fenceOff(leases, parts);
+    if (fence === null) {
+      if (phaseOf(mover) !== 'fencing') enter(mover, 'fencing');
+      continue;
+    }
+    enter(mover, 'proven');
+    const stoppedMs = mover.clock.now() - parts.stoppedAtMs;
+    const commitment: Commitment = { stoppedMs, likeSource: parts.likeSource ?? [] };
+    enter(mover, 'committed', commitment);
+    mover.point('cut-over');
+    return { fence, stoppedMs };
   }
 }
 

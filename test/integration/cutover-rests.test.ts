@@ -60,3 +60,45 @@ test('whoever reads next waits for what the tail had under way', async () => {
   expect([asked, await calledOff]).toEqual([2, 0]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 60_000);
+
+test('a target that takes nothing any more keeps nobody from backing out in time', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  await write(move, orders(3));
+  await move.run('copy');
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let isSent = false;
+  tap.meddle = async ({ what, container, body }, forward) => {
+    if (what === 'batch' && container === 'by-tenant' && body.includes('"late"')) {
+      isSent = true;
+      await released;
+    }
+    return forward();
+  };
+  let isReleased = false;
+  const told: string[] = [];
+  const cut = runCutover(move.parts({ timing: PATIENT }), {
+    ...CUTOVER,
+    deadlineMs: 2000,
+    onAbort: async (why) => {
+      told.push(`${why}, and the target ${isReleased ? 'has answered' : 'does not answer yet'}`);
+      release();
+    },
+    prove: async (signal) => {
+      await move.put({ id: 'late', customerId: 'z', tenantId: 'Z' });
+      await until(() => isSent, { what: 'the tail to write it' });
+      await whenAborted(signal);
+      throw abortReason(signal);
+    },
+  });
+  const giveUp = setTimeout(() => {
+    isReleased = true;
+    release();
+  }, 10_000);
+  await expect(cut).rejects.toMatchObject({ message: 'the cutover was not done in time', exitCode: 3 });
+  clearTimeout(giveUp);
+  expect(told).toEqual(['the cutover was not done in time, and the target does not answer yet']);
+  await move.run('catch-up');
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);

@@ -11,8 +11,11 @@ function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
   return (...argv) => typed(move, ...argv, ...SPEC);
 }
 
-/** Writes, and deletes one time in `deletes`, which nobody tells of, until it is stopped. */
-function applicationOf({ source }: Move, deletes = 4): { readonly stop: () => Promise<number> } {
+/** `writers` at a time write, and delete one time in `deletes`, which nobody tells of, until they are stopped. */
+function applicationOf(
+  { source }: Move,
+  { deletes = 4, writers = 1 } = {},
+): { readonly stop: () => Promise<number> } {
   const random = seededRandom(3);
   const stop = new AbortController();
   let deleted = 0;
@@ -32,7 +35,7 @@ function applicationOf({ source }: Move, deletes = 4): { readonly stop: () => Pr
       }
     }
   };
-  const ended = work();
+  const ended = Promise.all(Array.from({ length: writers }, work));
   return {
     stop: async () => {
       stop.abort();
@@ -77,7 +80,7 @@ test('tells that the target takes less than is written', async () => {
   for (let n = 0; n < 60; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
   expect((await cosmig('copy')).code).toBe(0);
-  const application = applicationOf(move, 1_000_000);
+  const application = applicationOf(move, { deletes: 1_000_000, writers: 8 });
   try {
     const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '3s');
     expect([code, stderr]).toEqual([
