@@ -48,10 +48,11 @@ export async function prove(
   const again = scope === 'what differed';
   const level = scope === 'changes' ? 'changes' : 'digest';
   const verdict = await verify({ ...parts, level, fresh: !again, again });
-  const { equal, differences } = verdict;
+  const { equal, differences, inFlight } = verdict;
   const { extra, ...others } = differences;
   const suspects = suspectsOf(spec, verdict);
-  const areExtra = suspects.length === extra && Object.values(others).every((documents) => documents === 0);
+  const hasOthers = inFlight > 0 || Object.values(others).some((documents) => documents > 0);
+  const areExtra = suspects.length === extra && !hasOthers;
   return { equal, why: whyOf(verdict), suspects, areExtra };
 }
 

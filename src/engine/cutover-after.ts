@@ -5,7 +5,7 @@
  */
 import { Deadline, sleep } from '../lib/abort.ts';
 import { CosmigError, ServiceError } from '../lib/errors.ts';
-import { fenceOfLedger, findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
+import { fenceOfLedger, IDS_MAX, readFence, stragglers, type Fence, type Straggler } from './fence.ts';
 import type { Mover } from './mover.ts';
 import type { Step } from './cutover.ts';
 
@@ -154,14 +154,15 @@ async function watch(
   for (let isDue = watchMs > 0; isDue; isDue = mover.clock.now() < endMs) {
     await sleep(Math.max(1, Math.min(quietMs, endMs - mover.clock.now())), signal);
     const to = await readFence(mover, 'as told', signal);
-    const straggler = await findStraggler(mover, { from, to }, signal);
+    for await (const straggler of stragglers(mover, { from, to }, signal)) {
+      if (straggler.what === 'split') continue;
+      if (straggler.ids.length > 0 && straggler.ids.every((id) => named.has(id))) continue;
+      for (const id of straggler.ids) named.add(id);
+      late.push(straggler);
+      say(`LATE WRITE after the commit, not in the target: ${told(straggler)}`);
+      mover.ledger.facts.note('late write', { nowMs: mover.clock.now(), details: straggler });
+    }
     from = to;
-    if (straggler === null || straggler.what === 'split') continue;
-    if (straggler.ids.length > 0 && straggler.ids.every((id) => named.has(id))) continue;
-    for (const id of straggler.ids) named.add(id);
-    late.push(straggler);
-    say(`LATE WRITE after the commit, not in the target: ${told(straggler)}`);
-    mover.ledger.facts.note('late write', { nowMs: mover.clock.now(), details: straggler });
   }
   return late;
 }
@@ -178,7 +179,8 @@ function sayOfSetting(
 
 export function told({ range, ids, what }: Straggler): string {
   const named = ids.length === 0 ? 'documents' : ids.join(', ');
-  return `${named} ${what} in range ${range}`;
+  const others = ids.length < IDS_MAX ? '' : ' and perhaps others';
+  return `${named}${others} ${what} in range ${range}`;
 }
 
 export function seconds(ms: number): string {

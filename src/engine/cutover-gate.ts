@@ -25,7 +25,7 @@ export async function passGate(
   { lastCleanMs, say, onStep }: CutoverParts,
 ): Promise<void> {
   const { mover } = leases;
-  const { ledger, clock } = mover;
+  const { clock } = mover;
   const phase = phaseOf(mover);
   if (!isTailing(phase)) throw tooEarly(phase);
   onStep?.({ name: 'catching up', stoppedAtMs: null });
@@ -50,16 +50,7 @@ export async function passGate(
       hint: 'let cosmig tail catch up, with more RU/s for the target, then run cosmig cutover again',
     });
   }
-  const open = ledger.letters.openCount();
-  if (open > 0) {
-    throw new NotReadyError(
-      open === 1 ? 'a document is not in the target' : `${open} documents are not in the target`,
-      {
-        why: 'dead letters are open, and the application would miss their documents after the cutover',
-        hint: 'mend them in the source, or discard them by number: cosmig dead-letters list',
-      },
-    );
-  }
+  refuseLetters(mover);
   await askForNumbers(mover, leases.reading);
   enter(mover, 'ready');
 }
@@ -78,6 +69,19 @@ export function whyAll({ ledger, deletes, expires }: Mover): string | null {
   return deletes === 'reconcile' && expires
     ? 'documents expire, and deletes are not told of: with writers stopped everything is compared'
     : null;
+}
+
+/** A comparison takes a letter for an explanation; the application that is switched over would miss the document. */
+export function refuseLetters({ ledger }: Mover): void {
+  const open = ledger.letters.openCount();
+  if (open === 0) return;
+  throw new NotReadyError(
+    open === 1 ? 'a document is not in the target' : `${open} documents are not in the target`,
+    {
+      why: 'dead letters are open, and the application would miss their documents after the cutover',
+      hint: 'mend them in the source, or discard them by number: cosmig dead-letters list',
+    },
+  );
 }
 
 /** The comparison asks how many there are: whoever may not should know before the writers are stopped. */

@@ -10,10 +10,11 @@
  *             no feed tells of deletes; the ends still have not moved      -> proven -> committed
  *   after     settings, hooks, a look at the source (cutover-after.ts)
  *
- * Watch and proof run side by side: what was proven counts only if nobody has moved the ends from before the proof until
- * after it. What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that
- * died on the way begins at the gate again, and one that died after it goes on with what is left. Nothing but the
- * operator's hooks touches the application.
+ * Watch and proof run side by side where everything that happens is told: what was proven counts only if nobody has moved
+ * the ends from before the proof until after it. Elsewhere the proof follows the watch. What always holds: before
+ * `committed` every way out leads back to tailing, with traffic on the source; a run that died on the way begins at the
+ * gate again, and one that died after it goes on with what is left. Nothing but the operator's hooks touches the
+ * application.
  */
 import { ChildSignal, Deadline, DeadlinePassed, orAborted, sleep } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
@@ -26,7 +27,7 @@ import {
   type Commitment,
   type CutoverResult,
 } from './cutover-after.ts';
-import { catchUp, passGate, whyAll } from './cutover-gate.ts';
+import { catchUp, passGate, refuseLetters, whyAll } from './cutover-gate.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
@@ -146,6 +147,8 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
       if (phaseOf(mover) !== 'fencing') enter(mover, 'fencing');
       continue;
     }
+    // Of what was written last, behind the gate.
+    refuseLetters(mover);
     enter(mover, 'proven');
     const stoppedMs = mover.clock.now() - parts.stoppedAtMs;
     const commitment: Commitment = { stoppedMs, likeSource: parts.likeSource ?? [] };
@@ -169,10 +172,13 @@ async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence | nu
   step(parts, 'draining');
   const from = await readFence(mover, 'as told', reading);
   await catchUp(leases);
-  const ends = await besideProof(leases, parts, async () => {
+  const watch = async (): Promise<Fence | null> => {
     await sleep(parts.quietMs, reading);
     return endsUnmoved(leases, parts, from);
-  });
+  };
+  // Where nobody tells what was deleted and what has expired, that the ends have not moved is not known either.
+  const isTold = mover.deletes === 'avad' || !mover.expires;
+  const ends = await (isTold ? besideProof : beforeProof)(leases, parts, watch);
   if (ends === null) return null;
   // What has expired meanwhile.
   await catchUp(leases);
@@ -217,6 +223,19 @@ async function besideProof(
   }
   const isEqual = await proving;
   return ends !== null && isEqual() ? ends : null;
+}
+
+/** Compares both sides when nobody has written for a while: of what was deleted in that while only the numbers tell. */
+async function beforeProof(
+  leases: LeasesParts,
+  parts: Stopped,
+  watch: () => Promise<Fence | null>,
+): Promise<Fence | null> {
+  step(parts, 'watching the fence');
+  const ends = await watch();
+  if (ends === null) return null;
+  enter(leases.mover, 'drained');
+  return (await prove(leases, parts)) ? ends : null;
 }
 
 /** Never rejects: whoever waits for it asks how it ended when it is time. */

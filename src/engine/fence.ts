@@ -121,6 +121,16 @@ export async function findStraggler(
   { from, to }: { readonly from: Fence; readonly to: Fence },
   signal: AbortSignal,
 ): Promise<Straggler | null> {
+  for await (const straggler of stragglers(mover, { from, to }, signal)) return straggler;
+  return null;
+}
+
+/** All of them, range by range. */
+export async function* stragglers(
+  mover: Mover,
+  { from, to }: { readonly from: Fence; readonly to: Fence },
+  signal: AbortSignal,
+): AsyncGenerator<Straggler> {
   for (const [place, end] of from) {
     const now = to.get(place);
     if (now !== undefined && now.lsn === end.lsn) continue;
@@ -128,12 +138,12 @@ export async function findStraggler(
     if (straggler === null) continue;
     // Behind a split other numbers count: that they differ says nothing.
     const isTelling = now !== undefined && end.lsn !== null;
-    return isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
+    yield isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
-  return null;
 }
 
-const IDS_MAX = 5;
+/** So many are named of each; there may be more. */
+export const IDS_MAX = 5;
 
 async function changesSince(mover: Mover, end: End, signal: AbortSignal): Promise<Straggler | null> {
   const range = end.range.range.id;

@@ -69,4 +69,21 @@ describe.each<readonly [string, MoveOptions]>([
     expect(result.lateWrites).toMatchObject([{ ids: ['"oops"'], what: 'written' }]);
     expect(said.match(/LATE WRITE/g)).toHaveLength(1);
   });
+
+  test('late writes are told of every range, and that there are more of them', async () => {
+    await using move = await moved(options);
+    await move.admin.split('shop/orders');
+    await move.run('catch-up');
+    const { result, said } = await cut(move, {
+      quietMs: 1000,
+      watchMs: 2500,
+      onCommit: async () => {
+        for (let n = 0; n < 24; n += 1)
+          await move.put({ id: `late ${n}`, customerId: `c${n}`, tenantId: 'P' });
+      },
+    });
+    const ranges = new Set(result.lateWrites.map(({ range }) => range));
+    expect(ranges).toEqual(new Set((await move.admin.ranges('shop/orders')).map(({ id }) => id)));
+    expect(said).toMatch(/LATE WRITE .*(?:"late \d+", ){4}"late \d+" and perhaps others written in range/);
+  });
 });

@@ -207,7 +207,7 @@ describe('a cutover', () => {
     });
     expect(result).toMatchObject({ phase: 'committed' });
     const named = said.filter((line) => line.startsWith('somebody still writes')).join('\n');
-    expect(named).toMatch(/"d\d" deleted in range 0/);
+    expect(named).toMatch(/"d\d"(?: and perhaps others)? deleted in range 0/);
     expect(named).not.toContain('"9"');
     expect((await move.documents(move.source)).map(({ id }) => id)).toEqual(['1', '2', '3']);
   });
