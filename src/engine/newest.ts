@@ -1,62 +1,12 @@
-/**
- * How far a range has come, whoever answers. A read is answered by one replica; one that lags tells an old end, and a
- * session token asks for no more than what was seen already. So a range is asked for more than anybody has seen of it,
- * until the service says that it has no replica that knows so much (404/1002): only then is there no more.
- *
- * Somebody who keeps writing, or a service that does not heed what it is asked for, ends the asking as well; then the
- * newest of many answers is all that can be had. To find out that there is no more may take the service seconds.
- */
-import { troubleOf } from '../cosmos/classify.ts';
-import { Feed } from '../cosmos/feed.ts';
+/** How far a range of the source has come, whoever answers (cosmos/newest.ts). */
+import { seeNewestOf } from '../cosmos/newest.ts';
 import type { FeedRange } from '../cosmos/ranges.ts';
-import { retrying } from '../cosmos/retry.ts';
 import { endOf } from './anchor.ts';
 import type { Mover } from './mover.ts';
-import { rangeIn } from './side.ts';
-
-/** Enough for the steps to reach any end. */
-const ASKS_MAX = 128;
-/** Answers that say more than was asked for, or less: there are four replicas (facts/service.md 2.7), and writers. */
-const OTHERS_MAX = 16;
 
 /** When this resolves the session knows the newest of a range: whoever reads with it sees no older end. */
 export async function seeNewest(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<void> {
-  const { sessions } = mover.sourceSide;
+  const { lane, sessions, patience } = mover.sourceSide;
   await endOf(mover, { mode: 'latest-version', range }, signal);
-  let step = 1;
-  let others = 0;
-  for (let asks = 0; asks < ASKS_MAX && others < OTHERS_MAX; asks += 1) {
-    const beyond = sessions.beyond(rangeIn(mover.sourceSide, range.range.id), step);
-    const lsn = await askFor(mover, { range, sessionToken: beyond.token }, signal);
-    if (lsn === 'nobody') {
-      if (step === 1) return;
-      step = 1;
-      continue;
-    }
-    // Just as much as was asked for: there may be much more.
-    const isAsAsked = lsn === beyond.lsn;
-    step = isAsAsked ? step * 2 : 1;
-    if (!isAsAsked) others += 1;
-  }
-}
-
-/** How far the replica has come that answers to this; `nobody` when there is none. */
-async function askFor(
-  { sourceSide, timing }: Mover,
-  { range, sessionToken }: { readonly range: FeedRange; readonly sessionToken: string },
-  signal: AbortSignal,
-): Promise<number | 'nobody'> {
-  const feed = new Feed(sourceSide.lane, { mode: 'latest-version', range });
-  const ask = async (): Promise<number | 'nobody'> => {
-    try {
-      const page = await feed.read('now', { signal, timeoutMs: timing.requestTimeoutMs, sessionToken });
-      sourceSide.sessions.add(page.sessionToken);
-      return page.lsn ?? 0;
-    } catch (error) {
-      const trouble = troubleOf(error);
-      if (trouble?.status === 404 && trouble.substatus === 1002) return 'nobody';
-      throw error;
-    }
-  };
-  return retrying(ask, { signal, patience: sourceSide.patience.fresh() });
+  await seeNewestOf({ lane, sessions, patience, timeoutMs: mover.timing.requestTimeoutMs }, range, signal);
 }

@@ -20,10 +20,7 @@ export interface Side {
 }
 
 /** A range as it is known; one that is gone by its name alone. */
-export function rangeIn(
-  { ranges }: Side,
-  id: string,
-): { readonly id: string; readonly parents: readonly string[] } {
+function rangeIn({ ranges }: Side, id: string): { readonly id: string; readonly parents: readonly string[] } {
   return ranges.find(id) ?? { id, parents: [] };
 }
 

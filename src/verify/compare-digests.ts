@@ -76,6 +76,10 @@ async function isBalancedNow(comparison: Comparison): Promise<boolean> {
   return least === most && (source.count ?? 0) - (target.count ?? 0) === least;
 }
 
+function rowsOf({ spec, sides: { source, target } }: Comparison): RowOptions {
+  return { rekey: rekeyOptionsOf(spec, source.facts, target.facts), marker: markerOf(spec.deletes) };
+}
+
 interface Comparing {
   readonly store: VerifyStore;
   readonly subject: Subject;
@@ -84,14 +88,11 @@ interface Comparing {
 }
 
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
-  const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
+  const { sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
   if (comparison.again === true) store.reopen();
-  const begun = takeUp(store, subject, comparison);
-  const rows: RowOptions = {
-    rekey: rekeyOptionsOf(spec, source.facts, target.facts),
-    marker: markerOf(spec.deletes),
-  };
+  const begun = takeUp(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
+  const rows = rowsOf(comparison);
   const tell = teller(comparison);
   if (begun.stage === 'reading') {
     const common = { store, rows, clock, timing, onPage: (): void => tell('reading') };
@@ -128,11 +129,16 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
 }
 
 /** What was begun, or a new beginning. */
-function takeUp(store: VerifyStore, subject: Subject, { fresh, again, clock, say }: Comparison): Begun {
+function takeUp(
+  store: VerifyStore,
+  subject: Subject & Pick<Begun, 'extent'>,
+  { fresh, again, clock, say }: Comparison,
+): Begun {
   const begun = store.begun();
   const nowMs = clock.now();
   const isSame =
     begun !== null &&
+    begun.extent === subject.extent &&
     begun.fingerprint === subject.fingerprint &&
     begun.sourceRid === subject.sourceRid &&
     begun.targetRid === subject.targetRid;

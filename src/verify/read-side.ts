@@ -5,6 +5,7 @@
  */
 import { TroubleError, troubleOf } from '../cosmos/classify.ts';
 import { Feed, type FeedStart, type Page } from '../cosmos/feed.ts';
+import { seeNewestOf } from '../cosmos/newest.ts';
 import { readersAfter, wholeOf, type FeedRange, type Interval } from '../cosmos/ranges.ts';
 import { retrying } from '../cosmos/retry.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -100,6 +101,8 @@ export class SidePass {
         await group(signal, async (members) => {
           for (const range of list) {
             members.start(async (inner) => {
+              // What has changed is compared alone: a change that is not seen would be missed on both sides.
+              if (this.#parts.from !== undefined) await seeNewestOf(side, wholeOf(range), inner);
               const fenceLsn = await this.#endOf(wholeOf(range), inner);
               for (const { min, max, position } of this.#startsOf(range))
                 readers.push({

@@ -27,6 +27,8 @@ export interface Subject {
 
 export interface Begun extends Subject {
   readonly beganAtMs: number;
+  /** `changes`: only what has changed since the last clean comparison; that says nothing about all the others. */
+  readonly extent: 'all' | 'changes';
   /** `listed`: both sides were read, and what may differ is among the candidates. `done`: it has its verdict. */
   readonly stage: 'reading' | 'listed' | 'done';
 }
@@ -95,8 +97,8 @@ export class VerifyStore {
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
-        `INSERT INTO comparison (only, fingerprint, source_rid, target_rid, began_at_ms, stage)
-         VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading')`,
+        `INSERT INTO comparison (only, fingerprint, source_rid, target_rid, began_at_ms, stage, extent)
+         VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading', @extent)`,
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
       parts: database.prepare<[string], Columns>('SELECT * FROM parts WHERE side = ? ORDER BY min'),
@@ -172,12 +174,13 @@ export class VerifyStore {
       sourceRid: text(row, 'source_rid'),
       targetRid: text(row, 'target_rid'),
       beganAtMs: number(row, 'began_at_ms'),
+      extent: oneOf(row, 'extent', ['all', 'changes'] as const),
       stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
     };
   }
 
   /** Forgets what was begun, and begins anew. */
-  begin(subject: Subject & { readonly beganAtMs: number }): void {
+  begin(subject: Omit<Begun, 'stage'>): void {
     this.#transactions.run(() => {
       this.#forget();
       this.#sql.begin.run(subject);

@@ -72,3 +72,35 @@ test('without a clean comparison everything is compared', async () => {
   await move.run('copy');
   expect(await verifyMove(move, { level: 'changes' })).toMatchObject({ equal: true, source: { count: 50 } });
 });
+
+test.each(['not proven', 'called off while it reads'] as const)(
+  'one that was %s is not gone on with as a comparison of everything',
+  async (how) => {
+    await using move = await Move.open();
+    await putAll(
+      move,
+      Array.from({ length: 50 }, (_, n) => order(n)),
+    );
+    await move.run('copy');
+    expect(await verifyMove(move)).toMatchObject({ equal: true });
+    await move.put(order(1, { again: 1 }));
+    // Not among the changes: nobody tells of it.
+    await move.source.item('o3', 'c3').delete();
+    const stop = new AbortController();
+    const onProgress = (): void => {
+      if (how !== 'not proven') stop.abort(new Error('called off'));
+    };
+    const parts = { level: 'changes', deadlineMs: 0, signal: stop.signal, onProgress } as const;
+    const told = await verifyMove(move, parts).then(
+      ({ equal }) => equal,
+      (error: unknown) => (error instanceof Error ? error.message : error),
+    );
+    expect(told).toBe(how === 'not proven' ? null : 'called off');
+    await move.run('catch-up');
+    expect(await verifyMove(move)).toMatchObject({
+      equal: false,
+      source: { count: 49 },
+      differences: { extra: 1 },
+    });
+  },
+);

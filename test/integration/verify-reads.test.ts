@@ -24,7 +24,7 @@ function counting(): { readonly meddle: Meddle; readonly documents: Record<strin
     const reply = await forward();
     const { what, container = '' } = request;
     const name = `${what} ${container}`;
-    if (reply.status === 304 || (what !== 'read-feed' && what !== 'batch')) return reply;
+    if (reply.status >= 300 || (what !== 'read-feed' && what !== 'batch')) return reply;
     const body: unknown = JSON.parse(reply.body.toString());
     const list: unknown = what === 'batch' ? body : Reflect.get(body as object, 'Documents');
     documents[name] = (documents[name] ?? 0) + (list as readonly unknown[]).length;

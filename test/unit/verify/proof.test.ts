@@ -22,11 +22,11 @@ describe('the last proof', () => {
 
   test('is read while another comparison is at work, which has not proven anything yet', () => {
     using store = VerifyStore.open(path());
-    store.begin({ ...SUBJECT, beganAtMs: 1 });
+    store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all' });
     expect(VerifyStore.lastProof(path())).toBeNull();
     const proof = { atMs: 5, fingerprint: 'f', details: '{"source":{"count":3}}' };
     store.end(proof);
-    store.begin({ ...SUBJECT, beganAtMs: 6 });
+    store.begin({ ...SUBJECT, beganAtMs: 6, extent: 'all' });
     expect(VerifyStore.lastProof(path())).toEqual(proof);
   });
 });
