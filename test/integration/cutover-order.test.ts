@@ -1,0 +1,117 @@
+/** In which order a cutover looks, compares and brings over: what happens between two of them is not lost. */
+import { expect, test } from 'vitest';
+import { runCutover } from '../../src/engine/run.ts';
+import type { CutoverParts, Proof } from '../../src/engine/cutover.ts';
+import { until } from '../helpers/wait.ts';
+import { Move, type MoveOptions } from '../helpers/move.ts';
+
+const EQUAL: Proof = { equal: true, why: '', suspects: [] };
+
+async function moved(options: MoveOptions): Promise<Move> {
+  const move = await Move.open(options);
+  for (let n = 0; n < 4; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: 'P' });
+  await move.run('copy');
+  return move;
+}
+
+const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().phase);
+
+async function cut(
+  move: Move,
+  parts: Partial<CutoverParts>,
+): Promise<{ readonly result: unknown; readonly said: string }> {
+  const said: string[] = [];
+  const result = await runCutover(move.parts(), {
+    stopWriters: async () => {},
+    onCommit: async () => {},
+    onAbort: async () => {},
+    lastCleanMs: () => 1,
+    prove: async () => EQUAL,
+    say: (text) => said.push(text),
+    deadlineMs: 20_000,
+    quietMs: 200,
+    watchMs: 0,
+    ...parts,
+  }).catch((error: unknown) => error);
+  return { result, said: said.join('\n') };
+}
+
+test('what is written when the fence was watched, and the comparison is not over, has it start over', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  let proofs = 0;
+  const { result, said } = await cut(move, {
+    prove: async () => {
+      if ((proofs += 1) === 1) {
+        await until(() => phaseOf(move) === 'drained', { what: 'the end of the watch' });
+        await move.put({ id: 'late', customerId: 'a', tenantId: 'P' });
+      }
+      return EQUAL;
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect([proofs, said]).toEqual([2, expect.stringContaining('somebody still writes: "late" written')]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
+
+test('what expires while the fence is watched, and was compared before, is brought over', async () => {
+  // It does not expire there by itself.
+  await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
+  await move.put({ id: 'mortal', customerId: 'a', tenantId: 'P', ttl: 60 });
+  await move.run('catch-up');
+  let expired: Promise<void> | undefined;
+  const expire = async (): Promise<void> => {
+    await move.admin.clock(120_000);
+    await move.admin.purgeExpired('shop/orders');
+  };
+  const { result, said } = await cut(move, {
+    quietMs: 1500,
+    onStep: ({ name }) => {
+      if (name === 'watching the fence') expired ??= expire();
+    },
+  });
+  await expired;
+  expect(said).not.toContain('somebody still writes');
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['0', '1', '2', '3']);
+});
+
+test('what is not proven is asked for again, and never committed', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  let proofs = 0;
+  const { result } = await cut(move, {
+    prove: async () => {
+      proofs += 1;
+      expect(phaseOf(move)).not.toBe('committed');
+      return proofs < 3 ? { ...EQUAL, equal: null } : EQUAL;
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(proofs).toBe(3);
+});
+
+test('a document that was brought right and differs still ends it', async () => {
+  await using move = await moved({});
+  let proofs = 0;
+  const suspects = [move.suspect({ id: '2', customerId: 'c2', tenantId: 'P' })];
+  const { result } = await cut(move, {
+    prove: async () => {
+      proofs += 1;
+      return { equal: false, why: '1 different', suspects };
+    },
+  });
+  expect(result).toMatchObject({ message: 'both sides do not hold the same', exitCode: 3 });
+  expect([proofs, phaseOf(move)]).toEqual([2, 'tailing']);
+});
+
+test('where nobody tells of deletes, and nothing expires, ends that have moved were moved by one', async () => {
+  await using move = await moved({});
+  let deleted: Promise<unknown> | undefined;
+  const { said } = await cut(move, {
+    quietMs: 1000,
+    onStep: ({ name }) => {
+      if (name === 'watching the fence') deleted ??= move.source.item('2', 'c2').delete();
+    },
+  });
+  await deleted;
+  expect(said).toContain('somebody still writes: documents deleted in range 0');
+});
