@@ -112,7 +112,7 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
 async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committed> {
   const { mover, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
-  const stopped: Stopped = { ...parts, stoppedAtMs: mover.clock.now() };
+  const stopped: Stopped = { ...parts, stoppedAtMs: mover.clock.now(), unproven: null };
   const work = settled(async () => untilCommitted({ ...leases, reading: deadline.signal }, stopped));
   mover.start(async () => void (await work));
   try {
@@ -122,7 +122,7 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committ
     if (mover.signal.aborted) throw error;
     // In the very moment in which it was called off.
     if (phaseOf(mover) === 'committed') return (await work)();
-    const thrown = deadline.signal.reason instanceof DeadlinePassed ? tooLate(parts) : error;
+    const thrown = deadline.signal.reason instanceof DeadlinePassed ? tooLate(stopped) : error;
     await backOut(mover, parts, thrown);
     throw thrown;
   }
@@ -160,6 +160,8 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
 
 interface Stopped extends CutoverParts {
   readonly stoppedAtMs: number;
+  /** Why the last comparison was not enough; null: it was, or there was none. */
+  unproven: string | null;
 }
 
 function step({ onStep, stoppedAtMs }: Stopped, name: Step['name']): void {
@@ -262,7 +264,8 @@ async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
   for (;;) {
     step(parts, 'proving');
     const proof = await compare(leases, parts, scope);
-    const { equal, suspects, areExtra } = proof;
+    const { equal, suspects, areExtra, why } = proof;
+    parts.unproven = equal === true ? null : why;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
     if (names.length === 0 || names.some((name) => brought.has(name))) throw unproven(proof);
@@ -324,9 +327,9 @@ async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unk
   }
 }
 
-function tooLate({ deadlineMs }: CutoverParts): NotReadyError {
+function tooLate({ deadlineMs, unproven: why }: Stopped): NotReadyError {
   return new NotReadyError('the cutover was not done in time', {
-    why: `--deadline is ${seconds(deadlineMs)}; the source stays in use`,
+    why: `--deadline is ${seconds(deadlineMs)}${why === null ? '' : `, and ${why}`}; the source stays in use`,
     hint: 'let the application write to the source again; before the next try run cosmig verify, so that less has to be compared, or give it a longer --deadline',
   });
 }

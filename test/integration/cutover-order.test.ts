@@ -115,3 +115,15 @@ test('where nobody tells of deletes, and nothing expires, ends that have moved w
   await deleted;
   expect(said).toContain('somebody still writes: documents deleted in range 0');
 });
+
+test('one that is too late tells why it could not be proven', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  const { result } = await cut(move, {
+    deadlineMs: 1500,
+    prove: async () => ({ ...EQUAL, equal: null, why: '3 documents may be in flight' }),
+  });
+  expect(result).toMatchObject({
+    message: 'the cutover was not done in time',
+    why: '--deadline is 1.5 s, and 3 documents may be in flight; the source stays in use',
+  });
+});
