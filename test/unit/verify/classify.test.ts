@@ -63,6 +63,13 @@ const cases = (
     ['an old version, with a letter', 'letter', moves(), [at('P', '{"id":"a","n":0}')], 'open'],
     ['a letter explains no document elsewhere', 'wrongSlot', moves(), [at('Q')], 'open'],
     ['a letter explains no second document', 'extra', refused, [at('P'), at('Q')], 'open'],
+    [
+      'a letter explains no old version beside a second document',
+      'different',
+      moves(),
+      [at('P', '{"id":"a","n":0}'), at('Q')],
+      'open',
+    ],
     ['a letter explains no document of nobody', 'extra', gone, [at('P')], 'open'],
     [
       'ends too early',
@@ -93,6 +100,12 @@ const cases = (
     ],
     ['gone a while before its end', 'extra', gone, [at('P', '{}', { expiry: NOW + 61 })]],
     ['not there a while before its end', 'missing', moves('{}', { expiry: NOW + 61 }), []],
+    [
+      'just expired in the source, and one of two will stay',
+      'extra',
+      gone,
+      [at('P', '{}', { expiry: NOW + 10 }), at('Q', '{}', { expiry: NOW + 50_000 })],
+    ],
     ['gone long before its end', 'extra', gone, [at('P', '{}', { expiry: NOW + 50_000 })]],
   ] satisfies readonly Case[] as readonly Case[]
 ).map(([what, expected, source, targets, letter = null]) => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makePlan } from '../../../src/keys/plan.ts';
 import { seededRandom, type Random } from '../../../src/lib/random.ts';
-import { Buckets } from '../../../src/verify/buckets.ts';
-import { Guard } from '../../../src/verify/guard.ts';
+import { Buckets, BUCKETS } from '../../../src/verify/buckets.ts';
+import { Guard, isSampled } from '../../../src/verify/guard.ts';
 import { listCandidates } from '../../../src/verify/list.ts';
 import type { RowOptions } from '../../../src/verify/rows.ts';
 import { VerifyStore } from '../../../src/verify/store.ts';
@@ -95,6 +95,18 @@ describe('errors planted among many documents', () => {
 
   test('none are found where there are none, in whatever order documents come', async () => {
     await expect(listed(source, shuffled(source, seededRandom(1)))).resolves.toEqual([]);
+  });
+
+  test('where JSON.parse alone sees another document, all of the sample is looked at, and nothing else', async () => {
+    const sums = { source: take('source', source), target: take('target', source) };
+    for (let bucket = 0; bucket < BUCKETS; bucket += 1)
+      sums.target.addGuard(bucket, new Uint32Array([1, 0, 0, 0]), 0);
+    await listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+    const found = store.candidates.list({ state: 'open', after: Buffer.alloc(0), limit: COUNT });
+    const words = found.map(({ identity }) => new Uint32Array(Uint8Array.from(identity).buffer));
+    expect(words.every((identity) => isSampled(identity, 0))).toBe(true);
+    // One of 256 is looked at so.
+    expect(found.length).toBeGreaterThan(COUNT / 512);
   });
 
   test.each([1, 2, 3])('each of them is found, and nothing else, at any position (%i)', async (seed) => {

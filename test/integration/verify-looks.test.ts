@@ -1,0 +1,42 @@
+/** What two looks at a document are worth when something has happened between them, or somebody else stands there. */
+import { expect, test } from 'vitest';
+import { order, orders, Tapped, write } from '../helpers/tapped.ts';
+import { verifyMove } from '../helpers/verify.ts';
+
+async function copied(): Promise<Tapped> {
+  const tapped = await Tapped.open({ settings: { avad: true } });
+  await write(tapped.move, orders(20));
+  await tapped.move.run('copy');
+  return tapped;
+}
+
+test('a document that differs in another way each time is in flight', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  await write(move, [order(7, { version: 1 })]);
+  let looks = 0;
+  tap.meddle = async ({ what, container }, forward) => {
+    const reply = await forward();
+    if (what !== 'batch' || container !== 'orders') return reply;
+    looks += 1;
+    if (looks > 1) return reply;
+    // Behind the first look: the mover brings over what that has seen, and there is another version.
+    await move.run('catch-up');
+    await write(move, [order(7, { version: 2 })]);
+    return reply;
+  };
+  const verdict = await verifyMove(move, { deadlineMs: 1000, timing: { requestTimeoutMs: 20_000 } });
+  expect(looks).toBeGreaterThan(1);
+  expect(verdict).toMatchObject({ equal: null, inFlight: 1 });
+});
+
+test('somebody else in its slot is not the document', async () => {
+  await using tapped = await copied();
+  const { move } = tapped;
+  await move.target.item('o7', 't2').delete();
+  await move.target.items.create({ ...order(7), customerId: 'stranger' });
+  expect(await verifyMove(move)).toMatchObject({
+    equal: false,
+    differences: { missing: 1, extra: 1, different: 0, wrongSlot: 0 },
+  });
+});
