@@ -134,7 +134,9 @@ export class Recheck {
       some.map(({ identity }) => {
         const hash = ledgerHash(identity);
         if (open.letters.findOpen(hash) !== null) return 'open';
-        return discarded.has(hash.toString('latin1')) ? 'discarded' : null;
+        // A waiver ends when its document was moved or deleted after all.
+        const isKeptOut = open.rows.find(hash)?.state === 'quarantined';
+        return isKeptOut && discarded.has(hash.toString('latin1')) ? 'discarded' : null;
       }),
     );
     const places = some.flatMap(({ name }, i) => name.targetKeys.map((texts) => ({ i, key: keyOf(texts) })));

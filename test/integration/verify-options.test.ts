@@ -118,6 +118,19 @@ describe('verify and dead letters', () => {
     expect(details['explained']).toMatchObject({ letters: 0, waived: 1 });
     const { waived } = details['listed'] as { waived: readonly { id: string }[] };
     expect(waived.map(({ id }) => id)).toEqual(['o1']);
+
+    // It was mended after all, and moved: from then on it is a document like others.
+    const { sourceKey } = move.ledger(({ letters }) => letters.get(1)) ?? { sourceKey: '[]' };
+    const [customerId] = JSON.parse(sourceKey) as readonly string[];
+    const mended = { id: 'o1', customerId, tenantId: 'of its own' };
+    await move.put(mended);
+    await move.run('catch-up');
+    await move.target.items.upsert({ ...mended, wrong: true });
+    await expect(verifyMove(move)).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'different', id: 'o1' }],
+      details: { explained: { waived: 0 } },
+    });
   });
 
   test('finds a document that cannot be moved and has no letter', async () => {
