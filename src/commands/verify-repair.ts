@@ -26,7 +26,10 @@ const ROUNDS_MAX = 6;
 
 /** The verdict of the last comparison. */
 export async function compareAndRepair({ parts, say, compare }: Repairing): Promise<Verdict> {
-  let verdict = await besideTail(parts, async (signal) => compare('as asked', signal));
+  const swept = unsweptIn(parts);
+  // What was read before they were lost says nothing about deletes.
+  const first = swept.length > 0 ? 'all' : 'as asked';
+  let verdict = await besideTail(parts, async (signal) => compare(first, signal));
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
     if (suspects.length === 0) break;
@@ -36,7 +39,7 @@ export async function compareAndRepair({ parts, say, compare }: Repairing): Prom
     const extent = round === 0 ? 'all' : 'what differed';
     verdict = await besideTail(parts, async (signal) => compare(extent, signal));
   }
-  if (verdict.equal === true) forgetSweeps(parts);
+  if (verdict.equal === true && swept.length > 0) forgetSweeps(parts, swept);
   return verdict;
 }
 
@@ -60,9 +63,15 @@ async function besideTail<T>(parts: RunParts, work: (signal: AbortSignal) => Pro
   });
 }
 
-/** Deletes that a feed had lost are found by now. */
-function forgetSweeps({ spec, clock }: RunParts): void {
+/** Leases of which deletes were lost. */
+function unsweptIn({ spec }: RunParts): readonly number[] {
+  using ledger = Ledger.openReadonly(spec.ledger);
+  return ledger.leases.live().flatMap(({ number, sweepPending }) => (sweepPending ? [number] : []));
+}
+
+/** Deletes that were lost by these are found by now; what others have lost meanwhile is not. */
+function forgetSweeps({ spec, clock }: RunParts, swept: readonly number[]): void {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
-  for (const { number, sweepPending } of ledger.leases.live())
-    if (sweepPending) ledger.leases.change(number, { sweepPending: false });
+  for (const { number } of ledger.leases.live())
+    if (swept.includes(number)) ledger.leases.change(number, { sweepPending: false });
 }

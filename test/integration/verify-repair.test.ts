@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/lib/random.ts';
+import { Ledger } from '../../src/state/ledger.ts';
 import { Move } from '../helpers/move.ts';
 import type { Ran } from '../helpers/run-cosmig.ts';
 import { SPEC, typed } from '../helpers/typed.ts';
@@ -92,6 +93,25 @@ test('tells that the target takes less than is written', async () => {
   } finally {
     await application.stop();
   }
+}, 60_000);
+
+test('finds deletes that were lost, and then nobody has to look for them any more', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  const unswept = (): boolean[] =>
+    move.ledger(({ leases }) => leases.live().map(({ sweepPending }) => sweepPending));
+  {
+    const { spec } = move.parts();
+    using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: 1, create: 'never' });
+    for (const { number } of ledger.leases.live()) ledger.leases.change(number, { sweepPending: true });
+  }
+  await move.target.items.create({ id: 'lost', customerId: 'a', tenantId: 'P' });
+  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  expect([code, stderr]).toEqual([0, expect.stringContaining('1 document is brought right')]);
+  expect(unswept()).toEqual(unswept().map(() => false));
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
 }, 60_000);
 
 test('is refused at once while another mover works', async () => {
