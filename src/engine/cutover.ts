@@ -112,7 +112,8 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
 async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committed> {
   const { mover, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
-  const stopped: Stopped = { ...parts, stoppedAtMs: mover.clock.now(), unproven: null };
+  const begun = { stoppedAtMs: mover.clock.now(), stopping: Promise.resolve(), unproven: null };
+  const stopped: Stopped = { ...parts, ...begun };
   const work = settled(async () => untilCommitted({ ...leases, reading: deadline.signal }, stopped));
   mover.start(async () => void (await work));
   try {
@@ -123,6 +124,8 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committ
     // In the very moment in which it was called off.
     if (phaseOf(mover) === 'committed') return (await work)();
     const thrown = deadline.signal.reason instanceof DeadlinePassed ? tooLate(stopped) : error;
+    // Whoever stops the writers must not go on behind the one who lets them on again.
+    await stopped.stopping;
     await backOut(mover, parts, thrown);
     throw thrown;
   }
@@ -139,7 +142,9 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
   parts.say('stopping the writers');
   step(parts, 'stopping writers');
   leases.camera.rests = true;
-  await parts.stopWriters(reading);
+  const stopping = settled(async () => parts.stopWriters(reading));
+  parts.stopping = stopping;
+  (await stopping)();
   leases.camera.rests = false;
   for (;;) {
     const fence = await fenceOff(leases, parts);
@@ -160,6 +165,8 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
 
 interface Stopped extends CutoverParts {
   readonly stoppedAtMs: number;
+  /** Until the writers are stopped, or that has failed. */
+  stopping: Promise<unknown>;
   /** Why the last comparison was not enough; null: it was, or there was none. */
   unproven: string | null;
 }

@@ -87,3 +87,22 @@ test('a hook that fails backs out, and the source stays in use', async () => {
   expect(stderr).toContain('why  it ended with exit code 7');
   expect((await typed(move, 'status')).stdout).toMatch(/^phase +tailing$/m);
 }, 60_000);
+
+test('at the deadline the command that stops the writers has ended before the one that lets them on again', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  const { code, stderr } = await cosmig(
+    move,
+    'cutover',
+    '--deadline',
+    '1s',
+    '--on-fence',
+    "trap '' TERM; sleep 3; echo off",
+    '--on-abort',
+    'echo on',
+  );
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/^off\n(?:.*\n)*backed out: .*\non\n/m)]);
+  expect(stderr).toContain('--deadline is 1.0 s');
+}, 60_000);
