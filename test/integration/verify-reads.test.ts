@@ -134,13 +134,17 @@ describe('ranges that change while they are compared', () => {
   test('split, and what came of it splits again: the same', async () => {
     await using tapped = await copied();
     const { move, tap } = tapped;
-    tap.meddle = before(isLaterPageOf('orders'), {
+    const splitting = before(isLaterPageOf('orders'), {
       3: async () => move.admin.split(SOURCE, { rangeId: '0' }),
       8: async () => move.admin.split(SOURCE, { rangeId: '1' }),
       14: async () => move.admin.split(SOURCE, { rangeId: '4' }),
     });
+    const { meddle, documents } = counting();
+    tap.meddle = async (request, forward) => meddle(request, async () => splitting(request, forward));
     const verdict = await verifyMove(move);
     expect(verdict).toMatchObject(WHOLE);
+    // Who comes of a split goes on where the other was.
+    expect(documents).toEqual({ 'read-feed orders': COUNT, 'read-feed by-tenant': COUNT });
     const ids = (await move.admin.ranges(SOURCE)).map(({ id }) => id);
     expect(ids.toSorted()).toEqual(['2', '3', '5', '6']);
     expect(verdict.details.ranges.source.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
