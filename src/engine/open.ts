@@ -109,6 +109,7 @@ export async function makeMover(
   for (const { anchor } of ledger.leases.live()) sourceSide.sessions.add(anchor?.session);
   const time = new ServiceTime(clock);
   const nextTokens = newTokensOf(sourceSide);
+  const nextTargetTokens = newTokensOf(targetSide);
   const nextCosts = newCostsOf(sourceSide, targetSide);
   const serviceTs = (): number => Math.floor(time.nowMs() / 1000);
   const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
@@ -147,7 +148,11 @@ export async function makeMover(
     stop: parts.stop,
     stopped: parts.stopped,
     point: parts.onPoint,
-    alongside: (counts) => ({ tokens: nextTokens(), counters: { ...counts, ...nextCosts() } }),
+    alongside: (counts) => ({
+      tokens: nextTokens(),
+      targetTokens: nextTargetTokens(),
+      counters: { ...counts, ...nextCosts() },
+    }),
     committed: parts.committed,
   };
   const promoter = new Promoter(mover);
@@ -182,7 +187,7 @@ async function makeSide(
   };
 }
 
-/** The newest session tokens of the source: those that are new since the last time. */
+/** The newest session tokens of a side: those that are new since the last time. */
 function newTokensOf({ sessions }: Side): () => readonly SessionToken[] {
   const kept = new Map<string, string>();
   return () => {

@@ -45,7 +45,9 @@ export interface OpenLedger {
 export class Ledger {
   readonly facts: FactStore;
   readonly leases: LeaseStore;
+  /** Of the source. */
   readonly tokens: TokenStore;
+  readonly targetTokens: TokenStore;
   readonly pages: PageStore;
   readonly rows: RowStore;
   readonly letters: LetterStore;
@@ -61,12 +63,14 @@ export class Ledger {
     const transactions = new Transactions(database);
     this.facts = new FactStore(database, transactions);
     this.leases = new LeaseStore(database, transactions);
-    this.tokens = new TokenStore(database);
+    this.tokens = new TokenStore(database, 'session_tokens');
+    this.targetTokens = new TokenStore(database, 'target_tokens');
     this.rows = new RowStore(database);
     this.letters = new LetterStore(database, transactions);
     this.counters = new CounterStore(database);
-    const { rows, leases, letters, counters, tokens } = this;
-    this.pages = new PageStore({ database, transactions, rows, leases, letters, counters, tokens });
+    const { rows, leases, letters, counters, tokens, targetTokens } = this;
+    const stores = { rows, leases, letters, counters, tokens, targetTokens };
+    this.pages = new PageStore({ database, transactions, ...stores });
     this.#index = { transactions, rows, runs: new RunStore(database), entries: new EntryStore(database) };
     this.lookup = new Lookup(this.#index);
   }
@@ -221,6 +225,7 @@ export class Ledger {
     this.facts.read();
     this.leases.all();
     this.tokens.all();
+    this.targetTokens.all();
     this.counters.all();
     this.facts.lastRun();
   }

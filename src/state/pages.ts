@@ -30,6 +30,7 @@ interface Parts {
   readonly letters: LetterStore;
   readonly counters: CounterStore;
   readonly tokens: TokenStore;
+  readonly targetTokens: TokenStore;
 }
 
 export class PageStore {
@@ -107,10 +108,14 @@ export class PageStore {
   }
 
   /** COMMIT of any number of units, all or none. A power cut may take it, with everything after it. */
-  commit(commits: readonly Commit[], { tokens = [], counters = {} }: Alongside = {}): void {
+  commit(
+    commits: readonly Commit[],
+    { tokens = [], targetTokens = [], counters = {} }: Alongside = {},
+  ): void {
     this.#parts.transactions.run(() => {
       for (const commit of commits) this.#commit(commit);
       for (const token of tokens) this.#parts.tokens.keep(token);
+      for (const token of targetTokens) this.#parts.targetTokens.keep(token);
       for (const [name, delta] of Object.entries(counters)) this.#parts.counters.add(name, delta);
       this.#sql.keepSequence.run(this.#sequence);
     });

@@ -1,4 +1,7 @@
-/** Owns the newest session token that is known of each source range: the floor of every point read, in later runs too. */
+/**
+ * Owns the newest session token that is known of each range. Those of the source are the floor of every point read, in
+ * later runs too; those of the target tell who compares both sides how far the mover's writes had brought it.
+ */
 import type { Database } from '../lib/sqlite.ts';
 import { text } from './column.ts';
 import type { Columns } from './column.ts';
@@ -11,13 +14,13 @@ export interface SessionToken {
 export class TokenStore {
   readonly #sql;
 
-  constructor(database: Database) {
+  constructor(database: Database, table: 'session_tokens' | 'target_tokens') {
     this.#sql = {
       keep: database.prepare(
-        `INSERT INTO session_tokens (range_id, token) VALUES (@rangeId, @token)
+        `INSERT INTO ${table} (range_id, token) VALUES (@rangeId, @token)
          ON CONFLICT (range_id) DO UPDATE SET token = @token WHERE token <> @token`,
       ),
-      all: database.prepare<[], Columns>('SELECT range_id, token FROM session_tokens ORDER BY range_id'),
+      all: database.prepare<[], Columns>(`SELECT range_id, token FROM ${table} ORDER BY range_id`),
     };
   }
 

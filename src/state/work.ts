@@ -71,6 +71,8 @@ export interface Settlement {
 export interface Alongside {
   /** The newest of each source range. */
   readonly tokens?: readonly SessionToken[];
+  /** The newest of each target range: what is committed can be seen with these. */
+  readonly targetTokens?: readonly SessionToken[];
   /** Added to what the counters hold. */
   readonly counters?: Readonly<Record<string, number>>;
 }

@@ -12,6 +12,7 @@ export interface Moment {
   readonly facts: Facts;
   readonly leases: readonly Lease[];
   readonly tokens: readonly SessionToken[];
+  readonly targetTokens: readonly SessionToken[];
 }
 
 export class LedgerView {
@@ -32,6 +33,7 @@ export class LedgerView {
         facts: ledger.facts.read(),
         leases: ledger.leases.live(),
         tokens: ledger.tokens.all(),
+        targetTokens: ledger.targetTokens.all(),
       })),
     );
   }

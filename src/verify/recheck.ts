@@ -2,12 +2,10 @@
  * Documents that may differ are looked at again, until each of them is equal, explained, or certain to differ. What
  * always holds: a difference is confirmed only by two looks some time apart that saw the same on both sides, the second
  * of them after the mover had come past all that the first had seen of the source, and at a target that knows all that
- * the mover had written by then, whichever replica answers. In each round the mover's place is asked first, then letters,
- * then the target, and the source last, so that what is missing cannot be on its way.
+ * the mover had committed by then, whichever replica answers (the ledger has its session tokens). In each round the
+ * mover's place is asked first, then letters, then the target, and the source last, so that what is missing cannot be on
+ * its way.
  */
-import { troubleOf } from '../cosmos/classify.ts';
-import { seeNewestOf } from '../cosmos/newest.ts';
-import { wholeOf } from '../cosmos/ranges.ts';
 import { replyScan } from '../documents/scan.ts';
 import { effectiveKey, type KeyComponent } from '../keys/effective-key.ts';
 import { sleep } from '../lib/abort.ts';
@@ -82,42 +80,14 @@ export class Recheck {
     seeTokens(sides, moment);
     const reach = await this.#probe.look(moment, signal);
     const discarded = discardedIn(ledger);
-    const known = new Set<string>();
     for (let after: Buffer = FIRST; ;) {
       const some = store.candidates.list({ state: 'open', after, limit: AT_ONCE });
       const last = some.at(-1);
       if (last === undefined) return reach;
       // Nothing has changed for a document that the mover has not come to; looking again would only cost.
       const due = some.filter((candidate) => candidate.fenceLsn === null || this.#isPast(candidate, reach));
-      await this.#seeTarget(
-        due.filter(({ fenceLsn }) => fenceLsn !== null),
-        { known, signal },
-      );
       if (due.length > 0) store.candidates.set(await this.#lookAt(due, { reach, discarded, signal }));
       after = last.identity;
-    }
-  }
-
-  /** What the mover had written is seen by whoever looks at these documents from now on; asked once a round and range. */
-  async #seeTarget(
-    some: readonly Candidate[],
-    { known, signal }: { readonly known: Set<string>; readonly signal: AbortSignal },
-  ): Promise<void> {
-    const { target } = this.#parts.sides;
-    const patience = target.patience.fresh();
-    for (const key of some.flatMap(({ name }) => name.targetKeys.map(keyOf))) {
-      const place = effectiveKey(target.facts.keyKind, key);
-      for (let range = target.ranges.at(place); !known.has(range.id); range = target.ranges.at(place)) {
-        try {
-          await seeNewestOf(target, wholeOf(range), signal);
-          known.add(range.id);
-        } catch (error) {
-          const trouble = troubleOf(error);
-          if (trouble?.kind !== 'split') throw error;
-          await patience.bear(trouble, signal);
-          await target.ranges.refresh(range.id, signal);
-        }
-      }
     }
   }
 

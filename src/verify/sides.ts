@@ -104,8 +104,9 @@ export async function openSides(
   return { sides, settings };
 }
 
-/** What the mover has seen of the source is the floor of every read here. */
-export function seeTokens({ source }: Sides, { tokens, leases }: Moment): void {
+/** What the mover has seen of the source, and what it has committed to the target, is the floor of every read here. */
+export function seeTokens({ source, target }: Sides, { tokens, targetTokens, leases }: Moment): void {
+  for (const { token } of targetTokens) target.sessions.add(token);
   for (const { token } of tokens) source.sessions.add(token);
   for (const { anchor } of leases) source.sessions.add(anchor?.session);
 }
