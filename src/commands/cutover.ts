@@ -43,7 +43,7 @@ export const cutover: Command<typeof OPTIONS> = {
   name: 'cutover',
   summary: 'prove that both sides hold the same, and switch to the target',
   description:
-    'Catches up, has the writers stopped, waits until nobody writes any more, compares both sides completely and commits; ' +
+    'Catches up, has the writers stopped, waits until nobody writes any more, compares both sides and commits; ' +
     'whatever fails before that leaves the source in use and ends with exit code 3. Needs a cosmig verify that ended ' +
     'clean, and no open dead letters. Commands of --on-... get COSMIG_MIGRATION, COSMIG_SOURCE, COSMIG_TARGET and ' +
     'COSMIG_REASON, and may be run more than once.',
