@@ -63,9 +63,9 @@ async function besideTail<T>(parts: RunParts, work: (signal: AbortSignal) => Pro
   });
 }
 
-/** Leases of which deletes were lost. */
-function unsweptIn({ spec }: RunParts): readonly number[] {
-  using ledger = Ledger.openReadonly(spec.ledger);
+/** Leases of which deletes were lost. Opened as a mover does it, so that the ledger of an older cosmig is brought up to date first. */
+function unsweptIn({ spec, clock }: RunParts): readonly number[] {
+  using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
   return ledger.leases.live().flatMap(({ number, sweepPending }) => (sweepPending ? [number] : []));
 }
 

@@ -76,10 +76,6 @@ async function isBalancedNow(comparison: Comparison): Promise<boolean> {
   return least === most && (source.count ?? 0) - (target.count ?? 0) === least;
 }
 
-function rowsOf({ spec, sides: { source, target } }: Comparison): RowOptions {
-  return { rekey: rekeyOptionsOf(spec, source.facts, target.facts), marker: markerOf(spec.deletes) };
-}
-
 interface Comparing {
   readonly store: VerifyStore;
   readonly subject: Subject;
@@ -88,11 +84,14 @@ interface Comparing {
 }
 
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
-  const { sides, ledger, clock, signal, timing, deadlineMs } = comparison;
+  const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
   if (comparison.again === true) store.reopen();
   const begun = takeUp(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
-  const rows = rowsOf(comparison);
+  const rows: RowOptions = {
+    rekey: rekeyOptionsOf(spec, source.facts, target.facts),
+    marker: markerOf(spec.deletes),
+  };
   const tell = teller(comparison);
   if (begun.stage === 'reading') {
     const common = { store, rows, clock, timing, onPage: (): void => tell('reading') };

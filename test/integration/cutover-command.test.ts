@@ -67,11 +67,16 @@ test('from the copy to the target in use, as an operator types it', async () => 
   }
 }, 90_000);
 
-test('a hook that fails backs out, and the source stays in use', async () => {
-  await using move = await Move.open();
+async function proven(): Promise<Move> {
+  const move = await Move.open();
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig(move, 'copy')).code).toBe(0);
   expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  return move;
+}
+
+test('a hook that fails backs out, and the source stays in use', async () => {
+  await using move = await proven();
   const { code, stderr } = await cosmig(
     move,
     'cutover',
@@ -89,10 +94,7 @@ test('a hook that fails backs out, and the source stays in use', async () => {
 }, 60_000);
 
 test('at the deadline the command that stops the writers has ended before the one that lets them on again', async () => {
-  await using move = await Move.open();
-  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
-  expect((await cosmig(move, 'copy')).code).toBe(0);
-  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  await using move = await proven();
   const { code, stderr } = await cosmig(
     move,
     'cutover',

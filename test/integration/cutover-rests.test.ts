@@ -10,13 +10,24 @@ import { until } from '../helpers/wait.ts';
 /** Longer than anything here is held. */
 const PATIENT = { requestTimeoutMs: 20_000 };
 
-test('whoever reads next waits for what the tail had under way', async () => {
-  await using tapped = await Tapped.open({ settings: { avad: true } });
-  const { move, tap } = tapped;
-  await write(move, orders(3));
-  await move.run('copy');
+async function copied(): Promise<Tapped> {
+  const tapped = await Tapped.open({ settings: { avad: true } });
+  await write(tapped.move, orders(3));
+  await tapped.move.run('copy');
+  return tapped;
+}
+
+/** What is held until it is released. */
+function held(): { readonly release: () => void; readonly released: Promise<void> } {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
+  return { release, released };
+}
+
+test('whoever reads next waits for what the tail had under way', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  const { release, released } = held();
   // The document is on its way to the target, and its reader asks for the next page.
   const seen = { isRead: false, isAsked: false, isSent: false };
   tap.meddle = async (request, forward) => {
@@ -62,12 +73,9 @@ test('whoever reads next waits for what the tail had under way', async () => {
 }, 60_000);
 
 test('a target that takes nothing any more keeps nobody from backing out in time', async () => {
-  await using tapped = await Tapped.open({ settings: { avad: true } });
+  await using tapped = await copied();
   const { move, tap } = tapped;
-  await write(move, orders(3));
-  await move.run('copy');
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const { release, released } = held();
   let isSent = false;
   tap.meddle = async ({ what, container, body }, forward) => {
     if (what === 'batch' && container === 'by-tenant' && body.includes('"late"')) {

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Ledger } from '../../src/state/ledger.ts';
+import { execIn } from '../helpers/kept-database.ts';
 import { Move } from '../helpers/move.ts';
 import type { Ran } from '../helpers/run-cosmig.ts';
 import { SPEC, typed } from '../helpers/typed.ts';
@@ -112,6 +113,17 @@ test('finds deletes that were lost, and then nobody has to look for them any mor
   expect([code, stderr]).toEqual([0, expect.stringContaining('1 document is brought right')]);
   expect(unswept()).toEqual(unswept().map(() => false));
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
+}, 60_000);
+
+test('brings the ledger of an older cosmig up to date', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  execIn(move.ledgerPath, 'DROP TABLE target_tokens; DELETE FROM cosmig_schema WHERE number = 3');
+  expect((await cosmig('verify')).code).toBe(7);
+  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  expect([code, stderr]).toEqual([0, '']);
 }, 60_000);
 
 test('is refused at once while another mover works', async () => {
