@@ -11,6 +11,7 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     // The machine has two cores; servers under test need one of them.
     maxWorkers: 2,
+    globalSetup: ['./test/helpers/temporary.ts'],
     projects: [
       // Unit tests share a process: loading the program anew for each file took a third of their time.
       { test: { name: 'unit', include: unit, setupFiles, isolate: false, testTimeout: 20_000 } },

@@ -1,6 +1,6 @@
 /** Ledgers in temporary folders, and documents to put into them. */
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -34,16 +34,9 @@ export const SPEC: MigrationSpec = {
   skipsIfRunning: false,
 };
 
-const folders: string[] = [];
-// At the end of the process, because a test may end with ledgers open.
-process.once('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
+/** Gone with the run (test/helpers/temporary.ts): a test may end with ledgers open. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'cosmig-state-'));
-  folders.push(folder);
-  return folder;
+  return mkdtempSync(join(tmpdir(), 'cosmig-state-'));
 }
 
 export function openLedger(path: string, spec = SPEC): Ledger {
