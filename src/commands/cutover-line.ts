@@ -1,5 +1,5 @@
 /** How a cutover goes, in one line: what it is at, how far the proof is, and for how long writers have been stopped. */
-import type { Step } from '../engine/cutover.ts';
+import type { Step } from '../engine/cutover-parts.ts';
 import type { Snapshot } from '../engine/snapshot.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Progress } from '../verify/verify.ts';

@@ -1,5 +1,5 @@
 /** What a cutover has come to, for people and for scripts. */
-import type { CutoverResult, SettingTold } from '../engine/cutover.ts';
+import type { CutoverResult, SettingTold } from '../engine/cutover-parts.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
 import { counted, instant, table } from './wording.ts';
 

@@ -1,6 +1,6 @@
 /** `cosmig cutover`: the switch, with the proof in front of it and the way back until the last moment. */
 import type { Command, Context } from '../cli/command.ts';
-import type { CutoverParts, CutoverResult } from '../engine/cutover.ts';
+import type { CutoverParts, CutoverResult } from '../engine/cutover-parts.ts';
 import type { RunParts, Snapshot } from '../engine/run.ts';
 import { UsageError, type CosmigError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';

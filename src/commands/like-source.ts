@@ -9,7 +9,7 @@ import type { ControlCall } from '../cosmos/control.ts';
 import { makeLike, type Changeable } from '../cosmos/like-source.ts';
 import { Patience } from '../cosmos/retry.ts';
 import { ruOf, throughputText } from '../cosmos/throughput.ts';
-import type { SettingTold } from '../engine/cutover.ts';
+import type { SettingTold } from '../engine/cutover-parts.ts';
 import type { RunParts } from '../engine/run.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import type { Place } from '../spec/migration-spec.ts';

@@ -1,5 +1,5 @@
 /** What the cutover and the repair ask of the verifier: whether both sides are equal, and which documents are not. */
-import type { Proof, Scope } from '../engine/cutover.ts';
+import type { Proof, Scope } from '../engine/cutover-parts.ts';
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/repair.ts';
 import { NotReadyError } from '../lib/errors.ts';

@@ -5,43 +5,9 @@
  */
 import { Deadline, sleep } from '../lib/abort.ts';
 import { CosmigError, ServiceError } from '../lib/errors.ts';
+import type { AfterParts, CutoverResult, SettingTold } from './cutover-parts.ts';
 import { fenceOfLedger, IDS_MAX, readFence, stragglers, type Fence, type Straggler } from './fence.ts';
 import type { Mover } from './mover.ts';
-import type { Step } from './cutover.ts';
-
-/** A setting in which the target is not as the source is. */
-export interface SettingTold {
-  readonly setting: string;
-  /** In words, for people. */
-  readonly source: string;
-  readonly target: string;
-  /** asked: it was made like the source's. told: nobody has asked for it. refused: it was asked for, and could not be. */
-  readonly outcome: 'asked' | 'told' | 'refused';
-  readonly why?: string;
-}
-
-export interface AfterParts {
-  /** Called after the commit. */
-  readonly onCommit: (signal: AbortSignal) => Promise<void>;
-  /** Settings of the target that are to be made like the source's. */
-  readonly likeSource?: readonly string[];
-  /** Does so, and tells of the others. */
-  readonly putRight?: (names: readonly string[], signal: AbortSignal) => Promise<readonly SettingTold[]>;
-  readonly say: (text: string) => void;
-  /** How long nobody may have written. */
-  readonly quietMs: number;
-  /** How long the source is watched afterwards. */
-  readonly watchMs: number;
-  readonly onStep?: (step: Step) => void;
-}
-
-export interface CutoverResult {
-  readonly committedAtMs: number;
-  /** How long writers were stopped. */
-  readonly stoppedMs: number;
-  readonly settings: readonly SettingTold[];
-  readonly lateWrites: readonly Straggler[];
-}
 
 /** Writers are stopped until the application is switched, so that it is not kept waiting for less. */
 const SETTINGS_WITHIN_MS = 10_000;

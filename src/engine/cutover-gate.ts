@@ -10,7 +10,7 @@ import { retrying } from '../cosmos/retry.ts';
 import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { seconds } from './cutover-after.ts';
-import type { CutoverParts } from './cutover.ts';
+import type { CutoverParts } from './cutover-parts.ts';
 import { runLeases, type LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
 import { enter, isTailing, phaseOf } from './phases.ts';

@@ -5,80 +5,27 @@
  *   fence     writers are stopped; the ends of all ranges are read         -> fencing
  *   drain     everything up to the ends is in the target
  *   watch     the ends have not moved for a while; whoever moved them is   -> drained
- *             named, and the fence starts over
+ *             named, and the fence starts over (cutover-fence.ts)
  *   prove     both sides are compared beside the tail, and repaired where
- *             no feed tells of deletes; the ends still have not moved      -> proven -> committed
+ *             no feed tells of deletes (cutover-proof.ts); the ends still
+ *             have not moved                                               -> proven -> committed
  *   after     settings, hooks, a look at the source (cutover-after.ts)
  *
- * Watch and proof run side by side where everything that happens is told: what was proven counts only if nobody has moved
- * the ends from before the proof until after it. Elsewhere the proof follows the watch. What always holds: before
- * `committed` every way out leads back to tailing, with traffic on the source; a run that died on the way begins at the
- * gate again, and one that died after it goes on with what is left. Nothing but the operator's hooks touches the
- * application.
+ * What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that died on
+ * the way begins at the gate again, and one that died after it goes on with what is left. Nothing but the operator's hooks
+ * touches the application.
  */
-import { ChildSignal, Deadline, DeadlinePassed, orAborted, sleep } from '../lib/abort.ts';
+import { Deadline, DeadlinePassed, orAborted } from '../lib/abort.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
-import { group } from '../lib/group.ts';
-import {
-  finish,
-  seconds,
-  told,
-  type AfterParts,
-  type Commitment,
-  type CutoverResult,
-} from './cutover-after.ts';
-import { catchUp, passGate, refuseLetters, whyAll } from './cutover-gate.ts';
-import { findStraggler, readFence, type Fence, type Straggler } from './fence.ts';
-import { runLeases, type LeasesParts } from './leases.ts';
+import { settled } from '../lib/settled.ts';
+import { finish, seconds, type Commitment } from './cutover-after.ts';
+import { fenceOff } from './cutover-fence.ts';
+import { passGate, refuseLetters } from './cutover-gate.ts';
+import { step, type CutoverParts, type CutoverResult, type Stopped } from './cutover-parts.ts';
+import type { Fence } from './fence.ts';
+import type { LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
 import { enter, phaseOf, type Phase } from './phases.ts';
-import { repairEach, type Suspect } from './repair.ts';
-
-export type { CutoverResult, SettingTold } from './cutover-after.ts';
-
-/** What a comparison of both sides said. */
-export interface Proof {
-  readonly equal: boolean | null;
-  readonly why: string;
-  /** Documents to bring right before it is asked again; deletes that no feed has told of are among them. */
-  readonly suspects: readonly Suspect[];
-  /** These are all that differ, and every one of them is in the target and not in the source any more. */
-  readonly areExtra?: boolean;
-}
-
-/**
- * What is compared: what has changed since the last clean verify, and everything only where the numbers differ; or all; or
- * what the comparison before has found to differ, and was brought right since.
- */
-export type Scope = 'changes' | 'all' | 'what differed';
-
-/** What a cutover is at, for whoever watches. */
-export interface Step {
-  readonly name:
-    | 'catching up'
-    | 'stopping writers'
-    | 'draining'
-    | 'watching the fence'
-    | 'proving'
-    | 'bringing right'
-    | 'after the commit'
-    | 'watching for late writes';
-  /** Since when writers are stopped, by the run's clock; null while they may write. */
-  readonly stoppedAtMs: number | null;
-}
-
-export interface CutoverParts extends AfterParts {
-  /** Stops the application's writers; nothing to do if the operator has stopped them. */
-  readonly stopWriters: (signal: AbortSignal) => Promise<void>;
-  /** Called after every way back to tailing. */
-  readonly onAbort: (why: string) => Promise<void>;
-  /** When both sides were last found equal, by the whole comparison; null: never. */
-  readonly lastCleanMs: () => number | null;
-  readonly prove: (signal: AbortSignal, scope: Scope) => Promise<Proof>;
-  /** From the stop of the writers to the commit; then it backs out. */
-  readonly deadlineMs: number;
-  readonly onStep?: (step: Step) => void;
-}
 
 /** Phases in which the application may be stopped. */
 const HAVE_STOPPED: ReadonlySet<Phase> = new Set(['fencing', 'drained', 'proven']);
@@ -163,163 +110,6 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
   }
 }
 
-interface Stopped extends CutoverParts {
-  readonly stoppedAtMs: number;
-  /** Until the writers are stopped, or that has failed. */
-  stopping: Promise<unknown>;
-  /** Why the last comparison was not enough; null: it was, or there was none. */
-  unproven: string | null;
-}
-
-function step({ onStep, stoppedAtMs }: Stopped, name: Step['name']): void {
-  onStep?.({ name, stoppedAtMs });
-}
-
-/** The ends that nobody has moved while both sides were found to hold the same; null: somebody has, or it is not certain. */
-async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence | null> {
-  const { mover, reading } = leases;
-  step(parts, 'draining');
-  const from = await readFence(mover, 'as told', reading);
-  await catchUp(leases);
-  const watch = async (): Promise<Fence | null> => {
-    await sleep(parts.quietMs, reading);
-    return endsUnmoved(leases, parts, from);
-  };
-  // Where nobody tells what was deleted and what has expired, that the ends have not moved is not known either.
-  const isTold = mover.deletes === 'avad' || !mover.expires;
-  const ends = await (isTold ? besideProof : beforeProof)(leases, parts, watch);
-  if (ends === null) return null;
-  // What has expired meanwhile.
-  await catchUp(leases);
-  return endsUnmoved(leases, parts, ends);
-}
-
-/** The ends as they are now; null when somebody has moved them, who is named. */
-async function endsUnmoved(
-  { mover, reading }: LeasesParts,
-  parts: Stopped,
-  from: Fence,
-): Promise<Fence | null> {
-  const to = await readFence(mover, 'newest', reading);
-  const straggler = await findStraggler(mover, { from, to }, reading);
-  if (straggler === null) return to;
-  tell(mover, parts, straggler);
-  return null;
-}
-
-/** Watches while both sides are compared. Whatever a comparison says beside somebody who writes is not listened to. */
-async function besideProof(
-  leases: LeasesParts,
-  parts: Stopped,
-  watch: () => Promise<Fence | null>,
-): Promise<Fence | null> {
-  const { mover, reading } = leases;
-  using over = new ChildSignal(reading);
-  let isWatching = true;
-  const proving = settled(async () => {
-    const isEqual = await prove({ ...leases, reading: over.signal }, parts);
-    if (isWatching) step(parts, 'watching the fence');
-    return isEqual;
-  });
-  let ends: Fence | null = null;
-  try {
-    ends = await watch();
-    if (ends !== null) enter(mover, 'drained');
-  } finally {
-    isWatching = false;
-    if (ends === null) over.abort(new Error('somebody still writes'));
-    await proving;
-  }
-  const isEqual = await proving;
-  return ends !== null && isEqual() ? ends : null;
-}
-
-/** Compares both sides when nobody has written for a while: of what was deleted in that while only the numbers tell. */
-async function beforeProof(
-  leases: LeasesParts,
-  parts: Stopped,
-  watch: () => Promise<Fence | null>,
-): Promise<Fence | null> {
-  step(parts, 'watching the fence');
-  const ends = await watch();
-  if (ends === null) return null;
-  enter(leases.mover, 'drained');
-  return (await prove(leases, parts)) ? ends : null;
-}
-
-/** Never rejects: whoever waits for it asks how it ended when it is time. */
-async function settled<T>(work: () => Promise<T>): Promise<() => T> {
-  try {
-    const result = await work();
-    return () => result;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
-}
-
-/**
- * Whether both sides hold the same; what differs is brought right, and then it is asked again. A document that was brought
- * right and differs still is never passed over. Once everything was compared, only what differed is looked at again: nobody
- * writes, and where documents expire others are gone each time.
- */
-async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
-  const { mover, reading } = leases;
-  const brought = new Set<string>();
-  let scope: Scope = whyAll(mover) === null ? 'changes' : 'all';
-  for (;;) {
-    step(parts, 'proving');
-    const proof = await compare(leases, parts, scope);
-    const { equal, suspects, areExtra, why } = proof;
-    parts.unproven = equal === true ? null : why;
-    if (equal !== false) return equal === true;
-    const names = suspects.map(({ name }) => JSON.stringify(name));
-    if (names.length === 0 || names.some((name) => brought.has(name))) throw unproven(proof);
-    const differ =
-      names.length === 1 ? 'a document differs and is' : `${names.length} documents differ and are`;
-    parts.say(`${differ} brought right`);
-    step(parts, 'bringing right');
-    await repairEach(mover, suspects, reading);
-    reading.throwIfAborted();
-    const hasOnlyGone = mover.expires && areExtra === true;
-    if (scope !== 'changes') scope = 'what differed';
-    else if (hasOnlyGone && brought.size > 0) scope = 'all';
-    for (const name of names) brought.add(name);
-  }
-}
-
-/** How often the tail looks while both sides are compared. */
-const TAIL_EVERY_MS = 1000;
-
-/** Nobody writes any more, and still documents expire: what a feed tells of that is brought over meanwhile. */
-async function compare(leases: LeasesParts, parts: Stopped, scope: Scope): Promise<Proof> {
-  return group(leases.reading, async (members) => {
-    using over = new ChildSignal(members.signal);
-    const reading = over.signal;
-    members.start(async () => {
-      while (!reading.aborted) {
-        await runLeases('catch-up', { ...leases, reading, look: 'as told' });
-        await sleep(TAIL_EVERY_MS, reading).catch((error: unknown) => {
-          if (!reading.aborted) throw error;
-        });
-      }
-    });
-    try {
-      return await parts.prove(members.signal, scope);
-    } finally {
-      over.abort(new Error('both sides were compared'));
-    }
-  });
-}
-
-function tell({ ledger, clock }: Mover, { say }: CutoverParts, straggler: Straggler): void {
-  ledger.facts.note('straggler', { nowMs: clock.now(), details: straggler });
-  if (straggler.what === 'split')
-    return say(`range ${straggler.range} was split or merged; its ends are read again`);
-  say(`somebody still writes: ${told(straggler)}; waiting until nobody does`);
-}
-
 /** Traffic stays on the source. */
 async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unknown): Promise<void> {
   const why = reason instanceof Error ? reason.message : String(reason);
@@ -338,12 +128,5 @@ function tooLate({ deadlineMs, unproven: why }: Stopped): NotReadyError {
   return new NotReadyError('the cutover was not done in time', {
     why: `--deadline is ${seconds(deadlineMs)}${why === null ? '' : `, and ${why}`}; the source stays in use`,
     hint: 'let the application write to the source again; before the next try run cosmig verify, so that less has to be compared, or give it a longer --deadline',
-  });
-}
-
-function unproven({ why }: Proof): NotReadyError {
-  return new NotReadyError('both sides do not hold the same', {
-    why: `${why}; the source stays in use`,
-    hint: 'run cosmig verify, which names the documents, and cosmig verify --repair',
   });
 }

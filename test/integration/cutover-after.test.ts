@@ -1,6 +1,6 @@
 /** What follows the commit is done once, whatever dies in between; and what is proven where documents come to their end. */
 import { describe, expect, test } from 'vitest';
-import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import type { CutoverParts, CutoverResult } from '../../src/engine/cutover-parts.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
 import { NotReadyError } from '../../src/lib/errors.ts';
 import { Ledger } from '../../src/state/ledger.ts';

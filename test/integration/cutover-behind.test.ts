@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { prove } from '../../src/commands/proving.ts';
 import { runCutover } from '../../src/engine/run.ts';
-import type { CutoverParts } from '../../src/engine/cutover.ts';
+import type { CutoverParts } from '../../src/engine/cutover-parts.ts';
 import { Ledger } from '../../src/state/ledger.ts';
 import { Move, type MoveOptions, type Order } from '../helpers/move.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';

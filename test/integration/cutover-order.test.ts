@@ -1,7 +1,7 @@
 /** In which order a cutover looks, compares and brings over: what happens between two of them is not lost. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../src/engine/run.ts';
-import type { CutoverParts, Proof } from '../../src/engine/cutover.ts';
+import type { CutoverParts, Proof } from '../../src/engine/cutover-parts.ts';
 import { until } from '../helpers/wait.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 

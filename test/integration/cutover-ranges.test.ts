@@ -1,7 +1,7 @@
 /** Ranges of the source that are split, merged or moved while writers are stopped cost a cutover a moment, and nothing else. */
 import { describe, expect, test } from 'vitest';
 import { runCutover, type Snapshot } from '../../src/engine/run.ts';
-import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import type { CutoverParts, CutoverResult } from '../../src/engine/cutover-parts.ts';
 import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
 

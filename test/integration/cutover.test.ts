@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CutoverParts, CutoverResult } from '../../src/engine/cutover.ts';
+import type { CutoverParts, CutoverResult } from '../../src/engine/cutover-parts.ts';
 import { abortReason, whenAborted } from '../../src/lib/abort.ts';
 import { NotReadyError } from '../../src/lib/errors.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';

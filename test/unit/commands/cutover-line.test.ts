@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CutoverLine } from '../../../src/commands/cutover-line.ts';
-import type { Step } from '../../../src/engine/cutover.ts';
+import type { Step } from '../../../src/engine/cutover-parts.ts';
 import type { Snapshot } from '../../../src/engine/snapshot.ts';
 import { ManualClock } from '../../../src/lib/clock.ts';
 
