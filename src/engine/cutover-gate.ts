@@ -32,8 +32,8 @@ export async function passGate(
   if (phase !== 'tailing') enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
   if (lastCleanMs() === null) {
     throw new NotReadyError('nobody has proven yet that both sides hold the same', {
-      why: 'a cutover needs a verify that ended clean, with this spec and these containers',
-      hint: 'run cosmig verify beside a running cosmig tail, then cosmig cutover',
+      why: 'a cutover needs a verify that ended clean, with this spec and these containers, and none after it that found differences',
+      hint: 'run cosmig verify beside a running cosmig tail, or cosmig verify --repair without one, then cosmig cutover',
     });
   }
   const why = whyAll(mover);

@@ -40,24 +40,30 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
     if (since !== null) {
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
       const isCounted = verdict.equal !== true || (await isBalancedNow(comparison));
-      if (isCounted) return keep(store, subject, { verdict, clock: comparison.clock });
+      if (isCounted) return keep(store, subject, { verdict, comparison });
       // More or fewer than there should be, and not among those that have changed: all are looked at.
     }
     const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
-    return keep(store, subject, { verdict, clock: comparison.clock });
+    return keep(store, subject, { verdict, comparison });
   }
   const verdict = await compare(comparison, { store, subject, since: null });
-  return keep(store, subject, { verdict, clock: comparison.clock });
+  return keep(store, subject, { verdict, comparison });
 }
 
-/** What is not proven is gone on with. */
+/**
+ * What is not proven is gone on with. Differences that were found make earlier proofs void: the next cutover would look
+ * only at what has changed since. A cutover brings right what it finds, and looks again by itself.
+ */
 function keep(
   store: VerifyStore,
   { fingerprint: print }: Subject,
-  { verdict, clock }: { readonly verdict: Verdict; readonly clock: Comparison['clock'] },
+  { verdict, comparison: { level, clock } }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
-  if (equal === false) store.end();
+  if (equal === false) {
+    if (level === 'changes') store.end();
+    else store.disprove();
+  }
   if (equal !== true) return verdict;
   store.end({
     atMs: clock.now(),

@@ -121,6 +121,7 @@ export class VerifyStore {
       prove: database.prepare(
         'INSERT INTO proofs (at_ms, fingerprint, details) VALUES (@atMs, @fingerprint, @details)',
       ),
+      disprove: database.prepare('DELETE FROM proofs'),
       proof: database.prepare<[], Columns>(LAST_PROOF),
     };
     this.#runs = new RunFile(`${database.name}-runs`);
@@ -188,10 +189,18 @@ export class VerifyStore {
     this.#dropRuns();
   }
 
-  /** The comparison has its verdict; what was found stays until the next one begins, and proofs stay for good. */
+  /** The comparison has its verdict; what was found stays until the next one begins. */
   end(proof?: Proof): void {
     this.#transactions.durable(() => {
       if (proof !== undefined) this.#sql.prove.run(proof);
+      this.#sql.stage.run('done');
+    });
+  }
+
+  /** It has ended with differences: what was proven before is not so any more. */
+  disprove(): void {
+    this.#transactions.durable(() => {
+      this.#sql.disprove.run();
       this.#sql.stage.run('done');
     });
   }

@@ -108,3 +108,21 @@ test('at the deadline the command that stops the writers has ended before the on
   expect([code, stderr]).toEqual([3, expect.stringMatching(/^off\n(?:.*\n)*backed out: .*\non\n/m)]);
   expect(stderr).toContain('--deadline is 1.0 s');
 }, 60_000);
+
+test('differences that a verify has found make void what was proven before', async () => {
+  await using move = await proven();
+  await move.put({ id: '2', customerId: 'a', tenantId: 'Q' });
+  expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
+  expect((await cosmig(move, 'verify')).code).toBe(0);
+  // Nobody tells of either, and the numbers of both sides stay the same.
+  await move.source.item('1', 'a').delete();
+  await move.target.item('2', 'Q').delete();
+  expect((await cosmig(move, 'verify')).code).toBe(4);
+  const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
+  const refused = await cosmig(move, ...cutover);
+  expect(refused.code).toBe(3);
+  expect(refused.stderr).toContain('nobody has proven yet that both sides hold the same');
+  expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
+  expect((await cosmig(move, ...cutover)).code).toBe(0);
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
+}, 90_000);
