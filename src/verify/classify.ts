@@ -39,7 +39,7 @@ export interface Seen {
   readonly source: SourceSeen;
   readonly targets: readonly TargetSeen[];
   readonly letter: 'open' | 'discarded' | null;
-  /** The service's time in seconds; 0: not known. */
+  /** The service's time in seconds; 0: not known, and then nothing has come to its end. */
   readonly nowTs: number;
 }
 
@@ -89,7 +89,6 @@ export function isSameContent(expected: Content, actual: Content): boolean {
 }
 
 function isExpired({ source, targets, nowTs }: Seen, kind: Kind): boolean {
-  if (nowTs === 0) return false;
   const isEnding = (expiry: number | undefined): boolean =>
     expiry !== undefined && expiry <= nowTs + EXPIRY_SLACK_S;
   if (kind === 'missing') return source.is === 'moves' && isEnding(source.content.expiry);

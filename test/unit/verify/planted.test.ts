@@ -6,7 +6,7 @@ import { makePlan } from '../../../src/keys/plan.ts';
 import { seededRandom, type Random } from '../../../src/lib/random.ts';
 import { Buckets, BUCKETS } from '../../../src/verify/buckets.ts';
 import { Guard, isSampled } from '../../../src/verify/guard.ts';
-import { listCandidates } from '../../../src/verify/list.ts';
+import { listAll, listCandidates } from '../../../src/verify/list.ts';
 import type { RowOptions } from '../../../src/verify/rows.ts';
 import { VerifyStore } from '../../../src/verify/store.ts';
 import { SideTally } from '../../../src/verify/tally.ts';
@@ -132,6 +132,24 @@ describe('errors planted among many documents', () => {
   });
 });
 
+test.each(['source', 'target'] as const)(
+  'what the %s has read again, just as it was, is counted and is no candidate',
+  async (side) => {
+    const texts = Array.from({ length: 50 }, (_, n) => textOf(n));
+    const other = side === 'source' ? 'target' : 'source';
+    const again = { [side]: take(side, [...texts, ...texts.slice(20, 27)]), [other]: take(other, texts) };
+    const sums = { source: new Buckets(), target: new Buckets(), ...again };
+    const repeated = await listCandidates({
+      store,
+      sums,
+      sourceLevels: 1,
+      signal: new AbortController().signal,
+    });
+    expect(repeated).toEqual({ source: 0, target: 0, [side]: 7 });
+    expect(store.candidates.openCount()).toBe(0);
+  },
+);
+
 test('what a power cut has taken out of the runs is noticed', async () => {
   const source = [textOf(1), textOf(2)];
   const sums = { source: take('source', source), target: take('target', [textOf(1), textOf(3)]) };
@@ -140,13 +158,16 @@ test('what a power cut has taken out of the runs is noticed', async () => {
   await expect(listing).rejects.toThrow('cannot be trusted');
 });
 
-test('runs that are not what was summed are noticed', async () => {
+test.each([
+  { what: 'what differs', list: listCandidates },
+  { what: 'all', list: listAll },
+])('runs that are not what was summed are noticed where $what is listed', async ({ list }) => {
   const sums = { source: take('source', [textOf(1)]), target: take('target', [textOf(2)]) };
   const path = join(folder, 'verify.db-runs');
   const bytes = readFileSync(path);
   bytes[25] = (bytes[25] ?? 0) ^ 1;
   writeFileSync(path, bytes);
-  const listing = listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  const listing = list({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
   await expect(listing).rejects.toThrow('cannot be trusted');
 });
 
