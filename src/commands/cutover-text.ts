@@ -10,11 +10,11 @@ export function cutoverJson({ committedAtMs, ...told }: CutoverResult): Readonly
 
 /** Rows below those of the run. */
 export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult): string {
-  const ids = lateWrites.flatMap((late) => late.ids);
+  const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'not named'} ${what}`);
   return table([
     ['committed', `${instant(committedAtMs)}, writers were stopped for ${(stoppedMs / 1000).toFixed(1)} s`],
     ...settings.flatMap(settingRows),
-    ['late writes', lateWrites.length === 0 ? 'none' : `NOT IN THE TARGET: ${ids.join(', ') || 'not named'}`],
+    ['late writes', late.length === 0 ? 'none' : `NOT BROUGHT OVER: ${late.join('; ')}`],
   ]);
 }
 

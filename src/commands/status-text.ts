@@ -135,7 +135,7 @@ function tellDeletes({ deletes, ranges }: Status): string {
 function tellProof({ proof, verifying }: Status, nowMs: number): string {
   const last =
     proof === null
-      ? 'none yet: no cosmig verify has ended clean'
+      ? 'none: no cosmig verify has ended clean, or a later one found differences'
       : `both sides were equal ${ago(proof.at, nowMs)}`;
   return verifying ? `${last}; a cosmig verify is at work` : last;
 }
@@ -152,7 +152,7 @@ function cutoverRows({ cutover }: Status, nowMs: number): Rows {
       const named = lateWrites.slice(0, NAMED_MAX).map((id) => (id === '' ? 'not named' : id));
       const more = lateWrites.length > NAMED_MAX ? ` and ${count(lateWrites.length - NAMED_MAX)} more` : '';
       const late: Rows =
-        lateWrites.length === 0 ? [] : [['LATE WRITES', `not in the target: ${named.join(', ')}${more}`]];
+        lateWrites.length === 0 ? [] : [['LATE WRITES', `not brought over: ${named.join(', ')}${more}`]];
       return [['cutover', `committed ${ago(at, nowMs)}${stopped}`], ...late];
     }
     case 'under way':

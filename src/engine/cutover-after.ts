@@ -122,10 +122,11 @@ async function watch(
     const to = await readFence(mover, 'as told', signal);
     for await (const straggler of stragglers(mover, { from, to }, signal)) {
       if (straggler.what === 'split') continue;
-      if (straggler.ids.length > 0 && straggler.ids.every((id) => named.has(id))) continue;
-      for (const id of straggler.ids) named.add(id);
+      const names = straggler.ids.map((id) => `${straggler.what} ${id}`);
+      if (names.length > 0 && names.every((name) => named.has(name))) continue;
+      for (const name of names) named.add(name);
       late.push(straggler);
-      say(`LATE WRITE after the commit, not in the target: ${told(straggler)}`);
+      say(`LATE WRITE after the commit, not brought over: ${told(straggler)}`);
       mover.ledger.facts.note('late write', { nowMs: mover.clock.now(), details: straggler });
     }
     from = to;

@@ -12,6 +12,7 @@ import { AllChanges, LatestChanges, type ChangeReader } from './changes.ts';
 import type { Mover } from './mover.ts';
 import { seeNewest } from './newest.ts';
 import { tokenOf } from './side.ts';
+import { mapKey } from './who.ts';
 
 interface End {
   readonly range: FeedRange;
@@ -125,7 +126,7 @@ export async function findStraggler(
   return null;
 }
 
-/** All of them, range by range. */
+/** All of them, range by range, what was written apart from what was deleted. */
 export async function* stragglers(
   mover: Mover,
   { from, to }: { readonly from: Fence; readonly to: Fence },
@@ -134,61 +135,61 @@ export async function* stragglers(
   for (const [place, end] of from) {
     const now = to.get(place);
     if (now !== undefined && now.lsn === end.lsn) continue;
-    const straggler = await changesSince(mover, end, signal);
-    if (straggler === null) continue;
     // Behind a split other numbers count: that they differ says nothing.
     const isTelling = now !== undefined && end.lsn !== null;
-    yield isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
+    for (const straggler of await changesSince(mover, end, signal))
+      yield isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
 }
 
 /** So many are named of each; there may be more. */
 export const IDS_MAX = 5;
+/** Nobody reads on for more names than that, */
+const NAMES_MAX = 2 * IDS_MAX;
+/** or for more changes: somebody may write the same few without end. */
+const CHANGES_MAX = 1000;
 
-async function changesSince(mover: Mover, end: End, signal: AbortSignal): Promise<Straggler | null> {
+async function changesSince(mover: Mover, end: End, signal: AbortSignal): Promise<Straggler[]> {
   const range = end.range.range.id;
-  if (end.lv !== null) {
-    const found = await touchedSince(mover, { end, mode: 'latest-version', etag: end.lv }, signal);
-    if (found.ids.length > 0) return { range, ...found };
-  }
-  if (end.avad !== null) {
-    const all = await touchedSince(mover, { end, mode: 'all-versions', etag: end.avad }, signal);
-    return all.ids.length === 0 ? null : { range, ...all };
-  }
-  // Nobody tells what it was; where documents expire it was that.
-  return mover.expires ? null : { range, ids: [], what: 'deleted' };
+  const { lv, avad } = end;
+  const touched: Touched = new Map();
+  if (lv !== null) await touch(mover, { end, mode: 'latest-version', etag: lv, touched }, signal);
+  if (avad !== null) await touch(mover, { end, mode: 'all-versions', etag: avad, touched }, signal);
+  const found = (['written', 'deleted'] as const).flatMap((what) => {
+    const ids = [...touched.values()].flatMap((one) => (one.what === what ? [one.id] : []));
+    return ids.length === 0 ? [] : [{ range, ids: ids.slice(0, IDS_MAX), what }];
+  });
+  if (found.length > 0 || avad !== null || mover.expires) return found;
+  // Nobody tells what it was; where documents expire it would be that.
+  return [{ range, ids: [], what: 'deleted' }];
 }
 
-interface Touched {
-  readonly ids: readonly string[];
-  /** Deleted when nothing else is known of any of them. */
-  readonly what: 'written' | 'deleted';
+/** What has become of documents, by their hash. */
+type Touched = Map<string, { readonly id: string; readonly what: 'written' | 'deleted' }>;
+
+/** What cannot be named. */
+const NOBODY = 'null';
+
+interface Since {
+  readonly end: End;
+  readonly mode: FeedMode;
+  readonly etag: string;
+  readonly touched: Touched;
 }
 
-/** Documents that somebody has touched since; those that have expired are left out. */
-async function touchedSince(
-  mover: Mover,
-  { end, mode, etag }: { readonly end: End; readonly mode: FeedMode; readonly etag: string },
-  signal: AbortSignal,
-): Promise<Touched> {
-  const ids: string[] = [];
-  let isWritten = mode === 'latest-version';
+/** Notes documents that somebody has touched since; those that have expired are left out. */
+async function touch(mover: Mover, { end, mode, etag, touched }: Since, signal: AbortSignal): Promise<void> {
   await eachPart(mover, [end.range], {
     signal,
-    work: async (range, inner) => {
-      const found = await touchedIn(mover, { range, mode, etag }, inner);
-      ids.push(...found.ids);
-      isWritten ||= found.what === 'written';
-    },
+    work: async (range, inner) => touchIn(mover, { range, mode, etag, touched }, inner),
   });
-  return { ids: ids.slice(0, IDS_MAX), what: isWritten ? 'written' : 'deleted' };
 }
 
-async function touchedIn(
+async function touchIn(
   mover: Mover,
-  { range, mode, etag }: { readonly range: FeedRange; readonly mode: FeedMode; readonly etag: string },
+  { range, mode, etag, touched }: Omit<Since, 'end'> & { readonly range: FeedRange },
   signal: AbortSignal,
-): Promise<Touched> {
+): Promise<void> {
   const { sourceSide, timing, serviceMs } = mover;
   const reader: ChangeReader = mode === 'latest-version' ? new LatestChanges(mover) : new AllChanges(mover);
   const pages = new Feed(sourceSide.lane, { mode, range }).pages(
@@ -200,16 +201,19 @@ async function touchedIn(
       sessionToken: () => tokenOf(sourceSide, range.range.id),
     },
   );
-  const ids: string[] = [];
-  let what: Touched['what'] = 'deleted';
-  for (;;) {
+  for (let seen = 0; ;) {
     const { value: page }: { value: Page } = await pages.next();
-    if (page.status === 304 || ids.length >= IDS_MAX) return { ids, what };
+    if (page.status === 304 || touched.size >= NAMES_MAX || seen >= CHANGES_MAX) return;
     const options = { nowTs: Math.floor(serviceMs() / 1000), tree: 0, anchorLsn: Infinity };
     const { changes, unnamed, expired } = reader.read(page.bytes, options);
-    const touched = changes.filter((change) => !expired.has(change));
-    ids.push(...touched.map(({ who }) => who.name[0] ?? 'null'));
-    if (unnamed > 0) ids.push('null');
-    if (touched.some(({ kind }) => kind === 'upsert')) what = 'written';
+    for (const change of changes) {
+      if (expired.has(change)) continue;
+      seen += 1;
+      const { name, hash } = change.who;
+      const what = change.kind === 'upsert' ? 'written' : 'deleted';
+      touched.set(mapKey(hash), { id: name[0] ?? NOBODY, what });
+    }
+    seen += unnamed;
+    if (unnamed > 0) touched.set(NOBODY, { id: NOBODY, what: 'deleted' });
   }
 }

@@ -423,7 +423,7 @@ describe('a cutover', () => {
     last.facts.note('watched', at(15));
     last.close();
     const late = unwrapped((await ask(path)).stdout);
-    expect(late).toMatch(/^LATE WRITES +not in the target: "a", "b", not named$/m);
+    expect(late).toMatch(/^LATE WRITES +not brought over: "a", "b", not named$/m);
     expect(late).toMatch(/^next +stop whoever still writes to the source, and mend in the target/m);
   });
 });

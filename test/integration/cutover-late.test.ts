@@ -31,11 +31,11 @@ test('late writes are named, and end the cutover with 4', async () => {
     error: { code: 'mismatch', message: '1 document or more changed in the source after the commit' },
   });
   expect(stderr).toContain(
-    String.raw`LATE WRITE after the commit, not in the target: \"too late\" written in range 0`,
+    String.raw`LATE WRITE after the commit, not brought over: \"too late\" written in range 0`,
   );
   expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('too late');
   const { stdout: status } = await typed(move, 'status');
-  expect(status).toMatch(/^LATE WRITES +not in the target: "too late"$/m);
+  expect(status).toMatch(/^LATE WRITES +not brought over: "too late"$/m);
   // It does not go away by being asked again.
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
 }, 90_000);

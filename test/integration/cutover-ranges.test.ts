@@ -87,3 +87,18 @@ describe.each<readonly [string, MoveOptions]>([
     expect(said).toMatch(/LATE WRITE .*(?:"late \d+", ){4}"late \d+" and perhaps others written in range/);
   });
 });
+
+test('where deletes are told, late ones are told apart from late writes, also of documents of one id', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  await move.put({ id: '0', customerId: 'other', tenantId: 'P' });
+  const { result, said } = await cut(move, {
+    watchMs: 300,
+    onCommit: async () => {
+      await move.source.item('0', 'c0').delete();
+      for (const customerId of ['other', 'new']) await move.put({ id: '0', customerId, tenantId: 'Q' });
+    },
+  });
+  const touched = result.lateWrites.flatMap(({ ids, what }) => ids.map((id) => `${id} ${what}`));
+  expect(touched.toSorted()).toEqual(['"0" deleted', '"0" written', '"0" written']);
+  expect(said).toMatch(/LATE WRITE after the commit, not brought over: "0" deleted in range/);
+});

@@ -278,7 +278,7 @@ describe('a cutover', () => {
       },
     });
     expect(result).toMatchObject({ phase: 'committed', lateWrites: [{ ids: ['"oops"'], what: 'written' }] });
-    expect(said.join('\n')).toContain('LATE WRITE after the commit, not in the target: "oops" written');
+    expect(said.join('\n')).toContain('LATE WRITE after the commit, not brought over: "oops" written');
     expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('oops');
   });
 });
