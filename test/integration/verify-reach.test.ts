@@ -1,6 +1,8 @@
 /** How far the mover has come is not known by the feed alone: where that cannot tell, nothing is called a difference. */
 import { expect, test } from 'vitest';
-import { order, orders, Tapped, write } from '../helpers/tapped.ts';
+import { effectiveKey } from '../../src/keys/effective-key.ts';
+import type { Order } from '../helpers/move.ts';
+import { order, orders, SOURCE, Tapped, write } from '../helpers/tapped.ts';
 import type { TapRequest } from '../helpers/tap.ts';
 import { verifyMove } from '../helpers/verify.ts';
 
@@ -48,6 +50,36 @@ test('where the mover reads once more what was forgotten, what differs is in fli
   tap.meddle = async (_request, forward) => forward();
   expect(move.ledger(({ leases }) => leases.live())).toMatchObject([{ phase: 'again' }]);
   // All that the feed of all versions has to tell from there on was brought over.
+  expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+});
+
+test('how far one range was brought over says nothing of another', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move } = tapped;
+  await write(move, orders(COUNT));
+  await move.admin.split(SOURCE);
+  await move.run('copy');
+  const first = (await move.admin.ranges(SOURCE)).find(({ min }) => min === '');
+  const isFirst = ({ customerId }: Order): boolean =>
+    effectiveKey('hash-v2', [String(customerId)]) < (first?.max ?? '');
+  const changed = orders(COUNT, { again: 1 });
+  const [here, there] = [changed.filter(isFirst), changed.filter((one) => !isFirst(one))];
+  // The other one has come further by its own numbers.
+  for (let n = 0; n < 3; n += 1) await write(move, there);
+  await move.run('catch-up');
+  await write(move, here.slice(0, 1));
+  expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
+});
+
+test('where a range was split behind the mover, what differs is in flight', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move } = tapped;
+  await write(move, orders(COUNT));
+  await move.run('copy');
+  await write(move, [order(7, { again: 1 })]);
+  await move.admin.split(SOURCE);
   expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
   await move.run('catch-up');
   expect(await verifyMove(move)).toMatchObject({ equal: true });
