@@ -97,14 +97,14 @@ export class Buckets {
       .join('');
   }
 
-  /** Whether a bucket is the same on both sides; `guard`: all but what JSON.parse says. */
-  compare(others: Buckets, bucket: number): 'equal' | 'unequal' | 'guard' {
+  /** In what a bucket is not the same on both sides. */
+  compare(others: Buckets, bucket: number): Compared {
     const first = bucket * WORDS;
-    for (let i = 0; i < GUARD; i += 1)
-      if (this.#words[first + i] !== others.#words[first + i]) return 'unequal';
-    for (let i = GUARD; i < WORDS; i += 1)
-      if (this.#words[first + i] !== others.#words[first + i]) return 'guard';
-    return 'equal';
+    const differsIn = (from: number, to: number): boolean => {
+      for (let i = first + from; i < first + to; i += 1) if (this.#words[i] !== others.#words[i]) return true;
+      return false;
+    };
+    return { isUnequal: differsIn(0, GUARD), isDoubted: differsIn(GUARD, WORDS) };
   }
 
   /** Whether a bucket was summed from as many documents with the same contributions. */
@@ -141,6 +141,13 @@ export class Buckets {
       carry = sum > 0xffff_ffff ? 1 : 0;
     }
   }
+}
+
+export interface Compared {
+  /** By what the scan says of the documents. */
+  readonly isUnequal: boolean;
+  /** By what JSON.parse says of some of them. */
+  readonly isDoubted: boolean;
 }
 
 export interface Contribution {

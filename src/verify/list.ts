@@ -1,9 +1,9 @@
 /**
  * Which documents are not the same on both sides, from the runs on disk: nothing is read again. What always holds: every
- * document of an unequal bucket that has no equal on the other side is among the candidates, and memory does not grow
- * with the number of documents.
+ * document of an unequal bucket that has no equal on the other side is among the candidates, and so is the sample of the
+ * guard wherever that sees a difference; memory does not grow with the number of documents.
  */
-import { BUCKETS, Buckets, shelfOf, SHELVES } from './buckets.ts';
+import { BUCKETS, Buckets, shelfOf, SHELVES, type Compared } from './buckets.ts';
 import { ENTRY } from '../documents/digests.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from './guard.ts';
@@ -105,20 +105,21 @@ function* namedIn(
     yield { identity, name: joined(names.map((name) => readName(name, sourceLevels))) };
 }
 
-type Unequal = ReadonlyMap<number, 'unequal' | 'guard'>;
+/** Buckets that are not the same on both sides. */
+type Unequal = ReadonlyMap<number, Compared>;
 
 function unequalOf({ source, target }: Sums, shelf: number): Unequal {
-  const found = new Map<number, 'unequal' | 'guard'>();
+  const found = new Map<number, Compared>();
   for (const bucket of bucketsOf(shelf)) {
     const compared = source.compare(target, bucket);
-    if (compared !== 'equal') found.set(bucket, compared);
+    if (compared.isUnequal || compared.isDoubted) found.set(bucket, compared);
   }
   return found;
 }
 
 /** As many buckets at a time as fit into memory. */
 function* inGroups(buckets: Unequal, { source, target }: Sums): Generator<Unequal> {
-  let some = new Map<number, 'unequal' | 'guard'>();
+  let some = new Map<number, Compared>();
   let entries = 0;
   for (const [bucket, compared] of buckets) {
     const more = source.documents(bucket) + target.documents(bucket);
@@ -161,11 +162,11 @@ function* candidatesIn(
       for (const entry of entriesOf(run, (bucket) => buckets.has(bucket))) {
         proof.see(side, { run, entry });
         const { identity, contribution } = entry;
-        // The sums are equal, and still JSON.parse reads another document: all of the sample is looked at.
+        // JSON.parse reads another document than the scan: all of the sample is looked at, also what seems equal.
         const isDoubted =
-          buckets.get(entry.bucket) === 'guard' && isSampled(run.words, entry.at + ENTRY.identity);
+          buckets.get(entry.bucket)?.isDoubted === true && isSampled(run.words, entry.at + ENTRY.identity);
         if (isDoubted) stands(entry);
-        else see(entry, identity.toString('latin1') + contribution.toString('latin1'));
+        see(entry, identity.toString('latin1') + contribution.toString('latin1'));
       }
     }
   };

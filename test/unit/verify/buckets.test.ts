@@ -67,14 +67,17 @@ describe('buckets', () => {
         { bucket: 1, sizeBytes: 1, hash: word },
         { bucket: 1, sizeBytes: 1, hash: word },
       ]);
-    expect(twice(hash).compare(twice(other), 1)).toBe('unequal');
+    expect(twice(hash).compare(twice(other), 1)).toEqual({ isUnequal: true, isDoubted: false });
   });
 
   test('tells what only the guard has seen', () => {
     const one = sumOf([{ bucket: 5, sizeBytes: 1, hash: new Uint32Array(4) }]);
     const other = new Buckets(one.view());
     other.addGuard(5, Uint32Array.from([1, 0, 0, 0]), 0);
-    expect([one.compare(other, 5), one.compare(other, 4)]).toEqual(['guard', 'equal']);
+    expect([one.compare(other, 5), one.compare(other, 4)]).toEqual([
+      { isUnequal: false, isDoubted: true },
+      { isUnequal: false, isDoubted: false },
+    ]);
   });
 
   test('the first bits of an identity say its bucket', () => {
