@@ -6,6 +6,18 @@ import type { Progress } from '../verify/verify.ts';
 import { fit, percent, type Part, type Rates } from './live-line.ts';
 import { count } from './wording.ts';
 
+/** As the docs tell it. */
+const WORDS: Readonly<Record<Step['name'], string>> = {
+  'catching up': 'catching up',
+  'stopping writers': 'running --on-fence',
+  draining: 'catching up',
+  'watching the fence': 'waiting for quiet',
+  proving: 'comparing',
+  'bringing right': 'bringing right',
+  'after the commit': 'after the commit',
+  'watching for late writes': 'watching for late writes',
+};
+
 /** What is known of a cutover besides the picture of its run. */
 export class CutoverLine {
   readonly #clock: Clock;
@@ -34,7 +46,7 @@ export class CutoverLine {
 
   tell(snapshot: Snapshot, rates: Rates, columns: number): string {
     const { name, stoppedAtMs } = this.#step;
-    const parts: Part[] = [{ text: name.padEnd(18), rank: 0 }];
+    const parts: Part[] = [{ text: WORDS[name].padEnd(18), rank: 0 }];
     if (this.#proof !== null) parts.push(...proofParts(this.#proof));
     else if (name === 'catching up' || name === 'draining') parts.push(...tailParts(snapshot, rates));
     if (stoppedAtMs !== null) {

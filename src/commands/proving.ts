@@ -10,7 +10,8 @@ import { keyOf } from '../verify/names.ts';
 import { VerifyStore, verifyPath } from '../verify/store.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import { verify, type Progress } from '../verify/verify.ts';
-import { counted, tallied } from './wording.ts';
+import { KIND_WORDS, kindsText } from './verify-text.ts';
+import { counted } from './wording.ts';
 
 /** More at a time would only wait in memory; the next comparison finds the others. */
 const SUSPECTS_MAX = 100_000;
@@ -83,8 +84,11 @@ function whyOf({ equal, differences, inFlight, waitsFor, samples }: Verdict): st
   if (equal === false) {
     const named = samples
       .slice(0, NAMED_MAX)
-      .map(({ kind, id, sourceKey }) => `${kind} ${JSON.stringify(id)} of ${JSON.stringify(sourceKey)}`);
-    return [tallied(differences), ...named].join(', ');
+      .map(
+        ({ kind, id, sourceKey }) =>
+          `${KIND_WORDS[kind]} ${JSON.stringify(id)} of ${JSON.stringify(sourceKey)}`,
+      );
+    return [kindsText(differences), ...named].join(', ');
   }
   return `${counted(inFlight, 'document')} may be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
 }

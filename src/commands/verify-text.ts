@@ -1,8 +1,8 @@
 /** A verdict as people and scripts read it. */
 import type { CosmigError } from '../lib/errors.ts';
 import type { RangeCount } from '../verify/count.ts';
-import type { KINDS, Sample, Verdict } from '../verify/verdict.ts';
-import { count, counted, table, tallied } from './wording.ts';
+import { KINDS, type Sample, type Verdict } from '../verify/verdict.ts';
+import { count, counted, roughly, table, tallied } from './wording.ts';
 
 /** The result for `--json` (the public contract: names stay). */
 export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Record<string, unknown>> {
@@ -29,12 +29,12 @@ export function verifyText(verdict: Verdict): string {
     ...(isCount ? rangeRows(ranges.source) : []),
     ['target', counted(target.count, 'document')],
     ...(isCount ? rangeRows(ranges.target) : []),
-    ['differences', tallied(differences) || 'none'],
+    ['differences', kindsText(differences) || 'none'],
   ];
   // What makes two numbers of one: documents that were written while one side after the other was read.
   const again = Number(verdict.details['lookedAtAgain'] ?? 0);
   if (again > 0) rows.push(['looked at again', `${counted(again, 'document')}, one by one`]);
-  if (inFlight > 0) rows.push(['in flight', count(inFlight)]);
+  if (inFlight > 0) rows.push(['in flight', inFlightText(verdict)]);
   if (letters.open + letters.discarded > 0) rows.push(['dead letters', lettersText(verdict)]);
   for (const { setting, source: one, target: other } of settings)
     rows.push(['setting', `${setting}: ${short(one)} in the source, ${short(other)} in the target`]);
@@ -50,7 +50,9 @@ export function verifyText(verdict: Verdict): string {
 /** Of others an older version may stay in the target, so that they are counted on both sides or on one. */
 function lettersText({ level, letters: { open, discarded, absent } }: Verdict): string {
   const all = `${count(open)} open, ${count(discarded)} discarded`;
-  return level === 'count' ? `${all}; ${count(absent)} of the open ones cannot be in the target` : all;
+  return level === 'count'
+    ? `${all}; ${count(absent)} of the open ones cannot be in the target`
+    : `${all}; their documents are no differences`;
 }
 
 /** More are in --json. */
@@ -77,12 +79,23 @@ function place(key: string): string {
 
 const EQUAL: Readonly<Record<string, string>> = { true: 'yes', false: 'NO', null: 'not proven' };
 
-const KIND_WORDS: Readonly<Record<(typeof KINDS)[number], string>> = {
+export const KIND_WORDS: Readonly<Record<(typeof KINDS)[number], string>> = {
   missing: 'missing',
   extra: 'extra',
   different: 'different',
-  wrongSlot: 'wrong slot',
+  wrongSlot: 'wrong key',
 };
+
+/** `2 missing, 1 wrong key`. */
+export function kindsText(differences: Verdict['differences']): string {
+  return tallied(Object.fromEntries(KINDS.map((kind) => [KIND_WORDS[kind], differences[kind]])));
+}
+
+/** How long they are on their way says whether anybody brings them over. */
+function inFlightText({ inFlight, details }: Verdict): string {
+  const oldestMs = (details.listed?.inFlight ?? []).reduce((most, { ageMs }) => Math.max(most, ageMs), 0);
+  return `${counted(inFlight, 'document')}, the oldest for ${roughly(oldestMs)}`;
+}
 
 function sampleText({ kind, id, sourceKey, targetKey }: Sample): string {
   const key = targetKey === null ? 'none' : JSON.stringify(targetKey);

@@ -1,8 +1,6 @@
 /** `cosmig verify`: whether both sides hold the same. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, Context } from '../cli/command.ts';
 import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/file-trouble.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -13,8 +11,9 @@ import type { Verdict } from '../verify/verdict.ts';
 import type { Extent } from './verify-repair.ts';
 import type { Progress } from '../verify/verify.ts';
 import { Pace, verifyLine } from './live-line.ts';
-import { verifyJson, verifyText } from './verify-text.ts';
-import { counted, tallied } from './wording.ts';
+import { refuseReport, writeReport } from './verify-report.ts';
+import { kindsText, verifyJson, verifyText } from './verify-text.ts';
+import { counted } from './wording.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
@@ -47,10 +46,10 @@ const OPTIONS = {
 
 export const verify: Command<typeof OPTIONS> = {
   name: 'verify',
-  summary: 'compare source and target; reads only',
+  summary: 'compare source and target; reads only, unless --repair is given',
   description:
     'Compares both sides while writes go on and cosmig tail runs beside it, at low priority within --source-ru and ' +
-    '--target-ru, and writes to neither. Documents that may still be on their way are told from those that differ; what ' +
+    '--target-ru, and writes to neither unless --repair is given. Documents that may still be on their way are told from those that differ; what ' +
     'cannot be proven by --deadline ends with exit code 3, confirmed differences end with 4.',
   examples: [
     { line: 'cosmig verify --level count', purpose: 'how many documents there are on both sides' },
@@ -64,14 +63,17 @@ export const verify: Command<typeof OPTIONS> = {
     const { options, env, clock, signal, out, log } = context;
     const deadlineMs = readDeadline(options.deadline);
     if (options.repair && options.level === 'count') throw noNames();
+    if (options.report !== undefined) refuseReport(options.report);
     const { spec, connections } = loadSpec({ options, env, clock });
     // Loaded here: help needs neither the SDK nor the database.
     const { verify: compare } = await import('../verify/verify.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
-    if (spec.skipsIfRunning && VerifyStore.isAtWork(verifyPath(spec.ledger))) {
-      const json = { command: 'verify', migration: migrationName(spec), complete: false, skipped: true };
+    const { Ledger } = await import('../state/ledger.ts');
+    const json = { command: 'verify', migration: migrationName(spec), complete: false, skipped: true };
+    if (spec.skipsIfRunning && VerifyStore.isAtWork(verifyPath(spec.ledger)))
       return { json, text: 'another cosmig verify is at work with this ledger; nothing was done' };
-    }
+    if (spec.skipsIfRunning && options.repair && Ledger.isRunning(spec.ledger))
+      return { json, text: 'another cosmig is working with this ledger; nothing was done' };
     const look = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
       compare({
         spec,
@@ -88,8 +90,10 @@ export const verify: Command<typeof OPTIONS> = {
         onProgress: sayer(context),
       });
     const verdict = options.repair ? await repair(context, look) : await look('as asked', signal);
-    if (options.report !== undefined) writeReport(options.report, verdict);
-    const error = errorOf(verdict, options.repair);
+    const unwritten = options.report === undefined ? undefined : writeReport(options.report, verdict);
+    const unequal = errorOf(verdict, options.repair);
+    if (unequal !== undefined && unwritten !== undefined) out.note(`${unwritten.message}: ${unwritten.why}`);
+    const error = unequal ?? unwritten;
     const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
     if (error === undefined) return result;
     out.announce(result);
@@ -152,7 +156,7 @@ function errorOf(
   // What everybody sees first whose account does not tell deletes.
   const haveGone = differences.extra === total;
   return new MismatchError(`${counted(total, 'difference')} between source and target`, {
-    why: `${tallied(differences)}; both sides were looked at twice, and nothing was in flight`,
+    why: `${kindsText(differences)}; both sides were looked at twice, and nothing was in flight`,
     hint:
       level === 'count'
         ? 'run cosmig verify, which names them'
@@ -160,25 +164,4 @@ function errorOf(
           ? `${named}; those that were deleted in the source, where no feed tells of it, cosmig verify --repair takes out of the target`
           : `${named}; cosmig verify --repair brings them right`,
   });
-}
-
-function writeReport(path: string, verdict: Verdict): void {
-  const { details, ...told } = verdict;
-  const versions = { cosmig: readVersion(), node: process.versions.node };
-  try {
-    writeFileSync(path, `${JSON.stringify({ versions, ...told, ...details }, null, 2)}\n`);
-  } catch (error) {
-    throw new UsageError(`the report cannot be written to ${path}`, {
-      why: fileTrouble(error),
-      hint: 'give --report a file in a folder that exists, and may be written',
-      cause: error,
-    });
-  }
-}
-
-/** Who has compared. */
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(text) as { readonly version?: unknown };
-  return typeof version === 'string' ? version : 'unknown';
 }

@@ -46,7 +46,7 @@ export class MoverLock {
       if (!isBusy(error)) throw error;
       throw new NotReadyError(`another cosmig is working with ${ledger}`, {
         why: 'one process at a time moves documents by one ledger; the lock is held',
-        hint: 'wait for it to end or stop it, or use --skip-if-running; cosmig status shows what it does',
+        hint: 'wait for it to end or stop it; cosmig status shows what it does',
         cause: error,
       });
     }

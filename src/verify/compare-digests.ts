@@ -18,7 +18,7 @@ import { sinceOf, type Since } from './since.ts';
 import { markerOf, type RowOptions } from './rows.ts';
 import { loadOf } from './sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from './store.ts';
-import { KINDS, NO_DIFFERENCES, type InFlight, type Kind, type Sample, type Verdict } from './verdict.ts';
+import { KINDS, NO_DIFFERENCES, type Kind, type Listed, type Sample, type Verdict } from './verdict.ts';
 import type { Comparison, Progress } from './verify.ts';
 
 /** Half a pass of yesterday is worth its RU; differences that were listed an hour ago say little about now. */
@@ -232,13 +232,6 @@ function rangesOf(store: VerifyStore, side: 'source' | 'target'): Verdict['detai
   }));
 }
 
-interface Listed {
-  readonly differences: readonly Sample[];
-  readonly inFlight: readonly InFlight[];
-  readonly waived: readonly Sample[];
-}
-
-/** The first of each. */
 function listedIn(store: VerifyStore, nowMs: number): Listed {
   const first = (state: CandidateState): Candidate[] =>
     store.candidates.list({ state, after: Buffer.alloc(0), limit: LISTED_MAX });

@@ -42,12 +42,21 @@ export interface Verdict {
   readonly details: Details;
 }
 
+/** The first of each. */
+export interface Listed {
+  readonly differences: readonly Sample[];
+  readonly inFlight: readonly InFlight[];
+  readonly waived: readonly Sample[];
+}
+
 /** For the report: what was compared, and when. */
 export interface Details {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   readonly fingerprint: string;
   readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
+  /** Of a comparison of documents. */
+  readonly listed?: Listed;
   readonly [more: string]: unknown;
 }
 

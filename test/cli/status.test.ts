@@ -131,7 +131,8 @@ describe('a run that is on', () => {
         'dead letters         3 open (2 collision, 1 too-large), 1 discarded',
         'deletes              reconcile: what the source deletes stays in the target',
         '                     until compared',
-        'proof                none yet: no cosmig verify has ended clean',
+        'proof                none: no cosmig verify has ended clean, or a later one',
+        '                     found differences',
         'ranges               3 (2 copy, 1 tail)',
         '  0                  tail               0  [, 3F)',
         '  1                  copy           1,204  [3F, 7F)',
@@ -476,15 +477,19 @@ describe('how a run goes', () => {
     prove('another', LOOK_MS - 1000);
     {
       using _store = VerifyStore.open(verifyPath(path));
-      expect(unwrapped((await ask(path)).stdout)).toMatch(
-        /^proof +none yet: .*; a cosmig verify is at work$/m,
-      );
+      expect(unwrapped((await ask(path)).stdout)).toMatch(/^proof +none: .*; a cosmig verify is at work$/m);
     }
-    expect((await ask(path)).stdout).toMatch(/^proof +none yet: no cosmig verify has ended clean$/m);
+    const unproven = /^proof +none: no cosmig verify has ended clean, or a later one found differences$/m;
+    expect(unwrapped((await ask(path)).stdout)).toMatch(unproven);
     prove(fingerprint, LOOK_MS - 2 * MINUTE_MS);
     const { stdout } = await ask(path);
     expect(stdout).toMatch(/^proof +both sides were equal 2026-01-01 01:28:00Z \(2 min ago\)$/m);
     expect(unwrapped(stdout)).toMatch(/^next +.*; cosmig cutover switches when you are ready$/m);
+    {
+      using store = VerifyStore.open(verifyPath(path));
+      store.disprove();
+    }
+    expect(unwrapped((await ask(path)).stdout)).toMatch(unproven);
   });
 });
 

@@ -89,11 +89,28 @@ describe('cosmig verify', () => {
     }
   });
 
+  test('asks before it compares whether the report can be written, and does not lose the verdict with it', async () => {
+    const early = await verify('--report', join(folder, 'nowhere', 'proof.json'));
+    expect([early.code, early.stdout]).toEqual([2, '']);
+    expect(early.stderr).toMatch(
+      /^cosmig: the report cannot be written to .*\n {2}why {2}there is no such file/,
+    );
+    // Opened like any other file, and full.
+    const late = await verify('--report', '/dev/full', '--json');
+    expect(late.code).toBe(7);
+    expect(JSON.parse(late.stdout)).toMatchObject({
+      equal: true,
+      error: { code: 'ledger', message: 'the report cannot be written to /dev/full' },
+    });
+    expect(late.stderr).toContain('its disk is full');
+  });
+
   test('exits 3 when nothing was proven by --deadline, and 2 when that cannot be read', async () => {
     await move.put({ id: 'late', customerId: 'c', tenantId: 't1' });
     const { code, stdout, stderr } = await verify('--deadline', '1s');
     expect(code).toBe(3);
     expect(stdout).toMatch(/^equal +not proven$/m);
+    expect(stdout).toMatch(/^in flight +1 document, the oldest for \d+ s$/m);
     expect(stderr).toContain('1 document may still be in flight: 1 range of the source has changes');
     const { code: usage, stderr: told } = await verify('--deadline', 'soon');
     expect(usage).toBe(2);

@@ -139,6 +139,8 @@ test('is refused at once while another mover works', async () => {
     await until(() => isOn, { what: 'a tail that works' });
     const { code, stderr } = await cosmig('verify', '--repair');
     expect([code, stderr]).toEqual([3, expect.stringContaining('another cosmig is working with')]);
+    const skipped = await cosmig('verify', '--repair', '--skip-if-running');
+    expect([skipped.code, skipped.stdout]).toEqual([0, expect.stringContaining('nothing was done')]);
   } finally {
     stop.abort(new Error('enough'));
     await expect(tail).rejects.toThrow('enough');

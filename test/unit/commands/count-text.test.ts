@@ -60,3 +60,27 @@ test('a digest names documents, and no ranges', () => {
   expect(verifyText(digest)).toMatch(/^equal +yes\nsource +66,003 documents\ntarget +66,000 documents\n/m);
   expect(verifyJson(digest)).not.toHaveProperty('ranges');
 });
+
+test('what differs, is on its way or left out is told in words, with how much of it there is', () => {
+  const [id, sourceKey, targetKey] = ['o1', ['a'], ['b']];
+  const sample = { kind: 'wrongSlot', id, sourceKey, targetKey } as const;
+  const inFlight = [1000, 61_000].map((ageMs) => ({ ...sample, ageMs }));
+  const told = verifyText({
+    ...VERDICT,
+    level: 'digest',
+    equal: false,
+    differences: { missing: 0, extra: 2, different: 0, wrongSlot: 1 },
+    inFlight: 2,
+    samples: [sample],
+    details: { ...VERDICT.details, listed: { inFlight, differences: [sample], waived: [] } },
+  });
+  expect(told.split('\n').slice(5)).toEqual([
+    'differences          2 extra, 1 wrong key',
+    'in flight            2 documents, the oldest for 1 min',
+    'dead letters         5 open, 1 discarded; their documents are no differences',
+    'RU                   12 source, 13 target',
+    'took                 0.9 s',
+    'wrong key    "o1"  source key ["a"]  target key ["b"]',
+    'and 2 more; all of them with --report FILE',
+  ]);
+});

@@ -41,30 +41,30 @@ interface Case {
 describe('the line of a cutover', () => {
   test.each<Case>([
     { name: 'catching up', line: 'catching up            12,345 docs     210/s  lag 3 s' },
-    { name: 'stopping writers', stopped: true, line: 'stopping writers    writers stopped 17 s of 120 s' },
+    { name: 'stopping writers', stopped: true, line: 'running --on-fence  writers stopped 17 s of 120 s' },
     {
       name: 'draining',
       stopped: true,
-      line: 'draining               12,345 docs     210/s  lag 3 s  writers stopped 17 s of 120 s',
+      line: 'catching up            12,345 docs     210/s  lag 3 s  writers stopped 17 s of 120 s',
     },
-    { name: 'watching the fence', stopped: true, line: 'watching the fence  writers stopped 17 s of 120 s' },
+    { name: 'watching the fence', stopped: true, line: 'waiting for quiet   writers stopped 17 s of 120 s' },
     {
       name: 'proving',
       stopped: true,
       proof: PROOF,
-      line: 'proving             60%  1,200,000 source    900,000 target  writers stopped 17 s of 120 s',
+      line: 'comparing           60%  1,200,000 source    900,000 target  writers stopped 17 s of 120 s',
     },
     {
       name: 'proving',
       stopped: true,
       proof: { ...PROOF, source: 12, target: 14 },
-      line: 'proving                    12 source         14 target  writers stopped 17 s of 120 s',
+      line: 'comparing                  12 source         14 target  writers stopped 17 s of 120 s',
     },
     {
       name: 'proving',
       stopped: true,
       proof: { ...PROOF, stage: 'looking again', open: 3 },
-      line: 'proving                     3 documents to look at again  writers stopped 17 s of 120 s',
+      line: 'comparing                   3 documents to look at again  writers stopped 17 s of 120 s',
     },
     {
       name: 'bringing right',
