@@ -36,6 +36,35 @@ test('what has changed since a clean comparison is compared alone, also behind a
   expect([again.equal, lookedAt(again)]).toEqual([true, 0]);
 });
 
+test('what has changed is read once, also behind a merge, and the next one begins there', async () => {
+  await using move = await Move.open();
+  await move.admin.split('shop/orders');
+  await move.admin.split('shop/by-tenant');
+  await putAll(
+    move,
+    Array.from({ length: 100 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+  await putAll(
+    move,
+    Array.from({ length: 20 }, (_, n) => order(n, { again: 1 })),
+  );
+  await move.run('catch-up');
+  await move.admin.merge('shop/orders', ['1', '2']);
+  await move.admin.merge('shop/by-tenant', ['1', '2']);
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect(verdict).toMatchObject({ equal: true, source: { count: 20 }, target: { count: 20 } });
+  // Else nobody knows how far the mover is.
+  await move.run('catch-up');
+  await move.target.items.upsert(order(50, { wrong: 1 }));
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
+    equal: false,
+    source: { count: 0 },
+    target: { count: 1 },
+  });
+});
+
 test('a change that did not arrive as it should is found and named', async () => {
   await using move = await proven();
   await move.put(order(1, { again: 1 }), order(2, { again: 1 }));
