@@ -25,7 +25,15 @@ import {
   type Kill,
   type Scenario,
 } from './migration-scenario.ts';
-import { letExpire, moveClock, pullLevers, rulesOf, type Levers, type Stage } from './migration-trouble.ts';
+import {
+  letExpire,
+  moveClock,
+  pullLevers,
+  RANGES_MAX,
+  rulesOf,
+  type Levers,
+  type Stage,
+} from './migration-trouble.ts';
 import { replayCommand } from './migration-seeds.ts';
 import { WireContainer } from './wire-container.ts';
 
@@ -143,12 +151,25 @@ class MigrationRun {
   }
 
   async #prepare(): Promise<void> {
-    const { deletes, pageBytes, sourceKey, key, sourceRanges, targetRanges, uniqueKeys, ttl, defaultTtl } =
-      this.#scenario;
+    const {
+      deletes,
+      pageBytes,
+      sourceKey,
+      key,
+      sourceRanges,
+      targetRanges,
+      uniqueKeys,
+      ttl,
+      defaultTtl,
+      giants,
+      resizes,
+    } = this.#scenario;
     const { admin, raw } = this.#emulator;
     await admin.account({ avad: deletes === 'avad', pageBytes, ttlPurgeDelayMs: 500 });
-    // A giant costs more than a thousand RU: with 400 a second nobody would see the end of them.
-    const headers = this.#scenario.giants ? { 'x-ms-offer-throughput': '10000' } : {};
+    // A giant costs more than a thousand RU: with 400 a second nobody would see the end of them. And where ranges are
+    // split a range may be left with all documents and a small part of the whole.
+    const throughput = giants ? 10_000 : resizes ? 400 * RANGES_MAX : 400;
+    const headers = { 'x-ms-offer-throughput': `${throughput}` };
     const lifetime = ttl === 'none' ? {} : { defaultTtl };
     const definition = (paths: readonly string[]): object => ({
       paths,

@@ -5,7 +5,8 @@ import type { Admin, FaultEffect, FaultOp, FaultRule } from './admin.ts';
 import { pick } from './faults-seed.ts';
 import { SHORT_TTL_SECONDS, type Scenario } from './migration-scenario.ts';
 
-const RANGES_MAX = 7;
+/** So many ranges a container is split into. */
+export const RANGES_MAX = 7;
 
 /** Where the trouble is made. */
 export interface Stage {
