@@ -10,7 +10,7 @@ import { readDuration } from '../spec/values.ts';
 import type { Progress } from '../verify/verify.ts';
 import { CutoverLine } from './cutover-line.ts';
 import { cutoverJson, cutoverText, troubleOf } from './cutover-text.ts';
-import { runHook } from './hook.ts';
+import { runHook, type Hook } from './hook.ts';
 import { readLikeSource } from './like-source-option.ts';
 import { moveBy } from './move.ts';
 
@@ -123,19 +123,25 @@ function hooksOf(
   const call = async (
     flag: string,
     command: string | undefined,
-    rest: { reason?: string; signal?: AbortSignal },
+    { reason = '', context, signal }: Pick<Hook, 'context'> & { reason?: string; signal?: AbortSignal },
   ) => {
     if (command === undefined) return;
-    const { reason = '', signal } = rest;
     const told = signal === undefined ? { out } : { out, signal };
-    await runHook({ flag, command, env: { ...about, COSMIG_REASON: reason } }, told);
+    const hook = { flag, command, env: { ...about, COSMIG_REASON: reason } };
+    await runHook(context === undefined ? hook : { ...hook, context }, told);
   };
   return {
     stopWriters: async (signal) => call('--on-fence', options.onFence, { signal }),
-    onCommit: async (signal) => call('--on-commit', options.onCommit, { signal }),
+    onCommit: async (signal) => call('--on-commit', options.onCommit, { signal, context: COMMITTED }),
     onAbort: async (reason) => call('--on-abort', options.onAbort, { reason }),
   };
 }
+
+/** Its failure must not be taken for a way back. */
+const COMMITTED = {
+  before: 'the target is in use',
+  next: 'then run cosmig cutover again, which goes on with it',
+};
 
 function readTime(flag: string, text: string): number {
   const read = readDuration(text);

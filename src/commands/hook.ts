@@ -3,6 +3,7 @@
  * print goes where talk goes, and one that fails is told with its exit code. They may be run more than once.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import type { Reporter } from '../cli/command.ts';
 import { sleep } from '../lib/abort.ts';
 import { NotReadyError } from '../lib/errors.ts';
@@ -13,16 +14,20 @@ export interface Hook {
   /** Run by the shell. */
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where more is to be known of its failure than that: what was done before it, and what to do when it is mended. */
+  readonly context?: { readonly before: string; readonly next: string };
 }
 
 /** For one that does not heed that it is ended. */
 const KILL_AFTER_MS = 5000;
 /** What a command has printed is there when it has ended, or very soon. */
 const OUTPUT_WITHIN_MS = 500;
+/** Nobody reads a longer one. */
+const LINE_MAX = 64 * 1024;
 
 /** Runs it to its end; when it is called off it is ended, and all that it has started. */
 export async function runHook(
-  { flag, command, env }: Hook,
+  { flag, command, env, context }: Hook,
   { out, signal }: { readonly out: Reporter; readonly signal?: AbortSignal },
 ): Promise<void> {
   signal?.throwIfAborted();
@@ -31,24 +36,43 @@ export async function runHook(
   const over = new AbortController();
   const stop = (): void => void callOff(child, over.signal);
   signal?.addEventListener('abort', stop, { once: true });
+  const endings = [child.stdout, child.stderr].map((stream) => tell(stream, out));
   try {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8');
-      stream.on('data', (text: string) => out.note(text.trimEnd()));
-    }
     const [code, name] = await endOf(child, over.signal);
     signal?.throwIfAborted();
     if (code === 0) return;
-    throw new NotReadyError(`the command of ${flag} failed`, {
+    const failed = `the command of ${flag} failed`;
+    throw new NotReadyError(context === undefined ? failed : `${context.before}, and ${failed}`, {
       why: code === null ? `it was ended by ${name ?? 'a signal'}` : `it ended with exit code ${code}`,
-      hint: `run it by itself to see why: ${command}`,
+      hint:
+        context === undefined
+          ? `run it by itself to see why: ${command}`
+          : `see why it fails (${command}), ${context.next}`,
     });
   } finally {
     over.abort(new Error('the command has ended'));
+    for (const end of endings) end();
     // Whoever of them is left would go on behind what is done instead.
     if (signal?.aborted === true) end(child, 'SIGKILL');
     signal?.removeEventListener('abort', stop);
   }
+}
+
+/** Line by line; gives what says the last one, which may have no end. */
+function tell(stream: Readable, out: Reporter): () => void {
+  let rest = '';
+  const end = (): void => {
+    if (rest !== '') out.note(rest);
+    rest = '';
+  };
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const said = (rest + text).split('\n');
+    rest = said.pop() ?? '';
+    for (const line of said) out.note(line);
+    if (rest.length > LINE_MAX) end();
+  });
+  return end;
 }
 
 /** Its end is that of the command itself: what that has left running may keep its output open for days. */

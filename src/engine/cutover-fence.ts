@@ -42,6 +42,7 @@ async function endsUnmoved(
 ): Promise<Fence | null> {
   const to = await readFence(mover, 'newest', reading);
   const straggler = await findStraggler(mover, { from, to }, reading);
+  parts.stillWritten = straggler === null || straggler.what === 'split' ? null : told(straggler);
   if (straggler === null) return to;
   tell(mover, parts, straggler);
   return null;

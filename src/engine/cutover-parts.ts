@@ -85,6 +85,9 @@ export interface Stopped extends CutoverParts {
   readonly stoppedAtMs: number;
   /** Until the writers are stopped, or that has failed. */
   stopping: Promise<unknown>;
+  haveStopped: boolean;
+  /** Who has written since; null: nobody, as far as was seen. */
+  stillWritten: string | null;
   /** Why the last comparison was not enough; null: it was, or there was none. */
   unproven: string | null;
 }

@@ -59,8 +59,8 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
 async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committed> {
   const { mover, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
-  const begun = { stoppedAtMs: mover.clock.now(), stopping: Promise.resolve(), unproven: null };
-  const stopped: Stopped = { ...parts, ...begun };
+  const begun = { stoppedAtMs: mover.clock.now(), stopping: Promise.resolve(), haveStopped: false };
+  const stopped: Stopped = { ...parts, ...begun, stillWritten: null, unproven: null };
   const work = settled(async () => untilCommitted({ ...leases, reading: deadline.signal }, stopped));
   mover.start(async () => void (await work));
   try {
@@ -92,6 +92,7 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
   const stopping = settled(async () => parts.stopWriters(reading));
   parts.stopping = stopping;
   (await stopping)();
+  parts.haveStopped = true;
   leases.camera.rests = false;
   for (;;) {
     const fence = await fenceOff(leases, parts);
@@ -113,20 +114,39 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
 /** Traffic stays on the source. */
 async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unknown): Promise<void> {
   const why = reason instanceof Error ? reason.message : String(reason);
-  if (phaseOf(mover) !== 'tailing') enter(mover, 'tailing', { why });
+  const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
+  if (phaseOf(mover) !== 'tailing') enter(mover, 'tailing', { why: kept });
   say(`backed out: ${why}; the source stays in use`);
   try {
     await onAbort(why);
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
     // The reason is more important than the hook that is told of it.
-    say(`the hook that is told of it failed as well: ${error.message}`);
+    say(`${error.message} as well (${error.why}): let the application write to the source yourself`);
   }
 }
 
-function tooLate({ deadlineMs, unproven: why }: Stopped): NotReadyError {
+function tooLate(stopped: Stopped): NotReadyError {
+  const { why, next } = whatWasLeft(stopped);
   return new NotReadyError('the cutover was not done in time', {
-    why: `--deadline is ${seconds(deadlineMs)}${why === null ? '' : `, and ${why}`}; the source stays in use`,
-    hint: 'let the application write to the source again; before the next try run cosmig verify, so that less has to be compared, or give it a longer --deadline',
+    why: `--deadline is ${seconds(stopped.deadlineMs)}${why === null ? '' : `, and ${why}`}; the source stays in use`,
+    hint: `let the application write to the source again; before the next try ${next}`,
   });
+}
+
+function whatWasLeft({ haveStopped, stillWritten, unproven }: Stopped): {
+  readonly why: string | null;
+  readonly next: string;
+} {
+  if (!haveStopped)
+    return {
+      why: 'the command of --on-fence had not ended',
+      next: 'see why it takes so long, or give it a longer --deadline',
+    };
+  if (stillWritten !== null)
+    return { why: `somebody still wrote: ${stillWritten}`, next: 'see to it that all writers are stopped' };
+  return {
+    why: unproven,
+    next: 'run cosmig verify, so that less has to be compared, or give it a longer --deadline',
+  };
 }

@@ -93,6 +93,25 @@ test('a hook that fails backs out, and the source stays in use', async () => {
   expect((await typed(move, 'status')).stdout).toMatch(/^phase +tailing$/m);
 }, 60_000);
 
+test('a hook that fails after the commit says that the target is in use, and what to do', async () => {
+  await using move = await proven();
+  const times = ['--quiet-for', '1s', '--watch', '1s'];
+  const { code, stderr } = await cosmig(
+    move,
+    'cutover',
+    '--writers-stopped',
+    '--on-commit',
+    'exit 4',
+    ...times,
+  );
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^cosmig: the target is in use, and the command of --on-commit failed$/m);
+  expect(stderr).toMatch(
+    /^ {2}now {2}see why it fails \(exit 4\), then run cosmig cutover again, which goes on with it/m,
+  );
+  expect((await cosmig(move, 'cutover', '--writers-stopped', '--on-commit', 'true', ...times)).code).toBe(0);
+}, 60_000);
+
 test('at the deadline the command that stops the writers has ended before the one that lets them on again', async () => {
   await using move = await proven();
   const { code, stderr } = await cosmig(
@@ -103,10 +122,17 @@ test('at the deadline the command that stops the writers has ended before the on
     '--on-fence',
     "trap '' TERM; sleep 3; echo off",
     '--on-abort',
-    'echo on',
+    'echo on; exit 9',
   );
   expect([code, stderr]).toEqual([3, expect.stringMatching(/^off\n(?:.*\n)*backed out: .*\non\n/m)]);
-  expect(stderr).toContain('--deadline is 1.0 s');
+  expect(stderr).toContain(
+    'the command of --on-abort failed as well (it ended with exit code 9): let the application write to the source yourself\n',
+  );
+  const why = '--deadline is 1.0 s, and the command of --on-fence had not ended';
+  expect(stderr).toContain(why);
+  expect(stderr).toContain('see why it takes so long, or give it a longer --deadline');
+  const { stdout } = await typed(move, 'status');
+  expect(stdout.replaceAll(/\n {21}/g, ' ')).toContain(`the cutover was not done in time: ${why}`);
 }, 60_000);
 
 test('differences that a verify has found make void what was proven before', async () => {

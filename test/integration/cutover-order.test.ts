@@ -125,5 +125,21 @@ test('one that is too late tells why it could not be proven', async () => {
   expect(result).toMatchObject({
     message: 'the cutover was not done in time',
     why: '--deadline is 1.5 s, and 3 documents may be in flight; the source stays in use',
+    hint: expect.stringContaining('run cosmig verify, so that less has to be compared') as unknown,
+  });
+});
+
+test('one that is too late since somebody still writes names what was written', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  let n = 0;
+  const { result } = await cut(move, {
+    deadlineMs: 1500,
+    quietMs: 300,
+    onStep: () => void move.put({ id: 'late', customerId: 'z', tenantId: `t${(n += 1)}` }),
+  });
+  expect(result).toMatchObject({
+    message: 'the cutover was not done in time',
+    why: '--deadline is 1.5 s, and somebody still wrote: "late" written in range 0; the source stays in use',
+    hint: expect.stringContaining('see to it that all writers are stopped') as unknown,
   });
 });

@@ -46,6 +46,15 @@ test.each([
   30_000,
 );
 
+test('what it prints is told line by line, and the last one also without an end', async () => {
+  const command =
+    'printf "one, "; sleep 0.2; echo two; echo; printf "the last one"; sleep 600 & echo "pid $!" >&2';
+  await runHook({ flag: '--on-commit', command, env: process.env }, { out });
+  const pid = said.find((line) => line.startsWith('pid ')) ?? '';
+  process.kill(Number(pid.slice('pid '.length)));
+  expect(said.filter((line) => line !== pid)).toEqual(['one, two', '', 'the last one']);
+});
+
 test('one that was called off before it began is not begun', async () => {
   const signal = AbortSignal.abort(new Error('called off'));
   const hook = runHook({ flag: '--on-fence', command: 'echo begun', env: process.env }, { out, signal });
