@@ -120,7 +120,7 @@ function tell(letter: Letter, document: string | null | undefined): string {
   const { number, state, reason, code, why, id, sourceKey: from, targetKey, waits, attempts, atMs } = letter;
   const facts = table([
     ['dead letter', `${number}, ${state}`],
-    ['reason', `${reason} (${code})`],
+    ['reason', code === reason ? reason : `${reason} (${code})`],
     ['why', why],
     ['id', id],
     ['source key', from],

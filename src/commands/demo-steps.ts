@@ -7,6 +7,8 @@ import type { RunParts, Snapshot } from '../engine/run.ts';
 import { ChildSignal } from '../lib/abort.ts';
 import { CanceledError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
+import type { Progress } from '../verify/verify.ts';
+import { CutoverLine } from './cutover-line.ts';
 import { deadLettersDiscard } from './dead-letters-discard.ts';
 import type { DemoAccount } from './demo-account.ts';
 import { move, moveBy, type MoveContext } from './move.ts';
@@ -144,17 +146,21 @@ export class Steps {
     const { runCutover } = await import('../engine/run.ts');
     const { lastCleanMs, prove } = await import('./proving.ts');
     const kept = new Kept(this.#context.out);
+    const times = { deadlineMs: PATIENCE_MS, quietMs: QUIET_MS, watchMs: QUIET_MS };
+    const shown = new CutoverLine(this.#context.clock, times);
     const run = async (parts: RunParts): Promise<Snapshot> =>
       runCutover(parts, {
         ...turns,
+        ...times,
         lastCleanMs: () => lastCleanMs(parts.spec),
-        prove: async (signal, scope) => prove(parts, { deadlineMs: PATIENCE_MS, signal, scope }),
+        prove: async (signal, scope) => {
+          const onProgress = (progress: Progress): void => shown.seeProof(progress);
+          return prove(parts, { deadlineMs: PATIENCE_MS, signal, scope, onProgress });
+        },
         say: (text) => kept.note(text),
-        deadlineMs: PATIENCE_MS,
-        quietMs: QUIET_MS,
-        watchMs: QUIET_MS,
+        onStep: (step) => shown.see(step),
       });
-    return kept.json(await moveBy(this.#for(this.#options(), kept), { command: 'cutover', run }));
+    return kept.json(await moveBy(this.#for(this.#options(), kept), { command: 'cutover', run, shown }));
   }
 
   #show(line: string): void {

@@ -118,7 +118,7 @@ function estimateRows(estimate: Estimate): Row[] {
   const time =
     hours === null
       ? 'not known: neither side has RU/s of its own, and no budget was given'
-      : `about ${roughly(hours * HOUR_MS)}, as fast as the ${limitedBy ?? 'target'} allows`;
+      : `${hours * HOUR_MS < 1000 ? 'under a second' : `about ${roughly(hours * HOUR_MS)}`}, as fast as the ${limitedBy ?? 'target'} allows`;
   return [
     ['documents', `about ${count(documents)}, ${sizeText(bytes ?? 0)}`],
     ['RU', `${count(sourceRu ?? 0)} on the source, ${count(targetRu ?? 0)} on the target`],

@@ -219,6 +219,10 @@ describe('show', () => {
     expect(stdout).toMatch(/^next +nothing$/m);
   });
 
+  test('says a reason once', async () => {
+    expect((await ask(made(), 'show 5')).stdout).toMatch(/^reason +missing-key$/m);
+  });
+
   test('is one object for scripts, without a body', async () => {
     const { stdout } = await ask(made(), 'show 5 --json');
     expect(JSON.parse(stdout)).toEqual({

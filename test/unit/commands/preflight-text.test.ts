@@ -89,6 +89,11 @@ test('no line is longer than the terminal, whatever a key looks like', () => {
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 });
 
+test('of few documents it takes no time that could be told', () => {
+  const text = preflightText(inspection({ estimate: { ...inspection().estimate, hours: 0.0001 } }), spec);
+  expect(text).toMatch(/^time +under a second, as fast as the target allows$/m);
+});
+
 test('of an empty source, and where nothing can be told', () => {
   const nothing = {
     documents: null,
