@@ -102,6 +102,23 @@ test('without a clean comparison everything is compared', async () => {
   expect(await verifyMove(move, { level: 'changes' })).toMatchObject({ equal: true, source: { count: 50 } });
 });
 
+test('one of everything that was not proven is no beginning for it', async () => {
+  await using move = await Move.open();
+  await putAll(
+    move,
+    Array.from({ length: 50 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  await move.put(order(1, { again: 1 }));
+  expect(await verifyMove(move, { deadlineMs: 0 })).toMatchObject({ equal: null, inFlight: 1 });
+  await move.run('catch-up');
+  await move.target.items.upsert(order(7, { wrong: 1 }));
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
+    equal: false,
+    samples: [{ kind: 'different', id: 'o7' }],
+  });
+});
+
 test.each(['not proven', 'called off while it reads'] as const)(
   'one that was %s is not gone on with as a comparison of everything',
   async (how) => {

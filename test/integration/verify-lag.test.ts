@@ -1,4 +1,4 @@
-/** A replica of the target that lags: what it does not show is neither confirmed to differ nor taken for equal. */
+/** A replica that lags: what it does not show is neither confirmed to differ nor taken for equal. */
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../helpers/move.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';
@@ -42,10 +42,19 @@ test('what the mover has just brought over is no difference', async () => {
   expect(verdict).toMatchObject({ equal: true, inFlight: 0 });
 });
 
-test('a change that was made just now is compared', async () => {
+test('what a replica of the source does not show any more, and the mover has seen, is no difference', async () => {
+  await using move = await copied();
+  await move.admin.account(LAG);
+  await move.put(order(1, { again: 1 }), order(2, { tenantId: 'moved' }));
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true, inFlight: 0 });
+});
+
+test.each([1, 10])('a change that was made just now is compared, the last of %i', async (changes) => {
   await using move = await copied();
   expect(await verifyMove(move)).toMatchObject({ equal: true });
   await move.admin.account(LAG);
+  for (let n = 1; n < changes; n += 1) await move.target.items.upsert(order(8));
   await move.target.items.upsert(order(7, { wrong: 1 }));
   expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
     equal: false,
