@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { lsnOf } from '../../src/cosmos/session.ts';
 import type { Meddle, TapRequest } from '../helpers/tap.ts';
 import { before, order, orders, SOURCE, TARGET, Tapped, write } from '../helpers/tapped.ts';
 import { verifyMove } from '../helpers/verify.ts';
@@ -97,6 +98,28 @@ describe('what a comparison reads', () => {
     );
     for (const { headers } of reads) expect(headers['x-ms-cosmos-priority-level']).toBe('Low');
   });
+});
+
+test('both sides are asked with what the mover has seen and committed, from the first request on', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  await write(move, orders(20));
+  await move.run('copy');
+  await write(move, [order(3, { again: 1 })]);
+  await move.run('catch-up');
+  await move.target.items.upsert(order(7, { n: 8 }));
+  tap.seen.length = 0;
+  expect(await verifyMove(move)).toMatchObject({ equal: false, differences: { different: 1 } });
+  const known = move.ledger(({ tokens, targetTokens }) => ({
+    orders: lsnOf(tokens.all()[0]?.token),
+    'by-tenant': lsnOf(targetTokens.all()[0]?.token),
+  }));
+  for (const name of CONTAINERS) {
+    const asked = tap.seen.filter((request) => isData(request) && request.container === name);
+    expect(asked.length).toBeGreaterThan(2);
+    const lsns = asked.map(({ headers }) => lsnOf(headers['x-ms-session-token']) ?? 0);
+    expect(Math.min(...lsns)).toBeGreaterThanOrEqual(known[name] ?? Infinity);
+  }
 });
 
 describe('ranges that change while they are compared', () => {
