@@ -15,6 +15,8 @@ export interface Wait {
   readonly delayMs: number;
   /** The how-manieth in a row. */
   readonly attempt: number;
+  /** For how long it has been so. */
+  readonly lastedMs: number;
   readonly trouble: Trouble;
 }
 
@@ -46,15 +48,19 @@ export interface PatienceParts {
   readonly pause?: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Some seconds of failures; refusals for want of RU are many and short. */
-const TELL_EVERY: Readonly<Partial<Record<TroubleKind, number>>> = { throttled: 50 };
-const TELL_EVERY_OTHERWISE = 6;
+/** Shorter ones are how the service works; nobody is told of them. */
+const WORTH_TELLING_MS = 5000;
+const TELL_AGAIN_MS = 30_000;
 
 /** Says now and then what is waited for, to whoever watches work that shows no progress of its own. */
-export function tellWaits(log: Log): (wait: Wait) => void {
-  return ({ attempt, reason, trouble }) => {
-    if (attempt % (TELL_EVERY[reason] ?? TELL_EVERY_OTHERWISE) !== 0) return;
-    log.warn(`waiting for ${trouble.at ?? 'the account'}: ${trouble.what}`);
+export function tellWaits(log: Log, clock: Clock): (wait: Wait) => void {
+  let toldMs = -Infinity;
+  return ({ lastedMs, trouble }) => {
+    const nowMs = clock.now();
+    if (lastedMs < WORTH_TELLING_MS || nowMs - toldMs < TELL_AGAIN_MS) return;
+    toldMs = nowMs;
+    const seconds = Math.round(lastedMs / 1000);
+    log.warn(`waiting for ${trouble.at ?? 'the account'}: ${trouble.what}, for ${seconds} s now`);
   };
 }
 
@@ -100,7 +106,7 @@ export class Patience {
     borne.attempts += 1;
     const delayMs = delayFor(limit, borne.attempts, { hintMs: trouble.retryAfterMs, random });
     if (borne.lastedMs + delayMs > limit.totalMs) throw lasting(trouble, borne.lastedMs);
-    return { reason: kind, delayMs, attempt: borne.attempts, trouble };
+    return { reason: kind, delayMs, attempt: borne.attempts, lastedMs: borne.lastedMs, trouble };
   }
 
   #of(kind: TroubleKind): { attempts: number; lastedMs: number } {

@@ -214,7 +214,7 @@ function callOf({
   signal,
   log,
 }: Pick<InspectParts, 'clock' | 'random' | 'signal' | 'log'>): ControlCall {
-  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: tellWaits(log) }) };
+  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: tellWaits(log, clock) }) };
 }
 
 function planOf({

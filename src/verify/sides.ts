@@ -131,7 +131,7 @@ export function partsOf(
 }
 
 function patienceOf({ clock, random, log }: Pick<SidesParts, 'clock' | 'random' | 'log'>): Patience {
-  return new Patience({ clock, random, onWait: tellWaits(log) });
+  return new Patience({ clock, random, onWait: tellWaits(log, clock) });
 }
 
 async function makeSide(

@@ -153,14 +153,16 @@ test('who waits for long is told now and then, by the account', async () => {
   const said: string[] = [];
   const clock = new ManualClock();
   const write = (line: string): void => void said.push(line);
-  const onWait = tellWaits(createLog({ level: 'warn', format: 'text', clock, write }));
+  const onWait = tellWaits(createLog({ level: 'warn', format: 'text', clock, write }), clock);
   const at = 'https://myaccount.documents.azure.com/';
-  for (let attempt = 1; attempt <= 12; attempt += 1)
-    onWait({ reason: 'transient', delayMs: 1, attempt, trouble: trouble('transient', { at }) });
-  for (let attempt = 1; attempt <= 49; attempt += 1)
-    onWait({ reason: 'throttled', delayMs: 1, attempt, trouble: trouble('throttled') });
+  // Each asks for three seconds of patience, and several wait at a time.
+  for (let lastedMs = 0; lastedMs <= 60_000; lastedMs += 3000) {
+    for (const reason of ['throttled', 'transient'] as const)
+      onWait({ reason, delayMs: 3000, attempt: 1, lastedMs, trouble: trouble('throttled', { at }) });
+    clock.advance(3000);
+  }
   expect(said).toEqual([
-    expect.stringContaining(`waiting for ${at}: it was transient`),
-    expect.stringContaining(`waiting for ${at}: it was transient`),
+    expect.stringContaining(`waiting for ${at}: it was throttled, for 6 s now`),
+    expect.stringContaining(`waiting for ${at}: it was throttled, for 36 s now`),
   ]);
 });

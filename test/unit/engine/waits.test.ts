@@ -51,7 +51,7 @@ describe('what a run waits for', () => {
   test('a side that is asked again and again, until it answers', () => {
     const clock = new ManualClock();
     const waits = new Waits(clock);
-    const wait = { reason: 'denied', delayMs: 2000, attempt: 1, trouble } as const;
+    const wait = { reason: 'denied', delayMs: 2000, attempt: 1, lastedMs: 0, trouble } as const;
     waits.see('source', wait);
     expect(waits.now([])).toBeNull();
     clock.advance(2000);
@@ -84,7 +84,7 @@ describe('a run that has not moved for long', () => {
   });
 
   test('waits for the side that was in trouble last, if it has not moved since', () => {
-    const wait = { reason: 'denied', delayMs: 100, attempt: 1, trouble } as const;
+    const wait = { reason: 'denied', delayMs: 100, attempt: 1, lastedMs: 0, trouble } as const;
     waits.see('source', wait);
     clock.advance(45_000);
     expect(waits.now([])).toBeNull();
