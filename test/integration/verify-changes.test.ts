@@ -92,6 +92,28 @@ test('where the numbers differ everything is compared', async () => {
   });
 });
 
+test('a letter whose old version stays hides no document that lacks, where nobody tells of deletes', async () => {
+  const flags = { derive: ['/pk={tenantId}'] };
+  await using move = await Move.open({ flags, target: { partitionKey: '/pk' } });
+  await putAll(
+    move,
+    Array.from({ length: 50 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move, { flags })).toMatchObject({ equal: true });
+  // There is room for it, and none for a key more.
+  const padded = JSON.stringify(order(1, { pad: '' })).length;
+  await move.put(order(1, { pad: 'x'.repeat(2 * 1024 * 1024 - padded - 4) }));
+  await move.run('catch-up');
+  expect(move.ledger(({ letters }) => letters.counts())).toMatchObject([{ reason: 'too-large', letters: 1 }]);
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({ equal: true });
+  await move.target.item('o7', 't2').delete();
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({
+    equal: false,
+    samples: [{ kind: 'missing', id: 'o7' }],
+  });
+});
+
 test('without a clean comparison everything is compared', async () => {
   await using move = await Move.open();
   await putAll(

@@ -1,7 +1,7 @@
 /** Numbers that differ while somebody writes, or where a replica lags, are not called a difference. */
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/lib/clock.ts';
-import { order, orders, Tapped, TARGET, write } from '../helpers/tapped.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../helpers/tapped.ts';
 import type { TapRequest } from '../helpers/tap.ts';
 import { verifyMove } from '../helpers/verify.ts';
 
@@ -92,3 +92,21 @@ test('the target is asked with what the mover has committed meanwhile', async ()
   const last = tap.seen.findLast((request) => isQueryOf(request, 'by-tenant'));
   expect(last?.headers['x-ms-session-token']).toBe(`${range?.id}:-1#${range?.lsn}`);
 });
+
+test.each([
+  { name: 'orders', path: SOURCE },
+  { name: 'by-tenant', path: TARGET },
+])(
+  'a range of $name that splits while it is counted is counted as what it has become',
+  async ({ name, path }) => {
+    await using tapped = await copied();
+    const { move, tap } = tapped;
+    const isCounted = (request: TapRequest): boolean => isQueryOf(request, name);
+    tap.meddle = before(isCounted, { 1: async () => move.admin.split(path) });
+    let looks = 0;
+    const verdict = await verifyMove(move, { level: 'count', onProgress: () => (looks += 1) });
+    expect(verdict).toMatchObject({ equal: true, source: { count: COUNT }, target: { count: COUNT } });
+    expect(looks).toBe(1);
+    expect(await move.admin.ranges(path)).toHaveLength(2);
+  },
+);

@@ -62,6 +62,16 @@ describe('verify --level count', () => {
     expect(verdict).toMatchObject({ equal: false, differences: { missing: 1, extra: 0 }, inFlight: 0 });
   });
 
+  test('tells a document that is too many, though letters are open', async () => {
+    await using move = await Move.open();
+    await move.put(...orders(20), { id: 'o1', customerId: 'other', tenantId: 't1' });
+    await move.run('copy');
+    await move.run('catch-up');
+    await move.target.items.create({ id: 'x', customerId: 'c1', tenantId: 't1' });
+    const verdict = await verifyMove(move, { level: 'count' });
+    expect(verdict).toMatchObject({ equal: false, differences: { missing: 0, extra: 1 }, inFlight: 0 });
+  });
+
   test('proves nothing while the mover has not brought over what was written', async () => {
     await using move = await Move.open();
     await putAll(move, orders(20));
