@@ -152,7 +152,7 @@ function errorOf(
     });
   }
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
-  const named = 'see the documents that are named above (all of them in --report FILE)';
+  const named = 'see the documents that are named above (more of them in --report FILE)';
   // What everybody sees first whose account does not tell deletes.
   const haveGone = differences.extra === total;
   return new MismatchError(`${counted(total, 'difference')} between source and target`, {

@@ -72,7 +72,7 @@ test('what differs, is on its way or left out is told in words, with how much of
     differences: { missing: 0, extra: 2, different: 0, wrongSlot: 1 },
     inFlight: 2,
     samples: [sample],
-    details: { ...VERDICT.details, listed: { inFlight, differences: [sample], waived: [] } },
+    details: { ...VERDICT.details, listed: { inFlight, differences: [sample, sample, sample], waived: [] } },
   });
   expect(told.split('\n').slice(5)).toEqual([
     'differences          2 extra, 1 wrong key',
@@ -83,4 +83,9 @@ test('what differs, is on its way or left out is told in words, with how much of
     'wrong key    "o1"  source key ["a"]  target key ["b"]',
     'and 2 more; all of them with --report FILE',
   ]);
+  const listed = { inFlight, differences: Array.from({ length: 10_000 }, () => sample), waived: [] };
+  const many = { ...VERDICT.details, listed };
+  const differences = { missing: 12_000, extra: 0, different: 0, wrongSlot: 0 };
+  const cut = verifyText({ ...VERDICT, level: 'digest', differences, samples: [sample], details: many });
+  expect(cut).toMatch(/^and 11,999 more; the first 10,000 with --report FILE$/m);
 });
