@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   'watching the fence': 'waiting for quiet',
   proving: 'comparing',
   'bringing right': 'bringing right',
-  'after the commit': 'after the commit',
+  'after the commit': 'settings, then --on-commit',
   'watching for late writes': 'watching for late writes',
 };
 
@@ -53,10 +53,10 @@ export class CutoverLine {
       const stopped = seconds(this.#clock.now() - stoppedAtMs);
       parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
     }
-    if (name === 'watching for late writes') {
-      const watched = seconds(this.#clock.now() - this.#beganMs);
-      parts.push({ text: `${watched} of ${seconds(this.#watchMs)}`, rank: 1 });
-    }
+    const sinceBegun = seconds(this.#clock.now() - this.#beganMs);
+    if (name === 'after the commit') parts.push({ text: `for ${sinceBegun}`, rank: 1 });
+    if (name === 'watching for late writes')
+      parts.push({ text: `${sinceBegun} of ${seconds(this.#watchMs)}`, rank: 1 });
     if (snapshot.waitsFor !== null) parts.push({ text: `waits: ${snapshot.waitsFor}`, rank: 2 });
     return fit(parts, columns);
   }
