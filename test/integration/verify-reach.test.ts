@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { effectiveKey } from '../../src/keys/effective-key.ts';
 import type { Order } from '../helpers/move.ts';
-import { order, orders, SOURCE, Tapped, write } from '../helpers/tapped.ts';
+import { begin, order, orders, SOURCE, Tapped, write } from '../helpers/tapped.ts';
 import type { TapRequest } from '../helpers/tap.ts';
 import { verifyMove } from '../helpers/verify.ts';
 
@@ -85,3 +85,17 @@ test('where a range was split behind the mover, what differs is in flight', asyn
   await move.run('catch-up');
   expect(await verifyMove(move)).toMatchObject({ equal: true });
 });
+
+test.each(['digest', 'count'] as const)(
+  'before the copy has ended nothing is compared (%s)',
+  async (level) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(COUNT));
+    await begin(move);
+    await expect(verifyMove(move, { level })).rejects.toMatchObject({
+      message: 'the copy has not ended',
+      exitCode: 3,
+    });
+  },
+);
