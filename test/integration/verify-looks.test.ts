@@ -1,6 +1,7 @@
 /** What two looks at a document are worth when something has happened between them, or somebody else stands there. */
 import { expect, test } from 'vitest';
-import { order, orders, Tapped, write } from '../helpers/tapped.ts';
+import type { TapRequest } from '../helpers/tap.ts';
+import { before, order, orders, Tapped, write } from '../helpers/tapped.ts';
 import { verifyMove } from '../helpers/verify.ts';
 
 async function copied(): Promise<Tapped> {
@@ -39,4 +40,19 @@ test('somebody else in its slot is not the document', async () => {
     equal: false,
     differences: { missing: 1, extra: 1, different: 0, wrongSlot: 0 },
   });
+});
+
+test('a document that has moved meanwhile is looked for where it belongs now', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  await move.target.items.upsert(order(7, { wrong: 1 }));
+  const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
+  tap.meddle = before(isLook, {
+    1: async () => {
+      await write(move, [order(7, { tenantId: 'elsewhere' })]);
+      move.connectionString = move.emulator.connectionString;
+      await move.run('catch-up');
+    },
+  });
+  expect(await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } })).toMatchObject({ equal: true });
 });
