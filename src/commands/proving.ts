@@ -54,7 +54,8 @@ export async function prove(
   const suspects = suspectsOf(spec, verdict);
   const hasOthers = inFlight > 0 || Object.values(others).some((documents) => documents > 0);
   const areExtra = suspects.length === extra && !hasOthers;
-  return { equal, why: whyOf(verdict), suspects, areExtra };
+  const isWhole = verdict.details.extent === 'all';
+  return { equal, why: whyOf(verdict), suspects, areExtra, isWhole };
 }
 
 /** Those that the last comparison has confirmed to differ. */

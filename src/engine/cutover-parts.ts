@@ -10,6 +10,8 @@ export interface Proof {
   readonly suspects: readonly Suspect[];
   /** These are all that differ, and every one of them is in the target and not in the source any more. */
   readonly areExtra?: boolean;
+  /** All documents were compared, whatever was asked for. */
+  readonly isWhole?: boolean;
 }
 
 /**

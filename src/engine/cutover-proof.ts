@@ -22,7 +22,7 @@ export async function prove(leases: LeasesParts, parts: Stopped): Promise<boolea
   for (;;) {
     step(parts, 'proving');
     const proof = await compare(leases, parts, scope);
-    const { equal, suspects, areExtra, why } = proof;
+    const { equal, suspects, areExtra, isWhole, why } = proof;
     parts.unproven = equal === true ? null : why;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
@@ -34,7 +34,7 @@ export async function prove(leases: LeasesParts, parts: Stopped): Promise<boolea
     await repairEach(mover, suspects, reading);
     reading.throwIfAborted();
     const hasOnlyGone = mover.expires && areExtra === true;
-    if (scope !== 'changes') scope = 'what differed';
+    if (scope !== 'changes' || isWhole === true) scope = 'what differed';
     else if (hasOnlyGone && brought.size > 0) scope = 'all';
     for (const name of names) brought.add(name);
   }

@@ -51,17 +51,17 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
 }
 
 /**
- * What is not proven is gone on with. Differences that were found make earlier proofs void: the next cutover would look
- * only at what has changed since. A cutover brings right what it finds, and looks again by itself.
+ * What is not proven is gone on with. Differences that were found among all documents make earlier proofs void: the next
+ * cutover would look only at what has changed since.
  */
 function keep(
   store: VerifyStore,
   { fingerprint: print }: Subject,
-  { verdict, comparison: { level, clock } }: { readonly verdict: Verdict; readonly comparison: Comparison },
+  { verdict, comparison: { clock } }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
   if (equal === false) {
-    if (level === 'changes') store.end();
+    if (details.extent === 'changes') store.end();
     else store.disprove();
   }
   if (equal !== true) return verdict;
@@ -206,6 +206,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
     complete: true,
     waitsFor,
     details: {
+      extent: begun.extent,
       beganAtMs: begun.beganAtMs,
       endedAtMs: nowMs,
       fingerprint: begun.fingerprint,

@@ -54,6 +54,8 @@ export interface Details {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   readonly fingerprint: string;
+  /** All documents, or what has changed since an earlier comparison; a count has none. */
+  readonly extent?: 'all' | 'changes';
   readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
   /** Of a comparison of documents. */
   readonly listed?: Listed;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { Move, type Order } from '../helpers/move.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';
 
@@ -90,6 +91,8 @@ test('where the numbers differ everything is compared', async () => {
     differences: { missing: 1, extra: 0, different: 0, wrongSlot: 0 },
     samples: [{ kind: 'missing', id: 'o7' }],
   });
+  // Whoever dies now, and brings nothing right, must not be followed by one that looks only at changes.
+  expect(VerifyStore.lastProof(verifyPath(move.ledgerPath))).toBeNull();
 });
 
 test('a letter whose old version stays hides no document that lacks, where nobody tells of deletes', async () => {
