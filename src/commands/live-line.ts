@@ -133,7 +133,7 @@ export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): str
 
 /** Of a comparison. */
 export function verifyLine(progress: Progress, rates: Rates, columns: number): string {
-  const { stage, source, target, open, expected, throttled, budgetRu } = progress;
+  const { stage, source, target, open, waitsFor, expected, throttled, budgetRu } = progress;
   const partsOf = (form: Form): readonly Part[] => {
     const parts: Part[] = [{ text: stage, rank: 0 }];
     const isReading = stage !== 'looking again';
@@ -141,13 +141,14 @@ export function verifyLine(progress: Progress, rates: Rates, columns: number): s
       parts.push({ text: percent(Math.min(source, target), expected), rank: 1 });
     if (isReading)
       parts.push({ text: `${wide(source, form, 10)} and ${wide(target, form, 10)} docs`, rank: 2 });
-    else parts.push({ text: `${wide(open, form, 6)} left`, rank: 1 });
+    else parts.push({ text: `${wide(open, form, 6)} docs left`, rank: 1 });
     // The time that is left says the same.
     if (isReading && form === FULL) parts.push({ text: `${perSecond(rates.documents, form, 7)}/s`, rank: 3 });
     parts.push(
       { text: ruText(rates.ru, budgetRu, form), rank: 5 },
       { text: `${wide(throttled, form, 6)} ${form.throttled}`, rank: 7 },
     );
+    if (waitsFor !== null) parts.push({ text: `waits: ${waitsFor}`, rank: 2 });
     if (isReading && expected !== null)
       parts.push({ text: eta(expected - Math.min(source, target), rates.documents), rank: 4 });
     return parts;

@@ -35,6 +35,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
       source: source.count,
       target: target.count,
       open: 0,
+      waitsFor: null,
       expected: sides.source.facts.documentCount,
       ...loadOf(sides),
     });

@@ -127,7 +127,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     clock,
     gapMs: timing.gapMs,
     deadlineMs,
-    onRound: (open) => tell('looking again', open),
+    onRound: (open, waitsFor) => tell('looking again', { open, waitsFor }),
   });
   const waitsFor = await recheck.run(signal);
   return verdictOf(comparison, { store, begun, waitsFor });
@@ -158,14 +158,15 @@ function takeUp(
 }
 
 type Counts = Pick<Progress, 'source' | 'target'>;
+type Looking = Pick<Progress, 'open' | 'waitsFor'>;
 
 function teller({ onProgress, sides }: Comparison): {
-  (stage: string, open?: number): void;
+  (stage: string, looking?: Looking): void;
   read: () => Counts;
 } {
   const expected = sides.source.facts.documentCount;
-  const tell = (stage: string, open = 0): void =>
-    onProgress?.({ stage, ...tell.read(), open, expected, ...loadOf(sides) });
+  const tell = (stage: string, looking: Looking = { open: 0, waitsFor: null }): void =>
+    onProgress?.({ stage, ...tell.read(), ...looking, expected, ...loadOf(sides) });
   tell.read = (): Counts => ({ source: 0, target: 0 });
   return tell;
 }

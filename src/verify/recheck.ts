@@ -29,7 +29,8 @@ export interface RecheckParts {
   readonly clock: Clock;
   readonly gapMs: number;
   readonly deadlineMs: number;
-  readonly onRound: (open: number) => void;
+  /** So many are open, and what they wait for, if that is known. */
+  readonly onRound: (open: number, waitsFor: string | null) => void;
 }
 
 /** Documents in memory at a time. */
@@ -62,14 +63,16 @@ export class Recheck {
   async run(signal: AbortSignal): Promise<string | null> {
     const { store, clock, gapMs, deadlineMs, onRound } = this.#parts;
     const endMs = clock.now() + deadlineMs;
+    let waitsFor: string | null = null;
     for (;;) {
       const open = store.candidates.openCount();
-      onRound(open);
+      onRound(open, waitsFor);
       if (open === 0) return null;
       const reach = await this.#round(signal);
       const left = store.candidates.openCount();
       if (left === 0) return null;
       if (clock.now() >= endMs) return whyOpen(reach);
+      waitsFor = reach.behind.length > 0 ? 'the tail' : null;
       await sleep(gapMs, signal);
     }
   }

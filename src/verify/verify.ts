@@ -57,6 +57,8 @@ export interface Progress {
   readonly source: number;
   readonly target: number;
   readonly open: number;
+  /** Of those that are looked at again; null where nothing is known of it. */
+  readonly waitsFor: string | null;
   /** How many documents the source says it has; null where it does not say. */
   readonly expected: number | null;
   /** Of both sides. */

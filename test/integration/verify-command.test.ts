@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Move, type Order } from '../helpers/move.ts';
 import type { Ran } from '../helpers/run-cosmig.ts';
 import { SPEC, typed } from '../helpers/typed.ts';
-import { putAll } from '../helpers/verify.ts';
+import { putAll, verifyMove } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -112,6 +112,10 @@ describe('cosmig verify', () => {
     expect(stdout).toMatch(/^equal +not proven$/m);
     expect(stdout).toMatch(/^in flight +1 document, the oldest for \d+ s$/m);
     expect(stderr).toContain('1 document may still be in flight: 1 range of the source has changes');
+    // Whoever watches is told before the deadline.
+    const waits = new Set<string | null>();
+    await verifyMove(move, { deadlineMs: 1000, onProgress: ({ waitsFor }) => void waits.add(waitsFor) });
+    expect([...waits]).toContain('the tail');
     const { code: usage, stderr: told } = await verify('--deadline', 'soon');
     expect(usage).toBe(2);
     expect(told).toContain('write for instance --deadline 3m');

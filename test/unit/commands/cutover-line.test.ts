@@ -24,6 +24,7 @@ const PROOF = {
   source: 1_200_000,
   target: 900_000,
   open: 0,
+  waitsFor: null,
   expected: 2_000_000,
   ru: 9,
   throttled: 0,

@@ -156,6 +156,7 @@ describe('the line of a comparison', () => {
     source: 5000,
     target: 2500,
     open: 1,
+    waitsFor: null,
     expected: 10_000,
     ru: 12_345,
     throttled: 7,
@@ -168,12 +169,21 @@ describe('the line of a comparison', () => {
       'reading  25%       5,000 and      2,500 docs    1,234/s    5,679 of 24,000 RU/s       7 throttled  ETA 7 s',
     ],
     ['reading', 77, 'reading  25%  5,000 and 2,500 docs  5,679/24k RU/s      7 x 429  ETA 7 s'],
-    ['looking again', 77, 'looking again       1 left    5,679 of 24,000 RU/s       7 throttled'],
-    ['looking again', 50, 'looking again      1 left  5,679/24k RU/s'],
+    ['looking again', 77, 'looking again       1 docs left    5,679 of 24,000 RU/s       7 throttled'],
+    ['looking again', 50, 'looking again      1 docs left  5,679/24k RU/s'],
   ])('%s, within %s columns', (stage, columns, line) => {
     const told = verifyLine({ ...progress, stage }, RATES, columns);
     expect(told).toBe(line);
     expect(told.length).toBeLessThanOrEqual(columns);
+  });
+
+  test.each([
+    [Infinity, 'looking again       1 docs left    5,679 of 24,000 RU/s       7 throttled  waits: the tail'],
+    [77, 'looking again      1 docs left  5,679/24k RU/s      7 x 429  waits: the tail'],
+    [50, 'looking again      1 docs left  waits: the tail'],
+  ])('says who has to bring over what is in flight, within %s columns', (columns, line) => {
+    const told = verifyLine({ ...progress, stage: 'looking again', waitsFor: 'the tail' }, RATES, columns);
+    expect(told).toBe(line);
   });
 });
 
