@@ -22,7 +22,7 @@ import { KINDS, NO_DIFFERENCES, type Kind, type Listed, type Sample, type Verdic
 import type { Comparison, Progress } from './verify.ts';
 
 /** Half a pass of yesterday is worth its RU; differences that were listed an hour ago say little about now. */
-const AGE_MAX_MS = { reading: 24 * 3600 * 1000, listed: 3600 * 1000, done: 0 } as const;
+const AGE_MAX_MS = { reading: 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
 /** In the verdict; the report has more. */
 const SAMPLES_MAX = 20;
 const LISTED_MAX = 10_000;
@@ -92,7 +92,8 @@ interface Comparing {
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
   const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
-  if (comparison.again === true) store.reopen();
+  // Another comparison may have been begun meanwhile, and ended before it had listed anything.
+  if (comparison.again === true && store.begun()?.stage !== 'reading') store.reopen();
   const begun = takeUp(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
   const rows: RowOptions = {
     rekey: rekeyOptionsOf(spec, source.facts, target.facts),
@@ -147,14 +148,19 @@ function takeUp(
     begun.fingerprint === subject.fingerprint &&
     begun.sourceRid === subject.sourceRid &&
     begun.targetRid === subject.targetRid;
-  if (isSame && again === true) return begun;
-  if (isSame && !fresh && nowMs - begun.beganAtMs < AGE_MAX_MS[begun.stage]) {
+  if (isSame && again === true && begun.stage !== 'reading') return begun;
+  if (isSame && !fresh && again !== true && isYoung(begun, nowMs)) {
     const beganAt = new Date(begun.beganAtMs).toISOString().slice(0, 19);
     say?.(`going on with the comparison that was begun at ${beganAt}Z; --fresh begins anew`);
     return begun;
   }
   store.begin({ ...subject, beganAtMs: nowMs });
   return { ...subject, beganAtMs: nowMs, stage: 'reading' };
+}
+
+/** One that has its verdict never is; of one that was begun in the future nobody knows. */
+function isYoung({ stage, beganAtMs }: Begun, nowMs: number): boolean {
+  return stage !== 'done' && Math.abs(nowMs - beganAtMs) < AGE_MAX_MS[stage];
 }
 
 type Counts = Pick<Progress, 'source' | 'target'>;

@@ -1,0 +1,39 @@
+/** What a comparison may go on with, and what it must not take for its own. */
+import { expect, test } from 'vitest';
+import { CanceledError } from '../../src/lib/errors.ts';
+import { Move } from '../helpers/move.ts';
+import { verifyMove } from '../helpers/verify.ts';
+
+async function copied(count: number): Promise<Move> {
+  const move = await Move.open();
+  for (let n = 0; n < count; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}` });
+  await move.run('copy');
+  await move.run('catch-up');
+  return move;
+}
+
+test('a verdict is none for who asks later, though the clock says that it is earlier', async () => {
+  await using move = await copied(20);
+  const nowMs = Date.now();
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
+  await move.target.item('o3', 't3').delete();
+  const verdict = await verifyMove(move, { clock: { now: () => nowMs - 3600_000 } });
+  expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+});
+
+test('what another one has begun meanwhile, and not ended, is nothing to look at again', async () => {
+  await using move = await copied(60);
+  await move.target.item('o3', 't3').delete();
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: false });
+  // While a mover brings right what differed.
+  const stop = new AbortController();
+  const other = verifyMove(move, {
+    signal: stop.signal,
+    timing: { pageSize: 10 },
+    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
+  });
+  await expect(other).rejects.toThrow(CanceledError);
+  const verdict = await verifyMove(move, { again: true });
+  expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+});
