@@ -31,19 +31,24 @@ test('one that hides behind a document that has expired in the target before it 
   expect(await idsOf(move)).toEqual(['kept']);
 }, 60_000);
 
-test('one that hides behind a document that was left out by a waiver is found', async () => {
-  await using move = await Move.open();
-  await move.put(
-    { id: 'deleted', customerId: 'a', tenantId: 'P' },
-    { id: 'twin', customerId: 'a', tenantId: 'P' },
-    { id: 'twin', customerId: 'b', tenantId: 'P' },
-  );
-  expect((await cosmig(move, 'copy')).code).toBe(5);
-  expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
-  await cosmig(move, 'tail', '--until-caught-up');
-  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
-  await move.source.item('deleted', 'a').delete();
-  const cut = await cosmig(move, ...CUTOVER);
-  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
-  expect(await idsOf(move)).toEqual(['twin']);
-}, 60_000);
+test.each(['reconcile', 'marker:/gone'])(
+  'with %s one that hides behind a document that was left out by a waiver is found',
+  async (deletes) => {
+    await using move = await Move.open();
+    const by = ['--deletes', deletes];
+    await move.put(
+      { id: 'deleted', customerId: 'a', tenantId: 'P' },
+      { id: 'twin', customerId: 'a', tenantId: 'P' },
+      { id: 'twin', customerId: 'b', tenantId: 'P' },
+    );
+    expect((await cosmig(move, 'copy', ...by)).code).toBe(5);
+    expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up', ...by);
+    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    await move.source.item('deleted', 'a').delete();
+    const cut = await cosmig(move, ...CUTOVER, ...by);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    expect(await idsOf(move)).toEqual(['twin']);
+  },
+  60_000,
+);
