@@ -1,5 +1,5 @@
 /** `cosmig verify`: whether both sides hold the same. */
-import type { Command, Context } from '../cli/command.ts';
+import type { Command, Context, Result } from '../cli/command.ts';
 import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
@@ -69,11 +69,16 @@ export const verify: Command<typeof OPTIONS> = {
     const { verify: compare } = await import('../verify/verify.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const { Ledger } = await import('../state/ledger.ts');
-    const json = { command: 'verify', migration: migrationName(spec), complete: false, skipped: true };
-    if (spec.skipsIfRunning && VerifyStore.isAtWork(verifyPath(spec.ledger)))
-      return { json, text: 'another cosmig verify is at work with this ledger; nothing was done' };
-    if (spec.skipsIfRunning && options.repair && Ledger.isRunning(spec.ledger))
+    // Who repairs is a mover as well.
+    const isTaken = (): boolean =>
+      VerifyStore.isAtWork(verifyPath(spec.ledger)) || (options.repair && Ledger.isRunning(spec.ledger));
+    const skipped = (): Result => {
+      const json = { command: 'verify', migration: migrationName(spec), complete: false, skipped: true };
       return { json, text: 'another cosmig is working with this ledger; nothing was done' };
+    };
+    if (spec.skipsIfRunning && isTaken()) return skipped();
+    const tell = sayer(context);
+    let hasBegun = false;
     const look = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
       compare({
         spec,
@@ -87,9 +92,19 @@ export const verify: Command<typeof OPTIONS> = {
         log,
         signal: within,
         say: (text) => out.note(text),
-        onProgress: sayer(context),
+        onProgress: (progress) => {
+          hasBegun = true;
+          tell(progress);
+        },
       });
-    const verdict = options.repair ? await repair(context, look) : await look('as asked', signal);
+    let verdict: Verdict;
+    try {
+      verdict = options.repair ? await repair(context, look) : await look('as asked', signal);
+    } catch (error) {
+      // It was begun between the question and the lock.
+      if (spec.skipsIfRunning && !hasBegun && isTaken()) return skipped();
+      throw error;
+    }
     const unwritten = options.report === undefined ? undefined : writeReport(options.report, verdict);
     const unequal = errorOf(verdict, options.repair);
     if (unequal !== undefined && unwritten !== undefined) out.note(`${unwritten.message}: ${unwritten.why}`);

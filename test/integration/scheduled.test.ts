@@ -1,5 +1,6 @@
 /** What a crontab needs: no terminal, no overlap, few lines, and a next run that goes on after any death. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Ledger } from '../../src/state/ledger.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { Move } from '../helpers/move.ts';
 import { cosmig, start } from '../helpers/typed.ts';
@@ -29,6 +30,19 @@ test('a verify beside another one is refused, or skipped', async () => {
     ]);
   }
   expect((await cosmig(move, 'verify', '--skip-if-running')).code).toBe(0);
+});
+
+test('one that repairs is a mover, and is skipped beside another one', async () => {
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  using _tail = Ledger.openForOperator(move.ledgerPath);
+  expect((await cosmig(move, 'verify', '--repair')).code).toBe(3);
+  const skipped = await cosmig(move, 'verify', '--repair', '--skip-if-running', '--json');
+  expect([skipped.code, JSON.parse(skipped.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ command: 'verify', skipped: true, complete: false }),
+  ]);
+  // Who only reads is in nobody's way.
+  expect((await cosmig(move, 'verify', '--skip-if-running', '--json')).stdout).not.toContain('skipped');
 });
 
 test('the same three lines go on whatever died the last time', async () => {
