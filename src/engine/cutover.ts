@@ -25,10 +25,7 @@ import { step, type CutoverParts, type CutoverResult, type Stopped } from './cut
 import type { Fence } from './fence.ts';
 import type { LeasesParts } from './leases.ts';
 import type { Mover } from './mover.ts';
-import { enter, phaseOf, type Phase } from './phases.ts';
-
-/** Phases in which the application may be stopped. */
-const HAVE_STOPPED: ReadonlySet<Phase> = new Set(['fencing', 'drained', 'proven']);
+import { enter, LET_ON, mayBeStopped, phaseOf } from './phases.ts';
 
 /** From the gate to the look at the source afterwards; or what is left of one that has died after its commit. */
 export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
@@ -38,7 +35,7 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
     parts.say('committed already: going on with what is left');
     return finish(mover, parts, { fence: null, signal: reading });
   }
-  const hasStopped = HAVE_STOPPED.has(phaseOf(mover));
+  const hasStopped = mayBeStopped(mover);
   try {
     await passGate(leases, parts);
   } catch (error) {
@@ -113,12 +110,14 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
 
 /** Traffic stays on the source. */
 async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unknown): Promise<void> {
+  const { ledger, clock } = mover;
   const why = reason instanceof Error ? reason.message : String(reason);
   const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
   if (phaseOf(mover) !== 'tailing') enter(mover, 'tailing', { why: kept });
   say(`backed out: ${why}; the source stays in use`);
   try {
     await onAbort(why);
+    ledger.facts.note(LET_ON, { nowMs: clock.now() });
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
     // The reason is more important than the hook that is told of it.

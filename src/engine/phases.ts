@@ -59,3 +59,11 @@ export function isTailing(phase: Phase): boolean {
 export function isCuttingOver(phase: Phase): boolean {
   return isTailing(phase) && phase !== 'tailing';
 }
+
+/** Noted when the writers were let on again that a cutover had stopped. */
+export const LET_ON = 'let on';
+
+/** Whether a cutover may have stopped the writers whom nobody has let on since: also one that died, whatever ran since. */
+export function mayBeStopped({ ledger }: Pick<Mover, 'ledger'>): boolean {
+  return ledger.facts.lastOf(['phase fencing', LET_ON]) === 'phase fencing';
+}

@@ -24,7 +24,7 @@ import { cutOver } from './cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases.ts';
 import { whyLost } from './lost.ts';
 import { meetOlder } from './older-ledger.ts';
-import { enter, isCuttingOver, phaseOf } from './phases.ts';
+import { enter, isCuttingOver, mayBeStopped, phaseOf } from './phases.ts';
 import { makeMover } from './open.ts';
 import type { Point } from './points.ts';
 import { prepare, type Prepared } from './prepare.ts';
@@ -63,11 +63,18 @@ export async function run(goal: Goal, parts: RunParts): Promise<Snapshot> {
   return withLedger(goal, parts, async (prepared, accounts) =>
     work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
       const { mover } = leases;
-      if (isCuttingOver(phaseOf(mover))) enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
+      if (isCuttingOver(phaseOf(mover))) {
+        if (mayBeStopped(mover)) parts.say?.(STOPPED);
+        enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
+      }
       await runLeases(goal, leases);
     }),
   );
 }
+
+const STOPPED =
+  'a cutover was interrupted, and the application may still be stopped: ' +
+  'let it write to the source, or run cosmig cutover again';
 
 /** Tries letters once more; nothing is read from the feeds. */
 export async function retryLetters(

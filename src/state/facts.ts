@@ -95,6 +95,12 @@ export class FactStore {
         `SELECT * FROM journal WHERE number >= (SELECT max(number) FROM journal WHERE event = 'phase ready')
          ORDER BY number DESC LIMIT ?`,
       ),
+      lastOf: database
+        .prepare<[string], string>(
+          `SELECT event FROM journal WHERE event IN (SELECT value FROM json_each(?))
+           ORDER BY number DESC LIMIT 1`,
+        )
+        .pluck(),
       journal: database.prepare<[{ after: number; limit: number }], Columns>(
         'SELECT * FROM journal WHERE number > @after ORDER BY number LIMIT @limit',
       ),
@@ -190,6 +196,11 @@ export class FactStore {
 
   journal(window: { readonly after: number; readonly limit: number }): JournalEntry[] {
     return this.#sql.journal.all(window).map(parseEntry);
+  }
+
+  /** Which of these events was noted last; null when none of them was. */
+  lastOf(events: readonly string[]): string | null {
+    return this.#sql.lastOf.get(JSON.stringify(events)) ?? null;
   }
 
   /** What the last cutover that has passed its gate has written down, its newest lines; nothing when there was none. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Move } from '../helpers/move.ts';
-import { cosmig, typed } from '../helpers/typed.ts';
+import { cosmig, start, typed } from '../helpers/typed.ts';
 
 test('from the copy to the target in use, as an operator types it', async () => {
   await using move = await Move.open();
@@ -152,3 +152,21 @@ test('differences that a verify has found make void what was proven before', asy
   expect((await cosmig(move, ...cutover)).code).toBe(0);
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
 }, 90_000);
+
+test('whoever was stopped by one that died is let on by the next one that is refused, whatever ran in between', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  const hooks = ['--on-fence', 'kill -9 $PPID', '--on-abort', 'echo let on'];
+  expect((await start(move, 'cutover', ...hooks).ended).code).toBe(-1);
+  // As from a crontab; and what it brings keeps the gate closed.
+  await move.put({ id: '1', customerId: 'b', tenantId: 'P' });
+  const tail = await cosmig(move, 'tail', '--until-caught-up');
+  expect(tail.stderr).toContain('the application may still be stopped');
+  const refused = await cosmig(move, 'cutover', ...hooks);
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/^let on$/m)]);
+  // Nobody is stopped any more.
+  const again = await cosmig(move, 'cutover', ...hooks);
+  expect([again.code, again.stderr]).toEqual([3, expect.not.stringContaining('let on')]);
+}, 60_000);
