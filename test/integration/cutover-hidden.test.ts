@@ -1,7 +1,7 @@
 /** Deletes that nobody has told of, where the numbers of both sides do not give them away. */
 import { expect, test } from 'vitest';
 import { Move } from '../helpers/move.ts';
-import { cosmig, typed } from '../helpers/typed.ts';
+import { cosmig, PLACES, typed } from '../helpers/typed.ts';
 
 /** Long enough not to be over before both sides are compared, and close enough to its end to be no difference. */
 const TTL_S = 60;
@@ -52,3 +52,23 @@ test.each(['reconcile', 'marker:/gone'])(
   },
   60_000,
 );
+
+/** So large that with a key of its own it is too large. */
+const LARGE_BYTES = 2 * 1024 * 1024 - 30;
+
+test('a copy that somebody else has deleted does not hide behind a waiver that keeps an old version, though deletes are told', async () => {
+  await using move = await Move.open({ settings: { avad: true }, target: { partitionKey: '/pk' } });
+  const spec = [...PLACES, '--derive', '/pk={tenantId}-{customerId}-and-so-on-and-so-on', '--yes'];
+  const large = { id: 'large', customerId: 'a', tenantId: 'P' };
+  await move.put({ id: 'lost', customerId: 'a', tenantId: 'P' }, large);
+  expect((await typed(move, 'copy', ...spec)).code).toBe(0);
+  const size = JSON.stringify({ ...large, pad: '' }).length;
+  await move.put({ ...large, pad: 'x'.repeat(LARGE_BYTES - size) });
+  expect((await typed(move, 'tail', '--until-caught-up', ...spec)).code).toBe(5);
+  expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+  expect((await typed(move, 'verify', '--deadline', '5s', ...spec)).code).toBe(0);
+  await move.target.item('lost', 'P-a-and-so-on-and-so-on').delete();
+  const cut = await typed(move, ...CUTOVER, ...spec);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect(await idsOf(move)).toEqual(['large', 'lost']);
+}, 60_000);
