@@ -48,7 +48,7 @@ export async function prove(
   say('comparing both sides');
   const again = scope === 'what differed';
   const level = scope === 'changes' ? 'changes' : 'digest';
-  const verdict = await verify({ ...parts, level, fresh: !again, again });
+  const verdict = await verify({ ...parts, level, fresh: !again, again, newest: true });
   const { equal, differences, inFlight } = verdict;
   const { extra, ...others } = differences;
   const suspects = suspectsOf(spec, verdict);

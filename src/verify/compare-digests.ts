@@ -103,7 +103,8 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
   };
   const tell = teller(comparison);
   if (begun.stage === 'reading') {
-    const common = { store, rows, clock, timing, onPage: (): void => tell('reading') };
+    const isNewest = comparison.newest === true || comparison.level === 'changes';
+    const common = { store, rows, clock, timing, isNewest, onPage: (): void => tell('reading') };
     const passes = {
       source: new SidePass({ ...common, side: source, ...(since === null ? {} : { from: since.source }) }),
       target: new SidePass({ ...common, side: target, ...(since === null ? {} : { from: since.target }) }),

@@ -42,6 +42,8 @@ export interface ReadSideParts {
   readonly onPage: () => void;
   /** Where to begin instead of at the beginning: only what has changed since is read. */
   readonly from?: readonly StartedAt[];
+  /** Nothing may be missed that has happened by now, whichever replica answers. */
+  readonly isNewest: boolean;
 }
 
 /** A stretch, and how far it had been read. */
@@ -101,8 +103,7 @@ export class SidePass {
         await group(signal, async (members) => {
           for (const range of list) {
             members.start(async (inner) => {
-              // What has changed is compared alone: a change that is not seen would be missed on both sides.
-              if (this.#parts.from !== undefined) await seeNewestOf(side, wholeOf(range), inner);
+              if (this.#parts.isNewest) await seeNewestOf(side, wholeOf(range), inner);
               const fenceLsn = await this.#endOf(wholeOf(range), inner);
               for (const { min, max, position } of this.#startsOf(range))
                 readers.push({

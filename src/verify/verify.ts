@@ -38,6 +38,11 @@ export interface VerifyParts {
   readonly fresh: boolean;
   /** Look only at what the last comparison has found to differ, which was brought right since. */
   readonly again?: boolean;
+  /**
+   * Nobody writes any more, and what is not seen now comes along: a replica that lags would show what was deleted. Where
+   * only changes are compared it is always so: one that is not seen would be missed on both sides.
+   */
+  readonly newest?: boolean;
   /** How long what is in flight may take to land. */
   readonly deadlineMs: number;
   readonly clock: Clock;

@@ -72,3 +72,27 @@ test('a copy that somebody else has deleted does not hide behind a waiver that k
   expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
   expect(await idsOf(move)).toEqual(['large', 'lost']);
 }, 60_000);
+
+test.each([
+  ['where documents expire', { defaultTtl: -1 }],
+  ['where nothing expires', {}],
+])(
+  '%s, one that a lagging replica still shows does not come along',
+  async (_where, container) => {
+    await using move = await Move.open({ source: container, target: container });
+    await move.put(
+      { id: 'deleted', customerId: 'a', tenantId: 'P' },
+      { id: 'kept', customerId: 'a', tenantId: 'P' },
+    );
+    expect((await cosmig(move, 'copy')).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up');
+    expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+    await move.admin.account({ replicaLagMs: 600_000 });
+    await move.source.item('deleted', 'a').delete();
+    const cut = await cosmig(move, ...CUTOVER);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    await move.admin.account({ replicaLagMs: 0 });
+    expect(await idsOf(move)).toEqual(['kept']);
+  },
+  60_000,
+);
