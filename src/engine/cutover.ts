@@ -16,7 +16,7 @@
  * touches the application.
  */
 import { Deadline, DeadlinePassed, orAborted } from '../lib/abort.ts';
-import { CosmigError, NotReadyError } from '../lib/errors.ts';
+import { CanceledError, CosmigError, LedgerError, NotReadyError } from '../lib/errors.ts';
 import { settled } from '../lib/settled.ts';
 import { finish, seconds, type Commitment } from './cutover-after.ts';
 import { fenceOff } from './cutover-fence.ts';
@@ -40,7 +40,7 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
     await passGate(leases, parts);
   } catch (error) {
     // One that died had the writers stopped, and nobody has let them on again.
-    if (hasStopped && !mover.signal.aborted) await backOut(mover, parts, error);
+    if (hasStopped && !isCalledOff(mover)) await backOut(mover, parts, error);
     throw error;
   }
   const { fence, stoppedMs } = await commit(leases, parts);
@@ -64,7 +64,7 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committ
     const end = await orAborted(work, deadline.signal);
     return end();
   } catch (error) {
-    if (mover.signal.aborted) throw error;
+    if (isCalledOff(mover)) throw error;
     // In the very moment in which it was called off.
     if (phaseOf(mover) === 'committed') return (await work)();
     const thrown = deadline.signal.reason instanceof DeadlinePassed ? tooLate(stopped) : error;
@@ -73,6 +73,11 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committ
     await backOut(mover, parts, thrown);
     throw thrown;
   }
+}
+
+/** By the operator, who has no time left for order. Whatever else fails, the application waits to be let on again. */
+function isCalledOff({ signal }: Mover): boolean {
+  return signal.aborted && signal.reason instanceof CanceledError;
 }
 
 interface Committed {
@@ -97,6 +102,8 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
       if (phaseOf(mover) !== 'fencing') enter(mover, 'fencing');
       continue;
     }
+    // Who is called off may have let the writers on again.
+    reading.throwIfAborted();
     // Of what was written last, behind the gate.
     refuseLetters(mover);
     enter(mover, 'proven');
@@ -113,15 +120,25 @@ async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unk
   const { ledger, clock } = mover;
   const why = reason instanceof Error ? reason.message : String(reason);
   const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
-  if (phaseOf(mover) !== 'tailing') enter(mover, 'tailing', { why: kept });
+  // What keeps the ledger from being written keeps nobody from being let on: the next run finds the fence in its journal.
+  unlessFull(() => phaseOf(mover) !== 'tailing' && enter(mover, 'tailing', { why: kept }));
   say(`backed out: ${why}; the source stays in use`);
   try {
     await onAbort(why);
-    ledger.facts.note(LET_ON, { nowMs: clock.now() });
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
     // The reason is more important than the hook that is told of it.
     say(`${error.message} as well (${error.why}): let the application write to the source yourself`);
+    return;
+  }
+  unlessFull(() => ledger.facts.note(LET_ON, { nowMs: clock.now() }));
+}
+
+function unlessFull(write: () => unknown): void {
+  try {
+    write();
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error;
   }
 }
 
