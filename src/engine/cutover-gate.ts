@@ -66,7 +66,8 @@ export function whyAll({ ledger, deletes, expires }: Mover): string | null {
       'cosmig verify --repair before this makes that needless'
     );
   }
-  return deletes === 'reconcile' && expires
+  // What marks its deletes may still delete without a mark.
+  return deletes !== 'avad' && expires
     ? 'documents expire, and deletes are not told of: with writers stopped everything is compared'
     : null;
 }

@@ -13,23 +13,28 @@ const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch',
 const idsOf = async (move: Move): Promise<string[]> =>
   (await move.documents(move.target)).map(({ id }) => id);
 
-test('one that hides behind a document that has expired in the target before it does in the source is found', async () => {
-  await using move = await Move.open({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
-  await move.put(
-    { id: 'deleted', customerId: 'a', tenantId: 'P' },
-    { id: 'kept', customerId: 'a', tenantId: 'P' },
-    { id: 'mortal', customerId: 'a', tenantId: 'P', ttl: TTL_S },
-  );
-  expect((await cosmig(move, 'copy', ...REMAINING)).code).toBe(0);
-  await cosmig(move, 'tail', '--until-caught-up', ...REMAINING);
-  expect((await cosmig(move, 'verify', '--deadline', '5s', ...REMAINING)).code).toBe(0);
-  await move.source.item('deleted', 'a').delete();
-  await move.target.item('mortal', 'P').delete();
-  const cut = await cosmig(move, ...CUTOVER, ...REMAINING);
-  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
-  expect(cut.stderr).toContain('everything is compared');
-  expect(await idsOf(move)).toEqual(['kept']);
-}, 60_000);
+test.each(['reconcile', 'marker:/gone'])(
+  'with %s one that hides behind a document that has expired in the target before it does in the source is found',
+  async (deletes) => {
+    await using move = await Move.open({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
+    const by = ['--deletes', deletes, ...REMAINING];
+    await move.put(
+      { id: 'deleted', customerId: 'a', tenantId: 'P' },
+      { id: 'kept', customerId: 'a', tenantId: 'P' },
+      { id: 'mortal', customerId: 'a', tenantId: 'P', ttl: TTL_S },
+    );
+    expect((await cosmig(move, 'copy', ...by)).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up', ...by);
+    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    await move.source.item('deleted', 'a').delete();
+    await move.target.item('mortal', 'P').delete();
+    const cut = await cosmig(move, ...CUTOVER, ...by);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    expect(cut.stderr).toContain('everything is compared');
+    expect(await idsOf(move)).toEqual(['kept']);
+  },
+  60_000,
+);
 
 test.each(['reconcile', 'marker:/gone'])(
   'with %s one that hides behind a document that was left out by a waiver is found',
