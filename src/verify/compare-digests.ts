@@ -14,6 +14,7 @@ import { compareCounts } from './compare-counts.ts';
 import { listAll, listCandidates } from './list.ts';
 import { SidePass } from './read-side.ts';
 import { Recheck } from './recheck.ts';
+import { DamagedRuns } from './runs.ts';
 import { sinceOf, type Since } from './since.ts';
 import { markerOf, type RowOptions } from './rows.ts';
 import { loadOf } from './sides.ts';
@@ -117,10 +118,12 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     const sums = { source: passes.source.tally.buckets, target: passes.target.tally.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
     const listing = { store, sums, sourceLevels, signal };
-    if (since === null) store.listed(await listCandidates(listing));
-    else {
-      await listAll(listing);
-      store.listed({ source: 0, target: 0 });
+    try {
+      store.listed(await (since === null ? listCandidates(listing) : listAll(listing)));
+    } catch (error) {
+      // Nobody could ever go on with it.
+      if (error instanceof DamagedRuns) store.begin({ ...begun, beganAtMs: clock.now() });
+      throw error;
     }
   }
   const recheck = new Recheck({

@@ -111,9 +111,11 @@ export function* entriesOf({ words, bytes }: Run, isWanted: (bucket: number) => 
 }
 
 /** A power cut may leave a file without what was written last. */
-export function damaged(): LedgerError {
-  return new LedgerError('what was read before cannot be trusted', {
+export class DamagedRuns extends LedgerError {}
+
+export function damaged(): DamagedRuns {
+  return new DamagedRuns('what was read before cannot be trusted', {
     why: 'the file of a comparison does not hold what its sums were made of, as after a power cut',
-    hint: 'run cosmig verify --fresh',
+    hint: 'run cosmig verify again: it begins anew',
   });
 }

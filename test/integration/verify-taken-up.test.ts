@@ -1,6 +1,8 @@
 /** What a comparison may go on with, and what it must not take for its own. */
+import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CanceledError } from '../../src/lib/errors.ts';
+import { verifyPath } from '../../src/verify/store.ts';
 import { Move } from '../helpers/move.ts';
 import { verifyMove } from '../helpers/verify.ts';
 
@@ -35,5 +37,21 @@ test('what another one has begun meanwhile, and not ended, is nothing to look at
   });
   await expect(other).rejects.toThrow(CanceledError);
   const verdict = await verifyMove(move, { again: true });
+  expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+});
+
+test('what a power cut has damaged is begun anew by the next one', async () => {
+  await using move = await copied(60);
+  await move.target.item('o3', 't3').delete();
+  const stop = new AbortController();
+  const stopped = verifyMove(move, {
+    signal: stop.signal,
+    timing: { pageSize: 10 },
+    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
+  });
+  await expect(stopped).rejects.toThrow(CanceledError);
+  truncateSync(`${verifyPath(move.ledgerPath)}-runs`);
+  await expect(verifyMove(move)).rejects.toThrow('cannot be trusted');
+  const verdict = await verifyMove(move);
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
 });
