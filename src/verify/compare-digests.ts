@@ -22,8 +22,11 @@ import { VerifyStore, verifyPath, type Begun, type Subject } from './store.ts';
 import { KINDS, NO_DIFFERENCES, type Kind, type Listed, type Sample, type Verdict } from './verdict.ts';
 import type { Comparison, Progress } from './verify.ts';
 
-/** Half a pass of yesterday is worth its RU; differences that were listed an hour ago say little about now. */
-const AGE_MAX_MS = { reading: 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
+/**
+ * Half a pass is worth its RU, also where every night has only some hours for it; differences that were listed an hour ago
+ * say little about now.
+ */
+const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
 /** In the verdict; the report has more. */
 const SAMPLES_MAX = 20;
 const LISTED_MAX = 10_000;

@@ -55,3 +55,23 @@ test('what a power cut has damaged is begun anew by the next one', async () => {
   const verdict = await verifyMove(move);
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
 });
+
+test.each([
+  ['a day', 24.1, 1],
+  ['a fortnight', 14 * 24, 0],
+])('what was stopped in the middle %s ago: how often it is gone on with', async (_ago, hours, times) => {
+  await using move = await copied(60);
+  const stop = new AbortController();
+  const stopped = verifyMove(move, {
+    signal: stop.signal,
+    timing: { pageSize: 10 },
+    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
+  });
+  await expect(stopped).rejects.toThrow(CanceledError);
+  const said: string[] = [];
+  const clock = { now: (): number => Date.now() + hours * 3600_000 };
+  await expect(verifyMove(move, { clock, say: (text) => said.push(text) })).resolves.toMatchObject({
+    equal: true,
+  });
+  expect(said).toHaveLength(times);
+});
