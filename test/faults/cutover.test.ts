@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../src/engine/run.ts';
+import { CanceledError } from '../../src/lib/errors.ts';
 import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { seeded } from '../helpers/faults-seed.ts';
 import { Move, type Order } from '../helpers/move.ts';
@@ -46,7 +47,7 @@ async function attempt(move: Move, dieAt: number): Promise<boolean> {
   let happened = 0;
   const happen = (): void => {
     happened += 1;
-    if (happened === dieAt) crash.abort(new Error('crash'));
+    if (happened === dieAt) crash.abort(new CanceledError('SIGINT'));
   };
   try {
     await runCutover(move.parts({ abort: crash.signal, onPoint: happen }), {

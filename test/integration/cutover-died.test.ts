@@ -1,6 +1,7 @@
 /** One that died after its commit looks for late writes from where its ledger says the mover had come to. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../src/engine/run.ts';
+import { CanceledError } from '../../src/lib/errors.ts';
 import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move } from '../helpers/move.ts';
 
@@ -13,13 +14,13 @@ async function died(): Promise<Move> {
   await move.source.item('2', 'c2').delete();
   const crash = new AbortController();
   const onPoint = (point: string): void => {
-    if (point === 'cut-over') crash.abort(new Error('crash'));
+    if (point === 'cut-over') crash.abort(new CanceledError('SIGINT'));
   };
   const dying = runCutover(move.parts({ abort: crash.signal, onPoint }), {
     ...CUTOVER,
     onCommit: async (signal) => signal.throwIfAborted(),
   });
-  await expect(dying).rejects.toThrow('crash');
+  await expect(dying).rejects.toThrow('stopped by SIGINT');
   expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
   return move;
 }

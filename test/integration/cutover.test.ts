@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CutoverParts, CutoverResult } from '../../src/engine/cutover-parts.ts';
 import { abortReason, whenAborted } from '../../src/lib/abort.ts';
-import { NotReadyError } from '../../src/lib/errors.ts';
+import { CanceledError, NotReadyError } from '../../src/lib/errors.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../src/engine/run.ts';
 import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../helpers/move.ts';
@@ -259,7 +259,7 @@ describe('a cutover', () => {
     const { result } = await cut(move, {
       parts: { abort: crash.signal },
       prove: async () => {
-        crash.abort(new Error('crash'));
+        crash.abort(new CanceledError('SIGINT'));
         return { equal: true, why: '', suspects: [] };
       },
     });
