@@ -1,11 +1,14 @@
 /** What two looks at a document are worth when something has happened between them, or somebody else stands there. */
 import { expect, test } from 'vitest';
+import type { AccountSettings } from '../helpers/admin.ts';
 import type { TapRequest } from '../helpers/tap.ts';
-import { before, order, orders, Tapped, write } from '../helpers/tapped.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../helpers/tapped.ts';
 import { verifyMove } from '../helpers/verify.ts';
 
-async function copied(): Promise<Tapped> {
-  const tapped = await Tapped.open({ settings: { avad: true } });
+const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };
+
+async function copied(settings: AccountSettings = {}): Promise<Tapped> {
+  const tapped = await Tapped.open({ settings: { avad: true, ...settings } });
   await write(tapped.move, orders(20));
   await tapped.move.run('copy');
   return tapped;
@@ -55,4 +58,42 @@ test('a document that has moved meanwhile is looked for where it belongs now', a
     },
   });
   expect(await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } })).toMatchObject({ equal: true });
+});
+
+test.each([
+  { name: 'orders', path: SOURCE },
+  { name: 'by-tenant', path: TARGET },
+])(
+  'documents of a range of $name that splits while they are looked at are all found',
+  async ({ name, path }) => {
+    await using tapped = await copied();
+    const { move, tap } = tapped;
+    for (let n = 0; n < 20; n += 1) await move.target.items.upsert(order(n, { wrong: 1 }));
+    const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === name;
+    tap.meddle = before(isLook, { 1: async () => move.admin.split(path) });
+    let rounds = 0;
+    let caughtUp: Promise<unknown> | undefined;
+    const verdict = await verifyMove(move, {
+      deadlineMs: 30_000,
+      timing: { requestTimeoutMs: 20_000 },
+      onProgress: ({ stage }) => {
+        // Then the mover knows of the split, and it is known how far it is.
+        if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
+      },
+    });
+    await caughtUp;
+    expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 20 } });
+    expect(await move.admin.ranges(path)).toHaveLength(2);
+  },
+);
+
+test('documents for which one reply has no room are looked at all the same', async () => {
+  await using tapped = await copied({ ru: 'off', pageBytes: 4 * 1024 * 1024 });
+  const { move } = tapped;
+  const pad = 'x'.repeat(1_900_000);
+  await write(move, [order(1, { pad }), order(2, { pad }), order(3, { pad })]);
+  await move.run('catch-up', { timing: { requestTimeoutMs: 20_000 } });
+  for (const n of [1, 2, 3]) await move.target.items.upsert(order(n, { pad, wrong: 1 }));
+  const verdict = await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } });
+  expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 3 } });
 });

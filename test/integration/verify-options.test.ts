@@ -133,6 +133,23 @@ describe('verify and dead letters', () => {
     });
   });
 
+  test('knows of every waiver, however many there are', async () => {
+    const flags = { missingKey: ['dead-letter'] };
+    const count = 1001;
+    const keyless = Array.from({ length: count }, (_, n) => ({ id: `k${n}`, customerId: `c${n % 17}` }));
+    await using move = await copied({ flags, settings: { ru: 'off' } }, keyless);
+    {
+      using ledger = Ledger.openForOperator(move.ledgerPath);
+      for (let number = 1; number <= count; number += 1)
+        expect(ledger.letters.discard(number, systemClock.now())).toBe(true);
+    }
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: true,
+      letters: { open: 0, discarded: count },
+      details: { explained: { letters: 0, waived: count } },
+    });
+  });
+
   test('finds a document that cannot be moved and has no letter', async () => {
     const flags = { missingKey: ['dead-letter'] };
     const keyless = { id: 'keyless', customerId: 'c1' };
