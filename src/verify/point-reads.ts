@@ -21,7 +21,8 @@ export interface Wanted {
 }
 
 export interface Answer<V> {
-  readonly value: V | 'gone';
+  /** `unreadable`: the service does not take such an id, which says nothing of whether there is one. */
+  readonly value: V | 'gone' | 'unreadable';
   /** How far its range had come. */
   readonly lsn: number;
 }
@@ -123,6 +124,8 @@ export class PointReads<V> {
       const outcome = outcomes[row];
       if (outcome?.kind === 'done') answers[job.index] = { value: this.#read(row, outcome.etag ?? ''), lsn };
       else if (outcome?.kind === 'missing') answers[job.index] = { value: 'gone', lsn };
+      // Its neighbours were answered, or would be: it is this name that the service will not hear of.
+      else if (outcome?.status === 400) answers[job.index] = { value: 'unreadable', lsn };
       else {
         again.push(job);
         // The reply has no room for this document; the next one has.

@@ -45,6 +45,9 @@ interface TargetFound {
   readonly content: TargetSeen['content'];
 }
 
+/** A pass has shown it, so it must not be taken for one that is gone. */
+const UNREADABLE: SourceFound = { is: 'refused', etag: '', key: [] };
+
 export class Recheck {
   readonly #parts: RecheckParts;
   readonly #probe: TailProbe;
@@ -146,7 +149,8 @@ export class Recheck {
   ): Candidate {
     const { clock } = this.#parts;
     const { name } = candidate;
-    const found = answer?.value ?? 'gone';
+    const value = answer?.value ?? 'gone';
+    const found = value === 'unreadable' ? UNREADABLE : value;
     const sinceMs = candidate.sinceMs ?? clock.now();
     if (found !== 'gone' && found.is === 'moves' && !isKnown(name, found.key)) {
       // It belongs elsewhere by now, where nobody has looked yet.
