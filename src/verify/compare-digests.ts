@@ -84,8 +84,7 @@ function keep(
 async function isBalancedNow(comparison: Comparison): Promise<boolean> {
   const { equal, source, target } = await compareCounts({ ...comparison, level: 'count' });
   if (equal !== true) return false;
-  const { least, most } = comparison.ledger.look(lackingByLetters);
-  return least === most && (source.count ?? 0) - (target.count ?? 0) === least;
+  return source.count - target.count === comparison.ledger.look(lackingByLetters);
 }
 
 interface Comparing {

@@ -101,3 +101,22 @@ test.each([
   },
   60_000,
 );
+
+test('a copy that somebody else has deleted does not hide behind a waiver whose document was moved after all', async () => {
+  await using move = await Move.open();
+  await move.put(
+    { id: 'lost', customerId: 'a', tenantId: 'P' },
+    { id: 'twin', customerId: 'a', tenantId: 'P' },
+    { id: 'twin', customerId: 'b', tenantId: 'P' },
+  );
+  expect((await cosmig(move, 'copy')).code).toBe(5);
+  expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+  for (const customerId of ['a', 'b'])
+    await move.put({ id: 'twin', customerId, tenantId: `of ${customerId}` });
+  expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  await move.target.item('lost', 'P').delete();
+  const cut = await cosmig(move, ...CUTOVER);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);
