@@ -67,6 +67,7 @@ export const cutover: Command<typeof OPTIONS> = {
       quietMs: readTime('--quiet-for', times.quietFor),
       watchMs: readTime('--watch', times.watch),
     };
+    if (read.quietMs >= read.deadlineMs) throw noTime(times);
     // Loaded here: help needs neither the SDK nor the database.
     const { runCutover } = await import('../engine/run.ts');
     const { putLikeSource } = await import('./like-source.ts');
@@ -149,6 +150,19 @@ function readTime(flag: string, text: string): number {
   throw new UsageError(`${flag} ${text} is not possible`, {
     why: read.why,
     hint: `write for instance ${flag} 30s`,
+  });
+}
+
+function noTime({
+  deadline,
+  quietFor,
+}: {
+  readonly deadline: string;
+  readonly quietFor: string;
+}): UsageError {
+  return new UsageError(`--quiet-for ${quietFor} leaves no time before --deadline ${deadline}`, {
+    why: 'the writers would be stopped until the deadline, and the cutover back out each time',
+    hint: 'give a longer --deadline, or a shorter --quiet-for',
   });
 }
 

@@ -170,3 +170,12 @@ test('whoever was stopped by one that died is let on by the next one that is ref
   const again = await cosmig(move, 'cutover', ...hooks);
   expect([again.code, again.stderr]).toEqual([3, expect.not.stringContaining('let on')]);
 }, 60_000);
+
+test('a deadline that cannot be met is refused before anybody is stopped', async () => {
+  await using move = await Move.open();
+  const refused = await cosmig(move, 'cutover', '--on-fence', 'echo off', '--quiet-for', '2m');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('--quiet-for 2m leaves no time before --deadline 2m'),
+  ]);
+}, 30_000);
