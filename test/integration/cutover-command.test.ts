@@ -119,6 +119,8 @@ test('at the deadline the command that stops the writers has ended before the on
     'cutover',
     '--deadline',
     '1s',
+    '--quiet-for',
+    '500ms',
     '--on-fence',
     "trap '' TERM; sleep 3; echo off",
     '--on-abort',
