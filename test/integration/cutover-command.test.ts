@@ -118,9 +118,9 @@ test('at the deadline the command that stops the writers has ended before the on
     move,
     'cutover',
     '--deadline',
-    '1s',
+    '2s',
     '--quiet-for',
-    '500ms',
+    '1s',
     '--on-fence',
     "trap '' TERM; sleep 3; echo off",
     '--on-abort',
@@ -130,7 +130,7 @@ test('at the deadline the command that stops the writers has ended before the on
   expect(stderr).toContain(
     'the command of --on-abort failed as well (it ended with exit code 9): let the application write to the source yourself\n',
   );
-  const why = '--deadline is 1.0 s, and the command of --on-fence had not ended';
+  const why = '--deadline is 2.0 s, and the command of --on-fence had not ended';
   expect(stderr).toContain(why);
   expect(stderr).toContain('see why it takes so long, or give it a longer --deadline');
   const { stdout } = await typed(move, 'status');
