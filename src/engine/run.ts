@@ -209,6 +209,7 @@ type Body = (leases: LeasesParts) => Promise<void>;
 
 async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot> {
   const { spec, clock, random, log, ledger, sides, accounts, drain, abort, onPoint = () => {} } = parts;
+  const say = parts.say ?? ((text: string) => log.info(text));
   const timing = { ...TIMING, ...parts.timing };
   const waits = new Waits(clock);
   const stopping = new Stopping(drain);
@@ -243,12 +244,12 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
       members.start(async (signal) => mover.slots.writer.run(signal));
       members.start(async (signal) => mover.source.writer.run(signal));
       members.start(async () => pictures.show(over.signal));
-      members.start(async () => stopping.atDeadline(spec, { clock, signal: over.signal }));
+      members.start(async () => stopping.atDeadline(spec, { clock, signal: over.signal, say }));
       // Who only waits for those that were called off is told as well.
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,
       });
-      await settleAll(mover, { signal: members.signal, say: parts.say ?? ((text) => log.info(text)) });
+      await settleAll(mover, { signal: members.signal, say });
       const reading = stopping.signal;
       try {
         await body({ mover, promoter, camera: pictures, reading });

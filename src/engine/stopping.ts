@@ -33,7 +33,11 @@ export class Stopping implements Disposable {
   /** Early enough that what is under way can be finished. */
   async atDeadline(
     { deadline }: MigrationSpec,
-    { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+    {
+      clock,
+      signal,
+      say,
+    }: { readonly clock: Clock; readonly signal: AbortSignal; readonly say: (text: string) => void },
   ): Promise<void> {
     if (deadline.kind === 'none') return whenAborted(signal);
     const leftMs = deadline.atMs - clock.now();
@@ -45,6 +49,7 @@ export class Stopping implements Disposable {
       if (signal.aborted) return;
       throw error;
     }
+    if (!this.signal.aborted) say('the time is over; what is under way is finished first');
     this.stop(
       new BudgetError('the time is over, and work is left', {
         why: `${deadline.asked} was asked for`,

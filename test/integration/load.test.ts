@@ -128,6 +128,7 @@ describe('time that is over', () => {
     await move.admin.faults(slow);
     const copied = await cosmig(move, 'copy', '--for', '1s', '--json');
     expect(copied.code).toBe(8);
+    expect(copied.stderr).toContain('the time is over; what is under way is finished first');
     expect(JSON.parse(copied.stdout)).toMatchObject({ complete: false, error: { code: 'budget' } });
     await move.admin.clearFaults();
     expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
