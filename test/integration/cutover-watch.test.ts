@@ -88,6 +88,48 @@ test('one delete behind many documents that have expired is seen', async () => {
   expect(tap.seen.filter((request) => isFeed(request)).length).toBeGreaterThan(10);
 });
 
+test('a write that only the newest replica shows is named', async () => {
+  await using tapped = await moved({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  let written: Promise<void> | undefined;
+  tap.meddle = async (request, forward) => {
+    if (isEnd(request)) await written;
+    return forward();
+  };
+  const write = async (): Promise<void> => {
+    await move.admin.account({ replicaLagMs: 600_000 });
+    await move.put(order('late'));
+  };
+  const { result, said } = await cut(tapped, {
+    quietMs: 500,
+    onStep: ({ name }) => {
+      if (name === 'watching the fence') written ??= write();
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toContain('somebody still writes: "late" written in range 0; waiting until nobody does');
+});
+
+test('a delete of which the feed does not say whom it is of is seen', async () => {
+  await using tapped = await moved({ settings: { avad: true } }, [order('1'), order('2')]);
+  const { move, tap } = tapped;
+  let deleted: Promise<unknown> | undefined;
+  tap.meddle = async (request, forward) => {
+    if (isEnd(request)) await deleted;
+    const reply = await forward();
+    if (request.mode !== 'all-versions') return reply;
+    return { ...reply, body: Buffer.from(reply.body.toString().replaceAll('"partitionKey":', '"other":')) };
+  };
+  const { result, said } = await cut(tapped, {
+    quietMs: 500,
+    onStep: ({ name }) => {
+      if (name === 'watching the fence') deleted ??= move.source.item('1', 'c').delete();
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toContain('somebody still writes: null deleted in range 0; waiting until nobody does');
+});
+
 test('what is written late while late writes are read is told once', async () => {
   await using tapped = await moved({});
   const { move, tap } = tapped;
