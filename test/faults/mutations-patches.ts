@@ -16,6 +16,15 @@ export interface Patch {
   readonly edits: readonly Edit[];
 }
 
+/** A rule that is not the mover's, and that the model therefore does not know; a test must notice that it is missing. */
+export interface Rule {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** The file of the test, and what its name says. */
+  readonly test: string;
+  readonly by: string;
+}
+
 const APPLY = 'src/engine/apply.ts';
 const PLACE = 'src/engine/place.ts';
 const SETTLE = 'src/engine/settle.ts';
