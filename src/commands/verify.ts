@@ -1,6 +1,6 @@
 /** `cosmig verify`: whether both sides hold the same. */
 import type { Command, Context, Result } from '../cli/command.ts';
-import { MismatchError, NotReadyError, UsageError, type CosmigError } from '../lib/errors.ts';
+import { UsageError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -12,8 +12,7 @@ import type { Extent } from './verify-repair.ts';
 import type { Progress } from '../verify/verify.ts';
 import { Pace, verifyLine } from './live-line.ts';
 import { refuseReport, writeReport } from './verify-report.ts';
-import { kindsText, verifyJson, verifyText } from './verify-text.ts';
-import { counted } from './wording.ts';
+import { verifyJson, verifyText } from './verify-text.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
@@ -69,6 +68,7 @@ export const verify: Command<typeof OPTIONS> = {
     const { verify: compare } = await import('../verify/verify.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const { Ledger } = await import('../state/ledger.ts');
+    const { unequalOf, whoBringsOver } = await import('./verify-unequal.ts');
     // Who repairs is a mover as well.
     const isTaken = (): boolean =>
       VerifyStore.isAtWork(verifyPath(spec.ledger)) || (options.repair && Ledger.isRunning(spec.ledger));
@@ -106,7 +106,7 @@ export const verify: Command<typeof OPTIONS> = {
       throw error;
     }
     const unwritten = options.report === undefined ? undefined : writeReport(options.report, verdict);
-    const unequal = errorOf(verdict, options.repair);
+    const unequal = unequalOf(verdict, options.repair ? 'by a repair' : whoBringsOver(spec));
     if (unequal !== undefined && unwritten !== undefined) out.note(`${unwritten.message}: ${unwritten.why}`);
     const error = unequal ?? unwritten;
     const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
@@ -151,32 +151,4 @@ function sayer({ clock, out }: Context<typeof OPTIONS>): (progress: Progress) =>
     const rates = pace.see({ atMs: clock.now(), documents: progress.source, ru: progress.ru });
     out.progress(picture, (columns) => verifyLine(progress, rates, columns));
   };
-}
-
-function errorOf(
-  { equal, differences, inFlight, waitsFor, level }: Verdict,
-  hasTailed: boolean,
-): CosmigError | undefined {
-  if (equal === true) return undefined;
-  if (equal === null) {
-    return new NotReadyError('it is not proven that both sides hold the same', {
-      why: `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`,
-      hint: hasTailed
-        ? 'more was written than the target takes: give it more RU/s, or --deadline more time, then run cosmig verify --repair again'
-        : 'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
-    });
-  }
-  const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
-  const named = 'see the documents that are named above (more of them in --report FILE)';
-  // What everybody sees first whose account does not tell deletes.
-  const haveGone = differences.extra === total;
-  return new MismatchError(`${counted(total, 'difference')} between source and target`, {
-    why: `${kindsText(differences)}; both sides were looked at twice, and nothing was in flight`,
-    hint:
-      level === 'count'
-        ? 'run cosmig verify, which names them'
-        : haveGone
-          ? `${named}; those that were deleted in the source, where no feed tells of it, cosmig verify --repair takes out of the target`
-          : `${named}; cosmig verify --repair brings them right`,
-  });
 }

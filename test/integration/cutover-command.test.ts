@@ -153,6 +153,12 @@ test('differences that a verify has found make void what was proven before', asy
   expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
   expect((await cosmig(move, ...cutover)).code).toBe(0);
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
+  // The application writes there now: a repair would be refused, and no tail brings anything over.
+  await move.target.items.upsert({ id: 'new', customerId: 'a', tenantId: 'P' });
+  const differs = await cosmig(move, 'verify');
+  expect(differs.code).toBe(4);
+  expect(differs.stderr).toContain('; the target is in use, and nothing is brought over any more');
+  expect(differs.stderr).not.toContain('--repair');
 }, 90_000);
 
 test('whoever was stopped by one that died is let on by the next one that is refused, whatever ran in between', async () => {

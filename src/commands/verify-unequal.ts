@@ -1,0 +1,51 @@
+/** A comparison that did not end clean: why, and what to do about it by whoever brings over what differs. */
+import { MismatchError, NotReadyError, type CosmigError } from '../lib/errors.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { Ledger } from '../state/ledger.ts';
+import type { Verdict } from '../verify/verdict.ts';
+import { kindsText } from './verify-text.ts';
+import { counted } from './wording.ts';
+
+/** By a tail beside the comparison, by the repair that has compared; or never any more. */
+export type BroughtOver = 'by a tail' | 'by a repair' | 'never';
+
+export function whoBringsOver({ ledger: path }: MigrationSpec): BroughtOver {
+  using ledger = Ledger.openReadonly(path);
+  return ledger.facts.read().phase === 'committed' ? 'never' : 'by a tail';
+}
+
+const COMMITTED = 'the target is in use, and nothing is brought over any more';
+
+const NOT_PROVEN: Readonly<Record<BroughtOver, string>> = {
+  'by a tail':
+    'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
+  'by a repair':
+    'more was written than the target takes: give it more RU/s, or --deadline more time, then run cosmig verify --repair again',
+  never: `nothing: ${COMMITTED}`,
+};
+
+export function unequalOf(verdict: Verdict, isBroughtOver: BroughtOver): CosmigError | undefined {
+  const { equal, differences, inFlight, waitsFor, level } = verdict;
+  if (equal === true) return undefined;
+  if (equal === null) {
+    return new NotReadyError('it is not proven that both sides hold the same', {
+      why: `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`,
+      hint: NOT_PROVEN[isBroughtOver],
+    });
+  }
+  const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
+  return new MismatchError(`${counted(total, 'difference')} between source and target`, {
+    why: `${kindsText(differences)}; both sides were looked at twice, and nothing was in flight`,
+    hint: level === 'count' ? 'run cosmig verify, which names them' : mendingOf(verdict, isBroughtOver),
+  });
+}
+
+function mendingOf({ differences }: Verdict, isBroughtOver: BroughtOver): string {
+  const named = 'see the documents that are named above (more of them in --report FILE)';
+  if (isBroughtOver === 'never') return `${named}; ${COMMITTED}`;
+  // What everybody sees first whose account does not tell deletes.
+  const { extra, ...others } = differences;
+  return extra > 0 && Object.values(others).every((documents) => documents === 0)
+    ? `${named}; those that were deleted in the source, where no feed tells of it, cosmig verify --repair takes out of the target`
+    : `${named}; cosmig verify --repair brings them right`;
+}
