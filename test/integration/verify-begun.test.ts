@@ -1,4 +1,4 @@
-/** What lies beside a ledger of an earlier migration of the same name: it says nothing about this one. */
+/** What lies beside a ledger of an earlier migration of the same name, or of another time, says nothing about this one. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Move, type MoveOptions, type Order } from '../helpers/move.ts';
@@ -67,4 +67,21 @@ test.each(HOW)('a proof $what is none: all are compared', async ({ clear, flags 
     source: { count: COUNT },
     target: { count: COUNT },
   });
+});
+
+const HOUR_MS = 3600_000;
+
+test.each([
+  { when: 'half an hour ago', agoMs: HOUR_MS / 2, times: 1 },
+  { when: 'two hours ago', agoMs: 2 * HOUR_MS, times: 0 },
+  { when: 'by a clock that was weeks ahead', agoMs: -14 * 24 * HOUR_MS, times: 0 },
+])('what was listed $when: how often it is gone on with', async ({ agoMs, times }) => {
+  await using move = await copied();
+  await move.put({ ...order(1), again: 1 });
+  const began = { now: (): number => Date.now() - agoMs };
+  expect(await verifyMove(move, { deadlineMs: 0, clock: began })).toMatchObject({ equal: null, inFlight: 1 });
+  await move.run('catch-up');
+  const said: string[] = [];
+  expect(await verifyMove(move, { say: (text) => said.push(text) })).toMatchObject({ equal: true });
+  expect(said).toHaveLength(times);
 });
