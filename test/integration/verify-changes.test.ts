@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { Ledger } from '../../src/state/ledger.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { Move, type Order } from '../helpers/move.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';
@@ -109,6 +111,27 @@ test('a letter whose old version stays hides no document that lacks, where nobod
   await move.put(order(1, { pad: 'x'.repeat(2 * 1024 * 1024 - padded - 4) }));
   await move.run('catch-up');
   expect(move.ledger(({ letters }) => letters.counts())).toMatchObject([{ reason: 'too-large', letters: 1 }]);
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({ equal: true });
+  await move.target.item('o7', 't2').delete();
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({
+    equal: false,
+    samples: [{ kind: 'missing', id: 'o7' }],
+  });
+});
+
+test('a waiver of what was deleted since hides no document that lacks', async () => {
+  const flags = { missingKey: ['dead-letter'] };
+  await using move = await Move.open({ flags, settings: { avad: true } });
+  const keyless = { id: 'keyless', customerId: 'c1' };
+  await putAll(move, [...Array.from({ length: 50 }, (_, n) => order(n)), keyless]);
+  await move.run('copy');
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    expect(ledger.letters.discard(1, systemClock.now())).toBe(true);
+  }
+  expect(await verifyMove(move, { flags })).toMatchObject({ equal: true, letters: { discarded: 1 } });
+  await move.source.item('keyless', 'c1').delete();
+  await move.run('catch-up');
   expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({ equal: true });
   await move.target.item('o7', 't2').delete();
   expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({
