@@ -1,6 +1,7 @@
 /**
  * The mover's ledger, looked at for a moment at a time: a connection that stays open would keep the mover from leaving
- * its file in good order. What always holds: no byte of it is changed.
+ * its file in good order. What always holds: no byte of it is changed. A look costs memory for good (lib/sqlite.ts), so
+ * nobody looks for each of many documents.
  */
 import type { Facts } from '../state/facts.ts';
 import type { Lease } from '../state/leases.ts';
@@ -28,12 +29,20 @@ export class LedgerView {
   }
 
   moment(): Moment {
+    return this.momentAnd(() => undefined).moment;
+  }
+
+  /** A moment, and what `body` reads of the same one. */
+  momentAnd<T>(body: (ledger: Ledger) => T): { readonly moment: Moment; readonly rest: T } {
     return this.look((ledger) =>
       ledger.atOnce(() => ({
-        facts: ledger.facts.read(),
-        leases: ledger.leases.live(),
-        tokens: ledger.tokens.all(),
-        targetTokens: ledger.targetTokens.all(),
+        moment: {
+          facts: ledger.facts.read(),
+          leases: ledger.leases.live(),
+          tokens: ledger.tokens.all(),
+          targetTokens: ledger.targetTokens.all(),
+        },
+        rest: body(ledger),
       })),
     );
   }

@@ -3,13 +3,14 @@
  * always holds: a difference is confirmed only by two looks some time apart that saw the same on both sides, the second
  * of them after the mover had come past all that the first had seen of the source, and at a target that knows all that
  * the mover had committed by then, whichever replica answers (the ledger has its session tokens). In each round the
- * mover's place is asked first, then letters, then the target, and the source last, so that what is missing cannot be on
- * its way.
+ * mover's place and the letters are asked first, of one moment, then the target, and the source last, so that what is
+ * missing cannot be on its way.
  */
 import { replyScan } from '../documents/scan.ts';
 import { effectiveKey, type KeyComponent } from '../keys/effective-key.ts';
 import { sleep } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Ledger } from '../state/ledger.ts';
 import type { Candidate, CandidateName } from './candidate-store.ts';
 import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from './classify.ts';
 import { Guard } from './guard.ts';
@@ -82,17 +83,16 @@ export class Recheck {
 
   async #round(signal: AbortSignal): Promise<Reach> {
     const { sides, ledger, store } = this.#parts;
-    const moment = ledger.moment();
+    const { moment, rest: letters } = ledger.momentAnd(lettersIn);
     seeTokens(sides, moment);
     const reach = await this.#probe.look(moment, signal);
-    const discarded = discardedIn(ledger);
     for (let after: Buffer = FIRST; ;) {
       const some = store.candidates.list({ state: 'open', after, limit: AT_ONCE });
       const last = some.at(-1);
       if (last === undefined) return reach;
       // Nothing has changed for a document that the mover has not come to; looking again would only cost.
       const due = some.filter((candidate) => candidate.fenceLsn === null || this.#isPast(candidate, reach));
-      if (due.length > 0) store.candidates.set(await this.#lookAt(due, { reach, discarded, signal }));
+      if (due.length > 0) store.candidates.set(await this.#lookAt(due, { reach, letters, signal }));
       after = last.identity;
     }
   }
@@ -101,20 +101,10 @@ export class Recheck {
     some: readonly Candidate[],
     {
       reach,
-      discarded,
+      letters,
       signal,
-    }: { readonly reach: Reach; readonly discarded: ReadonlySet<string>; readonly signal: AbortSignal },
+    }: { readonly reach: Reach; readonly letters: Letters; readonly signal: AbortSignal },
   ): Promise<readonly Candidate[]> {
-    const { ledger } = this.#parts;
-    const letters = ledger.look((open) =>
-      some.map(({ identity }) => {
-        const hash = ledgerHash(identity);
-        if (open.letters.findOpen(hash) !== null) return 'open';
-        // A waiver ends when its document was moved or deleted after all.
-        const isKeptOut = open.rows.find(hash)?.state === 'quarantined';
-        return isKeptOut && discarded.has(hash.toString('latin1')) ? 'discarded' : null;
-      }),
-    );
     const places = some.flatMap(({ name }, i) => name.targetKeys.map((texts) => ({ i, key: keyOf(texts) })));
     const wanted = places.map(({ i, key }): Wanted => ({ id: some[i]?.name.id ?? '""', key }));
     const there = await this.#target.all(wanted, signal);
@@ -131,7 +121,8 @@ export class Recheck {
           found.identity === candidate.identity.toString('latin1');
         return isOurs ? [{ ...found, place: placeText(place.key) }] : [];
       });
-      return this.#judge(candidate, { answer: here[i], targets, letter: letters[i] ?? null, reach });
+      const letter = letters.get(ledgerHash(candidate.identity)) ?? null;
+      return this.#judge(candidate, { answer: here[i], targets, letter, reach });
     });
   }
 
@@ -229,24 +220,32 @@ function targetReads({ target }: Sides, options: RowOptions): PointReads<TargetF
   });
 }
 
-/** Waivers; as many as an operator has given. */
-function discardedIn(ledger: LedgerView): ReadonlySet<string> {
-  const limit = 1000;
-  return ledger.look(({ letters }) => {
-    const found = new Set<string>();
+/** Who has a letter, and whether it is waived: as many as --max-dead-letters allows, and an operator has given. */
+type Letters = ReadonlyMap<string, 'open' | 'discarded'>;
+
+const LETTERS_AT_ONCE = 1000;
+
+function lettersIn({ letters, rows }: Ledger): Letters {
+  const found = new Map<string, 'open' | 'discarded'>();
+  for (const state of ['discarded', 'open'] as const) {
     for (let after = 0; ;) {
-      const some = letters.list({ state: 'discarded', after, limit });
-      for (const { identity } of some) found.add(identity.toString('latin1'));
+      const some = letters.list({ state, after, limit: LETTERS_AT_ONCE });
+      for (const { identity } of some) {
+        // A waiver ends when its document was moved or deleted after all.
+        const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';
+        if (counts) found.set(identity.toString('latin1'), state);
+      }
       const last = some.at(-1);
-      if (last === undefined || some.length < limit) return found;
+      if (last === undefined) break;
       after = last.number;
     }
-  });
+  }
+  return found;
 }
 
 /** The ledger writes words the other way round. */
-function ledgerHash(identity: Buffer): Buffer {
-  return Buffer.from(identity).swap32();
+function ledgerHash(identity: Buffer): string {
+  return Buffer.from(identity).swap32().toString('latin1');
 }
 
 function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {

@@ -132,8 +132,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck.ts',
-        find: 'return isKeptOut && discarded.has',
-        replace: 'return discarded.has',
+        find: "state === 'open' || rows.find(identity)?.state === 'quarantined'",
+        replace: 'rows !== undefined',
       },
     ],
     test: 'test/integration/verify-options.test.ts',
