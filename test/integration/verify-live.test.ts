@@ -81,7 +81,8 @@ describe('verify while nothing is brought over', () => {
       waitsFor: '1 range of the source has changes that were not brought over',
     });
     const listed = verdict.details.listed?.inFlight ?? [];
-    expect(listed.map(({ id, kind }) => `${id} ${kind}`).toSorted()).toEqual(['new missing', 'o3 different']);
+    const named = listed.map(({ id, kind }) => `${String(id)} ${kind}`);
+    expect(named.toSorted()).toEqual(['new missing', 'o3 different']);
     // The next one goes on with it, and they have been on their way since the first look of the first.
     const later = await verifyMove(move, { deadlineMs: 300 });
     for (const { id, ageMs } of listed) {
