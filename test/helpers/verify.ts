@@ -43,7 +43,8 @@ export async function verifyMove(
     connections,
     level: 'digest',
     fresh: false,
-    deadlineMs: 1500,
+    // Two looks are enough where nothing is in flight; on a slow machine they take their time.
+    deadlineMs: 30_000,
     clock: systemClock,
     random: seededRandom(7),
     log: createLog({ level: 'debug', format: 'text', clock: systemClock, write: () => undefined }),
