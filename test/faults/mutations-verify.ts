@@ -132,8 +132,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck.ts',
-        find: "state === 'open' || rows.find(identity)?.state === 'quarantined'",
-        replace: 'rows !== undefined',
+        find: "const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';",
+        replace: "const counts = state === 'open' || rows !== undefined;",
       },
     ],
     test: 'test/integration/verify-options.test.ts',
