@@ -2,11 +2,13 @@
  * The report of a comparison, for whoever has to see what was compared and when. What always holds: whether it can be
  * written is asked before hours of comparing, and a verdict is not lost with it.
  */
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { fileTrouble } from '../lib/file-trouble.ts';
-import type { Verdict } from '../verify/verdict.ts';
+import type { Named, Verdict } from '../verify/verdict.ts';
+
+const AT_ONCE_CHARACTERS = 64 * 1024;
 
 /** Before anything is compared. */
 export function refuseReport(path: string): void {
@@ -24,11 +26,12 @@ export function refuseReport(path: string): void {
 }
 
 /** What has kept it from being written, if anything has. */
-export function writeReport(path: string, verdict: Verdict): CosmigError | undefined {
+export function writeReport(path: string, verdict: Verdict, named: Named | null): CosmigError | undefined {
   const { details, ...told } = verdict;
+  const { listed: _first, ...compared } = details;
   const versions = { cosmig: readVersion(), node: process.versions.node };
   try {
-    writeFileSync(path, `${JSON.stringify({ versions, ...told, ...details }, null, 2)}\n`);
+    write(path, JSON.stringify({ versions, ...told, ...compared }, null, 2), named);
     return undefined;
   } catch (error) {
     return new LedgerError(`the report cannot be written to ${path}`, {
@@ -37,6 +40,37 @@ export function writeReport(path: string, verdict: Verdict): CosmigError | undef
       cause: error,
     });
   }
+}
+
+/** Nobody knows how many are named, so they are written one by one. */
+function write(path: string, summary: string, named: Named | null): void {
+  const file = openSync(path, 'w');
+  try {
+    if (named === null) return void writeSync(file, `${summary}\n`);
+    writeSync(file, `${summary.slice(0, -'\n}'.length)},\n  "listed": {`);
+    let before = '\n';
+    for (const name of ['differences', 'inFlight', 'waived'] as const) {
+      writeSync(file, `${before}    "${name}": [`);
+      writeEach(file, named[name]);
+      before = ',\n';
+    }
+    writeSync(file, '\n  }\n}\n');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeEach(file: number, all: Iterable<object>): void {
+  let text = '';
+  let count = 0;
+  for (const one of all) {
+    text += `${count > 0 ? ',' : ''}\n      ${JSON.stringify(one)}`;
+    count += 1;
+    if (text.length < AT_ONCE_CHARACTERS) continue;
+    writeSync(file, text);
+    text = '';
+  }
+  writeSync(file, `${text}${count > 0 ? '\n    ' : ''}]`);
 }
 
 /** Who has compared. */

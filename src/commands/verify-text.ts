@@ -42,9 +42,8 @@ export function verifyText(verdict: Verdict): string {
   rows.push(['took', `${(verdict.durationMs / 1000).toFixed(1)} s`]);
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
   const more = total - samples.length;
-  const inReport = verdict.details.listed?.differences.length ?? total;
-  const which = inReport < total ? `the first ${count(inReport)}` : 'all of them';
-  const rest = samples.length > 0 && more > 0 ? [`and ${count(more)} more; ${which} with --report FILE`] : [];
+  const rest =
+    samples.length > 0 && more > 0 ? [`and ${count(more)} more; all of them with --report FILE`] : [];
   return [table(rows), ...samples.map(sampleText), ...rest].join('\n');
 }
 

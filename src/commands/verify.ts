@@ -1,6 +1,6 @@
 /** `cosmig verify`: whether both sides hold the same. */
 import type { Command, Context, Result } from '../cli/command.ts';
-import { UsageError } from '../lib/errors.ts';
+import { UsageError, type CosmigError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -79,6 +79,7 @@ export const verify: Command<typeof OPTIONS> = {
     if (spec.skipsIfRunning && isTaken()) return skipped();
     const tell = sayer(context);
     let hasBegun = false;
+    let unwritten: CosmigError | undefined;
     const look = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
       compare({
         spec,
@@ -96,6 +97,9 @@ export const verify: Command<typeof OPTIONS> = {
           hasBegun = true;
           tell(progress);
         },
+        onVerdict: (found, named) => {
+          if (options.report !== undefined) unwritten = writeReport(options.report, found, named);
+        },
       });
     let verdict: Verdict;
     try {
@@ -105,7 +109,6 @@ export const verify: Command<typeof OPTIONS> = {
       if (spec.skipsIfRunning && !hasBegun && isTaken()) return skipped();
       throw error;
     }
-    const unwritten = options.report === undefined ? undefined : writeReport(options.report, verdict);
     const unequal = unequalOf(verdict, options.repair ? 'by a repair' : whoBringsOver(spec));
     if (unequal !== undefined && unwritten !== undefined) out.note(`${unwritten.message}: ${unwritten.why}`);
     const error = unequal ?? unwritten;

@@ -80,6 +80,18 @@ export class CandidateStore {
     return this.#sql.list.all(window).map(parse);
   }
 
+  /** All in a state, some at a time. */
+  *all(state: CandidateState): Generator<Candidate> {
+    const limit = 1000;
+    for (let after: Buffer = Buffer.alloc(0); ;) {
+      const some = this.list({ state, after, limit });
+      yield* some;
+      const last = some.at(-1);
+      if (last === undefined) return;
+      after = last.identity;
+    }
+  }
+
   set(candidates: Iterable<Candidate>): void {
     this.#transactions.run(() => {
       for (const { name, ...candidate } of candidates)

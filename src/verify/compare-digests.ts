@@ -8,10 +8,11 @@ import { fingerprint } from '../spec/fingerprint.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import { Buckets } from './buckets.ts';
-import type { Candidate, CandidateState } from './candidate-store.ts';
+import type { CandidateState } from './candidate-store.ts';
 import { countLetters, lackingByLetters } from './count.ts';
 import { compareCounts } from './compare-counts.ts';
 import { listAll, listCandidates } from './list.ts';
+import { listedIn, namedIn } from './named.ts';
 import { SidePass } from './read-side.ts';
 import { Recheck } from './recheck.ts';
 import { DamagedRuns } from './runs.ts';
@@ -19,7 +20,7 @@ import { sinceOf, type Since } from './since.ts';
 import { markerOf, type RowOptions } from './rows.ts';
 import { loadOf } from './sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from './store.ts';
-import { KINDS, NO_DIFFERENCES, type Kind, type Listed, type Sample, type Verdict } from './verdict.ts';
+import { NO_DIFFERENCES, type Kind, type Verdict } from './verdict.ts';
 import type { Comparison, Progress } from './verify.ts';
 
 /**
@@ -27,9 +28,8 @@ import type { Comparison, Progress } from './verify.ts';
  * say little about now.
  */
 const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
-/** In the verdict; the report has more. */
+/** In the verdict; the report has all of them. */
 const SAMPLES_MAX = 20;
-const LISTED_MAX = 10_000;
 
 export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   const { spec, sides } = comparison;
@@ -61,9 +61,13 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
 function keep(
   store: VerifyStore,
   { fingerprint: print }: Subject,
-  { verdict, comparison: { clock } }: { readonly verdict: Verdict; readonly comparison: Comparison },
+  {
+    verdict,
+    comparison: { clock, onVerdict },
+  }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
+  onVerdict?.(verdict, namedIn(store, clock.now()));
   if (equal === false) {
     if (details.extent === 'changes') store.end();
     else store.disprove();
@@ -246,26 +250,4 @@ function rangesOf(store: VerifyStore, side: 'source' | 'target'): Verdict['detai
     upToLsn: fenceLsn,
     position,
   }));
-}
-
-function listedIn(store: VerifyStore, nowMs: number): Listed {
-  const first = (state: CandidateState): Candidate[] =>
-    store.candidates.list({ state, after: Buffer.alloc(0), limit: LISTED_MAX });
-  return {
-    differences: first('confirmed').map(sampleOf),
-    inFlight: first('open').map((one) => ({ ...sampleOf(one), ageMs: nowMs - (one.sinceMs ?? nowMs) })),
-    waived: first('waived').map(sampleOf),
-  };
-}
-
-function sampleOf({ name, kind }: Candidate): Sample {
-  const valuesOf = (texts: readonly (string | null)[]): unknown[] =>
-    texts.map((text): unknown => (text === null ? {} : JSON.parse(text)));
-  const [targetKey] = name.targetKeys;
-  return {
-    kind: kind ?? KINDS[0],
-    id: JSON.parse(name.id) as unknown,
-    sourceKey: valuesOf(name.sourceKey),
-    targetKey: targetKey === undefined ? null : valuesOf(targetKey),
-  };
 }

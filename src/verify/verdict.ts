@@ -49,6 +49,13 @@ export interface Listed {
   readonly waived: readonly Sample[];
 }
 
+/** All of them, one after the other: there may be more than fit into memory. */
+export interface Named {
+  readonly differences: Iterable<Sample>;
+  readonly inFlight: Iterable<InFlight>;
+  readonly waived: Iterable<Sample>;
+}
+
 /** For the report: what was compared, and when. */
 export interface Details {
   readonly beganAtMs: number;

@@ -15,7 +15,7 @@ import { compareCounts } from './compare-counts.ts';
 import { compareDigests } from './compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
 import { openSides, refuseUncopied, type Sides } from './sides.ts';
-import type { Verdict } from './verdict.ts';
+import type { Named, Verdict } from './verdict.ts';
 
 export interface Timing {
   readonly requestTimeoutMs: number;
@@ -53,6 +53,8 @@ export interface VerifyParts {
   /** What whoever watches should know, said once. */
   readonly say?: (text: string) => void;
   readonly onProgress?: (progress: Progress) => void;
+  /** Called with the verdict while all that was found can be read; null: this level names nobody. */
+  readonly onVerdict?: (verdict: Verdict, named: Named | null) => void;
   readonly timing?: Partial<Timing>;
 }
 
@@ -105,5 +107,8 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   };
   const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
   const comparison = { ...parts, ...opened, ledger, timing, beganAtMs };
-  return await (parts.level === 'count' ? compareCounts(comparison) : compareDigests(comparison));
+  if (parts.level !== 'count') return await compareDigests(comparison);
+  const verdict = await compareCounts(comparison);
+  parts.onVerdict?.(verdict, null);
+  return verdict;
 }
