@@ -36,6 +36,9 @@ const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   denied: { firstMs: 2000, longestMs: 15_000, totalMs: 2 * MINUTE_MS },
   split: { firstMs: 100, longestMs: 5000, totalMs: 10 * MINUTE_MS },
 };
+const { denied: _aKeyIsRotated, ...OTHERS } = LIMITS;
+/** Of whoever has not been let in yet: a refusal will be a wrong key, and is told at once. */
+export const AT_THE_DOOR: PatienceParts['limits'] = OTHERS;
 /** A hint beyond this is a mistake of somebody. */
 const HINT_MAX_MS = 5 * MINUTE_MS;
 

@@ -9,7 +9,7 @@ import { readContainer, type ContainerFacts } from '../cosmos/containers.ts';
 import { Governor } from '../cosmos/governor.ts';
 import { LiveRanges } from '../cosmos/live-ranges.ts';
 import type { FeedRange, PhysicalRange } from '../cosmos/ranges.ts';
-import { Patience, tellWaits } from '../cosmos/retry.ts';
+import { AT_THE_DOOR, Patience, tellWaits, type PatienceParts } from '../cosmos/retry.ts';
 import { allowedRu } from '../cosmos/ru-budget.ts';
 import { listScripts } from '../cosmos/scripts.ts';
 import { Sessions } from '../cosmos/session.ts';
@@ -73,7 +73,7 @@ export async function openSides(
   signal: AbortSignal,
 ): Promise<{ readonly sides: Sides; readonly settings: readonly Difference[] }> {
   const { spec, accounts, moment } = parts;
-  const patience = patienceOf(parts);
+  const patience = patienceOf(parts, AT_THE_DOOR);
   const read = async (is: SideName): Promise<ContainerFacts> => {
     const { database, container } = spec[is];
     const found = await readContainer(
@@ -130,8 +130,12 @@ export function partsOf(
     }));
 }
 
-function patienceOf({ clock, random, log }: Pick<SidesParts, 'clock' | 'random' | 'log'>): Patience {
-  return new Patience({ clock, random, onWait: tellWaits(log, clock) });
+function patienceOf(
+  { clock, random, log }: Pick<SidesParts, 'clock' | 'random' | 'log'>,
+  limits?: PatienceParts['limits'],
+): Patience {
+  const onWait = tellWaits(log, clock);
+  return new Patience({ clock, random, onWait, ...(limits === undefined ? {} : { limits }) });
 }
 
 async function makeSide(

@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
 import { Move, type Order } from '../helpers/move.ts';
-import type { Ran } from '../helpers/run-cosmig.ts';
-import { SPEC, typed } from '../helpers/typed.ts';
+import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { envOf, SPEC, typed } from '../helpers/typed.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
@@ -103,6 +104,16 @@ describe('cosmig verify', () => {
       error: { code: 'ledger', message: 'the report cannot be written to /dev/full' },
     });
     expect(late.stderr).toContain('its disk is full');
+  });
+
+  test('a wrong key is told at once, not after what the rotation of a key would take', async () => {
+    const key = Buffer.alloc(64, 7).toString('base64');
+    const connectionString = move.connectionString.replace(/AccountKey=[^;]*/, `AccountKey=${key}`);
+    const { code, stderr } = await runCosmig(['verify', ...SPEC], {
+      env: { ...envOf(move), COSMIG_SOURCE_CONNECTION_STRING: connectionString },
+      clock: systemClock,
+    });
+    expect([code, stderr]).toEqual([6, expect.stringContaining('401')]);
   });
 
   test('exits 3 when nothing was proven by --deadline, and 2 when that cannot be read', async () => {
