@@ -148,7 +148,13 @@ export async function main(): Promise<void> {
   const exitCode = await runCommandLine(terminal);
   // A pipe may still be taking what was written.
   await Promise.all([flushed(stdout), flushed(stderr)]);
-  leave(exitCode);
+  const lost = whyLost(stdout);
+  if (lost === undefined || exitCode !== 0) return leave(exitCode);
+  // No success for a script that reads what is not there.
+  const json = wantsJson(process.argv, env);
+  output(terminal, { json, quiet: false, verbose: false, noColor: false }).failure(null, explain(lost), lost);
+  await flushed(stderr);
+  leave(lost.exitCode);
 }
 
 /** A terminal that is watched: CI services keep every line, and a dumb terminal cannot go back. */
@@ -169,18 +175,21 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
     write: (text) => stream.write(text),
     async room() {
       if (stream.writableNeedDrain) await flushed(stream);
-      const { errored } = stream;
-      // A reader who leaves (EPIPE) has what it wanted; a full disk has not.
-      if (errored !== null && (!('code' in errored) || errored.code !== 'EPIPE')) {
-        throw new UsageError('the output cannot be written', {
-          why: fileTrouble(errored),
-          cause: errored,
-          hint: 'make room, or send it elsewhere',
-        });
-      }
+      const lost = whyLost(stream);
+      if (lost !== undefined) throw lost;
       return stream.writable;
     },
   };
+}
+
+/** A reader who leaves (EPIPE) has what it wanted; a full disk has not. */
+function whyLost({ errored }: NodeJS.WriteStream): UsageError | undefined {
+  if (errored === null || ('code' in errored && errored.code === 'EPIPE')) return undefined;
+  return new UsageError('the output cannot be written', {
+    why: fileTrouble(errored),
+    cause: errored,
+    hint: 'make room, or send it elsewhere',
+  });
 }
 
 async function flushed(stream: NodeJS.WriteStream): Promise<void> {

@@ -35,9 +35,17 @@ export function canMount(): boolean {
  * `set -e` is on.
  */
 export function runMounted(script: string, folder: string, env: Env = {}): Promise<Ran> {
+  return start(['unshare', '-Urm', 'sh', '-c', withCosmig(script), folder], env).ended;
+}
+
+/** Runs a shell script that sends output somewhere. */
+export function runShell(script: string, env: Env = {}): Promise<Ran> {
+  return start(['sh', '-c', withCosmig(script)], env).ended;
+}
+
+function withCosmig(script: string): string {
   const quoted = COSMIG.map((word) => `'${word}'`).join(' ');
-  const whole = `set -e\ncosmig() { ${quoted} "$@"; }\n${script}`;
-  return start(['unshare', '-Urm', 'sh', '-c', whole, folder], env).ended;
+  return `set -e\ncosmig() { ${quoted} "$@"; }\n${script}`;
 }
 
 function start([file = '', ...argv]: readonly string[], env: Env): CosmigProcess {

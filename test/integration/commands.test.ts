@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Account } from '../../src/cosmos/client.ts';
 import { must } from '../../src/lib/assert.ts';
+import { runShell } from '../helpers/cosmig-process.ts';
 import { CosmigRun, runCosmig, type Around } from '../helpers/run-cosmig.ts';
 import { until } from '../helpers/wait.ts';
 
@@ -178,4 +179,14 @@ test('what is built runs by itself: bin/cosmig.js, stopped by a real Ctrl-C', as
   const [[code], stderr] = await ended;
   expect(code).toBe(130);
   expect(stderr).toContain('stopped by SIGINT');
+});
+
+test('a result that could not be written is no success; a reader who has enough is', async () => {
+  const key = `echo '{"id":"1","a":"b"}' | cosmig key --partition-key /a`;
+  const lost = await runShell(`${key} > /dev/full`);
+  expect([lost.code, lost.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^cosmig: the output cannot be written\n/),
+  ]);
+  expect(await runShell(`${key} | true`)).toMatchObject({ code: 0, stderr: '' });
 });
