@@ -34,20 +34,22 @@ export interface OutputOptions {
   readonly live?: Live;
 }
 
-/** Between two lines of progress, where they stay. */
-const SAY_EVERY_MS = 5000;
+/** Between two lines of progress, where they stay: fewer the longer it takes, so that a service does not fill its log. */
+const SAY_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
 
 /** See the module. */
 export class Output implements Reporter {
   readonly log: Log;
   readonly #options: OutputOptions;
   readonly #talk: Log;
+  readonly #beganMs: number;
   #saidMs: number;
   #resultWritten = false;
 
   constructor(options: OutputOptions) {
     this.#options = options;
-    this.#saidMs = options.clock.now();
+    this.#beganMs = options.clock.now();
+    this.#saidMs = this.#beganMs;
     const { json, quiet, verbose, clock, stderr } = options;
     const write = (line: string): void => {
       stderr.write(line);
@@ -73,7 +75,9 @@ export class Output implements Reporter {
       return;
     }
     const nowMs = clock.now();
-    if (nowMs - this.#saidMs < SAY_EVERY_MS) return;
+    const { firstMs, longestMs, ofRun } = SAY_EVERY;
+    const everyMs = Math.min(Math.max(firstMs, (nowMs - this.#beganMs) * ofRun), longestMs);
+    if (nowMs - this.#saidMs < everyMs) return;
     this.#saidMs = nowMs;
     stderr.write(`${json ? safeStringify({ progress: picture }) : tell(Infinity)}\n`);
   }

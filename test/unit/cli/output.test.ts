@@ -43,6 +43,21 @@ describe('progress', () => {
     expect(lines).toEqual([]);
   });
 
+  test('the longer it takes the fewer lines there are, and never more than a minute between two', () => {
+    const { out, clock, said } = open({});
+    const linesIn = (seconds: number): number => {
+      const before = said().length;
+      for (let second = 0; second < seconds; second += 1) {
+        clock.advance(1000);
+        out.progress({}, () => '.');
+      }
+      return (said().length - before) / 2;
+    };
+    expect(linesIn(300)).toBe(60);
+    expect(linesIn(3300)).toBeLessThan(200);
+    expect(linesIn(24 * 3600)).toBe(24 * 60);
+  });
+
   test('on a terminal the line changes in its place, and goes before the result', () => {
     const { out, lines, said } = open({ isLive: true });
     out.progress({}, tell);
