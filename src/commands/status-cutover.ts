@@ -1,4 +1,5 @@
 /** What a journal says of the last cutover: where it is, how it ended, and what is left of it. */
+import { LET_ON } from '../engine/phases.ts';
 import type { JournalEntry } from '../state/facts.ts';
 import type { Picture } from '../state/picture.ts';
 
@@ -38,11 +39,12 @@ export function cutoverOf({ cutover, facts: { phase }, isRunning, lastRun }: Pic
       ],
     };
   }
+  const isLetOn = first === undefined || cutover.some(({ event }) => event === LET_ON);
+  const stoppedSince = isLetOn ? null : isoOf(first.atMs);
   if (last.event === 'phase tailing') {
-    return { ...none, state: 'backed out', why: textIn(last, 'why') };
+    return { ...none, state: 'backed out', why: textIn(last, 'why'), stoppedSince };
   }
   const isAtIt = isRunning && lastRun?.command === 'cutover';
-  const stoppedSince = first === undefined ? null : isoOf(first.atMs);
   return { ...none, state: isAtIt ? 'under way' : 'interrupted', stoppedSince };
 }
 

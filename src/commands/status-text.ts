@@ -144,8 +144,14 @@ function cutoverRows({ cutover }: Status, nowMs: number): Rows {
   if (cutover === null) return [];
   const { state, at, stoppedSince, stoppedMs, why, lateWrites } = cutover;
   switch (state) {
-    case 'backed out':
-      return [['cutover', `backed out ${ago(at, nowMs)}: ${why ?? 'it did not say why'}`]];
+    case 'backed out': {
+      // It was killed before it called --on-abort, or that has failed; a tail may have run since.
+      const stopped =
+        stoppedSince === null
+          ? ''
+          : `; writers stopped ${ago(stoppedSince, nowMs)}, and cosmig has not let them on again`;
+      return [['cutover', `backed out ${ago(at, nowMs)}: ${why ?? 'it did not say why'}${stopped}`]];
+    }
     case 'committed': {
       const stopped =
         stoppedMs === null ? '' : `, writers were stopped for ${(stoppedMs / 1000).toFixed(1)} s`;

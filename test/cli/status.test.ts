@@ -390,12 +390,28 @@ describe('a cutover', () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     ledger.facts.enter('tailing', { ...at(30), details: { why: 'the cutover was not done in time' } });
+    ledger.facts.note('let on', at(30));
     ledger.facts.endRun(1, { outcome: 'not-ready', ...at(30) });
     ledger.close();
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^cutover +backed out .* \(30 s ago\): the cutover was not done in time$/m);
     expect(stdout).toMatch(/^next +cosmig tail brings over/m);
     expect(stdout).toMatch(/^lag +nothing is brought over since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
+  });
+
+  test('that nobody was let on again after says so, also when a tail has run since', async () => {
+    const path = somePath();
+    const ledger = cuttingOver(path);
+    ledger.facts.endRun(1, { outcome: 'canceled', ...at(20) });
+    ledger.facts.enter('tailing', { ...at(30), details: { why: 'the last cutover was interrupted' } });
+    ledger.close();
+    expect(unwrapped((await ask(path)).stdout)).toMatch(
+      /^cutover +backed out .*: the last cutover was interrupted; writers stopped .* \(58 s ago\), and cosmig has not let them on again$/m,
+    );
+    const json: unknown = JSON.parse((await ask(path, '--json')).stdout);
+    expect(json).toMatchObject({
+      cutover: { state: 'backed out', stoppedSince: '2026-01-01T01:29:02.000Z' },
+    });
   });
 
   test('that is committed says what is left of it, and late writes by name', async () => {
