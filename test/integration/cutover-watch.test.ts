@@ -79,7 +79,7 @@ test('one delete behind many documents that have expired is seen', async () => {
     quietMs: 500,
     onStep: ({ name }) => {
       // Nobody gets to know where the source ends before it is done.
-      if (name === 'watching the fence') changed ??= change();
+      if (name === 'proving') changed ??= change();
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
@@ -103,7 +103,7 @@ test('a write that only the newest replica shows is named', async () => {
   const { result, said } = await cut(tapped, {
     quietMs: 500,
     onStep: ({ name }) => {
-      if (name === 'watching the fence') written ??= write();
+      if (name === 'proving') written ??= write();
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
@@ -123,7 +123,7 @@ test('a delete of which the feed does not say whom it is of is seen', async () =
   const { result, said } = await cut(tapped, {
     quietMs: 500,
     onStep: ({ name }) => {
-      if (name === 'watching the fence') deleted ??= move.source.item('1', 'c').delete();
+      if (name === 'proving') deleted ??= move.source.item('1', 'c').delete();
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
