@@ -133,13 +133,13 @@ test('one that is too late since somebody still writes names what was written', 
   await using move = await moved({ settings: { avad: true } });
   let n = 0;
   const { result } = await cut(move, {
-    deadlineMs: 1500,
+    deadlineMs: 6000,
     quietMs: 300,
     onStep: () => void move.put({ id: 'late', customerId: 'z', tenantId: `t${(n += 1)}` }),
   });
   expect(result).toMatchObject({
     message: 'the cutover was not done in time',
-    why: '--deadline is 1.5 s, and somebody still wrote: "late" written in range 0; the source stays in use',
+    why: '--deadline is 6.0 s, and somebody still wrote: "late" written in range 0; the source stays in use',
     hint: expect.stringContaining('see to it that all writers are stopped') as unknown,
   });
 });
