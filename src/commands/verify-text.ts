@@ -93,8 +93,8 @@ export function kindsText(differences: Verdict['differences']): string {
 
 /** How long they are on their way says whether anybody brings them over. */
 function inFlightText({ inFlight, details }: Verdict): string {
-  const oldestMs = (details.listed?.inFlight ?? []).reduce((most, { ageMs }) => Math.max(most, ageMs), 0);
-  return `${counted(inFlight, 'document')}, the oldest for ${roughly(oldestMs)}`;
+  const { oldestInFlightMs: oldestMs = null } = details;
+  return `${counted(inFlight, 'document')}${oldestMs === null ? '' : `, the oldest for ${roughly(oldestMs)}`}`;
 }
 
 function sampleText({ kind, id, sourceKey, targetKey }: Sample): string {

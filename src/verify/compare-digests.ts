@@ -209,6 +209,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
   const sums = { source: new Buckets(kept.source?.buckets), target: new Buckets(kept.target?.buckets) };
   const totals = { source: sums.source.total(), target: sums.target.total() };
   const listed = listedIn(store, nowMs);
+  const oldestMs = store.candidates.oldestMs();
   return {
     migration: migrationName(spec),
     level: 'digest',
@@ -237,6 +238,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
       lookedAtAgain: counts.reduce((sum, { documents }) => sum + documents, 0),
       ranges: { source: rangesOf(store, 'source'), target: rangesOf(store, 'target') },
       listed,
+      oldestInFlightMs: oldestMs === null ? null : nowMs - oldestMs,
     },
   };
 }

@@ -66,6 +66,8 @@ export interface Details {
   readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
   /** Of a comparison of documents. */
   readonly listed?: Listed;
+  /** How long the oldest of all that are in flight is known to differ; null: none is. A count does not know. */
+  readonly oldestInFlightMs?: number | null;
   readonly [more: string]: unknown;
 }
 

@@ -83,6 +83,7 @@ describe('verify while nothing is brought over', () => {
     const listed = verdict.details.listed?.inFlight ?? [];
     const named = listed.map(({ id, kind }) => `${String(id)} ${kind}`);
     expect(named.toSorted()).toEqual(['new missing', 'o3 different']);
+    expect(verdict.details.oldestInFlightMs).toBe(Math.max(...listed.map(({ ageMs }) => ageMs)));
     // The next one goes on with it, and they have been on their way since the first look of the first.
     const later = await verifyMove(move, { deadlineMs: 300 });
     for (const { id, ageMs } of listed) {

@@ -26,6 +26,11 @@ test('a count says that it is one, range by range, and what the letters have to 
   });
 });
 
+test('a count that is not proven does not know since when', () => {
+  const told = verifyText({ ...VERDICT, equal: null, inFlight: 2 });
+  expect(told).toMatch(/^in flight +2 documents$/m);
+});
+
 test('a digest names documents, and no ranges', () => {
   const digest = { ...VERDICT, level: 'digest' } as const;
   expect(verifyText(digest)).toMatch(/^equal +yes\nsource +66,003 documents\ntarget +66,000 documents\n/m);
@@ -35,7 +40,6 @@ test('a digest names documents, and no ranges', () => {
 test('what differs, is on its way or left out is told in words, with how much of it there is', () => {
   const [id, sourceKey, targetKey] = ['o1', ['a'], ['b']];
   const sample = { kind: 'wrongSlot', id, sourceKey, targetKey } as const;
-  const inFlight = [1000, 61_000].map((ageMs) => ({ ...sample, ageMs }));
   const told = verifyText({
     ...VERDICT,
     level: 'digest',
@@ -43,7 +47,12 @@ test('what differs, is on its way or left out is told in words, with how much of
     differences: { missing: 0, extra: 2, different: 0, wrongSlot: 1 },
     inFlight: 2,
     samples: [sample],
-    details: { ...VERDICT.details, listed: { inFlight, differences: [sample, sample, sample], waived: [] } },
+    // The oldest need not be among those that are listed.
+    details: {
+      ...VERDICT.details,
+      listed: { inFlight: [{ ...sample, ageMs: 1000 }], differences: [sample, sample, sample], waived: [] },
+      oldestInFlightMs: 61_000,
+    },
   });
   expect(told.split('\n').slice(5)).toEqual([
     'differences          2 extra, 1 wrong key',
