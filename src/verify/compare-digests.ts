@@ -125,7 +125,8 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
     const listing = { store, sums, sourceLevels, signal };
     try {
-      store.listed(await (since === null ? listCandidates(listing) : listAll(listing)));
+      const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
+      store.listed(repeated, clock.now());
     } catch (error) {
       // Nobody could ever go on with it.
       if (error instanceof DamagedRuns) store.begin({ ...begun, beganAtMs: clock.now() });
@@ -167,12 +168,12 @@ function takeUp(
     return begun;
   }
   store.begin({ ...subject, beganAtMs: nowMs });
-  return { ...subject, beganAtMs: nowMs, stage: 'reading' };
+  return { ...subject, beganAtMs: nowMs, stage: 'reading', listedAtMs: null };
 }
 
 /** One that has its verdict never is; of one that was begun in the future nobody knows. */
-function isYoung({ stage, beganAtMs }: Begun, nowMs: number): boolean {
-  return stage !== 'done' && Math.abs(nowMs - beganAtMs) < AGE_MAX_MS[stage];
+function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolean {
+  return stage !== 'done' && Math.abs(nowMs - (listedAtMs ?? beganAtMs)) < AGE_MAX_MS[stage];
 }
 
 type Counts = Pick<Progress, 'source' | 'target'>;

@@ -31,6 +31,8 @@ export interface Begun extends Subject {
   readonly extent: 'all' | 'changes';
   /** `listed`: both sides were read, and what may differ is among the candidates. `done`: it has its verdict. */
   readonly stage: 'reading' | 'listed' | 'done';
+  /** Null: not yet, or nobody knows. */
+  readonly listedAtMs: number | null;
 }
 
 /** A stretch of a side, and how far it was read. */
@@ -101,6 +103,7 @@ export class VerifyStore {
          VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading', @extent)`,
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
+      listed: database.prepare("UPDATE comparison SET stage = 'listed', listed_at_ms = ?"),
       parts: database.prepare<[string], Columns>('SELECT * FROM parts WHERE side = ? ORDER BY min'),
       dropParts: database.prepare('DELETE FROM parts WHERE side = ?'),
       addPart: database.prepare(
@@ -177,11 +180,12 @@ export class VerifyStore {
       beganAtMs: number(row, 'began_at_ms'),
       extent: oneOf(row, 'extent', ['all', 'changes'] as const),
       stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
+      listedAtMs: orNull(row, 'listed_at_ms', number),
     };
   }
 
   /** Forgets what was begun, and begins anew. */
-  begin(subject: Omit<Begun, 'stage'>): void {
+  begin(subject: Omit<Begun, 'stage' | 'listedAtMs'>): void {
     this.#transactions.run(() => {
       this.#forget();
       this.#sql.begin.run(subject);
@@ -258,11 +262,11 @@ export class VerifyStore {
   }
 
   /** Everything was listed: the runs have done their work. */
-  listed(repeated: Readonly<Record<SideName, number>>): void {
+  listed(repeated: Readonly<Record<SideName, number>>, nowMs: number): void {
     this.#transactions.durable(() => {
       for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
       this.#database.exec('DELETE FROM chunks');
-      this.#sql.stage.run('listed');
+      this.#sql.listed.run(nowMs);
     });
     this.#dropRuns();
   }

@@ -85,3 +85,19 @@ test.each([
   expect(await verifyMove(move, { say: (text) => said.push(text) })).toMatchObject({ equal: true });
   expect(said).toHaveLength(times);
 });
+
+test('what was listed just now is gone on with, however long both sides were read before', async () => {
+  await using move = await copied();
+  await move.put({ ...order(1), again: 1 });
+  let agoMs = 30 * HOUR_MS;
+  const parts = {
+    deadlineMs: 0,
+    clock: { now: (): number => Date.now() - agoMs },
+    onProgress: () => void (agoMs = 0),
+  };
+  expect(await verifyMove(move, parts)).toMatchObject({ equal: null, inFlight: 1 });
+  await move.run('catch-up');
+  const said: string[] = [];
+  expect(await verifyMove(move, { say: (text) => said.push(text) })).toMatchObject({ equal: true });
+  expect(said).toHaveLength(1);
+});
