@@ -67,11 +67,12 @@ function keep(
   }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
-  onVerdict?.(verdict, namedIn(store, clock.now()));
+  // Before anybody is told: a report of many differences takes its time.
   if (equal === false) {
     if (details.extent === 'changes') store.end();
     else store.disprove();
   }
+  onVerdict?.(verdict, namedIn(store, clock.now()));
   if (equal !== true) return verdict;
   store.end({
     atMs: clock.now(),

@@ -97,6 +97,15 @@ test('where the numbers differ everything is compared', async () => {
   expect(VerifyStore.lastProof(verifyPath(move.ledgerPath))).toBeNull();
 });
 
+test('whoever is told of differences, and dies, leaves no earlier proof behind', async () => {
+  await using move = await proven();
+  await move.target.item('o7', 't2').delete();
+  const proofs: unknown[] = [];
+  const onVerdict = (): void => void proofs.push(VerifyStore.lastProof(verifyPath(move.ledgerPath)));
+  expect(await verifyMove(move, { onVerdict })).toMatchObject({ equal: false });
+  expect(proofs).toEqual([null]);
+});
+
 test('a letter whose old version stays hides no document that lacks, where nobody tells of deletes', async () => {
   const flags = { derive: ['/pk={tenantId}'] };
   await using move = await Move.open({ flags, target: { partitionKey: '/pk' } });
