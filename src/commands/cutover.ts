@@ -27,7 +27,7 @@ const OPTIONS = {
     default: '2m',
     help: 'how long writers may be stopped before the commit; then it backs out',
   },
-  quietFor: { type: 'text', default: '5s', help: 'how long nobody may have written before the proof' },
+  quietFor: { type: 'text', default: '5s', help: 'how long nobody may have written before the commit' },
   onCommit: { type: 'text', help: 'command that points the application to the target' },
   onAbort: { type: 'text', help: 'command that lets the application write to the source again' },
   watch: { type: 'text', default: '2m', help: 'how long the source is watched for late writes afterwards' },
@@ -44,7 +44,8 @@ export const cutover: Command<typeof OPTIONS> = {
   summary: 'prove that both sides hold the same, and switch to the target',
   description:
     'Catches up, has the writers stopped, waits until nobody writes any more, compares both sides and commits; ' +
-    'whatever fails before that leaves the source in use and ends with exit code 3. Needs a cosmig verify that ended ' +
+    'whatever fails before that leaves the source in use and ends with exit code 3, or 6 and 7 where the service or the ' +
+    'disk of the ledger fails. Needs a cosmig verify that ended ' +
     'clean, and no open dead letters. Commands of --on-... get COSMIG_MIGRATION, COSMIG_SOURCE, COSMIG_TARGET and ' +
     'COSMIG_REASON, and may be run more than once.',
   examples: [
