@@ -121,7 +121,7 @@ async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unk
   const why = reason instanceof Error ? reason.message : String(reason);
   const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
   // What keeps the ledger from being written keeps nobody from being let on: the next run finds the fence in its journal.
-  unlessFull(() => phaseOf(mover) !== 'tailing' && enter(mover, 'tailing', { why: kept }));
+  ifItCan(() => phaseOf(mover) !== 'tailing' && enter(mover, 'tailing', { why: kept }));
   say(`backed out: ${why}; the source stays in use`);
   try {
     await onAbort(why);
@@ -131,14 +131,15 @@ async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unk
     say(`${error.message} as well (${error.why}): let the application write to the source yourself`);
     return;
   }
-  unlessFull(() => ledger.facts.note(LET_ON, { nowMs: clock.now() }));
+  ifItCan(() => ledger.facts.note(LET_ON, { nowMs: clock.now() }));
 }
 
-function unlessFull(write: () => unknown): void {
+function ifItCan(write: () => unknown): void {
   try {
     write();
   } catch (error) {
-    if (!(error instanceof LedgerError)) throw error;
+    // Full or damaged; or another program keeps it locked.
+    if (!(error instanceof LedgerError || error instanceof NotReadyError)) throw error;
   }
 }
 

@@ -1,6 +1,8 @@
 /** Whatever fails while the writers are stopped: they are let on again. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../src/engine/run.ts';
+import { NotReadyError } from '../../src/lib/errors.ts';
+import { openDatabase, type Database } from '../../src/lib/sqlite.ts';
 import { canMount, runMounted } from '../helpers/cosmig-process.ts';
 import { CUTOVER } from '../helpers/cutover-parts.ts';
 import { Move } from '../helpers/move.ts';
@@ -23,6 +25,28 @@ test('a target that takes nothing, and never will', async () => {
   await expect(cut).rejects.toMatchObject({ exitCode: 6 });
   expect(told).toEqual(['the service answered 404']);
   expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
+}, 60_000);
+
+test('a ledger that another program keeps locked', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  await move.run('copy');
+  let locked: Database | undefined;
+  const told: string[] = [];
+  const cut = runCutover(move.parts(), {
+    ...CUTOVER,
+    stopWriters: async () => {
+      locked = openDatabase({ path: move.ledgerPath });
+      locked.exec('BEGIN IMMEDIATE');
+      throw new NotReadyError('the hook failed', { why: 'it did', hint: 'mend it' });
+    },
+    onAbort: async (why) => {
+      told.push(why);
+      locked?.close();
+    },
+  });
+  await expect(cut).rejects.toThrow('the hook failed');
+  expect(told).toEqual(['the hook failed']);
 }, 60_000);
 
 // Needs a name space of our own for the mount, which some machines forbid.
