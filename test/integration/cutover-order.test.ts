@@ -66,7 +66,7 @@ test('what expires while the fence is watched, and was compared before, is broug
   const { result, said } = await cut(move, {
     quietMs: 1500,
     onStep: ({ name }) => {
-      if (name === 'watching the fence') expired ??= expire();
+      if (name === 'proving') expired ??= expire();
     },
   });
   await expired;
@@ -109,7 +109,7 @@ test('where nobody tells of deletes, and nothing expires, ends that have moved w
   const { said } = await cut(move, {
     quietMs: 1000,
     onStep: ({ name }) => {
-      if (name === 'watching the fence') deleted ??= move.source.item('2', 'c2').delete();
+      if (name === 'proving') deleted ??= move.source.item('2', 'c2').delete();
     },
   });
   await deleted;
