@@ -24,9 +24,11 @@ const NOT_PROVEN: Readonly<Record<BroughtOver, string>> = {
   never: `nothing: ${COMMITTED}`,
 };
 
-export function unequalOf(verdict: Verdict, isBroughtOver: BroughtOver): CosmigError | undefined {
+/** Who brings over is asked only where something differs. */
+export function unequalOf(verdict: Verdict, howBroughtOver: () => BroughtOver): CosmigError | undefined {
   const { equal, differences, inFlight, waitsFor, level } = verdict;
   if (equal === true) return undefined;
+  const isBroughtOver = howBroughtOver();
   if (equal === null) {
     return new NotReadyError('it is not proven that both sides hold the same', {
       why: `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`,

@@ -9,6 +9,7 @@ import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import type { Extent } from './verify-repair.ts';
+import type { BroughtOver } from './verify-unequal.ts';
 import type { Progress } from '../verify/verify.ts';
 import { Pace, verifyLine } from './live-line.ts';
 import { refuseReport, writeReport } from './verify-report.ts';
@@ -109,7 +110,8 @@ export const verify: Command<typeof OPTIONS> = {
       if (spec.skipsIfRunning && !hasBegun && isTaken()) return skipped();
       throw error;
     }
-    const unequal = unequalOf(verdict, options.repair ? 'by a repair' : whoBringsOver(spec));
+    const isBroughtOver = (): BroughtOver => (options.repair ? 'by a repair' : whoBringsOver(spec));
+    const unequal = unequalOf(verdict, isBroughtOver);
     if (unequal !== undefined && unwritten !== undefined) out.note(`${unwritten.message}: ${unwritten.why}`);
     const error = unequal ?? unwritten;
     const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
