@@ -1,6 +1,8 @@
 /** Numbers that differ while somebody writes, or where a replica lags, are not called a difference. */
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/lib/clock.ts';
+import type { Verdict } from '../../src/verify/verdict.ts';
+import type { Move } from '../helpers/move.ts';
 import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../helpers/tapped.ts';
 import type { TapRequest } from '../helpers/tap.ts';
 import { verifyMove } from '../helpers/verify.ts';
@@ -27,6 +29,9 @@ const clockOf = (looks: () => number): Clock => ({
   now: () => systemClock.now() + (looks() < LOOKS_MAX ? 0 : 2 * DEADLINE_MS),
 });
 
+const countedWithin = async (move: Move, looks: () => number): Promise<Verdict> =>
+  verifyMove(move, { level: 'count', deadlineMs: DEADLINE_MS, clock: clockOf(looks) });
+
 test('of two looks that find another number each', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
@@ -41,11 +46,7 @@ test('of two looks that find another number each', async () => {
     await move.run('catch-up');
     return reply;
   };
-  const verdict = await verifyMove(move, {
-    level: 'count',
-    deadlineMs: DEADLINE_MS,
-    clock: clockOf(() => looks),
-  });
+  const verdict = await countedWithin(move, () => looks);
   expect(looks).toBe(LOOKS_MAX);
   expect(verdict).toMatchObject({ equal: null, differences: NOTHING, inFlight: 1 });
 });
@@ -61,11 +62,7 @@ test('where the mover is behind what was counted, and the replica that tells how
     if (isCount(request)) looks += 1;
     return forward();
   };
-  const verdict = await verifyMove(move, {
-    level: 'count',
-    deadlineMs: DEADLINE_MS,
-    clock: clockOf(() => looks),
-  });
+  const verdict = await countedWithin(move, () => looks);
   expect(looks).toBe(LOOKS_MAX);
   expect(verdict).toMatchObject({ equal: null, differences: NOTHING, inFlight: 1 });
 });
@@ -82,11 +79,7 @@ test('the target is asked with what the mover has committed meanwhile', async ()
     }
     return forward();
   };
-  const verdict = await verifyMove(move, {
-    level: 'count',
-    deadlineMs: DEADLINE_MS,
-    clock: clockOf(() => looks),
-  });
+  const verdict = await countedWithin(move, () => looks);
   expect(verdict).toMatchObject({ equal: true, source: { count: COUNT + 1 } });
   const [range] = await move.admin.ranges(TARGET);
   const last = tap.seen.findLast((request) => isQueryOf(request, 'by-tenant'));

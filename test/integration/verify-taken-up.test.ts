@@ -15,6 +15,17 @@ async function copied(count: number): Promise<Move> {
   return move;
 }
 
+/** A comparison that was begun and not ended: it is called off at its first page. */
+async function stopInTheMiddle(move: Move): Promise<void> {
+  const stop = new AbortController();
+  const stopped = verifyMove(move, {
+    signal: stop.signal,
+    timing: { pageSize: 10 },
+    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
+  });
+  await expect(stopped).rejects.toThrow(CanceledError);
+}
+
 test('a verdict is none for who asks later, though the clock says that it is earlier', async () => {
   await using move = await copied(20);
   const nowMs = Date.now();
@@ -29,13 +40,7 @@ test('what another one has begun meanwhile, and not ended, is nothing to look at
   await move.target.item('o3', 't3').delete();
   await expect(verifyMove(move)).resolves.toMatchObject({ equal: false });
   // While a mover brings right what differed.
-  const stop = new AbortController();
-  const other = verifyMove(move, {
-    signal: stop.signal,
-    timing: { pageSize: 10 },
-    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
-  });
-  await expect(other).rejects.toThrow(CanceledError);
+  await stopInTheMiddle(move);
   const verdict = await verifyMove(move, { again: true });
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
 });
@@ -43,13 +48,7 @@ test('what another one has begun meanwhile, and not ended, is nothing to look at
 test('what a power cut has damaged is begun anew by the next one', async () => {
   await using move = await copied(60);
   await move.target.item('o3', 't3').delete();
-  const stop = new AbortController();
-  const stopped = verifyMove(move, {
-    signal: stop.signal,
-    timing: { pageSize: 10 },
-    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
-  });
-  await expect(stopped).rejects.toThrow(CanceledError);
+  await stopInTheMiddle(move);
   truncateSync(`${verifyPath(move.ledgerPath)}-runs`);
   await expect(verifyMove(move)).rejects.toThrow('cannot be trusted');
   const verdict = await verifyMove(move);
@@ -61,13 +60,7 @@ test.each([
   ['a fortnight', 14 * 24, 0],
 ])('what was stopped in the middle %s ago: how often it is gone on with', async (_ago, hours, times) => {
   await using move = await copied(60);
-  const stop = new AbortController();
-  const stopped = verifyMove(move, {
-    signal: stop.signal,
-    timing: { pageSize: 10 },
-    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
-  });
-  await expect(stopped).rejects.toThrow(CanceledError);
+  await stopInTheMiddle(move);
   const said: string[] = [];
   const clock = { now: (): number => Date.now() + hours * 3600_000 };
   await expect(verifyMove(move, { clock, say: (text) => said.push(text) })).resolves.toMatchObject({
