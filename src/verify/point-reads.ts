@@ -105,7 +105,6 @@ export class PointReads<V> {
       await this.#bear(asRead(trouble), { range, patience, signal });
       return [{ jobs, atOnce }];
     }
-    patience.reset();
     return this.#answered({ jobs, atOnce }, result, { answers, patience, signal, range });
   }
 
@@ -133,6 +132,8 @@ export class PointReads<V> {
         else if (outcome !== undefined) trouble = troubleIn(outcome);
       }
     });
+    // A reply in which every operation was refused is no success.
+    if (again.length < jobs.length) patience.reset();
     if (again.length === 0) return [];
     if (trouble !== undefined) await this.#bear(trouble, { range, patience, signal });
     return this.#loadsOf(again, isFull ? Math.max(FEWEST, Math.floor(jobs.length / 2)) : atOnce);

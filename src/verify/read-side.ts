@@ -7,7 +7,7 @@ import { TroubleError, troubleOf } from '../cosmos/classify.ts';
 import { Feed, type FeedStart, type Page } from '../cosmos/feed.ts';
 import { seeNewestOf } from '../cosmos/newest.ts';
 import { readersAfter, wholeOf, type FeedRange, type Interval } from '../cosmos/ranges.ts';
-import { retrying } from '../cosmos/retry.ts';
+import { retrying, type Patience } from '../cosmos/retry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError, ServiceError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
@@ -30,6 +30,8 @@ interface Reader {
   readonly fenceLsn: number;
   isDone: boolean;
   documents: number;
+  /** Until a page has come: a range that stays gone is asked less and less often, and not for ever. */
+  readonly patience: Patience;
 }
 
 export interface ReadSideParts {
@@ -61,7 +63,7 @@ export class SidePass {
     const { side, store, rows, clock } = parts;
     this.#parts = parts;
     this.tally = new SideTally(side.is, rows, store.sums(side.is));
-    this.#readers = store.parts(side.is).map((part) => ({ ...part }));
+    this.#readers = store.parts(side.is).map((part) => ({ ...part, patience: side.patience.fresh() }));
     this.#savedAtMs = clock.now();
   }
 
@@ -114,6 +116,7 @@ export class SidePass {
                   fenceLsn,
                   isDone: false,
                   documents: 0,
+                  patience: side.patience.fresh(),
                 });
             });
           }
@@ -164,19 +167,18 @@ export class SidePass {
   /** Reads a part to its fence; gives those that take its place, when its range has become others. */
   async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side, timing } = this.#parts;
-    const { lane, patience, timeoutMs, governor } = side;
+    const { lane, timeoutMs, governor } = side;
     const { pageSize } = timing;
-    const { rangeId, min, max } = reader;
+    const { rangeId, min, max, patience } = reader;
     const range = { range: side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
     const mode = 'latest-version';
     const start: FeedStart = reader.position === null ? 'beginning' : { mode, etag: reader.position };
-    const borne = patience.fresh();
     try {
       const pages = new Feed(lane, { mode, range, pageSize }).pages(start, {
         signal,
         timeoutMs,
         governor,
-        patience: borne,
+        patience,
         sessionToken: () => tokenOf(side, rangeId),
         check: (page) => this.#take(page, reader),
       });
@@ -191,7 +193,7 @@ export class SidePass {
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
-      const readers = await readersAfter(lane, range, { trouble, patience: borne, signal });
+      const readers = await readersAfter(lane, range, { trouble, patience, signal });
       await side.ranges.refresh(rangeId, signal);
       return this.#replace(reader, readers);
     }
@@ -231,6 +233,7 @@ export class SidePass {
       max,
       rangeId: range.id,
       documents: i === 0 ? reader.documents : 0,
+      patience: this.#parts.side.patience.fresh(),
     }));
     this.#readers = [...this.#readers.filter((other) => other !== reader), ...children];
     this.#isDirty = true;
