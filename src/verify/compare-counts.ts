@@ -4,7 +4,7 @@ import { parsePath } from '../keys/path.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { countLetters, countSide, isBalanced, type LetterCount, type SideCount } from './count.ts';
+import { countLetters, countSide, isBalanced, mayLack, type LetterCount, type SideCount } from './count.ts';
 import { loadOf, seeTokens } from './sides.ts';
 import { TailProbe } from './tail-probe.ts';
 import { NO_DIFFERENCES, type Verdict } from './verdict.ts';
@@ -14,6 +14,8 @@ interface Look {
   readonly source: SideCount;
   readonly target: SideCount;
   readonly letters: LetterCount;
+  /** So many may lack by their letters. */
+  readonly most: number;
   /** The mover had brought over all there was. */
   readonly isAll: boolean;
 }
@@ -27,7 +29,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
     const moment = ledger.moment();
     seeTokens(sides, moment);
     const reach = await probe.look(moment, signal);
-    const letters = ledger.look(countLetters);
+    const { letters, most } = ledger.look((now) => ({ letters: countLetters(now), most: mayLack(now) }));
     const target = await countSide(sides.target, { where: undefined, signal });
     const source = await countSide(sides.source, { where: notMarked(comparison.spec), signal });
     comparison.onProgress?.({
@@ -39,8 +41,8 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
       expected: sides.source.facts.documentCount,
       ...loadOf(sides),
     });
-    const look: Look = { source, target, letters, isAll: reach.isAll };
-    if (isBalanced({ source: source.count, target: target.count }, letters))
+    const look: Look = { source, target, letters, most, isAll: reach.isAll };
+    if (isBalanced({ source: source.count, target: target.count }, { absent: letters.absent, most }))
       return verdictOf(comparison, look, { equal: true, waitsFor: null });
     if (before !== undefined && isSettled(before, look))
       return verdictOf(comparison, look, { equal: false, waitsFor: null });
@@ -77,20 +79,21 @@ function notMarked({ deletes }: MigrationSpec): string | undefined {
 
 function verdictOf(
   { spec, sides, settings, clock, beganAtMs }: Comparison,
-  { source, target, letters }: Look,
+  { source, target, letters, most }: Look,
   { equal, waitsFor }: Pick<Verdict, 'equal' | 'waitsFor'>,
 ): Verdict {
-  const lacking = source.count - target.count - letters.absent;
+  const lacking = source.count - target.count;
   const endedAtMs = clock.now();
-  const confirmed = { missing: Math.max(0, lacking), extra: Math.max(0, -lacking) };
+  // What letters explain is no difference.
+  const found = { missing: Math.max(0, lacking - most), extra: Math.max(0, letters.absent - lacking) };
   return {
     migration: migrationName(spec),
     level: 'count',
     equal,
     source: { count: source.count },
     target: { count: target.count },
-    differences: equal === false ? { ...NO_DIFFERENCES, ...confirmed } : NO_DIFFERENCES,
-    inFlight: equal === null ? Math.abs(lacking) : 0,
+    differences: equal === false ? { ...NO_DIFFERENCES, ...found } : NO_DIFFERENCES,
+    inFlight: equal === null ? found.missing + found.extra : 0,
     samples: [],
     letters,
     settings,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NotReadyError } from '../../src/lib/errors.ts';
 import { Move, type Order } from '../helpers/move.ts';
+import { PLACES, typed } from '../helpers/typed.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
@@ -70,6 +71,25 @@ describe('verify --level count', () => {
     await move.target.items.create({ id: 'x', customerId: 'c1', tenantId: 't1' });
     const verdict = await verifyMove(move, { level: 'count' });
     expect(verdict).toMatchObject({ equal: false, differences: { missing: 0, extra: 1 }, inFlight: 0 });
+  });
+
+  test('tells a document that lacks, though one was waived that was moved after all', async () => {
+    await using move = await Move.open();
+    const waived = { id: 'o1', customerId: 'other' };
+    await move.put(...orders(20), { ...waived, tenantId: 't1' });
+    await move.run('copy');
+    expect((await typed(move, 'dead-letters', 'discard', '1', ...PLACES)).code).toBe(0);
+    expect(await verifyMove(move, { level: 'count' })).toMatchObject({ equal: true, target: { count: 20 } });
+    await move.target.item('o3', 't3').delete();
+    await move.run('catch-up');
+    const one = { equal: false, differences: { missing: 1, extra: 0 } };
+    expect(await verifyMove(move, { level: 'count' })).toMatchObject(one);
+    await move.target.items.create({ id: 'o3', customerId: 'c3', tenantId: 't3', n: 3 });
+    await move.put({ ...waived, tenantId: 'free' });
+    await move.run('catch-up');
+    expect(await verifyMove(move, { level: 'count' })).toMatchObject({ equal: true, target: { count: 21 } });
+    await move.target.item('o3', 't3').delete();
+    expect(await verifyMove(move, { level: 'count' })).toMatchObject(one);
   });
 
   test('proves nothing while the mover has not brought over what was written', async () => {
