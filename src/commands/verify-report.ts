@@ -2,7 +2,7 @@
  * The report of a comparison, for whoever has to see what was compared and when. What always holds: whether it can be
  * written is asked before hours of comparing, and a verdict is not lost with it.
  */
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { fileTrouble } from '../lib/file-trouble.ts';
@@ -42,19 +42,22 @@ export function writeReport(path: string, verdict: Verdict, named: Named | null)
   }
 }
 
-/** Nobody knows how many are named, so they are written one by one. */
+/** Nobody knows how many are named, so they are written one by one: each whole, where `writeSync` may leave off on a full disk. */
 function write(path: string, summary: string, named: Named | null): void {
   const file = openSync(path, 'w');
   try {
-    if (named === null) return void writeSync(file, `${summary}\n`);
-    writeSync(file, `${summary.slice(0, -'\n}'.length)},\n  "listed": {`);
+    if (named === null) {
+      writeFileSync(file, `${summary}\n`);
+      return;
+    }
+    writeFileSync(file, `${summary.slice(0, -'\n}'.length)},\n  "listed": {`);
     let before = '\n';
     for (const name of ['differences', 'inFlight', 'waived'] as const) {
-      writeSync(file, `${before}    "${name}": [`);
+      writeFileSync(file, `${before}    "${name}": [`);
       writeEach(file, named[name]);
       before = ',\n';
     }
-    writeSync(file, '\n  }\n}\n');
+    writeFileSync(file, '\n  }\n}\n');
   } finally {
     closeSync(file);
   }
@@ -67,10 +70,10 @@ function writeEach(file: number, all: Iterable<object>): void {
     text += `${count > 0 ? ',' : ''}\n      ${JSON.stringify(one)}`;
     count += 1;
     if (text.length < AT_ONCE_CHARACTERS) continue;
-    writeSync(file, text);
+    writeFileSync(file, text);
     text = '';
   }
-  writeSync(file, `${text}${count > 0 ? '\n    ' : ''}]`);
+  writeFileSync(file, `${text}${count > 0 ? '\n    ' : ''}]`);
 }
 
 /** Who has compared. */
