@@ -26,20 +26,25 @@ const NOT_PROVEN: Readonly<Record<BroughtOver, string>> = {
 
 /** Who brings over is asked only where something differs. */
 export function unequalOf(verdict: Verdict, howBroughtOver: () => BroughtOver): CosmigError | undefined {
-  const { equal, differences, inFlight, waitsFor, level } = verdict;
+  const { equal, differences, inFlight, level } = verdict;
   if (equal === true) return undefined;
   const isBroughtOver = howBroughtOver();
   if (equal === null) {
     return new NotReadyError('it is not proven that both sides hold the same', {
-      why: `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`,
+      why: inFlightText(verdict),
       hint: NOT_PROVEN[isBroughtOver],
     });
   }
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
+  const rest = inFlight > 0 ? inFlightText(verdict) : 'nothing was in flight';
   return new MismatchError(`${counted(total, 'difference')} between source and target`, {
-    why: `${kindsText(differences)}; both sides were looked at twice, and nothing was in flight`,
+    why: `${kindsText(differences)}; both sides were looked at twice, and ${rest}`,
     hint: level === 'count' ? 'run cosmig verify, which names them' : mendingOf(verdict, isBroughtOver),
   });
+}
+
+function inFlightText({ inFlight, waitsFor }: Verdict): string {
+  return `${counted(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
 }
 
 function mendingOf({ differences }: Verdict, isBroughtOver: BroughtOver): string {
