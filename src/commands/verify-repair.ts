@@ -24,12 +24,21 @@ interface Repairing {
 /** Deleted again while others were brought right: of few documents ever fewer. What differs after that is no matter of time. */
 const ROUNDS_MAX = 6;
 
-/** The verdict of the last comparison. */
+/** The verdict of the last comparison, and what all of them have taken. */
 export async function compareAndRepair({ parts, say, compare }: Repairing): Promise<Verdict> {
+  const { clock } = parts;
+  const beganAtMs = clock.now();
+  const ru = { source: 0, target: 0 };
+  const look = async (extent: Extent): Promise<Verdict> => {
+    const found = await besideTail(parts, async (signal) => compare(extent, signal));
+    ru.source += found.ru.source;
+    ru.target += found.ru.target;
+    return { ...found, ru: { ...ru }, durationMs: clock.now() - beganAtMs };
+  };
   const swept = unsweptIn(parts);
   // What was read before they were lost says nothing about deletes.
   const first = swept.length > 0 ? 'all' : 'as asked';
-  let verdict = await besideTail(parts, async (signal) => compare(first, signal));
+  let verdict = await look(first);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
     if (suspects.length === 0) break;
@@ -37,7 +46,7 @@ export async function compareAndRepair({ parts, say, compare }: Repairing): Prom
     await repairAll(parts, suspects);
     // Where no feed tells of deletes, others are gone after each whole comparison: one is enough to prove the rest.
     const extent = round === 0 ? 'all' : 'what differed';
-    verdict = await besideTail(parts, async (signal) => compare(extent, signal));
+    verdict = await look(extent);
   }
   if (verdict.equal === true && swept.length > 0) forgetSweeps(parts, swept);
   return verdict;

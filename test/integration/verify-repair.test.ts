@@ -115,6 +115,24 @@ test('finds deletes that were lost, and then nobody has to look for them any mor
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
 }, 60_000);
 
+test('tells what all of its comparisons have taken', async () => {
+  await using move = await Move.open({ source: AMPLE, target: AMPLE });
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 60; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  expect((await cosmig('copy')).code).toBe(0);
+  const costs = (text: string): { ru: { source: number; target: number }; durationMs: number } =>
+    JSON.parse(text) as ReturnType<typeof costs>;
+  const { ru } = costs((await cosmig('verify', '--json')).stdout);
+  await move.target.item('o7', 't7').delete();
+  const repaired = costs((await cosmig('verify', '--repair', '--json')).stdout);
+  // Everything was read once more after it was brought right.
+  expect(repaired.ru.source).toBeGreaterThan(2 * ru.source);
+  expect(repaired.ru.target).toBeGreaterThan(1.9 * ru.target);
+  // Two looks, some time apart.
+  expect(repaired.durationMs).toBeGreaterThan(2000);
+}, 60_000);
+
 test('brings the ledger of an older cosmig up to date', async () => {
   await using move = await Move.open();
   const cosmig = cosmigOf(move);
