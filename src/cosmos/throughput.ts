@@ -2,6 +2,7 @@
 import type { OfferDefinition, RequestOptions } from '@azure/cosmos';
 import { unreachable } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import type { Trouble } from './classify.ts';
 import type { Account } from './client.ts';
 import { controlUnless, isForbidden, type ControlCall, type Controlled } from './control.ts';
 
@@ -10,7 +11,7 @@ export type Throughput =
   | { readonly kind: 'autoscale'; readonly ruMax: number }
   /** The database has it, for all its containers together. */
   | { readonly kind: 'shared' }
-  /** Neither the container nor its database has any. */
+  /** Neither the container nor its database has any, or the account knows of none. */
   | { readonly kind: 'serverless' }
   /** Whoever asks may not know. */
   | { readonly kind: 'unknown' };
@@ -70,7 +71,8 @@ export async function readOffer(
 ): Promise<Throughput | undefined> {
   // An identity of Entra ID may read a container without its throughput (facts/service.md 5.10).
   const seen = await findOffer(account, link, call);
-  if (seen === undefined) return { kind: 'unknown' };
+  if (seen === 'forbidden') return { kind: 'unknown' };
+  if (seen === 'serverless') return { kind: 'serverless' };
   const content: unknown = seen.value[0]?.content;
   const ruMax = numberAt(fieldOf(content, 'offerAutopilotSettings'), 'maxThroughput');
   if (ruMax !== undefined) return { kind: 'autoscale', ruMax };
@@ -91,7 +93,7 @@ export async function replaceOffer(
   call: ControlCall,
 ): Promise<void> {
   const seen = await findOffer(account, link, call);
-  const offer = seen?.value[0];
+  const offer = typeof seen === 'string' ? undefined : seen.value[0];
   if (offer?.id === undefined) {
     throw new NotReadyError('the throughput of the container cannot be changed', {
       why: 'whoever is signed in may not see it, or the container has none of its own',
@@ -112,11 +114,12 @@ export async function replaceOffer(
   await controlUnless(account, call, work, () => false);
 }
 
+/** A serverless account answers 400 to whoever asks for throughput, and a container without any is an empty list. */
 async function findOffer(
   account: Account,
   link: string,
   call: ControlCall,
-): Promise<Controlled<readonly OfferDefinition[]> | undefined> {
+): Promise<Controlled<readonly OfferDefinition[]> | 'forbidden' | 'serverless'> {
   const query = {
     query: 'SELECT * FROM root WHERE root.resource = @link',
     parameters: [{ name: '@link', value: link }],
@@ -125,7 +128,12 @@ async function findOffer(
     const { resources } = await account.client.offers.query<OfferDefinition>(query, options).fetchAll();
     return resources;
   };
-  return controlUnless(account, call, work, isForbidden);
+  let refused: 'forbidden' | 'serverless' = 'forbidden';
+  const isRefusal = (trouble: Trouble): boolean => {
+    refused = isForbidden(trouble) ? 'forbidden' : 'serverless';
+    return isForbidden(trouble) || trouble.status === 400;
+  };
+  return (await controlUnless(account, call, work, isRefusal)) ?? refused;
 }
 
 function numberAt(value: unknown, name: string): number | undefined {

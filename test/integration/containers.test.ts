@@ -112,6 +112,15 @@ test('an account and a throughput that nobody may read are not known', async () 
   });
 });
 
+test('an account without throughput refuses to be asked for it', async () => {
+  await account.client.database('shop').containers.create({ id: 'orders', partitionKey: hashKey() });
+  // "Reading or replacing offers is not supported for serverless accounts."
+  await emulator.admin.faults([{ match: { op: 'offer' }, effect: { status: 400 } }]);
+  expect(await readContainer(account, NAME, controlCall())).toMatchObject({
+    throughput: { kind: 'serverless' },
+  });
+});
+
 test('a wrong key is told as what it is, at once', async () => {
   const key = Buffer.from('another key').toString('base64');
   using stranger = new Account({ endpoint: emulator.endpoint, key });
