@@ -34,8 +34,9 @@ export interface RecheckParts {
   readonly onRound: (open: number, waitsFor: string | null) => void;
 }
 
-/** Documents in memory at a time. */
-const AT_ONCE = 200;
+/** Documents in memory at a time: few at first, since each may have 2 MB on both sides. */
+const [AT_ONCE_FIRST, AT_ONCE_MAX] = [4, 200];
+const BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST = Buffer.alloc(0);
 
 /** What was found where somebody looked. */
@@ -54,6 +55,8 @@ export class Recheck {
   readonly #probe: TailProbe;
   readonly #source: PointReads<SourceFound>;
   readonly #target: PointReads<TargetFound>;
+  /** Candidates come in the order of their hashes, so that those that come next are about as large as the last ones. */
+  #atOnce = AT_ONCE_FIRST;
 
   constructor(parts: RecheckParts) {
     const { sides, rows } = parts;
@@ -87,7 +90,7 @@ export class Recheck {
     seeTokens(sides, moment);
     const reach = await this.#probe.look(moment, signal);
     for (let after: Buffer = FIRST; ;) {
-      const some = store.candidates.list({ state: 'open', after, limit: AT_ONCE });
+      const some = store.candidates.list({ state: 'open', after, limit: this.#atOnce });
       const last = some.at(-1);
       if (last === undefined) return reach;
       // Nothing has changed for a document that the mover has not come to; looking again would only cost.
@@ -112,6 +115,7 @@ export class Recheck {
       some.map(({ name }): Wanted => ({ id: name.id, key: keyOf(name.sourceKey) })),
       signal,
     );
+    this.#seeSize(some.length, [...there, ...here]);
     return some.map((candidate, i) => {
       const targets = places.flatMap((place, n) => {
         const found = there[n]?.value;
@@ -124,6 +128,12 @@ export class Recheck {
       const letter = letters.get(ledgerHash(candidate.identity)) ?? null;
       return this.#judge(candidate, { answer: here[i], targets, letter, reach });
     });
+  }
+
+  #seeSize(count: number, answers: ReadonlyArray<Answer<SourceFound | TargetFound>>): void {
+    const bytes = answers.reduce((sum, { value }) => sum + sizeOf(value), 0);
+    const fitting = Math.max(1, Math.floor((BYTES_AT_ONCE * count) / Math.max(1, bytes)));
+    this.#atOnce = Math.min(2 * this.#atOnce, fitting, AT_ONCE_MAX);
   }
 
   #judge(
@@ -164,6 +174,10 @@ export class Recheck {
     const { keyKind } = this.#parts.sides.source.facts;
     return fenceLsn !== null && reach.isPast(effectiveKey(keyKind, keyOf(name.sourceKey)), fenceLsn);
   }
+}
+
+function sizeOf(value: Answer<SourceFound | TargetFound>['value']): number {
+  return typeof value === 'object' && 'content' in value ? value.content.body.length : 0;
 }
 
 function whyOpen(reach: Reach): string {

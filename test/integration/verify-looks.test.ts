@@ -102,3 +102,29 @@ test('documents for which one reply has no room are looked at all the same', asy
   const verdict = await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } });
   expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 3 } });
 });
+
+test('of large documents a few are looked at at a time', async () => {
+  const settings = { avad: true, ru: 'off', pageBytes: 4 * 1024 * 1024 } as const;
+  await using tapped = await Tapped.open({ settings, target: { throughput: 100_000 } });
+  const { move, tap } = tapped;
+  const pad = 'x'.repeat(1_900_000);
+  const large = Array.from({ length: 6 }, (_, n) => order(n, { pad }));
+  await write(move, large);
+  await move.run('copy', { timing: { requestTimeoutMs: 20_000 } });
+  for (const { customerId, ...others } of large)
+    await move.target.items.upsert({ ...others, customerId, wrong: 1 });
+  let most = 0;
+  const held = new Set<unknown>();
+  tap.meddle = async ({ what, container, body }, forward) => {
+    if (what !== 'batch') return forward();
+    // The target is asked first, and then the source: what comes after that is of others.
+    if (container === 'orders') held.clear();
+    else for (const { id } of JSON.parse(body.toString()) as { id: unknown }[]) held.add(id);
+    most = Math.max(most, held.size);
+    return forward();
+  };
+  const verdict = await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } });
+  expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 6 } });
+  // Of each of them both sides are in memory.
+  expect(most).toBeLessThanOrEqual(4);
+});
