@@ -7,6 +7,7 @@ import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
+import type { MoverLock } from '../state/lock.ts';
 import type { Progress } from '../verify/verify.ts';
 import { CutoverLine } from './cutover-line.ts';
 import { cutoverJson, cutoverText, troubleOf } from './cutover-text.ts';
@@ -72,23 +73,28 @@ export const cutover: Command<typeof OPTIONS> = {
     // Loaded here: help needs neither the SDK nor the database.
     const { runCutover } = await import('../engine/run.ts');
     const { putLikeSource } = await import('./like-source.ts');
-    const { lastCleanMs, prove } = await import('./proving.ts');
+    const { holdComparisons, lastCleanMs, prove } = await import('./proving.ts');
     const shown = new CutoverLine(context.clock, read);
     let cut: CutoverResult | undefined;
     const run = async (parts: RunParts): Promise<Snapshot> => {
+      let lock: MoverLock | undefined;
       const result = await runCutover(parts, {
         ...read,
         ...hooksOf(context, parts),
         likeSource,
         putRight: async (names, signal) => putLikeSource(parts, names, signal),
-        lastCleanMs: () => lastCleanMs(parts.spec),
+        lastCleanMs: () => {
+          const atMs = lastCleanMs(parts.spec);
+          if (atMs !== null) lock = holdComparisons(parts.spec);
+          return atMs;
+        },
         prove: async (signal, scope) => {
           const onProgress = (progress: Progress): void => shown.seeProof(progress);
-          return prove(parts, { deadlineMs: read.deadlineMs, signal, scope, onProgress });
+          return prove(parts, { deadlineMs: read.deadlineMs, signal, scope, onProgress, lock });
         },
         say: (text) => context.out.note(text),
         onStep: (step) => shown.see(step),
-      });
+      }).finally(() => lock?.release());
       const { committedAtMs, stoppedMs, settings, lateWrites, ...snapshot } = result;
       cut = { committedAtMs, stoppedMs, settings, lateWrites };
       // Nothing follows the source any more.

@@ -5,6 +5,7 @@ import type { Suspect } from '../engine/repair.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import type { MoverLock } from '../state/lock.ts';
 import type { Candidate } from '../verify/candidate-store.ts';
 import { keyOf } from '../verify/names.ts';
 import { VerifyStore, verifyPath } from '../verify/store.ts';
@@ -29,6 +30,11 @@ export function lastCleanMs(spec: MigrationSpec): number | null {
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 
+/** From the gate on nobody else compares, for whom the writers would have to wait. */
+export function holdComparisons({ ledger }: MigrationSpec): MoverLock {
+  return VerifyStore.hold(verifyPath(ledger));
+}
+
 /** Compares both sides: what has changed since the last clean comparison, all there is, or what has differed before. */
 export async function prove(
   { spec, connections, clock, random, log, say = () => {} }: RunParts,
@@ -37,8 +43,10 @@ export async function prove(
     signal,
     scope,
     onProgress = () => {},
+    lock,
   }: {
     readonly deadlineMs: number;
+    readonly lock?: MoverLock | undefined;
     readonly scope: Scope;
     readonly signal: AbortSignal;
     readonly onProgress?: (progress: Progress) => void;
@@ -48,10 +56,11 @@ export async function prove(
   say('comparing both sides');
   const again = scope === 'what differed';
   const level = scope === 'changes' ? 'changes' : 'digest';
-  const verdict = await verify({ ...parts, level, fresh: !again, again, newest: true });
+  const held = lock === undefined ? {} : { lock };
+  const verdict = await verify({ ...parts, ...held, level, fresh: !again, again, newest: true });
   const { equal, differences, inFlight } = verdict;
   const { extra, ...others } = differences;
-  const suspects = suspectsOf(spec, verdict);
+  const suspects = suspectsOf(spec, verdict, lock);
   const hasOthers = inFlight > 0 || Object.values(others).some((documents) => documents > 0);
   const areExtra = suspects.length === extra && !hasOthers;
   const isWhole = verdict.details.extent === 'all';
@@ -59,9 +68,13 @@ export async function prove(
 }
 
 /** Those that the last comparison has confirmed to differ. */
-export function suspectsOf(spec: MigrationSpec, { equal }: Pick<Verdict, 'equal'>): readonly Suspect[] {
+export function suspectsOf(
+  spec: MigrationSpec,
+  { equal }: Pick<Verdict, 'equal'>,
+  lock?: MoverLock,
+): readonly Suspect[] {
   if (equal !== false) return [];
-  using store = VerifyStore.open(verifyPath(spec.ledger));
+  using store = VerifyStore.open(verifyPath(spec.ledger), lock);
   const found: Suspect[] = [];
   for (let after: Buffer = Buffer.alloc(0); found.length < SUSPECTS_MAX;) {
     const some = store.candidates.list({ state: 'confirmed', after, limit: 1000 });

@@ -120,7 +120,8 @@ export function statusOf(
     running: runningOf(picture),
     seen: seenOf(picture),
     proof,
-    verifying: isVerifying,
+    // A cutover compares by itself.
+    verifying: isVerifying && !(picture.isRunning && picture.lastRun?.command === 'cutover'),
     cutover: cutoverOf(picture),
   };
   return { ...status, next: adviseNext(status) };

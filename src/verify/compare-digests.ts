@@ -33,7 +33,7 @@ const SAMPLES_MAX = 20;
 
 export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   const { spec, sides } = comparison;
-  using store = VerifyStore.open(verifyPath(spec.ledger));
+  using store = VerifyStore.open(verifyPath(spec.ledger), comparison.lock);
   const subject = {
     fingerprint: fingerprint(spec),
     sourceRid: sides.source.facts.rid,

@@ -84,14 +84,15 @@ export function verifyPath(ledger: string): string {
 export class VerifyStore {
   readonly candidates: CandidateStore;
   readonly #database: Database;
-  readonly #lock: MoverLock;
+  /** Nothing where whoever opened it holds the lock for longer. */
+  readonly #lock: MoverLock | undefined;
   readonly #transactions: Transactions;
   readonly #runs: RunFile;
   readonly #sql;
   /** Where the next chunk of runs is written. */
   #runsEnd: number;
 
-  private constructor(database: Database, lock: MoverLock) {
+  private constructor(database: Database, lock: MoverLock | undefined) {
     this.#database = database;
     this.#lock = lock;
     this.#transactions = new Transactions(database);
@@ -132,10 +133,15 @@ export class VerifyStore {
     this.#runsEnd = last === undefined ? 0 : endOf(chunkIn(last));
   }
 
-  /** Refuses when somebody else compares with it. */
-  static open(path: string): VerifyStore {
+  /** Nobody else compares until it is released; refuses when somebody does. */
+  static hold(path: string): MoverLock {
+    return takeLock(path);
+  }
+
+  /** Refuses when somebody else compares with it; `held` is the lock of whoever holds it already. */
+  static open(path: string, held?: MoverLock): VerifyStore {
     refuseForeign(path, 'verify');
-    const lock = takeLock(path);
+    const lock = held === undefined ? takeLock(path) : undefined;
     let database: Database | undefined;
     try {
       database = tellTrouble(openDatabase({ path, cacheKib: CACHE_KIB }));
@@ -143,7 +149,7 @@ export class VerifyStore {
       return new VerifyStore(database, lock);
     } catch (error) {
       database?.close();
-      lock.release();
+      lock?.release();
       throw asDatabaseError(error, path);
     }
   }
@@ -281,7 +287,7 @@ export class VerifyStore {
       this.#runs.close();
       this.#database.close();
     } finally {
-      this.#lock.release();
+      this.#lock?.release();
     }
   }
 
@@ -313,8 +319,8 @@ function takeLock(path: string): MoverLock {
   } catch (error) {
     if (!(error instanceof NotReadyError)) throw error;
     throw new NotReadyError('another cosmig verify is at work', {
-      why: `it holds ${path}`,
-      hint: 'wait for it to end or stop it, then run cosmig verify again',
+      why: `it, or a cosmig cutover that compares by itself, holds ${path}`,
+      hint: 'wait for it to end or stop it, then run the same command again',
       cause: error,
     });
   }

@@ -10,6 +10,7 @@ import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import type { MoverLock } from '../state/lock.ts';
 import { inTime } from './budget.ts';
 import { compareCounts } from './compare-counts.ts';
 import { compareDigests } from './compare-digests.ts';
@@ -43,6 +44,8 @@ export interface VerifyParts {
    * only changes are compared it is always so: one that is not seen would be missed on both sides.
    */
   readonly newest?: boolean;
+  /** Whoever compares more than once, and lets nobody else in between, holds it. */
+  readonly lock?: MoverLock;
   /** How long what is in flight may take to land. */
   readonly deadlineMs: number;
   readonly clock: Clock;

@@ -79,6 +79,20 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
   }
 }, 90_000);
 
+test('no verify begins while a cutover has stopped the writers, who would wait for it', async () => {
+  const held = ['--on-fence', 'sleep 3'];
+  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
+  await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
+  expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is at work');
+  const refused = await cosmig(move, 'verify');
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('or a cosmig cutover')]);
+  const skipped = await cosmig(move, 'verify', '--skip-if-running', '--json');
+  expect([skipped.code, JSON.parse(skipped.stdout)]).toMatchObject([0, { skipped: true }]);
+  const { code, stderr } = await cutover.ended;
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+}, 90_000);
+
 test('beside a verify no cutover stops the writers', async () => {
   using _verify = VerifyStore.open(verifyPath(move.ledgerPath));
   const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo stopping');
