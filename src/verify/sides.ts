@@ -148,7 +148,7 @@ async function makeSide(
   signal: AbortSignal,
 ): Promise<Side> {
   const { accounts, clock, random, timeoutMs } = parts;
-  const lane = new ContainerLane(accounts[is], facts.name);
+  const lane = new ContainerLane(accounts[is], facts.name, facts.rid);
   const patience = patienceOf(parts);
   const governor = new Governor({
     clock,

@@ -92,6 +92,23 @@ test.each([
   },
 );
 
+test.each([
+  { name: 'orders', key: '/customerId' },
+  { name: 'by-tenant', key: '/tenantId' },
+])('nothing is looked for in $name when it was deleted and created again', async ({ name, key }) => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  await move.target.item('o7', 't2').delete();
+  const { containers } = move.client.database('shop');
+  tap.meddle = before(({ what, container }) => what === 'batch' && container === name, {
+    1: async () => {
+      await move.client.database('shop').container(name).delete();
+      await containers.create({ id: name, partitionKey: key });
+    },
+  });
+  await expect(verifyMove(move)).rejects.toThrow(`shop/${name} was deleted and created again`);
+});
+
 test('documents for which one reply has no room are looked at all the same', async () => {
   await using tapped = await copied({ ru: 'off', pageBytes: 4 * 1024 * 1024 });
   const { move } = tapped;
