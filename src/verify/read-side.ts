@@ -6,8 +6,14 @@
 import { TroubleError, troubleOf } from '../cosmos/classify.ts';
 import { Feed, type FeedStart, type Page } from '../cosmos/feed.ts';
 import { seeNewestOf } from '../cosmos/newest.ts';
-import { readersAfter, wholeOf, type FeedRange, type Interval } from '../cosmos/ranges.ts';
-import { retrying, type Patience } from '../cosmos/retry.ts';
+import {
+  readersAfter,
+  wholeOf,
+  type FeedRange,
+  type Interval,
+  type PhysicalRange,
+} from '../cosmos/ranges.ts';
+import type { Patience } from '../cosmos/retry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError, ServiceError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
@@ -103,23 +109,8 @@ export class SidePass {
       const { list } = side.ranges;
       try {
         await group(signal, async (members) => {
-          for (const range of list) {
-            members.start(async (inner) => {
-              if (this.#parts.isNewest) await seeNewestOf(side, wholeOf(range), inner);
-              const fenceLsn = await this.#endOf(wholeOf(range), inner);
-              for (const { min, max, position } of this.#startsOf(range))
-                readers.push({
-                  min,
-                  max,
-                  rangeId: range.id,
-                  position,
-                  fenceLsn,
-                  isDone: false,
-                  documents: 0,
-                  patience: side.patience.fresh(),
-                });
-            });
-          }
+          for (const range of list)
+            members.start(async (inner) => void readers.push(...(await this.#fenceOf(range, inner))));
         });
         break;
       } catch (error) {
@@ -132,6 +123,21 @@ export class SidePass {
     this.#readers = readers;
     this.#isDirty = true;
     this.#save();
+  }
+
+  /** Readers of a range, up to where it ends now. */
+  async #fenceOf(range: PhysicalRange, signal: AbortSignal): Promise<readonly Reader[]> {
+    const { side } = this.#parts;
+    if (this.#parts.isNewest) await seeNewestOf(side, wholeOf(range), signal);
+    const fenceLsn = await this.#endOf(wholeOf(range), signal);
+    return this.#startsOf(range).map((start) => ({
+      ...start,
+      rangeId: range.id,
+      fenceLsn,
+      isDone: false,
+      documents: 0,
+      patience: side.patience.fresh(),
+    }));
   }
 
   /** A range, or the parts of it that were read up to different places. */
@@ -149,12 +155,15 @@ export class SidePass {
 
   async #endOf(range: FeedRange, signal: AbortSignal): Promise<number> {
     const { side } = this.#parts;
-    const { lane, patience, timeoutMs, sessions } = side;
-    const feed = new Feed(lane, { mode: 'latest-version', range });
-    const page = await retrying(
-      async () => feed.read('now', { signal, timeoutMs, sessionToken: tokenOf(side, range.range.id) }),
-      { signal, patience: patience.fresh() },
-    );
+    const { lane, patience, governor, timeoutMs, sessions } = side;
+    const pages = new Feed(lane, { mode: 'latest-version', range }).pages('now', {
+      signal,
+      timeoutMs,
+      governor,
+      patience: patience.fresh(),
+      sessionToken: () => tokenOf(side, range.range.id),
+    });
+    const { value: page } = await pages.next();
     this.#checkContainer(page);
     sessions.add(page.sessionToken);
     if (page.lsn !== undefined) return page.lsn;

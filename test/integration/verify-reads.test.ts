@@ -54,8 +54,8 @@ describe('what a comparison reads', () => {
     expect(verdict.equal).toBe(true);
     expect(documents).toEqual({ 'read-feed orders': COUNT, 'read-feed by-tenant': COUNT });
     const spent = (await chargesOf(tapped)).map((ru, side) => ru - (charged[side] ?? 0));
-    expect(verdict.ru.source).toBeLessThanOrEqual((spent[0] ?? 0) + 0.01);
-    expect(verdict.ru.target).toBeLessThanOrEqual((spent[1] ?? 0) + 0.01);
+    expect(verdict.ru.source).toBeCloseTo(spent[0] ?? 0);
+    expect(verdict.ru.target).toBeCloseTo(spent[1] ?? 0);
     expect(verdict.ru.source).toBeGreaterThan(COUNT / 2);
   });
 
