@@ -199,10 +199,13 @@ export class VerifyStore {
     this.#dropRuns();
   }
 
-  /** The comparison has its verdict; what was found stays until the next one begins. */
+  /** The comparison has its verdict; what was found stays until the next one begins. Of proofs the last one counts, and is kept. */
   end(proof?: Proof): void {
     this.#transactions.durable(() => {
-      if (proof !== undefined) this.#sql.prove.run(proof);
+      if (proof !== undefined) {
+        this.#sql.disprove.run();
+        this.#sql.prove.run(proof);
+      }
       this.#sql.stage.run('done');
     });
   }

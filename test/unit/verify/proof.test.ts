@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { VerifyStore } from '../../../src/verify/store.ts';
+import { rowsIn } from '../../helpers/kept-database.ts';
 
 const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't' };
 
@@ -28,5 +29,16 @@ describe('the last proof', () => {
     store.end(proof);
     store.begin({ ...SUBJECT, beganAtMs: 6, extent: 'all' });
     expect(VerifyStore.lastProof(path())).toEqual(proof);
+  });
+
+  test('is the only one that is kept, however often a crontab compares', () => {
+    {
+      using store = VerifyStore.open(path());
+      for (const atMs of [1, 2, 3]) {
+        store.begin({ ...SUBJECT, beganAtMs: atMs, extent: 'all' });
+        store.end({ atMs, fingerprint: 'f', details: '{}' });
+      }
+    }
+    expect(rowsIn(path(), 'SELECT at_ms FROM proofs')).toEqual([{ at_ms: 3 }]);
   });
 });
