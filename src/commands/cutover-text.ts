@@ -1,7 +1,7 @@
 /** What a cutover has come to, for people and for scripts. */
 import type { CutoverResult, SettingTold } from '../engine/cutover-parts.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
-import { counted, instant, table } from './wording.ts';
+import { counted, instant, shortened, table } from './wording.ts';
 
 export function cutoverJson({ committedAtMs, ...told }: CutoverResult): Readonly<Record<string, unknown>> {
   const { stoppedMs, settings, lateWrites } = told;
@@ -20,7 +20,7 @@ export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: 
 
 function settingRows(told: SettingTold): ReadonlyArray<readonly [string, string]> {
   const { setting, outcome, why } = told;
-  const [source, target] = [short(told.source), short(told.target)];
+  const [source, target] = shortened(told.source, told.target);
   const below = why === undefined ? [] : [['', why] as const];
   switch (outcome) {
     case 'asked':
@@ -50,10 +50,4 @@ export function troubleOf({ lateWrites, settings }: CutoverResult): CosmigError 
     why: refused.map(({ setting, why }) => `${setting}: ${why ?? ''}`).join('; '),
     hint: 'run the same cosmig cutover once more, or change them yourself',
   });
-}
-
-const SHOWN_MAX = 60;
-
-function short(text: string): string {
-  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}...`;
 }

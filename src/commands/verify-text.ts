@@ -2,7 +2,7 @@
 import type { CosmigError } from '../lib/errors.ts';
 import type { RangeCount } from '../verify/count.ts';
 import { KINDS, type Sample, type Verdict } from '../verify/verdict.ts';
-import { count, counted, roughly, table, tallied } from './wording.ts';
+import { count, counted, roughly, shortened, table, tallied } from './wording.ts';
 
 /** The result for `--json` (the public contract: names stay). */
 export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Record<string, unknown>> {
@@ -36,8 +36,10 @@ export function verifyText(verdict: Verdict): string {
   if (again > 0) rows.push(['looked at again', `${counted(again, 'document')}, one by one`]);
   if (inFlight > 0) rows.push(['in flight', inFlightText(verdict)]);
   if (letters.open + letters.discarded > 0) rows.push(['dead letters', lettersText(verdict)]);
-  for (const { setting, source: one, target: other } of settings)
-    rows.push(['setting', `${setting}: ${short(one)} in the source, ${short(other)} in the target`]);
+  for (const { setting, source: one, target: other } of settings) {
+    const [here, there] = shortened(one, other);
+    rows.push(['setting', `${setting}: ${here} in the source, ${there} in the target`]);
+  }
   rows.push(['RU', `${count(Math.round(ru.source))} source, ${count(Math.round(ru.target))} target`]);
   rows.push(['took', `${(verdict.durationMs / 1000).toFixed(1)} s`]);
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);
@@ -100,10 +102,4 @@ function inFlightText({ inFlight, details }: Verdict): string {
 function sampleText({ kind, id, sourceKey, targetKey }: Sample): string {
   const key = targetKey === null ? 'none' : JSON.stringify(targetKey);
   return `${KIND_WORDS[kind].padEnd(12)} ${JSON.stringify(id)}  source key ${JSON.stringify(sourceKey)}  target key ${key}`;
-}
-
-const SHOWN_MAX = 60;
-
-function short(text: string): string {
-  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}...`;
 }

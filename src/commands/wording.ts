@@ -57,3 +57,18 @@ function pieces(word: string, columns: number): string[] {
   if (word.length <= columns) return [word];
   return [word.slice(0, columns), ...pieces(word.slice(columns), columns)];
 }
+
+const SHOWN_MAX = 60;
+/** What is shown of what both have, before they differ. */
+const BEFORE_MAX = 20;
+
+/** Two texts that differ, short enough for a line; long ones that begin alike from where they do not. */
+export function shortened(one: string, other: string): readonly [string, string] {
+  let alike = 0;
+  while (alike < one.length && one[alike] === other[alike]) alike += 1;
+  const isLong = Math.max(one.length, other.length) > SHOWN_MAX;
+  const from = isLong && alike >= SHOWN_MAX - BEFORE_MAX ? alike - BEFORE_MAX : 0;
+  const shown = (text: string): string =>
+    `${from > 0 ? '...' : ''}${text.slice(from, from + SHOWN_MAX)}${text.length > from + SHOWN_MAX ? '...' : ''}`;
+  return [shown(one), shown(other)];
+}

@@ -64,3 +64,14 @@ test('what differs, is on its way or left out is told in words, with how much of
     'and 2 more; all of them with --report FILE',
   ]);
 });
+
+test('long settings that begin alike are shown from where they differ', () => {
+  const policy = (last: string): string =>
+    JSON.stringify({ paths: ['/*', '/some/name/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/?', last] });
+  const settings = [{ setting: 'indexing', source: policy('/x/?'), target: policy('/y/?') }] as const;
+  expect(verifyText({ ...VERDICT, settings })).toContain(
+    String.raw`indexing: .../j/k/l/m/n/o/p/?","/x/?"]} in the source, .../j/k/l/m/n/o/p/?","/y/?"]} in the target`,
+  );
+  const ttl = [{ setting: 'TTL', source: 'off', target: '60 s' }] as const;
+  expect(verifyText({ ...VERDICT, settings: ttl })).toContain('TTL: off in the source, 60 s in the target');
+});
