@@ -92,8 +92,12 @@ export class FactStore {
       lastRun: database.prepare<[], Columns>('SELECT * FROM runs ORDER BY number DESC LIMIT 1'),
       note: database.prepare('INSERT INTO journal (at_ms, event, details) VALUES (@nowMs, @event, @details)'),
       lastCutover: database.prepare<[number], Columns>(
-        `SELECT * FROM journal WHERE number >= (SELECT max(number) FROM journal WHERE event = 'phase ready')
-         ORDER BY number DESC LIMIT ?`,
+        `SELECT number, at_ms, event, details FROM (
+           SELECT *, row_number() OVER (
+             PARTITION BY event IN ('straggler', 'late write') ORDER BY number DESC
+           ) AS newest
+           FROM journal WHERE number >= (SELECT max(number) FROM journal WHERE event = 'phase ready')
+         ) WHERE newest <= ? ORDER BY number DESC`,
       ),
       lastOf: database
         .prepare<[string], string>(
@@ -203,7 +207,10 @@ export class FactStore {
     return this.#sql.lastOf.get(JSON.stringify(events)) ?? null;
   }
 
-  /** What the last cutover that has passed its gate has written down, its newest lines; nothing when there was none. */
+  /**
+   * What the last cutover that has passed its gate has written down; nothing when there was none. The newest lines of its
+   * steps and as many of those who still write, who may write without end and hide no step.
+   */
   lastCutover(limit: number): JournalEntry[] {
     return this.#sql.lastCutover.all(limit).map(parseEntry).toReversed();
   }

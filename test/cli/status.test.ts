@@ -443,6 +443,24 @@ describe('a cutover', () => {
     expect(late).toMatch(/^LATE WRITES +not brought over: "a", "b", not named$/m);
     expect(late).toMatch(/^next +stop whoever still writes to the source, and mend in the target/m);
   });
+
+  test('hides none of its steps behind those who write without end', async () => {
+    const path = somePath();
+    const ledger = cuttingOver(path);
+    const writes = (event: string): void => {
+      for (let n = 0; n < 1500; n += 1) ledger.facts.note(event, at(9));
+    };
+    writes('straggler');
+    expect(unwrapped((await ask(path)).stdout)).toMatch(/^cutover +writers stopped .* \(58 s ago\)$/m);
+    for (const phase of ['drained', 'proven']) ledger.facts.enter(phase, at(10));
+    ledger.facts.enter('committed', { ...at(11), details: { stoppedMs: 8_700 } });
+    writes('late write');
+    ledger.close();
+    const committed = unwrapped((await ask(path)).stdout);
+    expect(committed).toMatch(/^cutover +committed .*, writers were stopped for 8\.7 s$/m);
+    expect(committed).toMatch(/^LATE WRITES +not brought over: not named$/m);
+    expect(committed).toMatch(/^next +cosmig cutover goes on: the hook/m);
+  });
 });
 
 describe('how a run goes', () => {
