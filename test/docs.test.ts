@@ -195,7 +195,8 @@ test('README has every exit code', () => {
   const thrown = [...source.matchAll(/exitCode = (\d+);/g)].map(([, code]) => code);
   const { exitCode: interrupted } = new CanceledError('SIGINT');
   const { exitCode: terminated } = new CanceledError('SIGTERM');
+  const { exitCode: hungUp } = new CanceledError('SIGHUP');
   expect(listed.map(Number).toSorted((a, b) => a - b)).toEqual(
-    [0, ...thrown.map(Number), interrupted, terminated].toSorted((a, b) => a - b),
+    [0, ...thrown.map(Number), interrupted, terminated, hungUp].toSorted((a, b) => a - b),
   );
 });

@@ -1,11 +1,11 @@
 /**
  * How a person stops a command. The first SIGINT or SIGTERM drains (finish what is in flight), the
- * second aborts (stop now, still safe), the third leaves at once.
+ * second aborts (stop now, still safe), the third leaves at once. A terminal that goes away (SIGHUP) drains and no more:
+ * nobody is there who could ask for it once more, and the shell and the system both tell of it.
  */
-import { CanceledError } from '../lib/errors.ts';
+import { CanceledError, type StopSignal } from '../lib/errors.ts';
 
-/** The signals we listen for. */
-export type StopSignal = 'SIGINT' | 'SIGTERM';
+const LISTENED: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** Where signals come from: the process, or a test. */
 export interface SignalSource {
@@ -32,8 +32,7 @@ export class Stopping implements Disposable {
   constructor(source: SignalSource, handlers: StopHandlers) {
     this.#source = source;
     this.#handlers = handlers;
-    source.on('SIGINT', this.#onSignal);
-    source.on('SIGTERM', this.#onSignal);
+    for (const name of LISTENED) source.on(name, this.#onSignal);
   }
 
   get drain(): AbortSignal {
@@ -45,8 +44,7 @@ export class Stopping implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#source.off('SIGINT', this.#onSignal);
-    this.#source.off('SIGTERM', this.#onSignal);
+    for (const name of LISTENED) this.#source.off(name, this.#onSignal);
   }
 
   #next(name: StopSignal): void {
@@ -54,6 +52,8 @@ export class Stopping implements Disposable {
     if (!this.#drain.signal.aborted) {
       this.#handlers.say('stopping; once more stops at once');
       this.#drain.abort(reason);
+    } else if (name === 'SIGHUP') {
+      return;
     } else if (!this.#abort.signal.aborted) {
       this.#handlers.say('stopping at once');
       this.#abort.abort(reason);

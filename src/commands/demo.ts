@@ -104,8 +104,8 @@ function lookAround({ folder, endpoint }: DemoAccount): string {
 }
 
 /** The same stop, told in the demo's terms. */
-function stopped({ exitCode }: CanceledError, isKept: boolean): CanceledError {
-  return new CanceledError(exitCode === 143 ? 'SIGTERM' : 'SIGINT', {
+function stopped({ signal }: CanceledError, isKept: boolean): CanceledError {
+  return new CanceledError(signal, {
     why: isKept
       ? 'the demo was asked to end; what it has made was kept, as it was'
       : 'the demo was asked to end; what it had made is gone',

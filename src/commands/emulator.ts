@@ -149,7 +149,7 @@ function asHostError(error: unknown, host: string): unknown {
 /** The same stop, told in the emulator's terms. */
 function stopped(signal: AbortSignal, data: string): CanceledError {
   const reason: unknown = signal.reason;
-  const name = reason instanceof CanceledError && reason.exitCode === 143 ? 'SIGTERM' : 'SIGINT';
+  const name = reason instanceof CanceledError ? reason.signal : 'SIGINT';
   return data === ':memory:'
     ? new CanceledError(name, {
         why: 'the emulator was asked to end; what it held in memory is gone',

@@ -95,17 +95,30 @@ export class InternalError extends CosmigError {
   }
 }
 
+/** The signals that ask for an end. */
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+/** What each says, and the exit code that tells of it. */
+const STOPS: Readonly<Record<StopSignal, { readonly why: string; readonly exitCode: number }>> = {
+  SIGINT: { why: 'Ctrl-C was pressed', exitCode: 130 },
+  SIGTERM: { why: 'the system asked it to end', exitCode: 143 },
+  SIGHUP: { why: 'the terminal it ran in went away', exitCode: 129 },
+};
+
 /** The operator stopped it; resuming is safe. */
 export class CanceledError extends CosmigError {
   readonly code = 'canceled';
   readonly exitCode: number;
+  readonly signal: StopSignal;
 
-  constructor(signal: 'SIGINT' | 'SIGTERM', parts: Partial<ErrorParts> = {}) {
+  constructor(signal: StopSignal, parts: Partial<ErrorParts> = {}) {
+    const { why, exitCode } = STOPS[signal];
     super(`stopped by ${signal}`, {
-      why: `${signal === 'SIGINT' ? 'Ctrl-C was pressed' : 'the system asked it to end'} and the work was left in good order`,
+      why: `${why} and the work was left in good order`,
       hint: 'run the same command again to go on',
       ...parts,
     });
-    this.exitCode = signal === 'SIGTERM' ? 143 : 130;
+    this.exitCode = exitCode;
+    this.signal = signal;
   }
 }

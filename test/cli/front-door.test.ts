@@ -433,6 +433,7 @@ describe('signals', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('the first %s drains; the end is %i, said in three lines', async (name, code) => {
     const run = new CosmigRun(['sample'], { commands: [drains] });
     await untilListening(run);
@@ -453,6 +454,20 @@ describe('signals', () => {
     run.press('SIGINT');
     run.press('SIGTERM');
     expect((await run.ended).code).toBe(143);
+  });
+
+  test('a terminal that goes away, which several tell of, only drains', async () => {
+    const slow = sample(async ({ signal, abortSignal }) => {
+      await whenAborted(signal);
+      await new Promise((resolve) => setImmediate(resolve));
+      abortSignal.throwIfAborted();
+      return { json: {}, text: 'in order' };
+    });
+    const run = new CosmigRun(['sample'], { commands: [slow] });
+    await untilListening(run);
+    for (let time = 0; time < 3; time += 1) run.press('SIGHUP');
+    await expect(run.ended).resolves.toMatchObject({ code: 0, stdout: 'in order\n' });
+    expect(run.left).toBeUndefined();
   });
 
   test('the third leaves at once', async () => {

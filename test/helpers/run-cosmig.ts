@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Command } from '../../src/cli/command.ts';
 import { runCommandLine } from '../../src/cli/main.ts';
-import type { StopSignal } from '../../src/cli/signals.ts';
+import type { StopSignal } from '../../src/lib/errors.ts';
 import { commands as shippedCommands } from '../../src/commands/all.ts';
 import { ManualClock, type Clock } from '../../src/lib/clock.ts';
 
@@ -54,7 +54,7 @@ export class CosmigRun {
 
   /** How many listeners it has on the process. */
   get listening(): number {
-    return this.#signals.listenerCount('SIGINT') + this.#signals.listenerCount('SIGTERM');
+    return this.#signals.eventNames().reduce((sum, name) => sum + this.#signals.listenerCount(name), 0);
   }
 
   press(name: StopSignal): void {

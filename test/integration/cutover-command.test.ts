@@ -179,6 +179,21 @@ test('whoever was stopped by one that died is let on by the next one that is ref
   expect([again.code, again.stderr]).toEqual([3, expect.not.stringContaining('let on')]);
 }, 60_000);
 
+test('a terminal that goes away backs out, and lets the writers on again, however often it says so', async () => {
+  await using move = await proven();
+  // The shell in it, and the system, both tell of it.
+  const away = 'echo off; for n in 1 2 3; do kill -HUP $PPID; done; sleep 60';
+  const hooks = ['--on-fence', away, '--on-abort', 'sleep 1; echo on'];
+  await using cutover = start(move, 'cutover', ...hooks, '--json');
+  const { code, stdout, stderr } = await cutover.ended;
+  expect([code, stderr]).toEqual([129, expect.stringContaining('"message":"on"')]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    phase: 'tailing',
+    complete: false,
+    error: { code: 'canceled', message: 'stopped by SIGHUP' },
+  });
+}, 60_000);
+
 test('a deadline that cannot be met is refused before anybody is stopped', async () => {
   await using move = await Move.open();
   const refused = await cosmig(move, 'cutover', '--on-fence', 'echo off', '--quiet-for', '2m');
