@@ -19,11 +19,14 @@ export function adviseNext(status: Omit<Status, 'next'>): string {
   if (copy > 0) return `cosmig copy goes on with ${counted(copy, 'range')}${letters}`;
   if (phase === 'copying') return `cosmig copy ends it: every range is copied${letters}`;
   if (again > 0) return `cosmig tail reads ${counted(again, 'range')} once more${letters}`;
+  // Only whoever looks can know whether somebody else has let it on.
+  const stopped =
+    cutover?.stoppedSince == null ? '' : 'see that the application writes to the source again; ';
   if (open > 0)
-    return 'see cosmig dead-letters list, mend what it shows, then cosmig dead-letters retry --all';
+    return `${stopped}see cosmig dead-letters list, mend what it shows, then cosmig dead-letters retry --all`;
   if (proof === null)
-    return 'cosmig tail brings over what has changed since; cosmig verify beside it proves it';
-  return 'cosmig tail brings over what has changed since; cosmig cutover switches when you are ready';
+    return `${stopped}cosmig tail brings over what has changed since; cosmig verify beside it proves it`;
+  return `${stopped}cosmig tail brings over what has changed since; cosmig cutover switches when you are ready`;
 }
 
 function adviseCommitted({ cutover }: Omit<Status, 'next'>): string {

@@ -405,8 +405,12 @@ describe('a cutover', () => {
     ledger.facts.endRun(1, { outcome: 'canceled', ...at(20) });
     ledger.facts.enter('tailing', { ...at(30), details: { why: 'the last cutover was interrupted' } });
     ledger.close();
-    expect(unwrapped((await ask(path)).stdout)).toMatch(
+    const stdout = unwrapped((await ask(path)).stdout);
+    expect(stdout).toMatch(
       /^cutover +backed out .*: the last cutover was interrupted; writers stopped .* \(58 s ago\), and cosmig has not let them on again$/m,
+    );
+    expect(stdout).toMatch(
+      /^next +see that the application writes to the source again; cosmig tail brings over/m,
     );
     const json: unknown = JSON.parse((await ask(path, '--json')).stdout);
     expect(json).toMatchObject({
