@@ -16,7 +16,7 @@ export interface CutoverStatus {
   /** Ids, as JSON texts; '' for those that could not be named. */
   readonly lateWrites: readonly string[];
   /** Of one that is committed: what it has not come to. */
-  readonly left: readonly ('hook' | 'watch')[];
+  readonly left: readonly ('hook' | 'watch' | 'settings')[];
 }
 
 export function cutoverOf({ cutover, facts: { phase }, isRunning, lastRun }: Picture): CutoverStatus | null {
@@ -36,6 +36,7 @@ export function cutoverOf({ cutover, facts: { phase }, isRunning, lastRun }: Pic
       left: [
         ...(has('switched') ? [] : (['hook'] as const)),
         ...(has('watched') ? [] : (['watch'] as const)),
+        ...(has('settings') || !asksForSettings(last) ? [] : (['settings'] as const)),
       ],
     };
   }
@@ -61,6 +62,12 @@ function numberIn(entry: JournalEntry, name: string): number | null {
 function textIn(entry: JournalEntry, name: string): string | null {
   const value = fieldOf(entry, name);
   return typeof value === 'string' ? value : null;
+}
+
+/** With the commit; what is asked for later is told to who has asked. */
+function asksForSettings(entry: JournalEntry): boolean {
+  const names = fieldOf(entry, 'likeSource');
+  return Array.isArray(names) && names.length > 0;
 }
 
 function idsIn(entry: JournalEntry): string[] {

@@ -34,8 +34,14 @@ function adviseCommitted({ cutover }: Omit<Status, 'next'>): string {
     return 'cosmig cutover goes on: the hook that points the application to the target has not ended well yet';
   if (cutover !== null && cutover.left.includes('watch'))
     return 'cosmig cutover goes on: it looks whether anybody has written to the source since';
-  if (cutover !== null && cutover.lateWrites.length > 0)
-    return 'stop whoever still writes to the source, and mend in the target what it has written';
+  const settings =
+    'cosmig cutover goes on: settings of the target are not all as was asked for with the commit';
+  const isUnset = cutover !== null && cutover.left.includes('settings');
+  if (cutover !== null && cutover.lateWrites.length > 0) {
+    const mend = 'stop whoever still writes to the source, and mend in the target what it has written';
+    return isUnset ? `${mend}; ${settings}` : mend;
+  }
+  if (isUnset) return settings;
   return 'nothing: the target is in use; keep the source while you may look back';
 }
 

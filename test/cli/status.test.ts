@@ -448,6 +448,23 @@ describe('a cutover', () => {
     expect(late).toMatch(/^next +stop whoever still writes to the source, and mend in the target/m);
   });
 
+  test('that could not do with settings what was asked for says so until it is done', async () => {
+    const path = somePath();
+    const ledger = cuttingOver(path);
+    for (const phase of ['drained', 'proven']) ledger.facts.enter(phase, at(10));
+    ledger.facts.enter('committed', { ...at(11), details: { stoppedMs: 8_700, likeSource: ['ttl'] } });
+    ledger.facts.note('switched', at(12));
+    ledger.facts.note('watched', at(15));
+    ledger.close();
+    const next = async (): Promise<string> =>
+      /^next +(.*)$/m.exec(unwrapped((await ask(path)).stdout))?.[1] ?? '';
+    expect(await next()).toMatch(/^cosmig cutover goes on: settings of the target are not all as was asked/);
+    const done = openLedger(path);
+    done.facts.note('settings', at(20));
+    done.close();
+    expect(await next()).toMatch(/^nothing: the target is in use/);
+  });
+
   test('hides none of its steps behind those who write without end', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
