@@ -117,7 +117,7 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
 
 /** Traffic stays on the source. */
 async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unknown): Promise<void> {
-  const { ledger, clock } = mover;
+  const { ledger, clock, log } = mover;
   const why = reason instanceof Error ? reason.message : String(reason);
   const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
   // What keeps the ledger from being written keeps nobody from being let on: the next run finds the fence in its journal.
@@ -127,8 +127,8 @@ async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unk
     await onAbort(why);
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
-    // The reason is more important than the hook that is told of it.
-    say(`${error.message} as well (${error.why}): let the application write to the source yourself`);
+    // The reason is what is thrown; this is told as loudly, since nobody else lets the application on.
+    log.error(`${error.message} as well (${error.why}): let the application write to the source yourself`);
     return;
   }
   ifItCan(() => ledger.facts.note(LET_ON, { nowMs: clock.now() }));

@@ -137,6 +137,18 @@ test('at the deadline the command that stops the writers has ended before the on
   expect(stdout.replaceAll(/\n {21}/g, ' ')).toContain(`the cutover was not done in time: ${why}`);
 }, 60_000);
 
+test('that nobody was let on again is told also to who wants to hear nothing but errors', async () => {
+  await using move = await proven();
+  const hooks = ['--on-fence', 'exit 7', '--on-abort', 'echo on; exit 9'];
+  for (const look of [['--quiet'], ['--quiet', '--json']]) {
+    const { code, stderr } = await cosmig(move, 'cutover', ...hooks, ...look);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('let the application write to the source yourself'),
+    ]);
+  }
+}, 60_000);
+
 test('differences that a verify has found make void what was proven before', async () => {
   await using move = await proven();
   await move.put({ id: '2', customerId: 'a', tenantId: 'Q' });
