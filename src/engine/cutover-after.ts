@@ -3,8 +3,9 @@
  * for late writes. What always holds: each is a line of the journal when it is done, and a run that died before does it
  * again; nothing here leads back, so trouble with one of them is told and does not keep the others from being done.
  */
+import { troubleOf } from '../cosmos/classify.ts';
 import { Deadline, sleep } from '../lib/abort.ts';
-import { CosmigError, ServiceError } from '../lib/errors.ts';
+import { CosmigError, NotReadyError, ServiceError } from '../lib/errors.ts';
 import type { AfterParts, CutoverResult, SettingTold } from './cutover-parts.ts';
 import { fenceOfLedger, IDS_MAX, readFence, stragglers, type Fence, type Straggler } from './fence.ts';
 import type { Mover } from './mover.ts';
@@ -40,7 +41,15 @@ export async function finish(
   if (isLongAgo) say('the source is not looked at any more');
   const looking = isOver ? { ...parts, watchMs: 1 } : parts;
   const from = fence ?? fenceOfLedger(mover);
-  const lateWrites = isLongAgo ? [] : await watch(mover, looking, { from, signal });
+  let lateWrites: readonly Straggler[] = [];
+  try {
+    if (!isLongAgo) lateWrites = await watch(mover, looking, { from, signal });
+  } catch (error) {
+    if (!isForgotten(mover, error)) throw error;
+    // However often it is asked again.
+    if (!isOver) note('watched', { isForgotten: true });
+    throw forgotten(atMs, error);
+  }
   if (!isOver) note('watched');
   if (trouble !== undefined) throw trouble;
   return { committedAtMs: atMs, stoppedMs, settings, lateWrites };
@@ -103,6 +112,20 @@ function committed({ ledger }: Mover): {
     if (last === undefined || entries.length < limit) return { atMs, stoppedMs, asked, done };
     after = last.number;
   }
+}
+
+/** The feed of deletes does not know any more what it told until the commit. */
+function isForgotten({ deletes }: Mover, error: unknown): boolean {
+  return deletes === 'avad' && troubleOf(error)?.status === 400;
+}
+
+function forgotten(committedAtMs: number, cause: unknown): NotReadyError {
+  const at = new Date(committedAtMs).toISOString();
+  return new NotReadyError('nobody can say any more who has written to the source since the commit', {
+    why: 'its feed of all versions and deletes has forgotten what was not read since then, or is off',
+    hint: `look in the source for documents with a _ts after ${at}, and mend those in the target; nothing else is left to do`,
+    cause,
+  });
 }
 
 /** Late writes are lost to the application: nothing brings them over any more. */

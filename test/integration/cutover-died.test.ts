@@ -38,3 +38,18 @@ test('what was deleted behind the commit is told', async () => {
   await move.source.item('3', 'c3').delete();
   expect(await lookedAgain(move)).toEqual([{ range: '0', ids: ['"3"'], what: 'deleted' }]);
 });
+
+test('what the source has forgotten meanwhile is told, and leaves nothing to go on with', async () => {
+  await using move = await died();
+  await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
+  await move.admin.account({ retentionSeconds: 60 });
+  await move.admin.clock(3_600_000);
+  const committedAt = move.ledger(({ facts }) => facts.lastCutover(9).at(-1)?.atMs ?? 0);
+  await expect(lookedAgain(move)).rejects.toMatchObject({
+    exitCode: 3,
+    message: 'nobody can say any more who has written to the source since the commit',
+    hint: expect.stringContaining(`with a _ts after ${new Date(committedAt).toISOString()}`) as string,
+  });
+  const journal = move.ledger(({ facts }) => facts.lastCutover(9).map(({ event }) => event));
+  expect(journal.slice(-2)).toEqual(['switched', 'watched']);
+});
