@@ -35,7 +35,7 @@ export async function putLikeSource(
   const from = found(await readContainer(source, nameOf(spec.source), call()), spec.source);
   const to = found(await readContainer(account, nameOf(spec.target), call()), spec.target);
   const told: SettingTold[] = [];
-  for (const difference of allDifferences(from, to)) {
+  for (const difference of allDifferences(from, to, names)) {
     const name = NAMES[difference.setting];
     if (name === undefined || !names.includes(name)) {
       told.push({ ...difference, outcome: 'told', ...adviceFor(name) });
@@ -52,11 +52,21 @@ export async function putLikeSource(
   return told;
 }
 
-/** Also how much is paid for: what was raised for the load costs as long as it stays. */
-function allDifferences(from: ContainerFacts, to: ContainerFacts): readonly Difference[] {
+/**
+ * Also how much is paid for: what was raised for the load costs as long as it stays. Where that may not be read it is told
+ * to who has asked for it, who would take it for done.
+ */
+function allDifferences(
+  from: ContainerFacts,
+  to: ContainerFacts,
+  names: readonly string[],
+): readonly Difference[] {
   const found = differencesOf({ facts: from, scripts: null }, { facts: to, scripts: null });
   const [source, target] = [ruOf(from.throughput), ruOf(to.throughput)];
-  if (from.throughput.kind !== to.throughput.kind || source === target) return found;
+  const isKnown = from.throughput.kind !== 'unknown' && to.throughput.kind !== 'unknown';
+  // Another kind was found above.
+  const isTold = from.throughput.kind !== to.throughput.kind || source === target;
+  if (isKnown ? isTold : !names.includes('throughput')) return found;
   const texts = { source: throughputText(from.throughput), target: throughputText(to.throughput) };
   return [...found, { setting: 'throughput', ...texts }];
 }

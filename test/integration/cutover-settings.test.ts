@@ -103,6 +103,21 @@ test('lost replies and somebody who changes it meanwhile do no harm', async () =
   expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, ru: 400 });
 }, 60_000);
 
+test('a throughput that may not be read is not taken for one that is as it was asked for', async () => {
+  await using move = await begin(LOADED);
+  await move.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
+  const { code, stdout } = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput');
+  expect([code, JSON.parse(stdout)]).toEqual([
+    6,
+    expect.objectContaining({
+      phase: 'committed',
+      settings: expect.arrayContaining([
+        expect.objectContaining({ setting: 'throughput', outcome: 'refused' }),
+      ]) as unknown,
+    }),
+  ]);
+}, 60_000);
+
 test('one that cannot be made so is told, after the application has been switched', async () => {
   await using move = await begin({
     ...LOADED,
