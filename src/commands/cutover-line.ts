@@ -14,6 +14,7 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   'watching the fence': 'waiting for quiet',
   proving: 'comparing',
   'bringing right': 'bringing right',
+  'letting writers on': 'backed out, running --on-abort',
   'after the commit': 'settings, then --on-commit',
   'watching for late writes': 'watching for late writes',
 };
@@ -54,7 +55,8 @@ export class CutoverLine {
       parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
     }
     const sinceBegun = seconds(this.#clock.now() - this.#beganMs);
-    if (name === 'after the commit') parts.push({ text: `for ${sinceBegun}`, rank: 1 });
+    if (name === 'after the commit' || name === 'letting writers on')
+      parts.push({ text: `for ${sinceBegun}`, rank: 1 });
     if (name === 'watching for late writes')
       parts.push({ text: `${sinceBegun} of ${seconds(this.#watchMs)}`, rank: 1 });
     if (snapshot.waitsFor !== null) parts.push({ text: `waits: ${snapshot.waitsFor}`, rank: 2 });

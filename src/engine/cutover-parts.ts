@@ -29,6 +29,7 @@ export interface Step {
     | 'watching the fence'
     | 'proving'
     | 'bringing right'
+    | 'letting writers on'
     | 'after the commit'
     | 'watching for late writes';
   /** Since when writers are stopped, by the run's clock; null while they may write. */

@@ -116,13 +116,14 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
 }
 
 /** Traffic stays on the source. */
-async function backOut(mover: Mover, { onAbort, say }: CutoverParts, reason: unknown): Promise<void> {
+async function backOut(mover: Mover, { onAbort, say, onStep }: CutoverParts, reason: unknown): Promise<void> {
   const { ledger, clock, log } = mover;
   const why = reason instanceof Error ? reason.message : String(reason);
   const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
   // What keeps the ledger from being written keeps nobody from being let on: the next run finds the fence in its journal.
   ifItCan(() => phaseOf(mover) !== 'tailing' && enter(mover, 'tailing', { why: kept }));
   say(`backed out: ${why}; the source stays in use`);
+  onStep?.({ name: 'letting writers on', stoppedAtMs: null });
   try {
     await onAbort(why);
   } catch (error) {

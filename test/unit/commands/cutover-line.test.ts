@@ -73,6 +73,7 @@ describe('the line of a cutover', () => {
       waitsFor: 'the target is throttled',
       line: 'bringing right      writers stopped 17 s of 120 s  waits: the target is throttled',
     },
+    { name: 'letting writers on', line: 'backed out, running --on-abort  for 17 s' },
     { name: 'after the commit', line: 'settings, then --on-commit  for 17 s' },
     { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
   ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
