@@ -89,12 +89,15 @@ export interface Stopped extends CutoverParts {
   /** Until the writers are stopped, or that has failed. */
   stopping: Promise<unknown>;
   haveStopped: boolean;
+  /** What it is at. */
+  at: Step['name'];
   /** Who has written since; null: nobody, as far as was seen. */
   stillWritten: string | null;
   /** Why the last comparison was not enough; null: it was, or there was none. */
   unproven: string | null;
 }
 
-export function step({ onStep, stoppedAtMs }: Stopped, name: Step['name']): void {
-  onStep?.({ name, stoppedAtMs });
+export function step(stopped: Stopped, name: Step['name']): void {
+  stopped.at = name;
+  stopped.onStep?.({ name, stoppedAtMs: stopped.stoppedAtMs });
 }

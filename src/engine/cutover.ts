@@ -57,7 +57,7 @@ async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committ
   const { mover, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
   const begun = { stoppedAtMs: mover.clock.now(), stopping: Promise.resolve(), haveStopped: false };
-  const stopped: Stopped = { ...parts, ...begun, stillWritten: null, unproven: null };
+  const stopped: Stopped = { ...parts, ...begun, at: 'stopping writers', stillWritten: null, unproven: null };
   const work = settled(async () => untilCommitted({ ...leases, reading: deadline.signal }, stopped));
   mover.start(async () => void (await work));
   try {
@@ -147,13 +147,13 @@ function ifItCan(write: () => unknown): void {
 function tooLate(stopped: Stopped): NotReadyError {
   const { why, next } = whatWasLeft(stopped);
   return new NotReadyError('the cutover was not done in time', {
-    why: `--deadline is ${seconds(stopped.deadlineMs)}${why === null ? '' : `, and ${why}`}; the source stays in use`,
+    why: `--deadline is ${seconds(stopped.deadlineMs)}, and ${why}; the source stays in use`,
     hint: `let the application write to the source again; before the next try ${next}`,
   });
 }
 
-function whatWasLeft({ haveStopped, stillWritten, unproven }: Stopped): {
-  readonly why: string | null;
+function whatWasLeft({ haveStopped, at, stillWritten, unproven }: Stopped): {
+  readonly why: string;
   readonly next: string;
 } {
   if (!haveStopped)
@@ -163,8 +163,13 @@ function whatWasLeft({ haveStopped, stillWritten, unproven }: Stopped): {
     };
   if (stillWritten !== null)
     return { why: `somebody still wrote: ${stillWritten}`, next: 'see to it that all writers are stopped' };
+  if (unproven === null && (at === 'draining' || at === 'watching the fence'))
+    return {
+      why: at === 'draining' ? 'it was still catching up' : 'it still waited for quiet',
+      next: 'see whether both accounts answer as they should, or give it a longer --deadline',
+    };
   return {
-    why: unproven,
+    why: unproven ?? 'both sides were still being compared',
     next: 'run cosmig verify, so that less has to be compared, or give it a longer --deadline',
   };
 }

@@ -129,6 +129,20 @@ test('one that is too late tells why it could not be proven', async () => {
   });
 });
 
+test('one that is too late since nobody answers says what it was at, and not that there is much to compare', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  const { result } = await cut(move, {
+    deadlineMs: 1500,
+    stopWriters: async () => {
+      await move.admin.faults([{ match: { op: 'read-feed', coll: 'orders' }, effect: { hang: 'before' } }]);
+    },
+  });
+  expect(result).toMatchObject({
+    why: '--deadline is 1.5 s, and it was still catching up; the source stays in use',
+    hint: expect.stringContaining('see whether both accounts answer as they should') as unknown,
+  });
+});
+
 test('one that is too late since somebody still writes names what was written', async () => {
   await using move = await moved({ settings: { avad: true } });
   let n = 0;
