@@ -141,7 +141,10 @@ function hooksOf(
   return {
     stopWriters: async (signal) => call('--on-fence', options.onFence, { signal }),
     onCommit: async (signal) => call('--on-commit', options.onCommit, { signal, context: COMMITTED }),
-    onAbort: async (reason) => call('--on-abort', options.onAbort, { reason }),
+    onAbort:
+      options.onAbort === undefined
+        ? null
+        : async (reason) => call('--on-abort', options.onAbort, { reason }),
   };
 }
 

@@ -54,8 +54,8 @@ export interface AfterParts {
 export interface CutoverParts extends AfterParts {
   /** Stops the application's writers; nothing to do if the operator has stopped them. */
   readonly stopWriters: (signal: AbortSignal) => Promise<void>;
-  /** Called after every way back to tailing. */
-  readonly onAbort: (why: string) => Promise<void>;
+  /** Called after every way back to tailing; null where nothing lets the writers on again but the operator. */
+  readonly onAbort: ((why: string) => Promise<void>) | null;
   /** When both sides were last found equal, by the whole comparison; null: never. */
   readonly lastCleanMs: () => number | null;
   readonly prove: (signal: AbortSignal, scope: Scope) => Promise<Proof>;

@@ -123,6 +123,10 @@ async function backOut(mover: Mover, { onAbort, say, onStep }: CutoverParts, rea
   // What keeps the ledger from being written keeps nobody from being let on: the next run finds the fence in its journal.
   ifItCan(() => phaseOf(mover) !== 'tailing' && enter(mover, 'tailing', { why: kept }));
   say(`backed out: ${why}; the source stays in use`);
+  if (onAbort === null) {
+    say('let the application write to the source again yourself: there is no --on-abort that does so');
+    return;
+  }
   onStep?.({ name: 'letting writers on', stoppedAtMs: null });
   try {
     await onAbort(why);

@@ -149,6 +149,20 @@ test('that nobody was let on again is told also to who wants to hear nothing but
   }
 }, 60_000);
 
+test('where nothing was given that lets the writers on, nobody has let them on', async () => {
+  await using move = await proven();
+  const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo off; exit 7');
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringContaining('let the application write to the source again yourself'),
+  ]);
+  const { stdout } = await typed(move, 'status');
+  expect(stdout.replaceAll(/\n {21}/g, ' ')).toMatch(
+    /^cutover .*; writers stopped .*, and cosmig has not let them on again$/m,
+  );
+  expect(stdout).toMatch(/^next +see that the application writes to the source again/m);
+}, 60_000);
+
 test('differences that a verify has found make void what was proven before', async () => {
   await using move = await proven();
   await move.put({ id: '2', customerId: 'a', tenantId: 'Q' });
