@@ -28,13 +28,20 @@ export async function finish(
     ledger.facts.note(event, { nowMs: clock.now(), details });
   // What was asked for with the commit is done once: later somebody may have changed it on purpose.
   const names = [...new Set([...(done.has('settings') ? [] : asked), ...likeSource])];
-  const { settings, trouble } = await settle(parts, { names, signal });
-  const isSettled = trouble === undefined && settings.every(({ outcome }) => outcome !== 'refused');
-  if (names.length > 0 && isSettled) note('settings', { names, settings });
+  const look = async (): Promise<Settled> => {
+    const settled = await settle(parts, { names, signal });
+    const { settings, trouble } = settled;
+    const isSettled = trouble === undefined && settings.every(({ outcome }) => outcome !== 'refused');
+    if (names.length > 0 && isSettled) note('settings', { names, settings });
+    return settled;
+  };
+  // The application does not wait for what is only told.
+  const asSwitched = names.length > 0 ? await look() : null;
   if (!done.has('switched')) {
     await onCommit(signal);
     note('switched');
   }
+  const { settings, trouble } = asSwitched ?? (await look());
   onStep?.({ name: 'watching for late writes', stoppedAtMs: null });
   const isOver = done.has('watched');
   const isLongAgo = isOver && clock.now() - atMs > LOOK_MAX_MS;
@@ -55,11 +62,16 @@ export async function finish(
   return { committedAtMs: atMs, stoppedMs, settings, lateWrites };
 }
 
+interface Settled {
+  readonly settings: readonly SettingTold[];
+  readonly trouble?: CosmigError;
+}
+
 /** The application waits for its hook, whatever becomes of the settings. */
 async function settle(
   { putRight, say }: AfterParts,
   { names, signal }: { readonly names: readonly string[]; readonly signal: AbortSignal },
-): Promise<{ readonly settings: readonly SettingTold[]; readonly trouble?: CosmigError }> {
+): Promise<Settled> {
   if (putRight === undefined) return { settings: [] };
   using deadline = new Deadline(SETTINGS_WITHIN_MS, 'looking at the settings', signal);
   try {

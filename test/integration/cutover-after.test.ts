@@ -164,13 +164,29 @@ test('trouble with the settings is told after the application was switched, and 
   expect(names.slice(2)).toEqual([[], ['indexing']]);
 });
 
+test('the application waits for settings that were asked for, and for no others', async () => {
+  for (const likeSource of [[], ['ttl']]) {
+    await using move = await moved({});
+    const order: string[] = [];
+    await cut(move, {
+      likeSource,
+      putRight: async (names) => {
+        order.push(`settings ${names.join()}`);
+        return [];
+      },
+      onCommit: async () => void order.push('switched'),
+    });
+    expect(order).toEqual(likeSource.length === 0 ? ['switched', 'settings '] : ['settings ttl', 'switched']);
+  }
+});
+
 test('settings that nobody answers for do not keep the application waiting for long', async () => {
   await using move = await moved({});
   const never = async (_names: readonly string[], signal: AbortSignal): Promise<never> =>
     new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(new Error('called off')));
     });
-  const { result, hooks } = await cut(move, { putRight: never });
+  const { result, hooks } = await cut(move, { likeSource: ['ttl'], putRight: never });
   expect(hooks).toEqual(['fence', 'commit']);
   expect(result).toMatchObject({
     message: 'the settings of the target could not be looked at in time',
