@@ -7,6 +7,7 @@ import type { DeleteMode } from '../state/facts.ts';
 import type { IntentGroup } from '../state/intent-group.ts';
 import type { Ledger } from '../state/ledger.ts';
 import type { Alongside } from '../state/work.ts';
+import type { Backlog } from './backlog.ts';
 import type { Freed } from './letters.ts';
 import type { Memory } from './memory.ts';
 import type { Point } from './points.ts';
@@ -36,6 +37,7 @@ export interface Mover {
   readonly memory: Memory;
   readonly sequencer: Sequencer;
   readonly tally: Tally;
+  readonly backlog: Backlog;
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;

@@ -22,6 +22,7 @@ import type { DeleteMode } from '../state/facts.ts';
 import { IntentGroup } from '../state/intent-group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { SessionToken } from '../state/tokens.ts';
+import { Backlog } from './backlog.ts';
 import { Memory } from './memory.ts';
 import type { Mover } from './mover.ts';
 import type { Point } from './points.ts';
@@ -137,6 +138,7 @@ export async function makeMover(
     memory: new Memory(ledger),
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
     tally: new Tally(),
+    backlog: new Backlog(clock),
     clock,
     log,
     timing,

@@ -27,6 +27,7 @@ export abstract class PageWork {
   /** So many will have an outcome. */
   expect(documents: number): void {
     this.#open += documents;
+    this.#mover.backlog.expect(documents);
     if (this.#open === 0) this.#done();
   }
 
@@ -35,6 +36,7 @@ export abstract class PageWork {
     this.#open -= 1;
     this.#ended += 1;
     this.#mover.tally.underWay += 1;
+    this.#mover.backlog.end();
     if (this.#open === 0) this.#done();
   }
 

@@ -244,7 +244,14 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
       members.start(async (signal) => mover.slots.writer.run(signal));
       members.start(async (signal) => mover.source.writer.run(signal));
       members.start(async () => pictures.show(over.signal));
-      members.start(async () => stopping.atDeadline(spec, { clock, signal: over.signal, say }));
+      members.start(async () =>
+        stopping.atDeadline(spec, {
+          clock,
+          signal: over.signal,
+          say,
+          drainMs: () => mover.backlog.drainMs,
+        }),
+      );
       // Who only waits for those that were called off is told as well.
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,

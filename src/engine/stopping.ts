@@ -31,20 +31,14 @@ export class Stopping implements Disposable {
   }
 
   /** Early enough that what is under way can be finished. */
-  async atDeadline(
-    { deadline }: MigrationSpec,
-    {
-      clock,
-      signal,
-      say,
-    }: { readonly clock: Clock; readonly signal: AbortSignal; readonly say: (text: string) => void },
-  ): Promise<void> {
+  async atDeadline({ deadline }: MigrationSpec, { clock, signal, say, drainMs }: Timekeeping): Promise<void> {
     if (deadline.kind === 'none') return whenAborted(signal);
     const leftMs = deadline.atMs - clock.now();
-    const marginMs = Math.min(DRAIN_MS, leftMs / 10);
+    const leastMs = Math.min(DRAIN_MS, leftMs / 10);
+    const untilThenMs = (): number => deadline.atMs - Math.max(leastMs, drainMs()) - clock.now();
     try {
-      for (let restMs = leftMs - marginMs; restMs > 0; restMs = deadline.atMs - marginMs - clock.now())
-        await sleep(Math.min(restMs, DAY_MS), signal);
+      for (let restMs = untilThenMs(); restMs > 0; restMs = untilThenMs())
+        await sleep(Math.min(restMs, LOOK_MS), signal);
     } catch (error) {
       if (signal.aborted) return;
       throw error;
@@ -70,9 +64,18 @@ export class Stopping implements Disposable {
   }
 }
 
-/** Batches and commits that are under way take seconds. */
+/** Batches and commits that are under way take seconds, where nothing is known of them yet. */
 const DRAIN_MS = 10_000;
-const DAY_MS = 24 * 3600 * 1000;
+/** How much is under way changes with every page. */
+const LOOK_MS = 1000;
+
+interface Timekeeping {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  /** How long what is under way may take when no more is read. */
+  readonly drainMs: () => number;
+}
 
 interface Finishing {
   /** Aborted when the run was told to stop. */

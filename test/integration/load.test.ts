@@ -94,6 +94,26 @@ describe('time that is over', () => {
     await expectSame(move, copied);
   });
 
+  test('is kept where what was read takes long to be written', async () => {
+    // Pages of some fifteen documents: the eight that are read ahead take seconds of this budget.
+    await using tapped = await Tapped.open({
+      settings: { ru: 'metered', pageBytes: 6000 },
+      source: { throughput: 4000 },
+      target: { throughput: 4000 },
+    });
+    const { move } = tapped;
+    await write(move, orders(600));
+    await begin(move);
+    let last: Snapshot | undefined;
+    const flags = { for: ['6s'], targetRu: ['300'] };
+    const copying = move.run('copy', { flags, onSnapshot: (snapshot) => (last = snapshot) });
+    await expect(copying).rejects.toThrow(BudgetError);
+    expect(last?.documents.written).toBeGreaterThan(100);
+    expect(last?.durationMs).toBeGreaterThan(4000);
+    expect(last?.durationMs).toBeLessThan(7000);
+    expect(unsettled(move)).toBe(0);
+  }, 30_000);
+
   test('of the day as well', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
