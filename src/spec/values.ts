@@ -106,6 +106,7 @@ export function readTimeOfDay(text: string): number | Wrong {
 }
 
 const MINUTE_MS = 60_000;
+const DIAL_MINUTES = 24 * 60;
 /** A day has 25 hours where the clock is put back. */
 const DAY_MINUTES_MAX = 25 * 60;
 
@@ -119,10 +120,18 @@ export function nextTimeOfDay(minutes: number, nowMs: number): number {
   for (let step = 1; step <= DAY_MINUTES_MAX; step += 1) {
     const atMs = start + step * MINUTE_MS;
     const shown = minutesOfDay(atMs);
-    if (shown === minutes || (before < minutes && shown > minutes)) return atMs;
+    const [forth, away] = [onDial(shown - before), onDial(minutes - before)];
+    // Half of the dial is farther than a clock is ever put forward: it was put back.
+    const isBeyond = away > 0 && away < forth && forth < DIAL_MINUTES / 2;
+    if (shown === minutes || isBeyond) return atMs;
     before = shown;
   }
   return start + DAY_MINUTES_MAX * MINUTE_MS;
+}
+
+/** So far forward from one time of day to another, also past midnight. */
+function onDial(minutes: number): number {
+  return (minutes + DIAL_MINUTES) % DIAL_MINUTES;
 }
 
 function minutesOfDay(atMs: number): number {

@@ -151,6 +151,11 @@ describe('a time of day', () => {
     ['shown twice, the first', 'Europe/Berlin', '2026-10-25T00:00:00Z', '02:30', '2026-10-25T00:30:00Z'],
     ['shown twice, the second', 'Europe/Berlin', '2026-10-25T00:40:00Z', '02:30', '2026-10-25T01:30:00Z'],
     ['a day of 25 hours', 'Europe/Berlin', '2026-10-24T22:30:00Z', '00:30', '2026-10-25T23:30:00Z'],
+    // 2026-04-24: 00:00 becomes 01:00.
+    ['skipped at midnight', 'Africa/Cairo', '2026-04-23T20:00:00Z', '00:30', '2026-04-23T22:00:00Z'],
+    ['a midnight that is skipped', 'Africa/Cairo', '2026-04-23T20:00:00Z', '00:00', '2026-04-23T22:00:00Z'],
+    // 2026-04-05: 00:00 becomes 23:00.
+    ['midnight shown once', 'America/Santiago', '2026-04-05T02:00:00Z', '00:00', '2026-04-05T04:00:00Z'],
     ['in a zone of odd minutes', 'Australia/Eucla', '2026-01-10T00:00:00Z', '09:00', '2026-01-10T00:15:00Z'],
   ])('the next one is %s', (_case, zone, now, text, expected) => {
     const before = process.env['TZ'];
