@@ -119,7 +119,7 @@ function readVersion(): string {
 export async function main(): Promise<void> {
   const { stdout, stderr, env } = process;
   // Whoever reads us may go first (`cosmig ... | head`); that is no failure of ours.
-  for (const stream of [stdout, stderr]) stream.on('error', () => {});
+  for (const stream of [stdout, stderr]) stream.on('error', (error) => failures.set(stream, error));
   const leave = (exitCode: number): never => process.exit(exitCode);
   // A promise or a callback that nobody owned: our bug, told like every other error.
   process.on('uncaughtException', (error) => {
@@ -182,12 +182,16 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
   };
 }
 
+/** The last of each: Node keeps stdout open whatever happens to it, and so forgets in a moment that it has failed. */
+const failures = new WeakMap<NodeJS.WriteStream, Error>();
+
 /** A reader who leaves (EPIPE) has what it wanted; a full disk has not. */
-function whyLost({ errored }: NodeJS.WriteStream): UsageError | undefined {
-  if (errored === null || ('code' in errored && errored.code === 'EPIPE')) return undefined;
+function whyLost(stream: NodeJS.WriteStream): UsageError | undefined {
+  const failure = stream.errored ?? failures.get(stream);
+  if (failure === undefined || ('code' in failure && failure.code === 'EPIPE')) return undefined;
   return new UsageError('the output cannot be written', {
-    why: fileTrouble(errored),
-    cause: errored,
+    why: fileTrouble(failure),
+    cause: failure,
     hint: 'make room, or send it elsewhere',
   });
 }

@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Ledger } from '../../src/state/ledger.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
+import { runShell } from '../helpers/cosmig-process.ts';
 import { Move } from '../helpers/move.ts';
-import { cosmig, start } from '../helpers/typed.ts';
+import { ACCEPTED_SPEC, cosmig, envOf, start } from '../helpers/typed.ts';
 import { until } from '../helpers/wait.ts';
 
 let move: Move;
@@ -100,3 +101,14 @@ test('a run in lasting trouble writes a line every five seconds at most', async 
   // And four for how it ended.
   expect(lines.length).toBeLessThanOrEqual(Math.ceil((Date.now() - beganMs) / 5000) + 4);
 }, 60_000);
+
+test('a run whose result cannot be written has brought over what there was, and is no success', async () => {
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  await move.put({ id: 'new', customerId: 'c1', tenantId: 't9' });
+  const lost = await runShell(
+    `cosmig tail --until-caught-up --json ${ACCEPTED_SPEC.join(' ')} > /dev/full`,
+    envOf(move),
+  );
+  expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('the output cannot be written')]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
