@@ -133,12 +133,18 @@ test('the line for cron and the service for systemd bring over what is new', asy
   await story.run('cosmig copy', 'here');
   await story.run('export COSMIG_SOURCE_CONNECTION_STRING=', 'here');
 
-  const [, minutes, others, line = ''] = must(
-    /^(\S+) ((?:\S+ ){4})(.*)\n$/.exec(named('crontab').text),
-    'five fields and a command',
+  const [, path, minutes, others, line = ''] = must(
+    /^PATH=(.*)\n(\S+) ((?:\S+ ){4})(.*)\n$/.exec(named('crontab').text),
+    'a PATH, five fields and a command',
   );
+  // Where npm puts what is installed globally, and what cron knows by itself.
+  expect(path).toBe('/usr/local/bin:/usr/bin:/bin');
   expect([minutes, others]).toEqual(['*/5', '* * * * ']);
-  await story.run(line.replace('/srv/orders-migration', story.folder), named('crontab').at);
+  // A percent sign would end it.
+  expect(line).not.toContain('%');
+  const there = line.replace('/srv/orders-migration', story.folder);
+  // cron passes on nothing of what a shell has set.
+  await story.run(`env -i HOME=/ PATH="$PATH" sh -c '${there}'`, named('crontab').at);
   const log = readFileSync(join(story.folder, 'tail.log'), 'utf8');
   expect(JSON.parse(log)).toMatchObject({ command: 'tail', complete: true });
 
@@ -147,6 +153,8 @@ test('the line for cron and the service for systemd bring over what is new', asy
   expect(unit).toMatchObject({
     EnvironmentFile: expect.stringContaining('cosmig.env') as unknown,
     Type: 'oneshot',
+    // Open letters, time that is over, and `systemctl stop`: nothing has failed.
+    SuccessExitStatus: '5 8 143',
   });
   await story.run(`set -a; . ./cosmig.env; ${unit['ExecStart']}`, at);
   expect(JSON.parse(must(story.last, 'it was run').stdout)).toMatchObject({
