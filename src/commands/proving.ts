@@ -86,6 +86,12 @@ export function suspectsOf(
   return found;
 }
 
+/** Whether the last comparison began after a repair. */
+export function isAfterRepair({ ledger }: MigrationSpec): boolean {
+  using store = VerifyStore.open(verifyPath(ledger));
+  return store.begun()?.isAfterRepair === true;
+}
+
 function suspectOf({ name: { id, sourceKey, targetKeys } }: Candidate): Suspect {
   return { name: [id, ...sourceKey], seenAt: targetKeys.map(keyOf) };
 }

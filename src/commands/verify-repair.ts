@@ -9,11 +9,11 @@ import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { Verdict } from '../verify/verdict.ts';
-import { suspectsOf } from './proving.ts';
+import { isAfterRepair, suspectsOf } from './proving.ts';
 import { counted } from './wording.ts';
 
-/** How much is compared: as the operator has asked, all of it anew, or only what differed. */
-export type Extent = 'as asked' | 'all' | 'what differed';
+/** How much is compared: as the operator has asked, all of it anew, the same after a repair, or only what differed. */
+export type Extent = 'as asked' | 'all' | 'all once more' | 'what differed';
 
 interface Repairing {
   readonly parts: RunParts;
@@ -42,10 +42,11 @@ export async function compareAndRepair({ parts, say, compare }: Repairing): Prom
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
     if (suspects.length === 0) break;
+    // Where no feed tells of deletes, others are gone after each whole comparison: one is enough to prove the rest,
+    // also one that was begun by a run whose time was over.
+    const extent = isAfterRepair(parts.spec) ? 'what differed' : 'all once more';
     say(`${counted(suspects.length, 'document')} ${suspects.length === 1 ? 'is' : 'are'} brought right`);
     await repairAll(parts, suspects);
-    // Where no feed tells of deletes, others are gone after each whole comparison: one is enough to prove the rest.
-    const extent = round === 0 ? 'all' : 'what differed';
     verdict = await look(extent);
   }
   if (verdict.equal === true && swept.length > 0) forgetSweeps(parts, swept);

@@ -152,7 +152,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
 function takeUp(
   store: VerifyStore,
   subject: Subject & Pick<Begun, 'extent'>,
-  { fresh, again, clock, say }: Comparison,
+  { fresh, again, afterRepair: isAfterRepair = false, clock, say }: Comparison,
 ): Begun {
   const begun = store.begun();
   const nowMs = clock.now();
@@ -168,8 +168,8 @@ function takeUp(
     say?.(`going on with the comparison that was begun at ${beganAt}Z; --fresh begins anew`);
     return begun;
   }
-  store.begin({ ...subject, beganAtMs: nowMs });
-  return { ...subject, beganAtMs: nowMs, stage: 'reading', listedAtMs: null };
+  store.begin({ ...subject, isAfterRepair, beganAtMs: nowMs });
+  return { ...subject, isAfterRepair, beganAtMs: nowMs, stage: 'reading', listedAtMs: null };
 }
 
 /** One that has its verdict never is; of one that was begun in the future nobody knows. */

@@ -29,6 +29,8 @@ export interface Begun extends Subject {
   readonly beganAtMs: number;
   /** `changes`: only what has changed since the last clean comparison; that says nothing about all the others. */
   readonly extent: 'all' | 'changes';
+  /** What an earlier one has found was brought right before this one began. */
+  readonly isAfterRepair: boolean;
   /** `listed`: both sides were read, and what may differ is among the candidates. `done`: it has its verdict. */
   readonly stage: 'reading' | 'listed' | 'done';
   /** Null: not yet, or nobody knows. */
@@ -100,8 +102,9 @@ export class VerifyStore {
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
-        `INSERT INTO comparison (only, fingerprint, source_rid, target_rid, began_at_ms, stage, extent)
-         VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading', @extent)`,
+        `INSERT INTO comparison
+           (only, fingerprint, source_rid, target_rid, began_at_ms, stage, extent, is_after_repair)
+         VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading', @extent, @isAfterRepair)`,
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
       listed: database.prepare("UPDATE comparison SET stage = 'listed', listed_at_ms = ?"),
@@ -185,6 +188,7 @@ export class VerifyStore {
       targetRid: text(row, 'target_rid'),
       beganAtMs: number(row, 'began_at_ms'),
       extent: oneOf(row, 'extent', ['all', 'changes'] as const),
+      isAfterRepair: number(row, 'is_after_repair') === 1,
       stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
       listedAtMs: orNull(row, 'listed_at_ms', number),
     };
@@ -194,7 +198,7 @@ export class VerifyStore {
   begin(subject: Omit<Begun, 'stage' | 'listedAtMs'>): void {
     this.#transactions.run(() => {
       this.#forget();
-      this.#sql.begin.run(subject);
+      this.#sql.begin.run({ ...subject, isAfterRepair: Number(subject.isAfterRepair) });
     });
     this.#dropRuns();
   }

@@ -39,6 +39,8 @@ export interface VerifyParts {
   readonly fresh: boolean;
   /** Look only at what the last comparison has found to differ, which was brought right since. */
   readonly again?: boolean;
+  /** What an earlier comparison has found was brought right; remembered with the one that begins now. */
+  readonly afterRepair?: boolean;
   /**
    * Nobody writes any more, and what is not seen now comes along: a replica that lags would show what was deleted. Where
    * only changes are compared it is always so: one that is not seen would be missed on both sides.

@@ -526,7 +526,14 @@ describe('how a run goes', () => {
     ledger.close();
     const prove = (print: string, atMs: number): void => {
       using store = VerifyStore.open(verifyPath(path));
-      store.begin({ fingerprint: print, sourceRid: 's', targetRid: 't', beganAtMs: 1, extent: 'all' });
+      store.begin({
+        fingerprint: print,
+        sourceRid: 's',
+        targetRid: 't',
+        beganAtMs: 1,
+        extent: 'all',
+        isAfterRepair: false,
+      });
       store.end({ atMs, fingerprint: print, details: '{}' });
     };
     prove('another', LOOK_MS - 1000);

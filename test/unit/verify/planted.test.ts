@@ -28,7 +28,14 @@ let store: VerifyStore;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cosmig-planted-'));
   store = VerifyStore.open(join(folder, 'verify.db'));
-  store.begin({ fingerprint: 'f', sourceRid: 's', targetRid: 't', beganAtMs: 0, extent: 'all' });
+  store.begin({
+    fingerprint: 'f',
+    sourceRid: 's',
+    targetRid: 't',
+    beganAtMs: 0,
+    extent: 'all',
+    isAfterRepair: false,
+  });
 });
 afterEach(() => {
   store[Symbol.dispose]();

@@ -23,11 +23,11 @@ describe('the last proof', () => {
 
   test('is read while another comparison is at work, which has not proven anything yet', () => {
     using store = VerifyStore.open(path());
-    store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all' });
+    store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all', isAfterRepair: false });
     expect(VerifyStore.lastProof(path())).toBeNull();
     const proof = { atMs: 5, fingerprint: 'f', details: '{"source":{"count":3}}' };
     store.end(proof);
-    store.begin({ ...SUBJECT, beganAtMs: 6, extent: 'all' });
+    store.begin({ ...SUBJECT, beganAtMs: 6, extent: 'all', isAfterRepair: false });
     expect(VerifyStore.lastProof(path())).toEqual(proof);
   });
 
@@ -35,7 +35,7 @@ describe('the last proof', () => {
     {
       using store = VerifyStore.open(path());
       for (const atMs of [1, 2, 3]) {
-        store.begin({ ...SUBJECT, beganAtMs: atMs, extent: 'all' });
+        store.begin({ ...SUBJECT, beganAtMs: atMs, extent: 'all', isAfterRepair: false });
         store.end({ atMs, fingerprint: 'f', details: '{}' });
       }
     }
