@@ -39,9 +39,13 @@ export async function compareAndRepair({ parts, say, compare }: Repairing): Prom
   // What was read before they were lost says nothing about deletes.
   const first = swept.length > 0 ? 'all' : 'as asked';
   let verdict = await look(first);
+  let before = '';
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
-    if (suspects.length === 0) break;
+    const names = suspects.map(({ name }) => JSON.stringify(name)).join();
+    // Of those that were brought right not one is: that is no matter of time either.
+    if (suspects.length === 0 || names === before) break;
+    before = names;
     // Where no feed tells of deletes, others are gone after each whole comparison: one is enough to prove the rest,
     // also one that was begun by a run whose time was over.
     const extent = isAfterRepair(parts.spec) ? 'what differed' : 'all once more';

@@ -16,6 +16,9 @@ export function whoBringsOver({ ledger: path }: MigrationSpec): BroughtOver {
 
 const COMMITTED = 'the target is in use, and nothing is brought over any more';
 
+const REPAIRED =
+  'they were brought right, and differ still: see who else writes into the target; what is no document of the source, take out yourself';
+
 const NOT_PROVEN: Readonly<Record<BroughtOver, string>> = {
   'by a tail':
     'let cosmig tail run or catch up (cosmig tail --until-caught-up), then run cosmig verify again',
@@ -50,6 +53,7 @@ function inFlightText({ inFlight, waitsFor }: Verdict): string {
 function mendingOf({ differences }: Verdict, isBroughtOver: BroughtOver): string {
   const named = 'see the documents that are named above (more of them in --report FILE)';
   if (isBroughtOver === 'never') return `${named}; ${COMMITTED}`;
+  if (isBroughtOver === 'by a repair') return `${named}; ${REPAIRED}`;
   // What everybody sees first whose account does not tell deletes.
   const { extra, ...others } = differences;
   return extra > 0 && Object.values(others).every((documents) => documents === 0)

@@ -184,6 +184,21 @@ test('is refused at once while another mover works', async () => {
   }
 }, 60_000);
 
+test('says what it cannot bring right, and does not try for ever', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  // Nobody's: an object is no key, so that nothing says which document of the source it would be.
+  await move.target.items.create({ id: 'other', customerId: { of: 'somebody' }, tenantId: 'P' });
+  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  expect(code).toBe(4);
+  expect(stderr.match(/1 document is brought right/g)).toHaveLength(1);
+  expect(stderr).toContain('what is no document of the source, take out yourself');
+  expect(stderr).not.toContain('cosmig verify --repair');
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1', 'other']);
+}, 60_000);
+
 test('brings right only what has a name', async () => {
   await using move = await Move.open();
   const { code, stderr } = await cosmigOf(move)('verify', '--repair', '--level', 'count');
