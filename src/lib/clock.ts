@@ -22,3 +22,24 @@ export class ManualClock implements Clock {
     this.#nowMs += deltaMs;
   }
 }
+
+/** A time that passes; a clock that is set back meanwhile makes it no longer. */
+export class Countdown {
+  readonly #clock: Clock;
+  #leftMs: number;
+  #seenMs: number;
+
+  constructor(clock: Clock, durationMs: number) {
+    this.#clock = clock;
+    this.#leftMs = durationMs;
+    this.#seenMs = clock.now();
+  }
+
+  /** Asked now and then: what passes between two questions counts. */
+  isOver(): boolean {
+    const nowMs = this.#clock.now();
+    this.#leftMs -= Math.max(0, nowMs - this.#seenMs);
+    this.#seenMs = nowMs;
+    return this.#leftMs <= 0;
+  }
+}

@@ -1,5 +1,6 @@
 /** `--level count`: as many documents on both sides, letters accounted for; cheap, and no word about what is in them. */
 import { sleep } from '../lib/abort.ts';
+import { Countdown } from '../lib/clock.ts';
 import { parsePath } from '../keys/path.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
 import { migrationName } from '../spec/migration-name.ts';
@@ -21,9 +22,10 @@ interface Look {
 }
 
 export async function compareCounts(comparison: Comparison): Promise<Verdict> {
-  const { sides, ledger, clock, signal, deadlineMs, timing, beganAtMs } = comparison;
+  const { sides, ledger, clock, signal, deadlineMs, timing } = comparison;
   const keyPaths = sides.source.facts.keyPaths.map((path) => parsePath(path));
   const probe = new TailProbe(sides.source, keyPaths);
+  const time = new Countdown(clock, deadlineMs);
   let before: Look | undefined;
   for (;;) {
     const moment = ledger.moment();
@@ -46,7 +48,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
       return verdictOf(comparison, look, { equal: true, waitsFor: null });
     if (before !== undefined && isSettled(before, look))
       return verdictOf(comparison, look, { equal: false, waitsFor: null });
-    if (clock.now() - beganAtMs >= deadlineMs) {
+    if (time.isOver()) {
       const waitsFor = look.isAll
         ? 'documents are written all the time'
         : `${reach.behind.length} ranges of the source have changes that were not brought over`;

@@ -9,7 +9,7 @@
 import { replyScan } from '../documents/scan.ts';
 import { effectiveKey, type KeyComponent } from '../keys/effective-key.ts';
 import { sleep } from '../lib/abort.ts';
-import type { Clock } from '../lib/clock.ts';
+import { Countdown, type Clock } from '../lib/clock.ts';
 import type { Ledger } from '../state/ledger.ts';
 import type { Candidate, CandidateName } from './candidate-store.ts';
 import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from './classify.ts';
@@ -69,7 +69,7 @@ export class Recheck {
   /** Rounds until nothing is open, or the time is over; gives why something is still open. */
   async run(signal: AbortSignal): Promise<string | null> {
     const { store, clock, gapMs, deadlineMs, onRound } = this.#parts;
-    const endMs = clock.now() + deadlineMs;
+    const time = new Countdown(clock, deadlineMs);
     let waitsFor: string | null = null;
     for (;;) {
       const open = store.candidates.openCount();
@@ -78,7 +78,7 @@ export class Recheck {
       const reach = await this.#round(signal);
       const left = store.candidates.openCount();
       if (left === 0) return null;
-      if (clock.now() >= endMs) return whyOpen(reach);
+      if (time.isOver()) return whyOpen(reach);
       waitsFor = reach.behind.length > 0 ? 'the tail' : null;
       await sleep(gapMs, signal);
     }

@@ -65,6 +65,23 @@ describe('verify while an application writes and a tail runs', () => {
 });
 
 describe('verify while nothing is brought over', () => {
+  test('ends at its deadline also where the clock is set back', async () => {
+    await using move = await Move.open();
+    await putAll(move, orders(20));
+    await move.run('copy');
+    await move.put({ id: 'new', customerId: 'c', tenantId: 't' });
+    let rounds = 0;
+    const clock = { now: () => Date.now() - (rounds > 1 ? 3_600_000 : 0) };
+    const onProgress = ({ stage }: { readonly stage: string }): void => {
+      if (stage === 'looking again' || stage === 'counting') rounds += 1;
+    };
+    for (const level of ['digest', 'count'] as const) {
+      rounds = 0;
+      const verdict = await verifyMove(move, { level, deadlineMs: 400, clock, onProgress });
+      expect(verdict).toMatchObject({ equal: null, inFlight: 1 });
+    }
+  });
+
   test('tells what is in flight, since when, and that nothing is proven', async () => {
     await using move = await Move.open();
     await putAll(move, orders(20));

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { Countdown, ManualClock } from '../../../src/lib/clock.ts';
+
+test('a time is over when it has passed, and no later where the clock is set back meanwhile', () => {
+  const clock = new ManualClock();
+  const time = new Countdown(clock, 3000);
+  clock.advance(1000);
+  expect(time.isOver()).toBe(false);
+  clock.advance(-3_600_000);
+  expect(time.isOver()).toBe(false);
+  clock.advance(1999);
+  expect(time.isOver()).toBe(false);
+  clock.advance(1);
+  expect(time.isOver()).toBe(true);
+});
