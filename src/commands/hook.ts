@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Reporter } from '../cli/command.ts';
-import { sleep } from '../lib/abort.ts';
+import { orAborted, sleep } from '../lib/abort.ts';
 import { NotReadyError } from '../lib/errors.ts';
 
 export interface Hook {
@@ -34,11 +34,12 @@ export async function runHook(
   // A group of its own: whom the shell has started is called off with it.
   const child = spawn(command, { shell: true, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const over = new AbortController();
-  const stop = (): void => void callOff(child, over.signal);
+  const lost = new AbortController();
+  const stop = (): void => void callOff(child, { over: over.signal, lost, reason: signal?.reason });
   signal?.addEventListener('abort', stop, { once: true });
   const endings = [child.stdout, child.stderr].map((stream) => tell(stream, out));
   try {
-    const [code, name] = await endOf(child, over.signal);
+    const [code, name] = await orAborted(endOf(child, over.signal), lost.signal);
     signal?.throwIfAborted();
     if (code === 0) return;
     const failed = `the command of ${flag} failed`;
@@ -53,7 +54,8 @@ export async function runHook(
     over.abort(new Error('the command has ended'));
     for (const end of endings) end();
     // Whoever of them is left would go on behind what is done instead.
-    if (signal?.aborted === true) end(child, 'SIGKILL');
+    if (signal?.aborted === true && !end(child, 'SIGKILL'))
+      out.note(`the command of ${flag} cannot be ended, since it runs as another user; it may go on`);
     signal?.removeEventListener('abort', stop);
   }
 }
@@ -89,22 +91,34 @@ async function endOf(
   return ended;
 }
 
-async function callOff(child: ChildProcess, over: AbortSignal): Promise<void> {
+interface Called {
+  readonly over: AbortSignal;
+  /** Aborted when there is no way to end it; nobody waits for it then. */
+  readonly lost: AbortController;
+  readonly reason: unknown;
+}
+
+async function callOff(child: ChildProcess, { over, lost, reason }: Called): Promise<void> {
   end(child, 'SIGTERM');
   try {
     await sleep(KILL_AFTER_MS, over);
   } catch {
     return; // it has ended
   }
-  end(child, 'SIGKILL');
+  if (!end(child, 'SIGKILL')) lost.abort(reason);
 }
 
-function end({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
-  if (pid === undefined) return;
+/** False when it is not ours to end, as with sudo. */
+function end({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
+  if (pid === undefined) return true;
   try {
     process.kill(-pid, signal);
+    return true;
   } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EPERM') return false;
     // It has ended by itself.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (code === 'ESRCH') return true;
+    throw error;
   }
 }

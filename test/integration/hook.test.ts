@@ -1,4 +1,8 @@
 /** Commands of the operator that do not end as one would wish. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Reporter } from '../../src/cli/command.ts';
 import { runHook } from '../../src/commands/hook.ts';
@@ -61,3 +65,48 @@ test('one that was called off before it began is not begun', async () => {
   await expect(hook).rejects.toThrow('called off');
   expect(said).toEqual([]);
 });
+
+const HOOK = fileURLToPath(new URL('../../src/commands/hook.ts', import.meta.url));
+const NOBODY = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
+
+/** Whether a process of somebody else can be made here, for whom the program lies open. */
+function canBeNobody(): boolean {
+  return spawnSync('setpriv', [...NOBODY, 'perl', '-e', `exit !-r '${HOOK}'`]).status === 0;
+}
+
+// As with sudo: who calls it off may not end it, and the application waits to be let on again.
+test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
+  'one that runs as another user takes nobody down with it, and is not waited for',
+  () => {
+    const folder = mkdtempSync('/tmp/cosmig-hook-');
+    try {
+      chmodSync(folder, 0o777);
+      const [held, script] = [join(folder, 'perl'), join(folder, 'hold')];
+      copyFileSync('/usr/bin/perl', held);
+      chmodSync(held, 0o4755);
+      writeFileSync(script, '$< = 0; $| = 1; print "began\\n"; sleep 20;');
+      const caller = `
+        import { runHook } from ${JSON.stringify(HOOK)};
+        const stop = new AbortController();
+        const note = (text) => {
+          console.log(text);
+          if (text === 'began') stop.abort(new Error('called off'));
+        };
+        const hook = { flag: '--on-fence', command: 'exec ${held} ${script}', env: process.env };
+        await runHook(hook, { out: { note }, signal: stop.signal }).catch((error) => console.log(error.message));
+        process.exit(0);`;
+      const tsx = import.meta.resolve('tsx');
+      const argv = [...NOBODY, process.execPath, '--import', tsx, '--input-type=module', '-e', caller];
+      const options = { env: { PATH: process.env['PATH'], TMPDIR: folder }, encoding: 'utf8' } as const;
+      expect(execFileSync('setpriv', argv, options).split('\n')).toEqual([
+        'began',
+        'the command of --on-fence cannot be ended, since it runs as another user; it may go on',
+        'called off',
+        '',
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  30_000,
+);
