@@ -3,6 +3,7 @@
  * print goes where talk goes, and one that fails is told with its exit code. They may be run more than once.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Reporter } from '../cli/command.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
@@ -31,11 +32,11 @@ export async function runHook(
   { out, signal }: { readonly out: Reporter; readonly signal?: AbortSignal },
 ): Promise<void> {
   signal?.throwIfAborted();
-  // A group of its own: whom the shell has started is called off with it.
-  const child = spawn(command, { shell: true, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = await begin({ flag, command, env });
   const over = new AbortController();
   const lost = new AbortController();
   const stop = (): void => void callOff(child, { over: over.signal, lost, reason: signal?.reason });
+  if (signal?.aborted === true) stop();
   signal?.addEventListener('abort', stop, { once: true });
   const endings = [child.stdout, child.stderr].map((stream) => tell(stream, out));
   try {
@@ -57,6 +58,25 @@ export async function runHook(
     if (signal?.aborted === true && !end(child, 'SIGKILL'))
       out.note(`the command of ${flag} cannot be ended, since it runs as another user; it may go on`);
     signal?.removeEventListener('abort', stop);
+  }
+}
+
+type Begun = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+
+/** A group of its own: whom the shell has started is called off with it. */
+async function begin({ flag, command, env }: Hook): Promise<Begun> {
+  try {
+    const child = spawn(command, { shell: true, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    // Without a process there is an error instead, and soon.
+    if (child.pid === undefined) throw await once(child, 'error').then(([error]: unknown[]) => error);
+    return child;
+  } catch (error) {
+    // No shell, no memory, no room for another process: nothing of it has run.
+    throw new NotReadyError(`the command of ${flag} could not be started`, {
+      why: error instanceof Error ? error.message : String(error),
+      hint: 'see what this machine lacks, then run the same cosmig cutover again',
+      cause: error,
+    });
   }
 }
 

@@ -110,3 +110,12 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
   },
   30_000,
 );
+
+test('one that cannot be started is told like one that has failed', async () => {
+  const hook = { flag: '--on-abort', command: `true ${'x'.repeat(200_000)}`, env: process.env };
+  await expect(runHook(hook, { out })).rejects.toMatchObject({
+    exitCode: 3,
+    message: 'the command of --on-abort could not be started',
+    why: 'spawn E2BIG',
+  });
+});
