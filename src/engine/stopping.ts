@@ -8,6 +8,7 @@ import { BudgetError } from '../lib/errors.ts';
 import type { Group } from '../lib/group.ts';
 import type { Log } from '../lib/log.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { timeLeft } from '../spec/time-left.ts';
 
 /** Reasons to stop reading. */
 export class Stopping implements Disposable {
@@ -33,9 +34,9 @@ export class Stopping implements Disposable {
   /** Early enough that what is under way can be finished. */
   async atDeadline({ deadline }: MigrationSpec, { clock, signal, say, drainMs }: Timekeeping): Promise<void> {
     if (deadline.kind === 'none') return whenAborted(signal);
-    const leftMs = deadline.atMs - clock.now();
-    const leastMs = Math.min(DRAIN_MS, leftMs / 10);
-    const untilThenMs = (): number => deadline.atMs - Math.max(leastMs, drainMs()) - clock.now();
+    const leftMs = timeLeft(deadline, clock);
+    const leastMs = Math.min(DRAIN_MS, leftMs() / 10);
+    const untilThenMs = (): number => leftMs() - Math.max(leastMs, drainMs());
     try {
       for (let restMs = untilThenMs(); restMs > 0; restMs = untilThenMs())
         await sleep(Math.min(restMs, LOOK_MS), signal);

@@ -6,6 +6,12 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** Tells the milliseconds since it was started. Nobody sets it, as they do a clock on the wall. */
+export function stopwatch(): () => number {
+  const beganMs = performance.now();
+  return () => performance.now() - beganMs;
+}
+
 /** A clock that stands still until it is told to move. */
 export class ManualClock implements Clock {
   #nowMs: number;

@@ -180,7 +180,7 @@ function readDeadline(findings: Findings, nowMs: number): Deadline {
   const minutes = findings.one('until', values.readTimeOfDay);
   findings.exclusive('for', 'until', 'a run has one time budget');
   if (durationMs !== undefined)
-    return { kind: 'at', atMs: nowMs + durationMs, asked: askedBy('for', findings) };
+    return { kind: 'within', atMs: nowMs + durationMs, asked: askedBy('for', findings) };
   if (minutes === undefined) return { kind: 'none' };
   const atMs = values.nextTimeOfDay(minutes, nowMs);
   return { kind: 'at', atMs, asked: `${askedBy('until', findings)} ${values.localZone()}` };

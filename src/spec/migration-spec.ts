@@ -31,11 +31,11 @@ export type Creation =
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number };
 
-/** When admission of new work ends. */
+/** When admission of new work ends: at a time of day, or a duration that ends then unless the clock is set meanwhile. */
 export type Deadline =
   | { readonly kind: 'none' }
   /** `asked` is how it was asked for, with the zone when it was a time of day. */
-  | { readonly kind: 'at'; readonly atMs: number; readonly asked: string };
+  | { readonly kind: 'at' | 'within'; readonly atMs: number; readonly asked: string };
 
 /** See the module. */
 export interface MigrationSpec {

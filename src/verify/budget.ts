@@ -3,6 +3,7 @@ import { ChildSignal, sleep } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { BudgetError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { timeLeft } from '../spec/time-left.ts';
 
 /** A timer holds no more than some weeks, and clocks are set. */
 const LOOK_MS = 3600 * 1000;
@@ -14,12 +15,13 @@ export async function inTime<T>(
   body: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (deadline.kind === 'none') return body(signal);
-  const { atMs, asked } = deadline;
+  const { asked } = deadline;
+  const leftMs = timeLeft(deadline, clock);
   using work = new ChildSignal(signal);
   using alarm = new ChildSignal(signal);
   const ring = async (): Promise<void> => {
-    for (let leftMs = atMs - clock.now(); leftMs > 0; leftMs = atMs - clock.now())
-      await sleep(Math.min(leftMs, LOOK_MS), alarm.signal);
+    for (let restMs = leftMs(); restMs > 0; restMs = leftMs())
+      await sleep(Math.min(restMs, LOOK_MS), alarm.signal);
     work.abort(
       new BudgetError('the time is over, and the comparison is not', {
         why: `${asked} was asked for`,

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { BudgetError, DeadLetterError } from '../../src/lib/errors.ts';
 import type { Snapshot } from '../../src/engine/run.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { stopwatch, systemClock } from '../../src/lib/clock.ts';
 import type { FaultRule } from '../helpers/admin.ts';
 import { Move, type MoveOptions, type Order } from '../helpers/move.ts';
 import { CosmigRun } from '../helpers/run-cosmig.ts';
@@ -138,6 +138,22 @@ describe('time that is over', () => {
     const tailed = await move.run('tail', { flags: { for: ['2s'] } });
     expect(tailed).toMatchObject({ complete: true, documents: { written: 20 } });
     await expectSame(move, tailed);
+  });
+
+  test.each([-3_600_000, 3_600_000])('is a duration also where the clock is set by %d ms', async (byMs) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(20));
+    await move.run('copy');
+    const passedMs = stopwatch();
+    const setMs = Date.now() + 500;
+    const clock = { now: () => Date.now() + (Date.now() < setMs ? 0 : byMs) };
+    const tailing = move.run('tail', { flags: { for: ['3s'] }, clock, drain: AbortSignal.timeout(10_000) });
+    const [ended] = await Promise.allSettled([tailing]);
+    // Whether it had caught up nobody can tell by such a clock.
+    expect(ended.status === 'fulfilled' || ended.reason instanceof BudgetError).toBe(true);
+    expect(passedMs()).toBeGreaterThan(2000);
+    expect(passedMs()).toBeLessThan(5000);
   });
 
   test('is exit code 8 with work left, and 0 without', async () => {

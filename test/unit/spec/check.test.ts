@@ -455,7 +455,7 @@ describe('the time budget', () => {
   test('is a duration or a time of day', () => {
     expect(right({}).spec.deadline).toEqual({ kind: 'none' });
     expect(right({ for: '1h30m' }, { nowMs }).spec.deadline).toEqual({
-      kind: 'at',
+      kind: 'within',
       atMs: nowMs + 5_400_000,
       asked: '--for 1h30m',
     });
