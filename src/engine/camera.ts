@@ -137,10 +137,10 @@ export class Camera {
     return Math.round(lagMs / 100) / 10;
   }
 
-  #watch({ documents, waitsFor, ranges }: Snapshot): void {
+  #watch({ documents, waitsFor, ranges, outlook }: Snapshot): void {
     const { mover, goal } = this.#parts;
     const caughtUp = this.#live().map(({ caughtUpMs }) => caughtUpMs);
-    const seconds = this.#watchdog.look(JSON.stringify([documents, ranges, caughtUp]));
+    const seconds = this.#watchdog.look(JSON.stringify([documents, outlook.underWay, ranges, caughtUp]));
     if (seconds === null || this.rests) return;
     const isIdle = goal === 'tail' && this.haveAllCaughtUp();
     const why = waitsFor ?? (isIdle ? 'there is nothing to do' : this.#whyStill(seconds));
