@@ -8,9 +8,19 @@ import { count, counted, roughly, shortened, table, tallied } from './wording.ts
 export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Record<string, unknown>> {
   const { details, ...told } = verdict;
   const ranges = verdict.level === 'count' ? { ranges: details.ranges } : {};
-  const failure =
-    error === undefined ? {} : { error: { code: error.code, message: error.message, hint: error.hint } };
-  return { command: 'verify', ...told, ...ranges, ...failure };
+  return { command: 'verify', ...told, ...ranges, ...(error === undefined ? {} : errorJson(error)) };
+}
+
+/** The same of one that was ended before it had a verdict: nothing is proven. */
+export function unendedJson(
+  compared: Pick<Verdict, 'migration' | 'level'>,
+  error: CosmigError,
+): Readonly<Record<string, unknown>> {
+  return { command: 'verify', ...compared, equal: null, complete: false, ...errorJson(error) };
+}
+
+function errorJson({ code, message, hint }: CosmigError): Readonly<Record<string, unknown>> {
+  return { error: { code, message, hint } };
 }
 
 /** The result for people. */

@@ -1,6 +1,6 @@
 /** `cosmig verify`: whether both sides hold the same. */
 import type { Command, Context, Result } from '../cli/command.ts';
-import { UsageError, type CosmigError } from '../lib/errors.ts';
+import { CosmigError, UsageError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { Wrong } from '../spec/given.ts';
@@ -13,7 +13,7 @@ import type { BroughtOver } from './verify-unequal.ts';
 import type { Progress } from '../verify/verify.ts';
 import { Pace, verifyLine } from './live-line.ts';
 import { refuseReport, writeReport } from './verify-report.ts';
-import { verifyJson, verifyText } from './verify-text.ts';
+import { unendedJson, verifyJson, verifyText } from './verify-text.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
@@ -109,6 +109,8 @@ export const verify: Command<typeof OPTIONS> = {
     } catch (error) {
       // It was begun between the question and the lock.
       if (spec.skipsIfRunning && !hasBegun && isTaken()) return skipped();
+      const about = { migration: migrationName(spec), level: options.level };
+      if (error instanceof CosmigError) out.announce({ json: unendedJson(about, error), text: '' });
       throw error;
     }
     const isBroughtOver = (): BroughtOver => (options.repair ? 'by a repair' : whoBringsOver(spec));

@@ -77,6 +77,9 @@ test('every command prints one object of the shape it is documented with', async
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 3}` });
   await move.put({ id: 'o1', customerId: 'other', tenantId: 't1' });
 
+  const { command, migration, level, complete } = COMPARED;
+  const unended = { command, migration, level, equal: 'null', complete, error: ERROR };
+  expect(await ask('verify', ...SPEC)).toEqual([7, unended]);
   expect(await ask('copy', ...SPEC)).toEqual([3, { command: 'string', complete: 'boolean', error: ERROR }]);
   expect(await ask('copy --yes', ...SPEC)).toEqual([5, { ...MOVED, error: ERROR }]);
   expect(await ask('tail --until-caught-up', ...SPEC)).toEqual([5, { ...MOVED, error: ERROR }]);
