@@ -34,8 +34,8 @@ function settingRows(told: SettingTold): ReadonlyArray<readonly [string, string]
   }
 }
 
-/** What is left to do is no success, although the target is in use. */
-export function troubleOf({ lateWrites, settings }: CutoverResult): CosmigError | undefined {
+/** What is left to do is no success, although the target is in use; what is lost comes first. */
+export function troubleOf({ lateWrites, settings, trouble }: CutoverResult): CosmigError | undefined {
   if (lateWrites.length > 0) {
     const ids = new Set(lateWrites.flatMap((late) => late.ids));
     const written = ids.size === 0 ? 'somebody wrote' : `${counted(ids.size, 'document')} or more changed`;
@@ -44,6 +44,7 @@ export function troubleOf({ lateWrites, settings }: CutoverResult): CosmigError 
       hint: 'find who still writes to the source and stop it; then mend the documents that are named above in the target',
     });
   }
+  if (trouble !== null) return trouble;
   const refused = settings.filter(({ outcome }) => outcome === 'refused');
   if (refused.length === 0) return undefined;
   return new ServiceError('the target is in use, and not all of its settings are as you have asked for', {

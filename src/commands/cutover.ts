@@ -95,8 +95,8 @@ export const cutover: Command<typeof OPTIONS> = {
         say: (text) => context.out.note(text),
         onStep: (step) => shown.see(step),
       }).finally(() => lock?.release());
-      const { committedAtMs, stoppedMs, settings, lateWrites, ...snapshot } = result;
-      cut = { committedAtMs, stoppedMs, settings, lateWrites };
+      const { committedAtMs, stoppedMs, settings, trouble, lateWrites, ...snapshot } = result;
+      cut = { committedAtMs, stoppedMs, settings, trouble, lateWrites };
       // Nothing follows the source any more.
       return { ...snapshot, lagSeconds: null };
     };

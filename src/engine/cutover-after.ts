@@ -58,8 +58,7 @@ export async function finish(
     throw forgotten(atMs, error);
   }
   if (!isOver) note('watched');
-  if (trouble !== undefined) throw trouble;
-  return { committedAtMs: atMs, stoppedMs, settings, lateWrites };
+  return { committedAtMs: atMs, stoppedMs, settings, trouble: trouble ?? null, lateWrites };
 }
 
 interface Settled {

@@ -1,4 +1,5 @@
 /** What a cutover is given, asks for and tells: everything that its steps share. */
+import type { CosmigError } from '../lib/errors.ts';
 import type { Straggler } from './fence.ts';
 import type { Suspect } from './repair.ts';
 
@@ -80,6 +81,8 @@ export interface CutoverResult {
   /** How long writers were stopped. */
   readonly stoppedMs: number;
   readonly settings: readonly SettingTold[];
+  /** Why nobody knows of the settings; null: they were looked at. */
+  readonly trouble: CosmigError | null;
   readonly lateWrites: readonly Straggler[];
 }
 

@@ -153,7 +153,7 @@ test('trouble with the settings is told after the application was switched, and 
     return [];
   };
   const first = await cut(move, { likeSource: ['ttl'], putRight });
-  expect(first.result).toMatchObject({ message: 'no right to see them' });
+  expect(first.result).toMatchObject({ phase: 'committed', trouble: { message: 'no right to see them' } });
   expect(first.hooks).toEqual(['fence', 'commit']);
   const second = await cut(move, { putRight });
   expect(second.result).toMatchObject({ phase: 'committed', settings: [] });
@@ -189,8 +189,8 @@ test('settings that nobody answers for do not keep the application waiting for l
   const { result, hooks } = await cut(move, { likeSource: ['ttl'], putRight: never });
   expect(hooks).toEqual(['fence', 'commit']);
   expect(result).toMatchObject({
-    message: 'the settings of the target could not be looked at in time',
-    exitCode: 6,
+    phase: 'committed',
+    trouble: { message: 'the settings of the target could not be looked at in time', exitCode: 6 },
   });
 });
 
