@@ -6,7 +6,7 @@
 import { troubleOf } from '../cosmos/classify.ts';
 import { Feed, type FeedMode, type Page } from '../cosmos/feed.ts';
 import { remap, wholeOf, type FeedRange } from '../cosmos/ranges.ts';
-import { group } from '../lib/group.ts';
+import { eachOf } from '../lib/group.ts';
 import { endOf } from './anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from './changes.ts';
 import type { Mover } from './mover.ts';
@@ -95,24 +95,22 @@ async function eachPart(
   },
 ): Promise<void> {
   const { ranges } = sourceSide;
-  const waiting = [...parts];
   const patience = sourceSide.patience.fresh();
-  await group(signal, async (members) => {
-    for (let reader = 0; reader < TOGETHER; reader += 1) {
-      members.start(async (inner) => {
-        for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-          try {
-            await work(part, inner);
-          } catch (error) {
-            const trouble = troubleOf(error);
-            if (trouble?.kind !== 'split') throw error;
-            await patience.bear(trouble, inner);
-            await ranges.refresh(part.range.id, inner);
-            waiting.push(...remap(ranges.list, part).readers);
-          }
-        }
-      });
-    }
+  await eachOf(parts, {
+    atOnce: TOGETHER,
+    signal,
+    work: async (part, inner) => {
+      try {
+        await work(part, inner);
+        return [];
+      } catch (error) {
+        const trouble = troubleOf(error);
+        if (trouble?.kind !== 'split') throw error;
+        await patience.bear(trouble, inner);
+        await ranges.refresh(part.range.id, inner);
+        return remap(ranges.list, part).readers;
+      }
+    },
   });
 }
 

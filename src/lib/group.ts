@@ -43,3 +43,27 @@ export async function group<T>(parent: AbortSignal, body: (members: Group) => Pr
   if (failures.length > 0) throw failures[0];
   return result as T; // own() gives undefined only after recording a failure
 }
+
+/** Does something with each, so many at a time; what `work` gives has its turn as well. */
+export async function eachOf<T>(
+  items: Iterable<T>,
+  {
+    atOnce,
+    signal,
+    work,
+  }: {
+    readonly atOnce: number;
+    readonly signal: AbortSignal;
+    readonly work: (item: T, signal: AbortSignal) => Promise<readonly T[]>;
+  },
+): Promise<void> {
+  const waiting = [...items];
+  await group(signal, async (members) => {
+    for (let hand = 0; hand < atOnce; hand += 1) {
+      members.start(async (inner) => {
+        for (let item = waiting.pop(); item !== undefined; item = waiting.pop())
+          waiting.push(...(await work(item, inner)));
+      });
+    }
+  });
+}

@@ -6,7 +6,7 @@
 import { troubleOf } from '../cosmos/classify.ts';
 import { countRange } from '../cosmos/count.ts';
 import type { FeedRange } from '../cosmos/ranges.ts';
-import { group } from '../lib/group.ts';
+import { eachOf } from '../lib/group.ts';
 import type { Reason } from '../state/letters.ts';
 import type { Ledger } from '../state/ledger.ts';
 import { partsOf, tokenOf, type Side } from './sides.ts';
@@ -40,10 +40,10 @@ export async function countSide(
   { where, signal }: { readonly where: string | undefined; readonly signal: AbortSignal },
 ): Promise<SideCount> {
   const { lane, governor, patience, sessions, timeoutMs } = side;
-  const waiting: FeedRange[] = side.ranges.list.map((range) => ({ range, min: range.min, max: range.max }));
+  const all: FeedRange[] = side.ranges.list.map((range) => ({ range, min: range.min, max: range.max }));
   const ranges: RangeCount[] = [];
   const borne = patience.fresh();
-  const countOne = async (part: FeedRange, inner: AbortSignal): Promise<void> => {
+  const work = async (part: FeedRange, inner: AbortSignal): Promise<readonly FeedRange[]> => {
     const { id } = part.range;
     try {
       const { documents, sessionToken } = await countRange(lane, part, {
@@ -56,21 +56,16 @@ export async function countSide(
       });
       sessions.add(sessionToken);
       ranges.push({ id, min: part.min, max: part.max, documents });
+      return [];
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
       await borne.bear(trouble, inner);
       await side.ranges.refresh(id, inner);
-      waiting.push(...partsOf(side, part));
+      return partsOf(side, part);
     }
   };
-  await group(signal, async (members) => {
-    for (let reader = 0; reader < READERS_MAX; reader += 1) {
-      members.start(async (inner) => {
-        for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) await countOne(part, inner);
-      });
-    }
-  });
+  await eachOf(all, { atOnce: READERS_MAX, signal, work });
   ranges.sort((a, b) => (a.min < b.min ? -1 : 1));
   return { count: ranges.reduce((sum, { documents }) => sum + documents, 0), ranges };
 }

@@ -16,7 +16,7 @@ import {
 import type { Patience } from '../cosmos/retry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError, ServiceError } from '../lib/errors.ts';
-import { group } from '../lib/group.ts';
+import { eachOf } from '../lib/group.ts';
 import type { RowOptions } from './rows.ts';
 import { tokenOf, type Side } from './sides.ts';
 import type { Part, VerifyStore } from './store.ts';
@@ -25,6 +25,8 @@ import type { Timing } from './verify.ts';
 
 /** Pages in memory, at most 4 MB each. */
 const READERS_MAX = 3;
+/** Ranges that are asked where they end, which are small questions. */
+const ASKED_MAX = 16;
 /** Runs in memory; with the sums a checkpoint writes little more. */
 const RUNS_BYTES_MAX = 2 * 1024 * 1024;
 
@@ -86,14 +88,9 @@ export class SidePass {
     try {
       if (this.#readers.length === 0) await this.#fence(signal);
       const waiting = this.#readers.filter(({ isDone }) => !isDone);
-      await group(signal, async (members) => {
-        for (let reader = 0; reader < READERS_MAX; reader += 1) {
-          members.start(async (inner) => {
-            for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
-              waiting.push(...(await this.#read(next, inner)));
-          });
-        }
-      });
+      const work = async (reader: Reader, inner: AbortSignal): Promise<readonly Reader[]> =>
+        this.#read(reader, inner);
+      await eachOf(waiting, { atOnce: READERS_MAX, signal, work });
     } finally {
       this.#save();
     }
@@ -108,9 +105,13 @@ export class SidePass {
       readers.length = 0;
       const { list } = side.ranges;
       try {
-        await group(signal, async (members) => {
-          for (const range of list)
-            members.start(async (inner) => void readers.push(...(await this.#fenceOf(range, inner))));
+        await eachOf(list, {
+          atOnce: ASKED_MAX,
+          signal,
+          work: async (range, inner) => {
+            readers.push(...(await this.#fenceOf(range, inner)));
+            return [];
+          },
         });
         break;
       } catch (error) {

@@ -8,7 +8,7 @@ import { troubleOf } from '../cosmos/classify.ts';
 import type { FeedRange } from '../cosmos/ranges.ts';
 import { allVersionsScan, latestVersionScan } from '../documents/scan.ts';
 import type { Path } from '../keys/strategy.ts';
-import { group } from '../lib/group.ts';
+import { eachOf } from '../lib/group.ts';
 import type { Lease } from '../state/leases.ts';
 import { integerAt } from './integer.ts';
 import type { Moment } from './ledger-view.ts';
@@ -72,15 +72,14 @@ export class TailProbe {
   /** Looks at every range once, from where the ledger says the mover is. */
   async look({ facts, leases }: Moment, signal: AbortSignal): Promise<Reach> {
     const { deletes } = facts;
-    const waiting = [...leases];
     const reached: Reached[] = [];
-    await group(signal, async (members) => {
-      for (let reader = 0; reader < READERS_MAX; reader += 1) {
-        members.start(async (inner) => {
-          for (let lease = waiting.pop(); lease !== undefined; lease = waiting.pop())
-            reached.push({ lease, ...(await this.#reachedBy(lease, deletes === 'avad', inner)) });
-        });
-      }
+    await eachOf(leases, {
+      atOnce: READERS_MAX,
+      signal,
+      work: async (lease, inner) => {
+        reached.push({ lease, ...(await this.#reachedBy(lease, deletes === 'avad', inner)) });
+        return [];
+      },
     });
     return new Reach(reached);
   }

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { whenAborted } from '../../../src/lib/abort.ts';
-import { group, type Group } from '../../../src/lib/group.ts';
+import { eachOf, group, type Group } from '../../../src/lib/group.ts';
 
 const { signal: forever } = new AbortController();
 
@@ -80,4 +80,19 @@ test('takes no members after its end', async () => {
     kept = members;
   });
   expect(() => kept?.start(() => Promise.resolve())).toThrow('no members after its end');
+});
+
+test('each has its turn, what it gives as well, and no more than so many at a time', async () => {
+  let [now, most] = [0, 0];
+  const seen: number[] = [];
+  const work = async (n: number): Promise<readonly number[]> => {
+    most = Math.max(most, (now += 1));
+    await Promise.resolve();
+    now -= 1;
+    seen.push(n);
+    return n < 3 ? [n + 10, n + 20] : [];
+  };
+  await eachOf([0, 1, 2, 3, 4], { atOnce: 2, signal: forever, work });
+  expect(seen.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 10, 11, 12, 20, 21, 22]);
+  expect(most).toBe(2);
 });
