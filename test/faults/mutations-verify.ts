@@ -264,8 +264,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/count.ts',
-        find: 'waiting.push(...partsOf(side, part));',
-        replace: 'waiting.push(...partsOf(side, part).slice(1));',
+        find: 'return partsOf(side, part);',
+        replace: 'return partsOf(side, part).slice(1);',
       },
     ],
     test: 'test/integration/verify-count-live.test.ts',
