@@ -50,6 +50,12 @@ export function verifyText(verdict: Verdict): string {
     const [here, there] = shortened(one, other);
     rows.push(['setting', `${setting}: ${here} in the source, ${there} in the target`]);
   }
+  const { settingsNotSeen } = verdict;
+  if (settingsNotSeen.length > 0)
+    rows.push([
+      'setting',
+      `${settingsNotSeen.join(', ')}: not compared, since you have no right to see them`,
+    ]);
   rows.push(['RU', `${count(Math.round(ru.source))} source, ${count(Math.round(ru.target))} target`]);
   rows.push(['took', `${(verdict.durationMs / 1000).toFixed(1)} s`]);
   const total = Object.values(differences).reduce((sum, one) => sum + one, 0);

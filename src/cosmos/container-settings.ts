@@ -67,6 +67,14 @@ export function differencesOf(source: Described, target: Described): readonly Di
   return found;
 }
 
+/** What whoever is signed in may not see of one of them, and so nobody can compare. */
+export function unseenOf(...both: readonly Described[]): readonly SettingName[] {
+  const unseen: SettingName[] = [];
+  if (both.some(({ scripts }) => scripts === null)) unseen.push('scripts');
+  if (both.some(({ facts }) => facts.throughput.kind === 'unknown')) unseen.push('throughput');
+  return unseen;
+}
+
 /** What the target's policy should be, and whether it is. */
 export function policyLike(
   name: keyof ContainerSettings,

@@ -80,7 +80,7 @@ function notMarked({ deletes }: MigrationSpec): string | undefined {
 }
 
 function verdictOf(
-  { spec, sides, settings, clock, beganAtMs }: Comparison,
+  { spec, sides, settings, settingsNotSeen, clock, beganAtMs }: Comparison,
   { source, target, letters, most }: Look,
   { equal, waitsFor }: Pick<Verdict, 'equal' | 'waitsFor'>,
 ): Verdict {
@@ -99,6 +99,7 @@ function verdictOf(
     samples: [],
     letters,
     settings,
+    settingsNotSeen,
     ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
     durationMs: endedAtMs - beganAtMs,
     complete: true,

@@ -198,7 +198,7 @@ interface Found {
 }
 
 function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): Verdict {
-  const { spec, sides, ledger, clock, beganAtMs, settings } = comparison;
+  const { spec, sides, ledger, clock, beganAtMs, settings, settingsNotSeen } = comparison;
   const counts = store.candidates.counts();
   const countOf = (state: CandidateState): number =>
     counts.filter((one) => one.state === state).reduce((sum, { documents }) => sum + documents, 0);
@@ -223,6 +223,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
     samples: listed.differences.slice(0, SAMPLES_MAX),
     letters: ledger.look(countLetters),
     settings,
+    settingsNotSeen,
     ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
     durationMs: nowMs - beganAtMs,
     complete: true,

@@ -4,7 +4,7 @@
  */
 import type { Account } from '../cosmos/client.ts';
 import { ContainerLane } from '../cosmos/container-lane.ts';
-import { differencesOf, type Difference } from '../cosmos/container-settings.ts';
+import { differencesOf, unseenOf, type Difference, type SettingName } from '../cosmos/container-settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/containers.ts';
 import { Governor } from '../cosmos/governor.ts';
 import { LiveRanges } from '../cosmos/live-ranges.ts';
@@ -67,11 +67,15 @@ export function loadOf({ source, target }: Sides): {
   };
 }
 
+export interface Opened {
+  readonly sides: Sides;
+  readonly settings: readonly Difference[];
+  /** Of these nobody can say whether they differ. */
+  readonly settingsNotSeen: readonly SettingName[];
+}
+
 /** Both containers, checked against the ledger. */
-export async function openSides(
-  parts: SidesParts,
-  signal: AbortSignal,
-): Promise<{ readonly sides: Sides; readonly settings: readonly Difference[] }> {
+export async function openSides(parts: SidesParts, signal: AbortSignal): Promise<Opened> {
   const { spec, accounts, moment } = parts;
   const patience = patienceOf(parts, AT_THE_DOOR);
   const read = async (is: SideName): Promise<ContainerFacts> => {
@@ -92,16 +96,16 @@ export async function openSides(
     scripts('source', source),
     scripts('target', target),
   ]);
-  const settings = differencesOf(
+  const [from, to] = [
     { facts: source, scripts: sourceScripts },
     { facts: target, scripts: targetScripts },
-  );
+  ];
   const sides = {
     source: await makeSide('source', { facts: source, budget: spec.sourceBudget, parts }, signal),
     target: await makeSide('target', { facts: target, budget: spec.targetBudget, parts }, signal),
   };
   seeTokens(sides, moment);
-  return { sides, settings };
+  return { sides, settings: differencesOf(from, to), settingsNotSeen: unseenOf(from, to) };
 }
 
 /** What the mover has seen of the source, and what it has committed to the target, is the floor of every read here. */

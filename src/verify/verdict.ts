@@ -1,5 +1,5 @@
 /** What a comparison came to: one plain object that the command, the report and the cutover read. */
-import type { Difference } from '../cosmos/container-settings.ts';
+import type { Difference, SettingName } from '../cosmos/container-settings.ts';
 import type { LetterCount, RangeCount } from './count.ts';
 
 export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
@@ -34,6 +34,7 @@ export interface Verdict {
   readonly samples: readonly Sample[];
   readonly letters: LetterCount;
   readonly settings: readonly Difference[];
+  readonly settingsNotSeen: readonly SettingName[];
   readonly ru: { readonly source: number; readonly target: number };
   readonly durationMs: number;
   readonly complete: boolean;

@@ -3,7 +3,6 @@
  * the ledger is changed; a difference is only told when it is certain, and what is not certain is told as not proven.
  */
 import { connect, type Account } from '../cosmos/client.ts';
-import type { Difference } from '../cosmos/container-settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -15,7 +14,7 @@ import { inTime } from './budget.ts';
 import { compareCounts } from './compare-counts.ts';
 import { compareDigests } from './compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
-import { openSides, refuseUncopied, type Sides } from './sides.ts';
+import { openSides, refuseUncopied, type Opened } from './sides.ts';
 import type { Named, Verdict } from './verdict.ts';
 
 export interface Timing {
@@ -81,10 +80,8 @@ export interface Progress {
 }
 
 /** What every level works with. */
-export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'> {
+export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>, Opened {
   readonly ledger: LedgerView;
-  readonly sides: Sides;
-  readonly settings: readonly Difference[];
   readonly timing: Timing;
   readonly beganAtMs: number;
 }

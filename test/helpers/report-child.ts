@@ -20,6 +20,7 @@ const verdict: Verdict = {
   samples: [],
   letters: { open: 0, discarded: 0, absent: 0 },
   settings: [],
+  settingsNotSeen: [],
   ru: { source: 1, target: 1 },
   durationMs: 1,
   complete: true,

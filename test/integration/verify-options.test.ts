@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { Ledger } from '../../src/state/ledger.ts';
 import { Move, type Order } from '../helpers/move.ts';
 import { RawAccount } from '../helpers/raw.ts';
+import { cosmig } from '../helpers/typed.ts';
 import { putAll, verifyMove } from '../helpers/verify.ts';
 import { WireContainer } from '../helpers/wire-container.ts';
 
@@ -204,4 +206,20 @@ describe('verify and the containers', () => {
     expect(verdict.ru.source / seconds).toBeLessThan(200);
     expect([await stateOf('shop/orders'), await stateOf('shop/by-tenant')]).toEqual(before);
   });
+});
+
+test('a verify says which settings whoever is signed in may not see', async () => {
+  await using move = await copied({}, orders(5));
+  const refused = { status: 403, substatus: 5300 };
+  await move.admin.faults([
+    { match: { op: 'offer' }, effect: refused },
+    { match: { op: 'script' }, effect: refused },
+  ]);
+  const { code, stdout } = await cosmig(move, 'verify', '--report', `${move.ledgerPath}.report`);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^setting +scripts, throughput: not compared, since you have no right to see them$/m,
+  );
+  const report: unknown = JSON.parse(readFileSync(`${move.ledgerPath}.report`, 'utf8'));
+  expect(report).toMatchObject({ equal: true, settings: [], settingsNotSeen: ['scripts', 'throughput'] });
 });

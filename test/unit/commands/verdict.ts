@@ -18,6 +18,7 @@ export const VERDICT: Verdict = {
   samples: [],
   letters: { open: 5, discarded: 1, absent: 3 },
   settings: [],
+  settingsNotSeen: [],
   ru: { source: 12, target: 13 },
   durationMs: 900,
   complete: true,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cloneOf, differencesOf, type Described } from '../../../src/cosmos/container-settings.ts';
+import { cloneOf, differencesOf, unseenOf, type Described } from '../../../src/cosmos/container-settings.ts';
 import type { ContainerFacts } from '../../../src/cosmos/containers.ts';
 import { throughputFor } from '../../../src/cosmos/create-target.ts';
 import type { Script } from '../../../src/cosmos/scripts.ts';
@@ -90,6 +90,7 @@ describe('no difference', () => {
     const one = described(facts(), [script('a')]);
     const other = described(facts({}, { throughput: { kind: 'unknown' } }), null);
     expect(differencesOf(one, other)).toEqual([]);
+    expect([unseenOf(one, other), unseenOf(one, one)]).toEqual([['scripts', 'throughput'], []]);
   });
 });
 
