@@ -110,7 +110,8 @@ describe('time that is over', () => {
     await expect(copying).rejects.toThrow(BudgetError);
     expect(last?.documents.written).toBeGreaterThan(100);
     expect(last?.durationMs).toBeGreaterThan(4000);
-    expect(last?.durationMs).toBeLessThan(7000);
+    // Else more than 10 s, and a busy machine is late.
+    expect(last?.durationMs).toBeLessThan(9500);
     expect(unsettled(move)).toBe(0);
   }, 30_000);
 
@@ -153,7 +154,8 @@ describe('time that is over', () => {
     // Whether it had caught up nobody can tell by such a clock.
     expect(ended.status === 'fulfilled' || ended.reason instanceof BudgetError).toBe(true);
     expect(passedMs()).toBeGreaterThan(2000);
-    expect(passedMs()).toBeLessThan(5000);
+    // It would have been called off.
+    expect(passedMs()).toBeLessThan(9500);
   });
 
   test('is exit code 8 with work left, and 0 without', async () => {
