@@ -20,6 +20,12 @@ export function shelfOf(bucket: number): number {
   return bucket >>> (BUCKET_BITS - SHELF_BITS);
 }
 
+/** The buckets that stand on a shelf. */
+export function bucketsOf(shelf: number): number[] {
+  const count = BUCKETS / SHELVES;
+  return Array.from({ length: count }, (_, n) => shelf * count + n);
+}
+
 /** The bucket of an identity at `words[at]`. */
 export function bucketOf(words: Uint32Array, at: number): number {
   return (words[at] ?? 0) >>> (32 - BUCKET_BITS);

@@ -3,7 +3,7 @@
  * document of an unequal bucket that has no equal on the other side is among the candidates, and so is the sample of the
  * guard wherever that sees a difference; memory does not grow with the number of documents.
  */
-import { BUCKETS, Buckets, shelfOf, SHELVES, type Compared } from './buckets.ts';
+import { Buckets, bucketsOf, SHELVES, type Compared } from './buckets.ts';
 import { ENTRY } from '../documents/digests.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from './guard.ts';
@@ -85,10 +85,6 @@ class Recount {
       for (const side of ['source', 'target'] as const)
         if (!this.#found[side].isSumOf(this.#sums[side], bucket)) throw damaged();
   }
-}
-
-function bucketsOf(shelf: number): number[] {
-  return Array.from({ length: BUCKETS }, (_, bucket) => bucket).filter((bucket) => shelfOf(bucket) === shelf);
 }
 
 function note(found: Map<string, Alone>, { identity, name }: Pick<Entry, 'identity' | 'name'>): void {

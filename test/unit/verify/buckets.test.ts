@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bucketOf, Buckets, BUCKETS } from '../../../src/verify/buckets.ts';
+import { bucketOf, Buckets, BUCKETS, bucketsOf, shelfOf, SHELVES } from '../../../src/verify/buckets.ts';
 
 interface One {
   readonly bucket: number;
@@ -83,6 +83,13 @@ describe('buckets', () => {
   test('the first bits of an identity say its bucket', () => {
     expect(bucketOf(Uint32Array.from([0xffff_ffff]), 0)).toBe(BUCKETS - 1);
     expect(bucketOf(Uint32Array.from([0x000f_ffff]), 0)).toBe(0);
+  });
+
+  test('every bucket stands on one shelf', () => {
+    const all = Array.from({ length: SHELVES }, (_, shelf) => bucketsOf(shelf));
+    for (const [shelf, buckets] of all.entries())
+      expect(new Set(buckets.map(shelfOf))).toEqual(new Set([shelf]));
+    expect(all.flat()).toEqual(Array.from({ length: BUCKETS }, (_, bucket) => bucket));
   });
 });
 
