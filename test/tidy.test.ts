@@ -55,6 +55,7 @@ interface Import {
 
 const sources = filesUnder('src').filter((file) => file.endsWith('.ts'));
 const imports = sources.flatMap(importsOf);
+const scripts = filesUnder('scripts');
 
 function filesUnder(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];
@@ -176,9 +177,9 @@ describe('sources', () => {
   });
 
   test(`have at most ${LINES_MAX} lines, kebab-case names, and a comment that opens them`, () => {
-    const wrong = sources.filter((file) => {
+    const wrong = [...sources, ...scripts].filter((file) => {
       const text = read(file);
-      const named = /^src\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts$/.test(file);
+      const named = /^(?:src|scripts)\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts$/.test(file);
       return !named || text.split('\n').length > LINES_MAX + 1 || !/^\/(?:\*\*|\/)/m.test(text);
     });
     expect(wrong).toEqual([]);

@@ -1,0 +1,74 @@
+/**
+ * Checks the subjects of new commits. CI runs it on a pull request or a push; before that you may run it yourself:
+ *
+ *   npm run check:commits -- BASE HEAD    BASE is `main` and HEAD is `HEAD` by default
+ *
+ * Invariant: commits up to the one that added the rule are exempt, because they were made before it.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { OTHER_AREAS, problemsOf } from './commit-rule.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+/** The file whose first commit began the rule. */
+const RULE = 'scripts/commit-rule.ts';
+
+function git(...argv: readonly string[]): string {
+  return execFileSync('git', argv, { cwd: ROOT, encoding: 'utf8' }).trim();
+}
+
+function exists(revision: string): boolean {
+  return spawnSync('git', ['cat-file', '-e', `${revision}^{commit}`], { cwd: ROOT }).status === 0;
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** The folders at the top and below src, before and after the commit: a commit may remove the folder that it names. */
+function areasAt(commit: string): Set<string> {
+  const areas = new Set(OTHER_AREAS);
+  for (const revision of [commit, `${commit}^`]) {
+    if (!exists(revision)) continue;
+    const folders = linesOf(git('ls-tree', '-d', '--name-only', revision, '.', 'src/'));
+    for (const folder of folders) {
+      const name = folder.replace(/^src\//, '');
+      if (!name.startsWith('.')) areas.add(name);
+    }
+  }
+  return areas;
+}
+
+/**
+ * The commits to check. A base that does not exist is a new branch or a forced push: then every commit since the rule
+ * was added is checked. Merges and bots write their own subjects.
+ */
+function commitsOf(base: string, head: string): { hash: string; subject: string }[] {
+  const since = linesOf(git('log', '--diff-filter=A', '--format=%H', head, '--', RULE)).at(-1);
+  const without = [base, since].filter(
+    (revision): revision is string => revision !== undefined && exists(revision),
+  );
+  const log = git('log', '--no-merges', '--format=%H%x09%an%x09%s', head, '--not', ...without);
+  return linesOf(log)
+    .map((line) => line.split('\t'))
+    .filter(([, author = '']) => !author.endsWith('[bot]'))
+    .map(([hash = '', , ...subject]) => ({ hash, subject: subject.join('\t') }));
+}
+
+function main([base = 'main', head = 'HEAD']: readonly string[]): number {
+  const commits = commitsOf(base, head);
+  let wrong = 0;
+  for (const { hash, subject } of commits) {
+    const problems = problemsOf(subject, areasAt(hash));
+    if (problems.length === 0) continue;
+    wrong += 1;
+    const reasons = problems.map((problem) => `  - ${problem}\n`);
+    process.stdout.write(`${hash.slice(0, 10)} ${subject}\n${reasons.join('')}`);
+  }
+  process.stdout.write(
+    `${commits.length} commits checked, ${wrong} against the rule (CONTRIBUTING.md, "Commits")\n`,
+  );
+  return wrong === 0 ? 0 : 1;
+}
+
+process.exitCode = main(process.argv.slice(2));

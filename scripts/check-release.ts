@@ -1,0 +1,22 @@
+/**
+ * Stops a release that is not ready. The release workflow runs it with the tag; `prepublishOnly` runs it without one, so
+ * that a manual `npm publish` is stopped as well.
+ *
+ *   npm run check:release -- [TAG]
+ *
+ * Invariant: it ends with exit code 0 only when nothing stands against publishing.
+ */
+import { readFileSync } from 'node:fs';
+import { refusalsOf } from './release-rule.ts';
+
+function main([tag]: readonly string[]): number {
+  const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  const refusals = refusalsOf({ changelog: read('CHANGELOG.md'), version, tag: tag ?? null });
+  for (const refusal of refusals) process.stderr.write(`${refusal}\n`);
+  if (refusals.length === 0) process.stdout.write(`cosmig ${version} may be published\n`);
+  else process.stderr.write('nothing was published; docs/internals/releasing.md has the steps\n');
+  return refusals.length === 0 ? 0 : 1;
+}
+
+process.exitCode = main(process.argv.slice(2));
