@@ -2,7 +2,7 @@
  * Documents for the benchmark, 1 KB of about 20 properties each, in bulk bodies that are made once and then
  * overwritten in place: changing a few digits costs next to nothing, so the client is not what is measured.
  */
-import { effectiveKey } from '../src/keys/effective-key.ts';
+import { effectiveKey } from '../src/epk/effective-key.ts';
 
 export const DOCUMENT_BYTES = 1024;
 export const OPERATIONS = 100;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { effectiveKey } from '../src/keys/effective-key.ts';
-import type { KeyComponent } from '../src/keys/effective-key.ts';
+import { effectiveKey } from '../src/epk/effective-key.ts';
+import type { KeyComponent } from '../src/epk/effective-key.ts';
 import type { Result } from './report.ts';
 
 type SdkHash = (values: readonly KeyComponent[], definition: object) => string;

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { MigrationSpec } from '../src/spec/migration-spec.ts';
 import { Ledger } from '../src/state/ledger.ts';
 import type { Lease } from '../src/state/leases.ts';
-import { hashToBytes, SegmentBuilder } from '../src/state/segment.ts';
+import { hashToBytes, SegmentBuilder } from '../src/state/segments/segment.ts';
 import type { Result } from './report.ts';
 
 const SMALL = 10_000;

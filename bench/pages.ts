@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { BatchBody } from '../src/documents/batch-body.ts';
 import { HASH_WORDS } from '../src/documents/identity.ts';
-import { latestVersionScan } from '../src/documents/scan.ts';
+import { latestVersionScan } from '../src/documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../src/documents/system-properties.ts';
 import { makePlan } from '../src/keys/plan.ts';
 import type { PlanOptions } from '../src/keys/plan.ts';

@@ -1,10 +1,10 @@
 /** One comparison of two containers of the null service, and what it took. */
 import { statSync } from 'node:fs';
-import { connect } from '../src/cosmos/client.ts';
-import { ContainerLane } from '../src/cosmos/container-lane.ts';
-import { readContainer } from '../src/cosmos/containers.ts';
-import { readRanges } from '../src/cosmos/ranges.ts';
-import { Patience } from '../src/cosmos/retry.ts';
+import { connect } from '../src/cosmos/account/client.ts';
+import { ContainerLane } from '../src/cosmos/transport/container-requests.ts';
+import { readContainer } from '../src/cosmos/container/inspect.ts';
+import { readRanges } from '../src/cosmos/feed/ranges.ts';
+import { Patience } from '../src/cosmos/load/retry.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { systemRandom } from '../src/lib/random.ts';
 import { Ledger } from '../src/state/ledger.ts';

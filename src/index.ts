@@ -6,5 +6,5 @@ export {
   type KeyComponent,
   type KeyDefinition,
   type KeyKind,
-} from './keys/effective-key.ts';
+} from './epk/effective-key.ts';
 export { CosmigError, UsageError } from './lib/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * What README and docs/ name exists: commands, flags, variables, messages, exit codes, files and headings. What they
- * tell to run is run by test/integration/readme.test.ts.
+ * tell to run is run by test/integration/docs/readme.test.ts.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -10,7 +10,7 @@ import { COMMON_OPTIONS, type OptionTable } from '../src/cli/command.ts';
 import { commands } from '../src/commands/all.ts';
 import { CanceledError } from '../src/lib/errors.ts';
 import { flagOf } from '../src/lib/flags.ts';
-import { REASONS } from '../src/state/letters.ts';
+import { REASONS } from '../src/state/dead-letters.ts';
 import { commandsIn, readDocs, type Block } from './helpers/doc-blocks.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));

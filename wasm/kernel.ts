@@ -1,6 +1,6 @@
 /**
  * The hot loops over bytes, in AssemblyScript, compiled by `npm run build` to dist/documents/kernel.wasm: the scan of
- * a page and the 128-bit hash. Its one user is src/documents/kernel.ts; names.ts explains the tables it reads, and
+ * a page and the 128-bit hash. Its one user is src/documents/wasm-kernel.ts; names.ts explains the tables it reads, and
  * test/unit/documents/plain-walk.ts is the same scan written plainly, which the tests hold against this one.
  *
  * Memory is laid out by the user: tables, stack, scratch, the page with 64 zero bytes behind it (so that looking
@@ -674,7 +674,7 @@ const ENTRY_NAME_MAX: usize = 2048;
 let entryEnd: usize = 0;
 
 /**
- * Entries of the rows of the last scan, at `out`, for comparing both sides (src/documents/digests.ts explains them):
+ * Entries of the rows of the last scan, at `out`, for comparing both sides (src/documents/comparison-entries.ts explains them):
  * size, identity, contribution, name, and zeros up to the next word. `table` has room for two numbers a row: where
  * its entry starts, counted from FIRST_ENTRY, or why it has none; and the bytes that were hashed. `work` has room for
  * 112 bytes, an identity's texts and the largest document. Gives where the entries end.

@@ -1,4 +1,4 @@
--- The memory of one migration. Hashes are 16 bytes, etags 8; a key is a list of typed values, packed (src/state/key-bytes.ts).
+-- The memory of one migration. Hashes are 16 bytes, etags 8; a key is a list of typed values, packed (src/state/segments/key-bytes.ts).
 
 CREATE TABLE migration (
   only            INTEGER PRIMARY KEY CHECK (only = 1),

@@ -22,14 +22,14 @@ CREATE TABLE parts (
   PRIMARY KEY (side, min)
 ) STRICT, WITHOUT ROWID;
 
--- Packed sums of all buckets of a side (src/verify/buckets.ts).
+-- Packed sums of all buckets of a side (src/verify/pass/buckets.ts).
 CREATE TABLE sums (
   side            TEXT PRIMARY KEY,
   buckets         BLOB NOT NULL,
   refused         TEXT NOT NULL -- JSON: how many documents were refused, by reason
 ) STRICT, WITHOUT ROWID;
 
--- Who has contributed what, by shelf (src/verify/runs.ts).
+-- Who has contributed what, by shelf (src/verify/pass/entry-chunks.ts).
 CREATE TABLE runs (
   number          INTEGER PRIMARY KEY,
   side            TEXT NOT NULL,

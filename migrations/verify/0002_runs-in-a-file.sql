@@ -1,4 +1,4 @@
--- Who has contributed what lies in a file beside this one (src/verify/run-file.ts); here is where in it.
+-- Who has contributed what lies in a file beside this one (src/verify/pass/chunk-file.ts); here is where in it.
 
 DROP TABLE runs;
 CREATE TABLE chunks (

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/file-trouble.ts';
+import { fileTrouble } from '../lib/fs-error.ts';
 import { withSameFlags } from '../spec/same-flags.ts';
 import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';

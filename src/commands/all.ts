@@ -2,10 +2,10 @@
 import type { Command } from '../cli/command.ts';
 import { copy } from './copy.ts';
 import { cutover } from './cutover.ts';
-import { deadLettersDiscard } from './dead-letters-discard.ts';
-import { deadLettersList } from './dead-letters-list.ts';
-import { deadLettersRetry } from './dead-letters-retry.ts';
-import { deadLettersShow } from './dead-letters-show.ts';
+import { deadLettersDiscard } from './dead-letters/discard.ts';
+import { deadLettersList } from './dead-letters/list.ts';
+import { deadLettersRetry } from './dead-letters/retry.ts';
+import { deadLettersShow } from './dead-letters/show.ts';
 import { demo } from './demo.ts';
 import { emulator } from './emulator.ts';
 import { key } from './key.ts';

@@ -1,12 +1,12 @@
 /** `cosmig copy`: the bulk of a migration, up to the anchors; or what it would do, with `--dry-run`. */
 import type { Command, Result } from '../cli/command.ts';
-import { connect } from '../cosmos/client.ts';
+import { connect } from '../cosmos/account/client.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
 import { loadSpec } from '../spec/load.ts';
 import { migrationName } from '../spec/migration-name.ts';
-import { move, type MoveContext } from './move.ts';
-import { preflightJson, preflightText } from './preflight-text.ts';
+import { move, type MoveContext } from '../report/run-engine.ts';
+import { preflightJson, preflightText } from '../report/dry-run.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
@@ -42,12 +42,12 @@ export const copy: Command<typeof OPTIONS> = {
 
 async function dryRun({ options, env, clock, signal, log }: MoveContext): Promise<Result> {
   const { spec, connections } = loadSpec({ options, env, clock });
-  const { inspect } = await import('../engine/preflight.ts');
+  const { inspect } = await import('../preflight/inspect.ts');
   using source = await connect(connections.source, { signal });
   using other =
     connections.target === connections.source ? undefined : await connect(connections.target, { signal });
   const accounts = { source, target: other ?? source };
-  const { hasBegun } = await import('../engine/open.ts');
+  const { hasBegun } = await import('../engine/assemble.ts');
   const parts = { spec, connections, accounts, clock, random: systemRandom, signal, log };
   const inspection = await inspect({ ...parts, hasBegun: hasBegun(spec.ledger) });
   const json = preflightJson(inspection, { spec, migration: migrationName(spec) });

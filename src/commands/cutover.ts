@@ -1,19 +1,19 @@
 /** `cosmig cutover`: the switch, with the proof in front of it and the way back until the last moment. */
 import type { Command, Context } from '../cli/command.ts';
-import type { CutoverParts, CutoverResult } from '../engine/cutover-parts.ts';
+import type { CutoverParts, CutoverResult } from '../engine/cutover/contract.ts';
 import type { RunParts, Snapshot } from '../engine/run.ts';
 import { UsageError, type CosmigError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
-import { Wrong } from '../spec/given.ts';
+import { Wrong } from '../spec/input.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { Progress } from '../verify/verify.ts';
-import { CutoverLine } from './cutover-line.ts';
-import { cutoverJson, cutoverText, troubleOf } from './cutover-text.ts';
-import { runHook, type Hook } from './hook.ts';
+import { CutoverLine } from '../report/cutover-line.ts';
+import { cutoverJson, cutoverText, troubleOf } from '../report/cutover.ts';
+import { runHook, type Hook } from '../workflows/hooks.ts';
 import { readLikeSource } from './like-source-option.ts';
-import { moveBy } from './move.ts';
+import { moveBy } from '../report/run-engine.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
@@ -72,8 +72,8 @@ export const cutover: Command<typeof OPTIONS> = {
     if (read.quietMs >= read.deadlineMs) throw noTime(times);
     // Loaded here: help needs neither the SDK nor the database.
     const { runCutover } = await import('../engine/run.ts');
-    const { putLikeSource } = await import('./like-source.ts');
-    const { holdComparisons, lastCleanMs, prove } = await import('./proving.ts');
+    const { putLikeSource } = await import('../workflows/target-settings.ts');
+    const { holdComparisons, lastCleanMs, prove } = await import('../workflows/compare.ts');
     const shown = new CutoverLine(context.clock, read);
     let cut: CutoverResult | undefined;
     const run = async (parts: RunParts): Promise<Snapshot> => {

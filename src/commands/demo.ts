@@ -8,12 +8,12 @@ import { ChildSignal } from '../lib/abort.ts';
 import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { seededRandom } from '../lib/random.ts';
-import { DemoAccount } from './demo-account.ts';
-import { Application } from './demo-application.ts';
-import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './demo-shop.ts';
-import { play, type Pace } from './demo-play.ts';
-import { demoText } from './demo-text.ts';
-import { count } from './wording.ts';
+import { DemoAccount } from '../demo/account.ts';
+import { Application } from '../demo/application.ts';
+import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from '../demo/shop.ts';
+import { play, type Pace } from '../demo/story.ts';
+import { demoText } from '../demo/picture.ts';
+import { count } from '../report/format.ts';
 
 const OPTIONS = {
   fast: { type: 'boolean', default: false, help: 'with few documents, within seconds: for CI' },

@@ -1,10 +1,10 @@
 /** `cosmig emulator`: the local Cosmos account, until it is told to stop. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, OptionTable, Values } from '../cli/command.ts';
-import type { EmulatorOptions, RunningEmulator } from '../emulator/server.ts';
+import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/file-trouble.ts';
+import { fileTrouble } from '../lib/fs-error.ts';
 
 const OPTIONS = {
   port: {
@@ -79,7 +79,7 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
   }
   const settings = config === undefined ? undefined : readSettings(config);
   // Loaded here, so that a command that needs no server does not pay for it.
-  const { PUBLISHED_KEY, startEmulator } = await import('../emulator/server.ts');
+  const { PUBLISHED_KEY, startEmulator } = await import('../emulator/http/server.ts');
   const key = options.key === undefined ? PUBLISHED_KEY : checkKey(options.key);
   const wanted: EmulatorOptions = {
     host,

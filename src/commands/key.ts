@@ -1,15 +1,15 @@
 /** `cosmig key`: what key each document would get, before anything is moved. Reads JSON, writes nothing but text. */
 import { createReadStream } from 'node:fs';
 import type { Command, Input, OptionTable, Result, Values } from '../cli/command.ts';
-import type { KeyComponent } from '../keys/effective-key.ts';
-import { FILTERS, parseDerivation } from '../keys/parse.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
+import { FILTERS, parseDerivation } from '../keys/strategies/parse.ts';
 import { parsePath, printPath, valueAt } from '../keys/path.ts';
 import { makePlan, type ComputedKey, type KeyPlan } from '../keys/plan.ts';
 import { printable, show } from '../keys/show.ts';
-import { KeyTally } from '../keys/tally.ts';
+import { KeyTally } from '../keys/key-spread.ts';
 import { orAborted } from '../lib/abort.ts';
 import { DeadLetterError, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/file-trouble.ts';
+import { fileTrouble } from '../lib/fs-error.ts';
 import { readJson } from '../lib/json-stream.ts';
 
 /** One JSON object has to hold them all. */

@@ -1,5 +1,5 @@
 /** `--like-source`: which settings; read before anything is connected to. */
-import type { Changeable } from '../cosmos/like-source.ts';
+import type { Changeable } from '../cosmos/container/update.ts';
 import { UsageError } from '../lib/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 

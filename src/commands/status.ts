@@ -5,8 +5,8 @@
 import type { Command } from '../cli/command.ts';
 import { loadLedgerPath } from '../spec/load.ts';
 import { LEDGER_OPTIONS } from './ledger-options.ts';
-import { statusOf } from './status-picture.ts';
-import { tellStatus } from './status-text.ts';
+import { statusOf } from '../report/status-data.ts';
+import { tellStatus } from '../report/status.ts';
 
 const OPTIONS = {
   ...LEDGER_OPTIONS,
@@ -27,7 +27,7 @@ export const status: Command<typeof OPTIONS> = {
   async run({ options, env, clock, out }) {
     const path = loadLedgerPath({ options, env, clock });
     // Loaded here: help needs no database.
-    const { readPicture } = await import('../state/picture.ts');
+    const { readPicture } = await import('../state/overview.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const verified = verifyPath(path);
     const found = statusOf(path, readPicture(path), {

@@ -1,7 +1,7 @@
 /** `cosmig tail`: what the application writes after the copy, brought over as it comes. */
 import type { Command } from '../cli/command.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
-import { move } from './move.ts';
+import { move } from '../report/run-engine.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,

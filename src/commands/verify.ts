@@ -3,17 +3,17 @@ import type { Command, Context, Result } from '../cli/command.ts';
 import { CosmigError, UsageError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
-import { Wrong } from '../spec/given.ts';
+import { Wrong } from '../spec/input.ts';
 import { loadSpec } from '../spec/load.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import { readDuration } from '../spec/values.ts';
 import type { Verdict } from '../verify/verdict.ts';
-import type { Extent } from './verify-repair.ts';
-import type { BroughtOver } from './verify-unequal.ts';
+import type { Extent } from '../workflows/repair.ts';
+import type { BroughtOver } from '../report/verify-error.ts';
 import type { Progress } from '../verify/verify.ts';
-import { Pace, verifyLine } from './live-line.ts';
-import { refuseReport, writeReport } from './verify-report.ts';
-import { unendedJson, verifyJson, verifyText } from './verify-text.ts';
+import { Pace, verifyLine } from '../report/live-line.ts';
+import { refuseReport, writeReport } from '../report/verify-report-file.ts';
+import { unendedJson, verifyJson, verifyText } from '../report/verify.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
@@ -69,7 +69,7 @@ export const verify: Command<typeof OPTIONS> = {
     const { verify: compare } = await import('../verify/verify.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const { Ledger } = await import('../state/ledger.ts');
-    const { unequalOf, whoBringsOver } = await import('./verify-unequal.ts');
+    const { unequalOf, whoBringsOver } = await import('../report/verify-error.ts');
     // Who repairs is a mover as well.
     const isTaken = (): boolean =>
       VerifyStore.isAtWork(verifyPath(spec.ledger)) || (options.repair && Ledger.isRunning(spec.ledger));
@@ -128,7 +128,7 @@ async function repair(
   { options, env, clock, signal, abortSignal, out, log }: Context<typeof OPTIONS>,
   compare: (extent: Extent, signal: AbortSignal) => Promise<Verdict>,
 ): Promise<Verdict> {
-  const { compareAndRepair } = await import('./verify-repair.ts');
+  const { compareAndRepair } = await import('../workflows/repair.ts');
   const { spec, connections } = loadSpec({ options, env, clock });
   const say = (text: string): void => out.note(text);
   const [drain, abort] = [signal, abortSignal];

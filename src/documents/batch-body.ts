@@ -2,7 +2,7 @@
  * The body of a batch request: an array of operations around documents that are bytes already (facts/sdk.md 1.5).
  * An operation's partition key is a JSON text inside a JSON text, with {} for a missing level.
  */
-import type { KeyComponent } from '../keys/effective-key.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
 import { ByteOutput } from './byte-output.ts';
 

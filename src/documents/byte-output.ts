@@ -1,5 +1,5 @@
 /** Bytes being written one piece after the other. The memory is kept and reused after `clear`. */
-import { writeUnits } from './names.ts';
+import { writeUnits } from './name-tree.ts';
 
 /** Pieces up to here are copied by a loop; a call costs more than that. */
 const SHORT_BYTES = 24;

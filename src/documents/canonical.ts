@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { assert } from '../lib/assert.ts';
 import { ByteOutput } from './byte-output.ts';
 import { hashBytes } from './identity.ts';
-import { DEPTH_MAX } from './kernel.ts';
+import { DEPTH_MAX } from './wasm-kernel.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { SYSTEM_PROPERTIES } from './system-properties.ts';
 

@@ -9,13 +9,13 @@
  *
  * The id comes first, then the levels of the key. The kernel does this alone where a row's bytes say all.
  */
-import type { KeyComponent } from '../keys/effective-key.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
-import { hashKernel, packNodes } from './kernel.ts';
-import type { PackedNodes } from './kernel.ts';
-import { writeUnits } from './names.ts';
+import { hashKernel, packNodes } from './wasm-kernel.ts';
+import type { PackedNodes } from './wasm-kernel.ts';
+import { writeUnits } from './name-tree.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
-import type { PageScan } from './scan.ts';
+import type { PageScan } from './page-scan.ts';
 
 /** Words of 32 bits in a hash. */
 export const HASH_WORDS = 4;

@@ -5,7 +5,7 @@
 import { assert } from '../lib/assert.ts';
 import { decodeScalar, isComposite } from './scalar.ts';
 import type { Scalar } from './scalar.ts';
-import type { PageScan } from './scan.ts';
+import type { PageScan } from './page-scan.ts';
 
 /** A property path as its steps. */
 type Path = readonly string[];

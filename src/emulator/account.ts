@@ -6,18 +6,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Database } from '../lib/sqlite.ts';
-import { CatalogStore } from './catalog-store.ts';
-import { throttledCharge } from './charges.ts';
+import { CatalogStore } from './storage/catalog-store.ts';
+import { throttledCharge } from './partitions/charges.ts';
 import type { JsonObject } from './container-definition.ts';
-import { DocumentStore } from './document-store.ts';
+import { DocumentStore } from './storage/document-store.ts';
 import { Faults } from './faults.ts';
-import { FeedStore } from './feed-store.ts';
-import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
-import { RU_PER_RANGE_MAX } from './offers.ts';
-import type { PhysicalRange } from './partitions.ts';
-import { Refusal } from './refusal.ts';
-import { RequestCounts } from './request-counts.ts';
-import { RuMeter, type Priority } from './ru-meter.ts';
+import { FeedStore } from './storage/feed-store.ts';
+import { ContainerModel, DatabaseModel, type OfferModel } from './storage/model.ts';
+import { RU_PER_RANGE_MAX } from './partitions/offers.ts';
+import type { PhysicalRange } from './partitions/partitions.ts';
+import { Refusal } from './http/refusal.ts';
+import { RequestCounts } from './http/request-counts.ts';
+import { RuMeter, type Priority } from './partitions/ru-meter.ts';
 import { changeSettings, DEFAULT_SETTINGS, type Settings } from './settings.ts';
 
 interface StoredOffer {

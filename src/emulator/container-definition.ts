@@ -2,9 +2,9 @@
  * What a container's body says about keys, lifetime, uniqueness and indexing, checked once and compiled for
  * the hot path. The body itself is kept as the client sent it; the service's defaults are added.
  */
-import { keyKindOf, type KeyComponent, type KeyKind } from '../keys/effective-key.ts';
-import { Refusal } from './refusal.ts';
-import { compileIndexing, type IndexedPaths } from './terms.ts';
+import { keyKindOf, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
+import { Refusal } from './http/refusal.ts';
+import { compileIndexing, type IndexedPaths } from './documents/index-terms.ts';
 
 export type JsonObject = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 /** Databases, containers and offers: made, changed, deleted. Reading them is the handlers' business. */
-import { initialBounds } from '../keys/effective-key.ts';
+import { initialBounds } from '../epk/effective-key.ts';
 import type { Account } from './account.ts';
-import { expiryOf } from './write-transaction.ts';
+import { expiryOf } from './documents/write-transaction.ts';
 import {
   itemTtl,
   own,
@@ -10,17 +10,17 @@ import {
   withDefaults,
   type JsonObject,
 } from './container-definition.ts';
-import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
+import { ContainerModel, DatabaseModel, type OfferModel } from './storage/model.ts';
 import {
   DEFAULT_THROUGHPUT,
   rangesFor,
   rangesToCarry,
   refuseBelowMinimum,
   type Throughput,
-} from './offers.ts';
-import { newRange, rangeToRow } from './partitions.ts';
-import { Refusal } from './refusal.ts';
-import { containerRid, databaseRid } from './resource-ids.ts';
+} from './partitions/offers.ts';
+import { newRange, rangeToRow } from './partitions/partitions.ts';
+import { Refusal } from './http/refusal.ts';
+import { containerRid, databaseRid } from './storage/resource-ids.ts';
 
 const SYSTEM: ReadonlySet<string> = new Set([
   '_rid', '_self', '_etag', '_ts', '_docs', '_sprocs', '_triggers', '_udfs', '_conflicts', '_colls', '_users', 'statistics',

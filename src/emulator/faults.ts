@@ -7,7 +7,7 @@
  * one before as a whole, or, when anything in it is wrong, not at all.
  */
 import { type Random, seededRandom } from '../lib/random.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './http/refusal.ts';
 
 const OPS = [
   'read-feed',

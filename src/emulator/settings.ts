@@ -1,6 +1,6 @@
 /** The account's knobs: `PUT /_emulator/account` and `--config` set them, and a data file remembers them. */
 import { isObject } from './container-definition.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './http/refusal.ts';
 
 export interface Settings {
   /** All versions and deletes: recorded and served from the moment it is on. */

@@ -7,7 +7,7 @@
  * What always holds: only a committed migration has left its source, and nothing leads back from there.
  */
 import { InternalError, LedgerError } from '../lib/errors.ts';
-import type { Mover } from './mover.ts';
+import type { Mover } from './context.ts';
 
 export const PHASES = [
   'new',

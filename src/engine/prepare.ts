@@ -1,11 +1,11 @@
 /** What comes before a run: the preflight of a migration that has not begun, and the ledger of one that has. */
-import type { ContainerFacts } from '../cosmos/containers.ts';
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { refuseMissingLedger, type Ledger } from '../state/ledger.ts';
-import { hasBegun, openLedger, type Sides } from './open.ts';
-import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from './preflight.ts';
-import type { Goal } from './snapshot.ts';
+import { hasBegun, openLedger, type Sides } from './assemble.ts';
+import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from '../preflight/inspect.ts';
+import type { Goal } from './progress/snapshot.ts';
 
 export interface Prepared {
   readonly ledger: Ledger;

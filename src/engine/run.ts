@@ -7,7 +7,7 @@
  * that must not; what is under way is then finished and committed, as long as anything of it goes through. It is called
  * off by the abort signal alone, and by what no waiting mends; then the next run settles what is in doubt.
  */
-import { connect, type Account } from '../cosmos/client.ts';
+import { connect, type Account } from '../cosmos/account/client.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -18,25 +18,25 @@ import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Ledger } from '../state/ledger.ts';
-import { Camera } from './camera.ts';
-import type { CutoverParts, CutoverResult } from './cutover-parts.ts';
-import { cutOver } from './cutover.ts';
-import { refuseCommitted, runLeases, type LeasesParts } from './leases.ts';
-import { whyLost } from './lost.ts';
-import { meetOlder } from './older-ledger.ts';
+import { Camera } from './progress/reporter.ts';
+import type { CutoverParts, CutoverResult } from './cutover/contract.ts';
+import { cutOver } from './cutover/cutover.ts';
+import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
+import { whyLost } from './failure-cause.ts';
+import { meetOlder } from './restored-ledger.ts';
 import { enter, isCuttingOver, mayBeStopped, phaseOf } from './phases.ts';
-import { makeMover } from './open.ts';
-import type { Point } from './points.ts';
+import { makeMover } from './assemble.ts';
+import type { Point } from './unit/crash-points.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import type { Accounts } from './preflight.ts';
-import { repairEach, type Suspect } from './repair.ts';
-import { settleAll } from './settle.ts';
-import type { Goal, Snapshot } from './snapshot.ts';
-import { finish, Stopping, Tasks } from './stopping.ts';
-import { TIMING, type Timing } from './timing.ts';
-import { Waits } from './waits.ts';
+import type { Accounts } from '../preflight/inspect.ts';
+import { repairEach, type Suspect } from './letters/repair.ts';
+import { settleAll } from './unit/settle.ts';
+import type { Goal, Snapshot } from './progress/snapshot.ts';
+import { finish, Stopping, Tasks } from './progress/stopping.ts';
+import { TIMING, type Timing } from '../spec/timing.ts';
+import { Waits } from './progress/stall.ts';
 
-export type { Goal, Snapshot } from './snapshot.ts';
+export type { Goal, Snapshot } from './progress/snapshot.ts';
 
 export interface RunParts {
   readonly spec: MigrationSpec;

@@ -4,10 +4,10 @@
  */
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { UsageError } from '../lib/errors.ts';
-import { LEVELS_MAX } from './hierarchical.ts';
-import type { Derivation } from './parse.ts';
+import { LEVELS_MAX } from './key-levels.ts';
+import type { Derivation } from './strategies/parse.ts';
 import { isSamePath, overlap, printPath } from './path.ts';
-import type { Path } from './strategy.ts';
+import type { Path } from './strategies/strategy.ts';
 
 /** A plan before it is known to be possible. */
 export interface Draft {

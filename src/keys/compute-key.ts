@@ -3,7 +3,7 @@
  * with this library before it writes finds its documents where a migration put the old ones.
  */
 import { UsageError } from '../lib/errors.ts';
-import type { KeyComponent } from './effective-key.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
 import { valueAt } from './path.ts';
 import { makePlan, type Addition, type KeyPlan } from './plan.ts';
 

@@ -4,7 +4,7 @@
  * very same bytes, and so many are remembered and no more.
  */
 import { isComposite } from '../documents/scalar.ts';
-import type { PageScan } from '../documents/scan.ts';
+import type { PageScan } from '../documents/page-scan.ts';
 import { assert } from '../lib/assert.ts';
 import type { ComputedKey } from './plan.ts';
 

@@ -4,7 +4,7 @@
  * `constructor` are names like any other.
  */
 import { UsageError } from '../lib/errors.ts';
-import { composite, type Path, type Value } from './strategy.ts';
+import { composite, type Path, type Value } from './strategies/strategy.ts';
 
 const EXAMPLE = 'write a path like /tenantId, /address/zip or /a/"b c"';
 

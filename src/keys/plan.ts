@@ -5,13 +5,13 @@
 import { must } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
 import { inOne, problemsOf, replacedPaths, type Draft } from './check-plan.ts';
-import type { KeyComponent } from './effective-key.ts';
-import { existing } from './existing.ts';
-import { keyOfLevels, refusalOf, type Refusal } from './hierarchical.ts';
-import { parseDerivation, type Derivation } from './parse.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
+import { existing } from './strategies/property.ts';
+import { keyOfLevels, refusalOf, type Refusal } from './key-levels.ts';
+import { parseDerivation, type Derivation } from './strategies/parse.ts';
 import { isSamePath, parsePath, printPath } from './path.ts';
 import { show } from './show.ts';
-import type { Derived, Path, Strategy, Value } from './strategy.ts';
+import type { Derived, Path, Strategy, Value } from './strategies/strategy.ts';
 
 /** What the operator asks for; paths and templates as text. */
 export interface PlanOptions {

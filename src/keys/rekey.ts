@@ -9,18 +9,18 @@
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
 import type { Scalar } from '../documents/scalar.ts';
-import type { Lifetime } from '../documents/lifetime.ts';
-import type { EnvelopeNodes, PageScan } from '../documents/scan.ts';
+import type { Lifetime } from '../documents/ttl.ts';
+import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
 import { Adder, Edits, spliceDocument } from '../documents/splice.ts';
 import type { AddedPath, DocumentOutput } from '../documents/splice.ts';
 import { assert } from '../lib/assert.ts';
-import { effectiveKey } from './effective-key.ts';
-import type { KeyComponent, KeyKind } from './effective-key.ts';
+import { effectiveKey } from '../epk/effective-key.ts';
+import type { KeyComponent, KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache, type KnownKey } from './key-cache.ts';
 import type { ComputedKey, KeyPlan } from './plan.ts';
-import { composite } from './strategy.ts';
-import type { Path, Value } from './strategy.ts';
+import { composite } from './strategies/strategy.ts';
+import type { Path, Value } from './strategies/strategy.ts';
 
 /** 2 MB, as the service counts an item (facts/service.md 2.1). */
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /** Values in words for people: short, on one line, and without anything a terminal would obey. */
-import { composite, type Value } from './strategy.ts';
+import { composite, type Value } from './strategies/strategy.ts';
 
 /** A key may have 2,048 bytes; nobody reads that many in a line. */
 const UNITS_MAX = 120;

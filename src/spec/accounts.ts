@@ -4,8 +4,8 @@
  */
 import { Connection, type Connections } from './connection.ts';
 import type { SecretName } from './fields.ts';
-import { COPY_AGAIN, drop, inPlace, sourceOf, waysToGive, Wrong, type Given } from './given.ts';
-import type { Findings } from './findings.ts';
+import { COPY_AGAIN, drop, inPlace, sourceOf, waysToGive, Wrong, type Given } from './input.ts';
+import type { Findings } from './problems.ts';
 import { holdsSecret, readEndpoint } from './values.ts';
 
 const SIDES = {

@@ -10,11 +10,11 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
 import type { Problem, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/file-trouble.ts';
+import { fileTrouble } from '../lib/fs-error.ts';
 import { nearest } from '../lib/nearest.ts';
 import { FIELD_NAMES, fieldOf } from './fields.ts';
-import { asUsageError } from './findings.ts';
-import type { Given } from './given.ts';
+import { asUsageError } from './problems.ts';
+import type { Given } from './input.ts';
 
 /** What a file holds, and what is wrong with single values of it. */
 export interface ConfigFile {

@@ -3,13 +3,13 @@
  * source's own key paths are known only once it has been asked, so the plan is made in two steps.
  */
 import { UsageError } from '../lib/errors.ts';
-import { parseDerivation } from '../keys/parse.ts';
+import { parseDerivation } from '../keys/strategies/parse.ts';
 import { overlap, parsePath, printPath } from '../keys/path.ts';
 import { makePlan, type KeyPlan, type PlanOptions } from '../keys/plan.ts';
-import type { Path } from '../keys/strategy.ts';
+import type { Path } from '../keys/strategies/strategy.ts';
 import { flagOfField, type FieldName } from './fields.ts';
-import { asUsageError, type Findings } from './findings.ts';
-import { drop, quote, sourceOf, waysToGive, type Given } from './given.ts';
+import { asUsageError, type Findings } from './problems.ts';
+import { drop, quote, sourceOf, waysToGive, type Given } from './input.ts';
 import type { MigrationSpec } from './migration-spec.ts';
 
 /** What the spec says about the key, as text. */

@@ -21,8 +21,8 @@ import {
   type SecretName,
   type SPEC_OPTIONS,
 } from './fields.ts';
-import { asUsageError, Findings } from './findings.ts';
-import { drop, sourceOf, type Given, type Givens } from './given.ts';
+import { asUsageError, Findings } from './problems.ts';
+import { drop, sourceOf, type Given, type Givens } from './input.ts';
 import { holdsAny, redactSecrets } from './secrets.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
 /** How documents of one source become documents of one target: the same for the preflight, the mover and the verifier. */
-import type { KeyKind } from '../keys/effective-key.ts';
+import type { KeyKind } from '../epk/effective-key.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import { planFor } from './key-rules.ts';
 import type { MigrationSpec } from './migration-spec.ts';

@@ -3,7 +3,7 @@
  * another answer from them, or none: this puts the flags in.
  */
 import { flagOfField } from './fields.ts';
-import { shellWord } from './given.ts';
+import { shellWord } from './input.ts';
 
 /** Commands that need the ledger and nothing else. */
 const OF_THE_LEDGER = /\bcosmig (?:status|dead-letters (?:list|show|discard))\b(?! --help)/g;

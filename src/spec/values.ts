@@ -1,7 +1,7 @@
 /** What a single text may be. Each function gives the value, or what is wrong with the text; none of them throws. */
 import { nearest } from '../lib/nearest.ts';
 import { isLoopback } from './connection.ts';
-import { Wrong } from './given.ts';
+import { Wrong } from './input.ts';
 import type { Budget } from './migration-spec.ts';
 
 /** Makes a value of a text, or says why not. */

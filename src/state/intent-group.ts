@@ -2,9 +2,9 @@
  * Owns the grouping of intents: all that are asked for in one turn of the event loop are made durable with one sync. It is
  * what lets many ranges share the disk; a sync costs more than the intents it covers.
  */
-import type { PageStore } from './pages.ts';
-import type { SessionToken } from './tokens.ts';
-import type { Intent } from './work.ts';
+import type { PageStore } from './units.ts';
+import type { SessionToken } from './session-tokens.ts';
+import type { Intent } from './unit-records.ts';
 
 interface Waiting {
   readonly intent: Intent;

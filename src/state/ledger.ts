@@ -12,19 +12,19 @@ import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } fr
 import type { Database } from '../lib/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { CounterStore } from './counters.ts';
-import { EntryStore } from './entries.ts';
-import { FactStore } from './facts.ts';
-import type { Containers } from './facts.ts';
-import { IndexBuild } from './index-build.ts';
-import type { BuildSizes } from './index-build.ts';
-import { RunStore } from './index-runs.ts';
+import { EntryStore } from './segments/segment-reader.ts';
+import { FactStore } from './migration.ts';
+import type { Containers } from './migration.ts';
+import { IndexBuild } from './index/build.ts';
+import type { BuildSizes } from './index/build.ts';
+import { RunStore } from './index/runs.ts';
 import { LeaseStore } from './leases.ts';
-import { LetterStore } from './letters.ts';
+import { LetterStore } from './dead-letters.ts';
 import { MoverLock, type Progress } from './lock.ts';
-import { Lookup } from './lookup.ts';
-import { PageStore } from './pages.ts';
+import { Lookup } from './index/lookup.ts';
+import { PageStore } from './units.ts';
 import { RowStore } from './rows.ts';
-import { TokenStore } from './tokens.ts';
+import { TokenStore } from './session-tokens.ts';
 import { Transactions } from './transaction.ts';
 
 /** Index blocks are made to fill one. */

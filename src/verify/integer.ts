@@ -1,5 +1,5 @@
 /** Whole numbers of a page, digit by digit: LSNs and times of day in seconds. */
-import type { PageScan } from '../documents/scan.ts';
+import type { PageScan } from '../documents/page-scan.ts';
 
 /** The number at a node; null where there is none, or another value. */
 export function integerAt(scan: PageScan, row: number, node: number): number | null {

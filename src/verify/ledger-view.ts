@@ -3,10 +3,10 @@
  * its file in good order. What always holds: no byte of it is changed. A look costs memory for good (lib/sqlite.ts), so
  * nobody looks for each of many documents.
  */
-import type { Facts } from '../state/facts.ts';
+import type { Facts } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';
 import { Ledger } from '../state/ledger.ts';
-import type { SessionToken } from '../state/tokens.ts';
+import type { SessionToken } from '../state/session-tokens.ts';
 
 /** What a mover had committed at one moment. */
 export interface Moment {

@@ -2,18 +2,18 @@
  * The two containers as verify sees them: where to read, what was seen, what may be spent. What always holds: nothing
  * here writes, the containers are those that the ledger was begun with, and every read counts against its side's budget.
  */
-import type { Account } from '../cosmos/client.ts';
-import { ContainerLane } from '../cosmos/container-lane.ts';
-import { differencesOf, unseenOf, type Difference, type SettingName } from '../cosmos/container-settings.ts';
-import { readContainer, type ContainerFacts } from '../cosmos/containers.ts';
-import { Governor } from '../cosmos/governor.ts';
-import { LiveRanges } from '../cosmos/live-ranges.ts';
-import type { FeedRange, PhysicalRange } from '../cosmos/ranges.ts';
-import { AT_THE_DOOR, Patience, tellWaits, type PatienceParts } from '../cosmos/retry.ts';
-import { allowedRu } from '../cosmos/ru-budget.ts';
-import { listScripts } from '../cosmos/scripts.ts';
-import { Sessions } from '../cosmos/session.ts';
-import { ruOf } from '../cosmos/throughput.ts';
+import type { Account } from '../cosmos/account/client.ts';
+import { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import { differencesOf, unseenOf, type Difference, type SettingName } from '../cosmos/container/settings.ts';
+import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
+import { Governor } from '../cosmos/load/governor.ts';
+import { LiveRanges } from '../cosmos/feed/live-ranges.ts';
+import type { FeedRange, PhysicalRange } from '../cosmos/feed/ranges.ts';
+import { AT_THE_DOOR, Patience, tellWaits, type PatienceParts } from '../cosmos/load/retry.ts';
+import { allowedRu } from '../cosmos/load/ru-budget.ts';
+import { listScripts } from '../cosmos/container/scripts.ts';
+import { Sessions } from '../cosmos/feed/session-tokens.ts';
+import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';

@@ -12,10 +12,10 @@ import { bytes, jsonText, number, oneOf, orNull, text } from '../state/column.ts
 import type { Columns } from '../state/column.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../state/transaction.ts';
-import { CandidateStore } from './candidate-store.ts';
-import { SHELVES } from './buckets.ts';
-import { RunFile, type Chunk } from './run-file.ts';
-import type { Run } from './runs.ts';
+import { CandidateStore } from './recheck/candidate-store.ts';
+import { SHELVES } from './pass/buckets.ts';
+import { RunFile, type Chunk } from './pass/chunk-file.ts';
+import type { Run } from './pass/entry-chunks.ts';
 import type { SideName } from './sides.ts';
 
 /** Of what is being compared. */

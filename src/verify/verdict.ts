@@ -1,6 +1,6 @@
 /** What a comparison came to: one plain object that the command, the report and the cutover read. */
-import type { Difference, SettingName } from '../cosmos/container-settings.ts';
-import type { LetterCount, RangeCount } from './count.ts';
+import type { Difference, SettingName } from '../cosmos/container/settings.ts';
+import type { LetterCount, RangeCount } from './counts/count-ranges.ts';
 
 export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
 /** missing: not in the target. extra: only there. different: another content. wrongSlot: under another key. */

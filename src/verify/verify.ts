@@ -2,7 +2,7 @@
  * One comparison of both sides, from the open ledger to the verdict. What always holds: no container and no byte of
  * the ledger is changed; a difference is only told when it is certain, and what is not certain is told as not proven.
  */
-import { connect, type Account } from '../cosmos/client.ts';
+import { connect, type Account } from '../cosmos/account/client.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -10,9 +10,9 @@ import type { Connections } from '../spec/connection.ts';
 import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { MoverLock } from '../state/lock.ts';
-import { inTime } from './budget.ts';
-import { compareCounts } from './compare-counts.ts';
-import { compareDigests } from './compare-digests.ts';
+import { inTime } from './time-limit.ts';
+import { compareCounts } from './counts/compare-counts.ts';
+import { compareDigests } from './pass/compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
 import { openSides, refuseUncopied, type Opened } from './sides.ts';
 import type { Named, Verdict } from './verdict.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/clock.ts';
 import { Ledger } from '../../src/state/ledger.ts';
-import { REASONS, type LetterChange } from '../../src/state/letters.ts';
+import { REASONS, type LetterChange } from '../../src/state/dead-letters.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import { hashOf, NOW_MS, openLedger, temporaryFolder } from '../unit/state/making.ts';
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/clock.ts';
 import type { Ledger } from '../../src/state/ledger.ts';
-import { REASONS, type Reason } from '../../src/state/letters.ts';
+import { REASONS, type Reason } from '../../src/state/dead-letters.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import {

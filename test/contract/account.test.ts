@@ -12,7 +12,7 @@ import { failure } from '../helpers/failure.ts';
 import { exchange, parseJson, RawAccount, refusalOf, type Reply } from '../helpers/raw.ts';
 import { within } from '../helpers/wait.ts';
 import { type Backend, forEachBackend } from './backend.ts';
-import { hashKey } from '../helpers/keys.ts';
+import { hashKey } from '../helpers/key-definitions.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -12,7 +12,7 @@ import {
   type WireContainer,
 } from '../helpers/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { multiHashKey } from '../helpers/keys.ts';
+import { multiHashKey } from '../helpers/key-definitions.ts';
 
 const SECOND_MS = 1000;
 const AVAD = { mode: 'avad' } as const;

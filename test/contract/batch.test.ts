@@ -5,7 +5,7 @@ import { failure } from '../helpers/failure.ts';
 import { chargeOf, parseJson, type Reply, substatusOf } from '../helpers/raw.ts';
 import { type Doc, type Operation, type OperationResult, opKey } from '../helpers/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { multiHashKey } from '../helpers/keys.ts';
+import { multiHashKey } from '../helpers/key-definitions.ts';
 
 const MIB = 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { failure } from '../helpers/failure.ts';
 import { parseJson, substatusOf } from '../helpers/raw.ts';
 import { until } from '../helpers/wait.ts';
-import { hashKey, multiHashKey } from '../helpers/keys.ts';
+import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
 import { type Backend, forEachBackend } from './backend.ts';
 
 /** A resource id decodes to this many bytes: database, then container, then document. */

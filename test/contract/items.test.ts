@@ -7,7 +7,7 @@ import { failure } from '../helpers/failure.ts';
 import { headerOf, parseJson, refusalOf, substatusOf } from '../helpers/raw.ts';
 import { type Doc, type Key, NONE, type WireContainer } from '../helpers/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { hashKey, multiHashKey } from '../helpers/keys.ts';
+import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
 
 const SECOND_MS = 1000;
 const MIB = 1024 * 1024;

@@ -17,7 +17,7 @@ import {
   type WireContainer,
 } from '../helpers/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
-import { hashKey, multiHashKey } from '../helpers/keys.ts';
+import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
 
 interface Vector {
   readonly key: Key;

@@ -11,7 +11,7 @@ import { headerOf, parseJson } from '../helpers/raw.ts';
 import { within } from '../helpers/wait.ts';
 import { type Doc, type Version, WireContainer } from '../helpers/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { hashKey } from '../helpers/keys.ts';
+import { hashKey } from '../helpers/key-definitions.ts';
 
 const SECOND_MS = 1000;
 

@@ -11,7 +11,7 @@ import type {
 } from '@azure/cosmos';
 import * as http from 'node:http';
 import { expect, it } from 'vitest';
-import { effectiveKey } from '../../src/keys/effective-key.ts';
+import { effectiveKey } from '../../src/epk/effective-key.ts';
 import type { FaultEffect, FaultOp } from '../helpers/admin.ts';
 import { failure } from '../helpers/failure.ts';
 import type { ClientOptions, RequestPlugin, TestContainer } from '../helpers/lab.ts';
@@ -19,7 +19,7 @@ import { parseJson } from '../helpers/raw.ts';
 import { until, within } from '../helpers/wait.ts';
 import type { Doc, WireContainer } from '../helpers/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
-import { hashKey, multiHashKey } from '../helpers/keys.ts';
+import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
 
 const SECOND_MS = 1000;
 /** Far beyond what any working call sends; a call that gets here would go on for ever. */

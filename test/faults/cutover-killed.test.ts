@@ -5,8 +5,8 @@
  * and after every death the command that status names leads on. `npm run torture -- --cutover` goes on for hours.
  */
 import { describe, expect, test } from 'vitest';
-import { runCutovers } from '../helpers/cutover-run.ts';
-import { seedsOf } from '../helpers/migration-seeds.ts';
+import { runCutovers } from './harness/cutover/run.ts';
+import { seedsOf } from './harness/migration/seeds.ts';
 
 /** One with hooks, one in a window in which nobody writes. */
 const FIXED = [706, 712];

@@ -9,11 +9,11 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { ChildOrder, Strike } from '../helpers/cutover-child.ts';
+import type { ChildOrder, Strike } from './harness/cutover/cutover-child.ts';
 import { Move } from '../helpers/move.ts';
 import { ACCEPTED_SPEC, cosmig, envOf, typed } from '../helpers/typed.ts';
 
-const CHILD = fileURLToPath(new URL('../helpers/cutover-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('harness/cutover/cutover-child.ts', import.meta.url));
 
 type Death = { readonly line: string; readonly at: 'journal' | 'journalled' } | { readonly hook: string };
 

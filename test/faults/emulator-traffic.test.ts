@@ -7,11 +7,11 @@
 import { CosmosClient, PartitionKeyKind, type PatchOperation } from '@azure/cosmos';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { effectiveKey } from '../../src/keys/effective-key.ts';
+import { effectiveKey } from '../../src/epk/effective-key.ts';
 import { seededRandom, type Random } from '../../src/lib/random.ts';
 import type { FaultEffect, FaultOp, FaultRule } from '../helpers/admin.ts';
 import { startTestEmulator, type TestEmulator } from '../helpers/emulator.ts';
-import { FeedFollower } from '../helpers/faults-feed.ts';
+import { FeedFollower } from './harness/emulator/feed.ts';
 import {
   doubt,
   learn,
@@ -20,12 +20,12 @@ import {
   type Answer,
   type State,
   type Tracked,
-} from '../helpers/faults-model.ts';
-import { etagIn, keyOf, RawPort, SdkPort, type Port, type Write } from '../helpers/faults-ports.ts';
-import { Replay } from '../helpers/faults-replay.ts';
-import { pick, seeded } from '../helpers/faults-seed.ts';
-import { byFeed, byList, byQuery, differences, type Texts } from '../helpers/faults-sets.ts';
-import { sentPart } from '../helpers/faults-texts.ts';
+} from './harness/emulator/model.ts';
+import { etagIn, keyOf, RawPort, SdkPort, type Port, type Write } from './harness/emulator/ports.ts';
+import { Replay } from './harness/emulator/replay.ts';
+import { pick, seeded } from './harness/seed.ts';
+import { byFeed, byList, byQuery, differences, type Texts } from './harness/emulator/sets.ts';
+import { sentPart } from './harness/emulator/texts.ts';
 import { RawAccount } from '../helpers/raw.ts';
 import { until } from '../helpers/wait.ts';
 import { WireContainer } from '../helpers/wire-container.ts';

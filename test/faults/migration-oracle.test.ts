@@ -1,9 +1,9 @@
 /** The oracle of the fault runs against situations made by hand: it must see each kind of wrong, and nothing else. */
 import { describe, expect, test } from 'vitest';
-import { bucketOf as ours } from '../../src/keys/hash-suffix.ts';
-import { membersOf } from '../helpers/migration-json.ts';
-import { bucketOf } from '../helpers/migration-keys.ts';
-import { judge, type OpenLetter, type Situation } from '../helpers/migration-oracle.ts';
+import { bucketOf as ours } from '../../src/keys/filters/hash-suffix.ts';
+import { membersOf } from './harness/migration/json.ts';
+import { bucketOf } from './harness/migration/keys.ts';
+import { judge, type OpenLetter, type Situation } from './harness/migration/oracle.ts';
 
 type Scenario = Situation['scenario'];
 

@@ -6,8 +6,8 @@
  * A seed replays the plan, not the machine: run it a few times. `npm run torture` goes on for hours.
  */
 import { describe, expect, test } from 'vitest';
-import { runMigration } from '../helpers/migration-run.ts';
-import { seedsOf } from '../helpers/migration-seeds.ts';
+import { runMigration } from './harness/migration/run.ts';
+import { seedsOf } from './harness/migration/seeds.ts';
 
 /** They differ in everything that a scenario varies. */
 const FIXED = [2, 3, 4, 8];

@@ -25,11 +25,11 @@ export interface Rule {
   readonly by: string;
 }
 
-const APPLY = 'src/engine/apply.ts';
-const PLACE = 'src/engine/place.ts';
-const SETTLE = 'src/engine/settle.ts';
-const LEASE = 'src/engine/lease-run.ts';
-const SEQUENCER = 'src/engine/sequencer.ts';
+const APPLY = 'src/engine/apply/apply.ts';
+const PLACE = 'src/engine/apply/put-in-slot.ts';
+const SETTLE = 'src/engine/unit/settle.ts';
+const LEASE = 'src/engine/leases/lease-run.ts';
+const SEQUENCER = 'src/engine/unit/sequencer.ts';
 
 export const PATCHES: readonly Patch[] = [
   {
@@ -67,7 +67,7 @@ export const PATCHES: readonly Patch[] = [
     name: 'commit-before-acknowledgement',
     edits: [
       {
-        file: 'src/engine/page-work.ts',
+        file: 'src/engine/unit/page-work.ts',
         find: 'await orAborted(this.#whenDone, this.#mover.signal);',
         replace: 'await orAborted(Promise.resolve(), this.#mover.signal);',
       },
@@ -154,7 +154,7 @@ export const PATCHES: readonly Patch[] = [
     name: 'no-wait-before-settling',
     edits: [
       {
-        file: 'src/engine/slots.ts',
+        file: 'src/engine/apply/target-slots.ts',
         find: 'await sleep(timing.requestTimeoutMs, signal);',
         replace: 'await sleep(0, signal);',
       },

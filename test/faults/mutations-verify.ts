@@ -6,149 +6,149 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'verify-takes-pages-of-the-past',
     edits: [
       {
-        file: 'src/verify/read-side.ts',
+        file: 'src/verify/pass/read-side.ts',
         find: 'if ((page.lsn ?? -1) < reader.fenceLsn)',
         replace: 'if ((page.lsn ?? -1) < -1)',
       },
     ],
-    test: 'test/integration/verify-pages.test.ts',
+    test: 'test/integration/verify/pages.test.ts',
     by: 'a page of a replica',
   },
   {
     name: 'verify-goes-on-behind-its-end',
     edits: [
       {
-        file: 'src/verify/read-side.ts',
+        file: 'src/verify/pass/read-side.ts',
         find: 'if (!reader.isDone || page.status === 304) reader.position',
         replace: 'reader.position',
       },
     ],
-    test: 'test/integration/verify-pages.test.ts',
+    test: 'test/integration/verify/pages.test.ts',
     by: 'what was written behind the end',
   },
   {
     name: 'verify-begins-children-anew',
     edits: [
       {
-        file: 'src/verify/read-side.ts',
+        file: 'src/verify/pass/read-side.ts',
         find: '      ...reader,\n      min,\n      max,',
         replace: '      ...reader,\n      position: null,\n      min,\n      max,',
       },
     ],
-    test: 'test/integration/verify-reads.test.ts',
+    test: 'test/integration/verify/reads.test.ts',
     by: 'split, and what came of it',
   },
   {
     name: 'verify-reads-on-in-another-container',
     edits: [
       {
-        file: 'src/verify/read-side.ts',
+        file: 'src/verify/pass/read-side.ts',
         find: 'containerRid === undefined || containerRid === facts.rid',
         replace: "containerRid === undefined || facts.rid !== ''",
       },
     ],
-    test: 'test/integration/verify-pages.test.ts',
+    test: 'test/integration/verify/pages.test.ts',
     by: 'deleted and created again',
   },
   {
     name: 'changes-not-at-the-newest',
     edits: [
       {
-        file: 'src/verify/read-side.ts',
+        file: 'src/verify/pass/read-side.ts',
         find: 'if (this.#parts.isNewest) await',
         replace: "if (this.#parts.isNewest && range.id === '') await",
       },
     ],
-    test: 'test/integration/verify-lag.test.ts',
+    test: 'test/integration/verify/replication-lag.test.ts',
     by: 'made just now is compared',
   },
   {
     name: 'newest-as-told',
     edits: [
       {
-        file: 'src/cosmos/newest.ts',
+        file: 'src/cosmos/feed/newest-lsn.ts',
         find: 'let asks = 0; asks < ASKS_MAX &&',
         replace: 'let asks = ASKS_MAX; asks < ASKS_MAX &&',
       },
     ],
-    test: 'test/integration/verify-lag.test.ts',
+    test: 'test/integration/verify/replication-lag.test.ts',
     by: 'made just now is compared',
   },
   {
     name: 'difference-without-the-mover',
     edits: [
       {
-        file: 'src/verify/recheck.ts',
+        file: 'src/verify/recheck/recheck.ts',
         find: "state: this.#isPast(candidate, reach) ? 'confirmed' : 'open'",
         replace: "state: 'confirmed'",
       },
       {
-        file: 'src/verify/recheck.ts',
+        file: 'src/verify/recheck/recheck.ts',
         find: 'some.filter((candidate) => candidate.fenceLsn === null || this.#isPast(candidate, reach))',
         replace: 'some.filter(() => true)',
       },
     ],
-    test: 'test/integration/verify-reach.test.ts',
+    test: 'test/integration/verify/unknown-progress.test.ts',
     by: 'position of the mover is too old',
   },
   {
     name: 'difference-of-two-kinds',
     edits: [
       {
-        file: 'src/verify/recheck.ts',
+        file: 'src/verify/recheck/recheck.ts',
         find: 'candidate.seen !== sign || candidate.fenceLsn === null',
         replace: 'candidate.fenceLsn === null',
       },
     ],
-    test: 'test/integration/verify-looks.test.ts',
+    test: 'test/integration/verify/recheck.test.ts',
     by: 'differs in another way each time',
   },
   {
     name: 'stranger-taken-for-ours',
     edits: [
       {
-        file: 'src/verify/recheck.ts',
+        file: 'src/verify/recheck/recheck.ts',
         find: "found.identity === candidate.identity.toString('latin1')",
         replace: "found.identity !== ''",
       },
     ],
-    test: 'test/integration/verify-looks.test.ts',
+    test: 'test/integration/verify/recheck.test.ts',
     by: 'somebody else in its slot',
   },
   {
     name: 'moved-document-not-followed',
     edits: [
       {
-        file: 'src/verify/recheck.ts',
+        file: 'src/verify/recheck/recheck.ts',
         find: "found.is === 'moves' && !isKnown(name, found.key)",
         replace: "found.is === 'moves' && name.id === '' && !isKnown(name, found.key)",
       },
     ],
-    test: 'test/integration/verify-looks.test.ts',
+    test: 'test/integration/verify/recheck.test.ts',
     by: 'has moved meanwhile',
   },
   {
     name: 'waiver-for-ever',
     edits: [
       {
-        file: 'src/verify/recheck.ts',
+        file: 'src/verify/recheck/recheck.ts',
         find: "const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';",
         replace: "const counts = state === 'open' || rows !== undefined;",
       },
     ],
-    test: 'test/integration/verify-options.test.ts',
+    test: 'test/integration/verify/options.test.ts',
     by: 'a waiver is listed',
   },
   {
     name: 'letter-explains-a-second-copy',
     edits: [
       {
-        file: 'src/verify/classify.ts',
+        file: 'src/verify/recheck/classify.ts',
         find: "(kind === 'missing' || kind === 'different') && targets.length <= 1",
         replace: "kind === 'missing' || kind === 'different'",
       },
     ],
-    test: 'test/unit/verify/classify.test.ts',
+    test: 'test/unit/verify/recheck/classify.test.ts',
     by: 'a letter explains no',
   },
   {
@@ -160,91 +160,91 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '',
       },
     ],
-    test: 'test/integration/verify-lag.test.ts',
+    test: 'test/integration/verify/replication-lag.test.ts',
     by: 'just brought over',
   },
   {
     name: 'reach-while-read-again',
     edits: [
       {
-        file: 'src/verify/tail-probe.ts',
+        file: 'src/verify/recheck/tail-probe.ts',
         find: "if (lease.phase !== 'tail') return nowhere;",
         replace: '',
       },
     ],
-    test: 'test/integration/verify-reach.test.ts',
+    test: 'test/integration/verify/unknown-progress.test.ts',
     by: 'reads once more what was forgotten',
   },
   {
     name: 'reach-behind-a-split',
     edits: [
       {
-        file: 'src/verify/tail-probe.ts',
+        file: 'src/verify/recheck/tail-probe.ts',
         find: "if (trouble?.kind === 'split') {",
         replace: "if (trouble?.kind === 'split' && lease.rangeId === '') {",
       },
     ],
-    test: 'test/integration/verify-reach.test.ts',
+    test: 'test/integration/verify/unknown-progress.test.ts',
     by: 'split behind the mover',
   },
   {
     name: 'reach-of-another-range',
     edits: [
       {
-        file: 'src/verify/tail-probe.ts',
+        file: 'src/verify/recheck/tail-probe.ts',
         find: 'findLast(({ lease }) => lease.min <= place)',
         replace: 'findLast(({ lease }) => lease.min !== place)',
       },
     ],
-    test: 'test/integration/verify-reach.test.ts',
+    test: 'test/integration/verify/unknown-progress.test.ts',
     by: 'how far one range',
   },
   {
     name: 'extra-not-listed',
     edits: [
       {
-        file: 'src/verify/list.ts',
+        file: 'src/verify/recheck/find-candidates.ts',
         find: 'else if (!entries.delete(key)) stands(entry);',
         replace: 'else entries.delete(key);',
       },
     ],
-    test: 'test/integration/verify.test.ts',
+    test: 'test/integration/verify/verify.test.ts',
     by: 'a duplicate under another key',
   },
   {
     name: 'guard-not-asked-behind-a-merge',
     edits: [
       {
-        file: 'src/verify/list.ts',
+        file: 'src/verify/recheck/find-candidates.ts',
         find: 'buckets.get(entry.bucket)?.isDoubted === true &&',
         replace: 'buckets.get(entry.bucket)?.isUnequal === false &&',
       },
     ],
-    test: 'test/unit/verify/planted.test.ts',
+    test: 'test/unit/verify/pass/planted.test.ts',
     by: 'JSON.parse sees another',
   },
   {
     name: 'runs-not-proven',
     edits: [
       {
-        file: 'src/verify/list.ts',
+        file: 'src/verify/recheck/find-candidates.ts',
         find: '  proof.check(buckets.keys());',
         replace: '',
       },
     ],
-    test: 'test/unit/verify/planted.test.ts',
+    test: 'test/unit/verify/pass/planted.test.ts',
     by: 'what differs. is listed',
   },
   {
     name: 'all-runs-not-proven',
     edits: [
       {
-        file: 'src/verify/list.ts',
+        file: 'src/verify/recheck/find-candidates.ts',
         find: '    proof.check(bucketsOf(shelf));\n',
         replace: '',
       },
     ],
-    test: 'test/unit/verify/planted.test.ts',
+    test: 'test/unit/verify/pass/planted.test.ts',
     by: 'all. is listed',
   },
   {
@@ -256,103 +256,103 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '  if (open >= 0) return;',
       },
     ],
-    test: 'test/integration/verify-reach.test.ts',
+    test: 'test/integration/verify/unknown-progress.test.ts',
     by: 'before the copy has ended',
   },
   {
     name: 'counts-without-what-split',
     edits: [
       {
-        file: 'src/verify/count.ts',
+        file: 'src/verify/counts/count-ranges.ts',
         find: 'return partsOf(side, part);',
         replace: 'return partsOf(side, part).slice(1);',
       },
     ],
-    test: 'test/integration/verify-count-live.test.ts',
+    test: 'test/integration/verify/count-live.test.ts',
     by: 'splits while it is counted',
   },
   {
     name: 'counts-settled-at-once',
     edits: [
       {
-        file: 'src/verify/compare-counts.ts',
+        file: 'src/verify/counts/compare-counts.ts',
         find: 'before !== undefined && isSettled(before, look)',
         replace: 'before !== undefined || isSettled(look, look)',
       },
     ],
-    test: 'test/integration/verify-count-live.test.ts',
+    test: 'test/integration/verify/count-live.test.ts',
     by: 'another number each',
   },
   {
     name: 'changes-without-counts',
     edits: [
       {
-        file: 'src/verify/compare-digests.ts',
+        file: 'src/verify/pass/compare-digests.ts',
         find: 'verdict.equal !== true || (await isBalancedNow(comparison))',
         replace: 'verdict.equal !== null || (await isBalancedNow(comparison))',
       },
     ],
-    test: 'test/integration/verify-changes.test.ts',
+    test: 'test/integration/verify/incremental.test.ts',
     by: 'where the numbers differ',
   },
   {
     name: 'counts-explained-by-letters',
     edits: [
       {
-        file: 'src/verify/compare-digests.ts',
+        file: 'src/verify/pass/compare-digests.ts',
         find: 'return source.count - target.count === comparison.ledger.look(lackingByLetters);',
         replace: 'return source.count >= target.count;',
       },
     ],
-    test: 'test/integration/verify-changes.test.ts',
+    test: 'test/integration/verify/incremental.test.ts',
     by: 'hides no document that lacks',
   },
   {
     name: 'changes-taken-for-all',
     edits: [
       {
-        file: 'src/verify/compare-digests.ts',
+        file: 'src/verify/pass/compare-digests.ts',
         find: '    begun.extent === subject.extent &&\n',
         replace: '',
       },
     ],
-    test: 'test/integration/verify-changes.test.ts',
+    test: 'test/integration/verify/incremental.test.ts',
     by: 'was not proven is not gone on with',
   },
   {
     name: 'begun-of-another-spec',
     edits: [
       {
-        file: 'src/verify/compare-digests.ts',
+        file: 'src/verify/pass/compare-digests.ts',
         find: '    begun.fingerprint === subject.fingerprint &&\n',
         replace: '',
       },
     ],
-    test: 'test/integration/verify-begun.test.ts',
+    test: 'test/integration/verify/stale-files.test.ts',
     by: 'a comparison .of another spec',
   },
   {
     name: 'cutover-goes-on-with-an-old-pass',
     edits: [
       {
-        file: 'src/verify/compare-digests.ts',
+        file: 'src/verify/pass/compare-digests.ts',
         find: 'await compare({ ...comparison, fresh: true }, { store, subject, since: null });\n    return',
         replace: 'await compare(comparison, { store, subject, since: null });\n    return',
       },
     ],
-    test: 'test/integration/verify-changes.test.ts',
+    test: 'test/integration/verify/incremental.test.ts',
     by: 'no beginning for it',
   },
   {
     name: 'proof-of-another-spec',
     edits: [
       {
-        file: 'src/verify/since.ts',
+        file: 'src/verify/incremental.ts',
         find: 'if (proof === null || proof.fingerprint !== subject.fingerprint) return null;',
         replace: 'if (proof === null) return null;',
       },
     ],
-    test: 'test/integration/verify-begun.test.ts',
+    test: 'test/integration/verify/stale-files.test.ts',
     by: 'a proof .of another spec',
   },
 ];

@@ -5,10 +5,10 @@
 //   --cutover              proofs and cutovers instead, up to the commit
 // COSMIG_SEED=N begins with that seed and goes on with the next ones. What a failed run leaves behind is kept.
 import { parseArgs } from 'node:util';
-import { runCutovers, type CutoverReport } from '../helpers/cutover-run.ts';
-import { RunFailure } from '../helpers/fault-run.ts';
-import { runMigration, type RunReport } from '../helpers/migration-run.ts';
-import { freshSeed } from '../helpers/migration-seeds.ts';
+import { runCutovers, type CutoverReport } from './harness/cutover/run.ts';
+import { RunFailure } from './harness/fault-run.ts';
+import { runMigration, type RunReport } from './harness/migration/run.ts';
+import { freshSeed } from './harness/migration/seeds.ts';
 
 const { values } = parseArgs({
   options: {

@@ -5,9 +5,9 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/lib/random.ts';
 import { openDatabase } from '../../src/lib/sqlite.ts';
-import type { Letter } from '../../src/state/letters.ts';
+import type { Letter } from '../../src/state/dead-letters.ts';
 import type { FaultRule } from '../helpers/admin.ts';
-import { seedsOf } from '../helpers/migration-seeds.ts';
+import { seedsOf } from './harness/migration/seeds.ts';
 import { Move, type Order } from '../helpers/move.ts';
 
 const SEEDS = seedsOf([101, 104, 112]);

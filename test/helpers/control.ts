@@ -1,5 +1,5 @@
 /** What calls of the control plane take, with waits that are real but short. */
-import { Patience } from '../../src/cosmos/retry.ts';
+import { Patience } from '../../src/cosmos/load/retry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 

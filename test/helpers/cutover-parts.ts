@@ -1,5 +1,5 @@
 /** What a cutover by the engine is handed by tests that do not say otherwise: nobody to stop, and nothing that differs. */
-import type { CutoverParts } from '../../src/engine/cutover-parts.ts';
+import type { CutoverParts } from '../../src/engine/cutover/contract.ts';
 
 const done = async (): Promise<void> => {};
 

@@ -1,5 +1,5 @@
 /** A fresh emulator for a test: in memory, on a free port, with nothing throttled unless asked for. */
-import { PUBLISHED_KEY, startEmulator } from '../../src/emulator/server.ts';
+import { PUBLISHED_KEY, startEmulator } from '../../src/emulator/http/server.ts';
 import { Admin, type AccountSettings } from './admin.ts';
 import { within } from './wait.ts';
 

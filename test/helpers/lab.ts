@@ -9,7 +9,7 @@ import { Admin } from './admin.ts';
 import { startTestEmulator, type TestEmulator, type TestEmulatorOptions } from './emulator.ts';
 import { RawAccount } from './raw.ts';
 import { WireContainer } from './wire-container.ts';
-import { hashKey } from './keys.ts';
+import { hashKey } from './key-definitions.ts';
 
 export type Sdk = typeof cosmos;
 

@@ -2,12 +2,12 @@
 import { Account } from '../../src/emulator/account.ts';
 import { keyText, type JsonObject } from '../../src/emulator/container-definition.ts';
 import { createContainer, createDatabase } from '../../src/emulator/containers.ts';
-import type { ContainerModel, DatabaseModel } from '../../src/emulator/model.ts';
-import type { Throughput } from '../../src/emulator/offers.ts';
-import { execute, type Kind, type Outcome } from '../../src/emulator/operations.ts';
-import { Refusal } from '../../src/emulator/refusal.ts';
-import { WriteTransaction } from '../../src/emulator/write-transaction.ts';
-import type { KeyComponent } from '../../src/keys/effective-key.ts';
+import type { ContainerModel, DatabaseModel } from '../../src/emulator/storage/model.ts';
+import type { Throughput } from '../../src/emulator/partitions/offers.ts';
+import { execute, type Kind, type Outcome } from '../../src/emulator/documents/operations.ts';
+import { Refusal } from '../../src/emulator/http/refusal.ts';
+import { WriteTransaction } from '../../src/emulator/documents/write-transaction.ts';
+import type { KeyComponent } from '../../src/epk/effective-key.ts';
 import { ManualClock } from '../../src/lib/clock.ts';
 import { migrate, openDatabase, type Database } from '../../src/lib/sqlite.ts';
 

@@ -1,8 +1,8 @@
 /** A report of many ranges, written to the path that is given: as a process, whose files may be kept small. */
-import { writeReport } from '../../src/commands/verify-report.ts';
+import { writeReport } from '../../src/report/verify-report-file.ts';
 import { must } from '../../src/lib/assert.ts';
 import type { Verdict } from '../../src/verify/verdict.ts';
-import { VERDICT } from '../unit/commands/verdict.ts';
+import { VERDICT } from '../unit/report/verdict.ts';
 
 const ranges = Array.from({ length: 1000 }, (_, n) => ({
   id: String(n),

@@ -1,4 +1,4 @@
-import { json, type Call, type Reply } from '../call.ts';
+import { json, type Call, type Reply } from '../http/request.ts';
 
 /** The account document: one region, for reading and writing, at this very address. */
 export function read(call: Call): Reply {

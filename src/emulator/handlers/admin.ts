@@ -1,11 +1,11 @@
 /** `/_emulator/…`: what is there, and the levers. Reached from this machine only, without a key. */
-import { purgeContainer } from '../background.ts';
-import { json, type Call, type Reply } from '../call.ts';
+import { purgeContainer } from '../partitions/background.ts';
+import { json, type Call, type Reply } from '../http/request.ts';
 import { isObject, own, type JsonObject } from '../container-definition.ts';
-import type { ContainerModel } from '../model.ts';
-import type { PhysicalRange } from '../partitions.ts';
-import { Refusal } from '../refusal.ts';
-import { beginSplit, mergeRanges, rangesById, splitRange, fullestRange } from '../resizing.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import type { PhysicalRange } from '../partitions/partitions.ts';
+import { Refusal } from '../http/refusal.ts';
+import { beginSplit, mergeRanges, rangesById, splitRange, fullestRange } from '../partitions/resizing.ts';
 
 function rangeView(call: Call, container: ContainerModel, range: PhysicalRange): JsonObject {
   const spent = call.account.spentBy(container, range);

@@ -2,18 +2,18 @@
  * Many operations in one request: a transactional batch (one key, all or nothing) or a bulk request (one
  * range, each for itself). Both are one transaction with one LSN.
  */
-import type { Call, Reply } from '../call.ts';
-import { REFUSED_RU, roundRu } from '../charges.ts';
+import type { Call, Reply } from '../http/request.ts';
+import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
 import { isObject, keyText, own, parseKey } from '../container-definition.ts';
 import { refusalOf, type FaultOp } from '../faults.ts';
-import { elementsOf, membersOf, skipSpace } from '../json-text.ts';
-import type { ContainerModel } from '../model.ts';
-import { execute, placeOf, type Kind, type Operation, type Outcome } from '../operations.ts';
-import { rangeById, refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
-import { parsePatch } from '../patch.ts';
-import { Refusal } from '../refusal.ts';
-import { sessionToken } from '../sessions.ts';
-import { WriteTransaction } from '../write-transaction.ts';
+import { elementsOf, membersOf, skipSpace } from '../documents/json-text.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import { execute, placeOf, type Kind, type Operation, type Outcome } from '../documents/operations.ts';
+import { rangeById, refuseWhileSplitting, type PhysicalRange } from '../partitions/partitions.ts';
+import { parsePatch } from '../documents/patch.ts';
+import { Refusal } from '../http/refusal.ts';
+import { sessionToken } from '../partitions/sessions.ts';
+import { WriteTransaction } from '../documents/write-transaction.ts';
 import { requireKey } from './items.ts';
 
 const OPERATIONS_MAX = 100;

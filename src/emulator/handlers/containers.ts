@@ -1,10 +1,10 @@
 import { withSystemProperties } from '../account.ts';
-import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
+import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
 import type { JsonObject } from '../container-definition.ts';
 import { createContainer, deleteContainer, replaceContainer } from '../containers.ts';
-import type { ContainerModel } from '../model.ts';
-import { requestedThroughput } from '../offers.ts';
-import { Refusal } from '../refusal.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import { requestedThroughput } from '../partitions/offers.ts';
+import { Refusal } from '../http/refusal.ts';
 import { listReply } from './lists.ts';
 
 const LINKS = {

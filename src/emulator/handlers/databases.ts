@@ -1,9 +1,9 @@
 /** Databases: names for groups of containers, and a throughput they may share. */
-import type { DatabaseModel } from '../model.ts';
+import type { DatabaseModel } from '../storage/model.ts';
 import { withSystemProperties } from '../account.ts';
-import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
+import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
 import { createDatabase, deleteDatabase } from '../containers.ts';
-import { requestedThroughput } from '../offers.ts';
+import { requestedThroughput } from '../partitions/offers.ts';
 import { listReply } from './lists.ts';
 
 function bodyOf(database: DatabaseModel): object {

@@ -1,7 +1,7 @@
-import { readFeed, type FeedMode } from '../change-feed.ts';
-import type { Call, Reply } from '../call.ts';
-import { Refusal } from '../refusal.ts';
-import { sessionToken, visibleLsn } from '../sessions.ts';
+import { readFeed, type FeedMode } from '../feeds/change-feed.ts';
+import type { Call, Reply } from '../http/request.ts';
+import { Refusal } from '../http/refusal.ts';
+import { sessionToken, visibleLsn } from '../partitions/sessions.ts';
 import { list, scopeOf } from './query.ts';
 
 const WIRE_FORMAT = '2021-09-15';

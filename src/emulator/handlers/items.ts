@@ -1,9 +1,9 @@
 /** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
 import type { Account } from '../account.ts';
-import { refusalReply, type Call, type Reply } from '../call.ts';
-import { REFUSED_RU } from '../charges.ts';
+import { refusalReply, type Call, type Reply } from '../http/request.ts';
+import { REFUSED_RU } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../container-definition.ts';
-import type { ContainerModel } from '../model.ts';
+import type { ContainerModel } from '../storage/model.ts';
 import {
   execute,
   placeOf,
@@ -11,12 +11,12 @@ import {
   type Kind,
   type Operation,
   type Outcome,
-} from '../operations.ts';
-import { refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
-import { parsePatch } from '../patch.ts';
-import { Refusal } from '../refusal.ts';
-import { READ_SESSION_UNAVAILABLE, sessionToken, visibleLsn } from '../sessions.ts';
-import { WriteTransaction } from '../write-transaction.ts';
+} from '../documents/operations.ts';
+import { refuseWhileSplitting, type PhysicalRange } from '../partitions/partitions.ts';
+import { parsePatch } from '../documents/patch.ts';
+import { Refusal } from '../http/refusal.ts';
+import { READ_SESSION_UNAVAILABLE, sessionToken, visibleLsn } from '../partitions/sessions.ts';
+import { WriteTransaction } from '../documents/write-transaction.ts';
 
 export function requireKey(call: Call, container: ContainerModel): Operation['key'] {
   const header = call.headers['x-ms-documentdb-partitionkey'];

@@ -1,5 +1,5 @@
 /** Feeds of databases, containers, offers and scripts: all of them, or those a query picks. */
-import type { Call, Reply } from '../call.ts';
+import type { Call, Reply } from '../http/request.ts';
 import { compileQuery, runPage } from '../query/run.ts';
 import { readQuerySpec } from './query.ts';
 

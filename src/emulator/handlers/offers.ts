@@ -1,10 +1,10 @@
 /** Offers: what a database or container pays for, read and changed. */
-import type { OfferModel } from '../model.ts';
-import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
+import type { OfferModel } from '../storage/model.ts';
+import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
 import { own, type JsonObject } from '../container-definition.ts';
 import { offerHistory, replaceOffer } from '../containers.ts';
-import { minimumRu, offerContent, throughputOf } from '../offers.ts';
-import { Refusal } from '../refusal.ts';
+import { minimumRu, offerContent, throughputOf } from '../partitions/offers.ts';
+import { Refusal } from '../http/refusal.ts';
 import { listReply } from './lists.ts';
 
 function bodyOf(call: Call, offer: OfferModel): JsonObject {

@@ -1,13 +1,13 @@
 /** Queries over documents: of one key, a key prefix, one range or a part of it, or the whole container. */
-import { effectiveKey, prefixRange } from '../../keys/effective-key.ts';
+import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { Account } from '../account.ts';
-import { json, type Call, type Reply } from '../call.ts';
-import { queryCharge } from '../charges.ts';
+import { json, type Call, type Reply } from '../http/request.ts';
+import { queryCharge } from '../partitions/charges.ts';
 import { isObject, keyText, own, parseKey } from '../container-definition.ts';
-import type { ContainerModel } from '../model.ts';
-import type { Window } from '../document-store.ts';
-import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import type { Window } from '../storage/document-store.ts';
+import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions/partitions.ts';
 import { needsPlan, planOf } from '../query/plan.ts';
 import {
   compileQuery,
@@ -17,8 +17,8 @@ import {
   type QuerySpec,
   type StoredDocument,
 } from '../query/run.ts';
-import { Refusal } from '../refusal.ts';
-import { sessionToken } from '../sessions.ts';
+import { Refusal } from '../http/refusal.ts';
+import { sessionToken } from '../partitions/sessions.ts';
 
 /** A page of a query when the client names no limit. */
 const ITEMS_DEFAULT = 100;

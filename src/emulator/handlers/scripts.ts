@@ -1,10 +1,10 @@
 /** Stored procedures, triggers and user-defined functions: definitions are kept, nothing is run. */
 import type { Account } from '../account.ts';
-import { json, METADATA_WRITE_RU, type Call, type Reply } from '../call.ts';
+import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
 import { requireName, type JsonObject } from '../container-definition.ts';
-import type { ScriptRow } from '../catalog-store.ts';
-import { Refusal } from '../refusal.ts';
-import { childRidMaker } from '../resource-ids.ts';
+import type { ScriptRow } from '../storage/catalog-store.ts';
+import { Refusal } from '../http/refusal.ts';
+import { childRidMaker } from '../storage/resource-ids.ts';
 import { listReply } from './lists.ts';
 
 const LIST_NAMES: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@
  * anything else is refused, because resuming a different query would skip documents silently.
  */
 import { createHash } from 'node:crypto';
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import type { OrderKey } from './order-key.ts';
 import { decodeKey, encodeKey } from './order-key.ts';
 

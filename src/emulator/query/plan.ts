@@ -4,7 +4,7 @@
  * an ordered document as `{_rid, orderByItems, payload}`; a page of TOP or LIMIT is cut once more by the client.
  */
 import { unreachable } from '../../lib/assert.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { isAggregating } from './aggregate.ts';
 import type { AggregateExpression, AggregateName, Selection, Statement } from './syntax.ts';
 

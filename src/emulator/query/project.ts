@@ -3,7 +3,7 @@
  * written anew from a parsed value: long integers, spellings and escapes stay what they were.
  */
 import { unreachable } from '../../lib/assert.ts';
-import { valueSpan } from '../json-text.ts';
+import { valueSpan } from '../documents/json-text.ts';
 import { evaluator } from './evaluate.ts';
 import type { Row } from './row.ts';
 import type { Entry, Expression, Selection } from './syntax.ts';

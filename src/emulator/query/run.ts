@@ -2,7 +2,7 @@
  * The door of the query subset: text in, text out. `compileQuery` reads a query, `runPage` answers one page
  * of it from whatever documents the store offers. Nothing here waits, keeps state or knows of sockets.
  */
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { isAggregating, isCounting } from './aggregate.ts';
 import { fingerprint, readToken } from './continuation.ts';
 import type { Resume } from './continuation.ts';

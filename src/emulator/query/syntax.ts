@@ -2,7 +2,7 @@
  * What a query says, once it is read: plain data, parameters already put in as literals. Also the two ways
  * to turn a query down, both with the place where reading stopped.
  */
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import type { ScalarFunction } from './functions.ts';
 import type { Comparison, Step, Value } from './values.ts';
 

@@ -1,5 +1,5 @@
 /** Strings that a query makes. Nested REPLACEs and repeated mentions multiply, so their length has a bound. */
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../http/refusal.ts';
 import { isArray, isObject } from './values.ts';
 import type { Value } from './values.ts';
 

@@ -10,8 +10,8 @@ import {
   hashKey,
   hashText,
 } from '../../../src/documents/identity.ts';
-import { latestVersionScan } from '../../../src/documents/scan.ts';
-import type { KeyComponent } from '../../../src/keys/effective-key.ts';
+import { latestVersionScan } from '../../../src/documents/page-scan.ts';
+import type { KeyComponent } from '../../../src/epk/effective-key.ts';
 import '../../helpers/seed.ts';
 import { anyNumber, anyScalar, anyString, anyText } from './generate.ts';
 import { murmur128, murmurOfContent } from './plain-murmur.ts';

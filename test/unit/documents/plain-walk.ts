@@ -16,9 +16,9 @@ import {
   SYSTEM,
   encodeUnits,
   placeOf,
-} from '../../../src/documents/names.ts';
+} from '../../../src/documents/name-tree.ts';
 import { FAULTS } from '../../../src/documents/page-error.ts';
-import type { NameTree } from '../../../src/documents/names.ts';
+import type { NameTree } from '../../../src/documents/name-tree.ts';
 
 export const ROW_HEAD = 4;
 export const DEPTH_MAX = 1024;

@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { BatchBody } from '../../../src/documents/batch-body.ts';
 import { ByteOutput } from '../../../src/documents/byte-output.ts';
 import type { Scalar } from '../../../src/documents/scalar.ts';
-import { latestVersionScan } from '../../../src/documents/scan.ts';
+import { latestVersionScan } from '../../../src/documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../../../src/documents/system-properties.ts';
 import { Adder, Edits, spliceDocument } from '../../../src/documents/splice.ts';
 import type { AddedPath, OnPresent } from '../../../src/documents/splice.ts';
-import type { KeyComponent } from '../../../src/keys/effective-key.ts';
-import type { Member } from '../../../src/emulator/json-text.ts';
-import { membersOf as listMembers } from '../../../src/emulator/json-text.ts';
+import type { KeyComponent } from '../../../src/epk/effective-key.ts';
+import type { Member } from '../../../src/emulator/documents/json-text.ts';
+import { membersOf as listMembers } from '../../../src/emulator/documents/json-text.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyText } from './generate.ts';
 

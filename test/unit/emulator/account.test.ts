@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Account } from '../../../src/emulator/account.ts';
-import { purgeContainer } from '../../../src/emulator/background.ts';
-import { dropOldChanges } from '../../../src/emulator/change-feed.ts';
+import { purgeContainer } from '../../../src/emulator/partitions/background.ts';
+import { dropOldChanges } from '../../../src/emulator/feeds/change-feed.ts';
 import {
   createContainer,
   createDatabase,
@@ -14,8 +14,13 @@ import {
   replaceContainer,
   replaceOffer,
 } from '../../../src/emulator/containers.ts';
-import type { ContainerModel } from '../../../src/emulator/model.ts';
-import { finishScaling, mergeRanges, splitOutgrown, splitRange } from '../../../src/emulator/resizing.ts';
+import type { ContainerModel } from '../../../src/emulator/storage/model.ts';
+import {
+  finishScaling,
+  mergeRanges,
+  splitOutgrown,
+  splitRange,
+} from '../../../src/emulator/partitions/resizing.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { MemoryAccount } from '../../helpers/memory-account.ts';
 

@@ -13,7 +13,7 @@ import {
   withDefaults,
   type JsonObject,
 } from '../../../src/emulator/container-definition.ts';
-import { Refusal } from '../../../src/emulator/refusal.ts';
+import { Refusal } from '../../../src/emulator/http/refusal.ts';
 import '../../helpers/seed.ts';
 
 const V2 = { paths: ['/pk'], kind: 'Hash', version: 2 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Account } from '../../../src/emulator/account.ts';
-import { purgeContainer } from '../../../src/emulator/background.ts';
+import { purgeContainer } from '../../../src/emulator/partitions/background.ts';
 import type { JsonObject } from '../../../src/emulator/container-definition.ts';
 import {
   createContainer,
@@ -9,7 +9,7 @@ import {
   deleteDatabase,
   replaceContainer,
 } from '../../../src/emulator/containers.ts';
-import type { ContainerModel } from '../../../src/emulator/model.ts';
+import type { ContainerModel } from '../../../src/emulator/storage/model.ts';
 import { MemoryAccount, refusalOf } from '../../helpers/memory-account.ts';
 
 /** Rows of each table that holds what belongs to containers. */

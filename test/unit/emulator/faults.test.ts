@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FaultTarget, Faults } from '../../../src/emulator/faults.ts';
-import { Refusal } from '../../../src/emulator/refusal.ts';
+import { Refusal } from '../../../src/emulator/http/refusal.ts';
 
 const CREATE: FaultTarget = { op: 'create', db: 'D', coll: 'C', rangeId: '0' };
 const THROTTLE = { status: 429, substatus: 3200, retryAfterMs: 5 };

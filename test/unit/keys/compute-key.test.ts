@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { computeKey, effectiveKey, prepareKey, type KeyRecipe } from '../../../src/index.ts';
-import { complaint } from '../../helpers/key.ts';
+import { complaint } from '../../helpers/key-plan.ts';
 
 const ORDER = { id: '1', tenantId: 'amber', createdAt: '2026-03-01T09:30:00Z', meta: { by: 'eve' } };
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { latestVersionScan } from '../../../src/documents/scan.ts';
-import { effectiveKey } from '../../../src/keys/effective-key.ts';
+import { latestVersionScan } from '../../../src/documents/page-scan.ts';
+import { effectiveKey } from '../../../src/epk/effective-key.ts';
 import { makePlan, type PlanOptions } from '../../../src/keys/plan.ts';
 import { Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isSamePath, overlap, parsePath, printPath, valueAt } from '../../../src/keys/path.ts';
-import { composite, type Path } from '../../../src/keys/strategy.ts';
-import { complaint } from '../../helpers/key.ts';
+import { composite, type Path } from '../../../src/keys/strategies/strategy.ts';
+import { complaint } from '../../helpers/key-plan.ts';
 import '../../helpers/seed.ts';
 
 describe('a path as text', () => {

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { valueAt } from '../../../src/keys/path.ts';
 import type { ComputedKey, PlanOptions } from '../../../src/keys/plan.ts';
-import { composite, type Value } from '../../../src/keys/strategy.ts';
+import { composite, type Value } from '../../../src/keys/strategies/strategy.ts';
 import { UsageError } from '../../../src/lib/errors.ts';
-import { computed, planOf } from '../../helpers/key.ts';
+import { computed, planOf } from '../../helpers/key-plan.ts';
 import '../../helpers/seed.ts';
 
 const MONTHLY = '/pk={tenantId}-{createdAt|month}';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Wrong } from '../../../src/spec/given.ts';
+import { Wrong } from '../../../src/spec/input.ts';
 import * as values from '../../../src/spec/values.ts';
 
 /** The value, or the example that is offered instead. */

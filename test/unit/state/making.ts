@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { MigrationSpec } from '../../../src/spec/migration-spec.ts';
-import type { BuildSizes } from '../../../src/state/index-build.ts';
+import type { BuildSizes } from '../../../src/state/index/build.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import type { Lease, NewLease } from '../../../src/state/leases.ts';
-import { etagToBytes, hashToBytes, SegmentBuilder } from '../../../src/state/segment.ts';
-import type { Entry } from '../../../src/state/segment.ts';
+import { etagToBytes, hashToBytes, SegmentBuilder } from '../../../src/state/segments/segment.ts';
+import type { Entry } from '../../../src/state/segments/segment.ts';
 import type { Row } from '../../../src/state/rows.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 1);

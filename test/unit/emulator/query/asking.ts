@@ -1,5 +1,5 @@
 /** Shortcuts for asking a query about a handful of documents. */
-import { Refusal } from '../../../../src/emulator/refusal.ts';
+import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../src/emulator/query/run.ts';
 import type { Documents, StoredDocument } from '../../../../src/emulator/query/run.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Refusal } from '../../../../src/emulator/refusal.ts';
+import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../src/emulator/query/run.ts';
 import { offering, ONE_PAGE, stored } from './asking.ts';
 

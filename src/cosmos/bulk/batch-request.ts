@@ -1,0 +1,152 @@
+/**
+ * Ready-made batches to one range, and what became of each operation. What always holds: there is an outcome for
+ * every operation, or the whole batch has failed in one way; a reply that cannot be read whole leaves every one of its
+ * writes ambiguous, and no document is parsed.
+ */
+import { PageError } from '../../documents/page-error.ts';
+import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
+import { classifyOperation, type OutcomeKind, type Trouble } from '../transport/trouble.ts';
+import type { BatchCall, ContainerLane, Reply } from '../transport/container-requests.ts';
+
+/** What became of one operation. */
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  readonly status: number;
+  readonly substatus: number;
+  /** Of an operation that read or was refused; what a write has cost is in the batch's charge. */
+  readonly chargeRu: number;
+  readonly retryAfterMs: number | undefined;
+  /** Of a document that was read: decoded, to be sent back as `ifMatch`. */
+  readonly etag: string | undefined;
+}
+
+export type BatchResult =
+  | {
+      readonly answered: true;
+      readonly outcomes: readonly Outcome[];
+      /** The outcomes as they came, with the documents that were read; scan it again to look at those. */
+      readonly bytes: Buffer;
+      readonly chargeRu: number;
+      readonly sessionToken: string | undefined;
+      /** The service's clock, in text. */
+      readonly date: string | undefined;
+    }
+  | { readonly answered: false; readonly trouble: Trouble };
+
+export interface Batch extends BatchCall {
+  /** How many operations the body holds. */
+  readonly count: number;
+  /** Which of them only read; a lost reply leaves nothing in doubt about those. */
+  readonly reads?: (operation: number) => boolean;
+}
+
+/** The service takes no more in one request (facts/sdk.md 1.5). */
+export const OPERATIONS_MAX = 100;
+
+/** Of a write that was done nothing else is of interest; there are millions of them, so they share these. */
+const WRITTEN: readonly (Outcome | undefined)[] = [200, 201, 204].reduce<Outcome[]>((list, status) => {
+  list[status] = {
+    kind: 'done',
+    status,
+    substatus: 0,
+    chargeRu: 0,
+    retryAfterMs: undefined,
+    etag: undefined,
+  };
+  return list;
+}, []);
+
+/** Sends a batch once. `replies` reads the outcomes; it is free again when this returns. */
+export async function sendBatch(
+  lane: ContainerLane,
+  batch: Batch,
+  replies: PageScan<ReplyNodes>,
+): Promise<BatchResult> {
+  const exchange = await lane.batch(batch);
+  if (!exchange.ok) return { answered: false, trouble: exchange.trouble };
+  const { reply } = exchange;
+  const outcomes = readOutcomes(reply, batch, replies);
+  if (!Array.isArray(outcomes)) return { answered: false, trouble: outcomes };
+  const { body: bytes, chargeRu, sessionToken } = reply;
+  return { answered: true, outcomes, bytes, chargeRu, sessionToken, date: reply.header('date') };
+}
+
+function readOutcomes(
+  reply: Reply,
+  { count, reads = () => false }: Batch,
+  replies: PageScan<ReplyNodes>,
+): Outcome[] | Trouble {
+  try {
+    replies.scan(reply.body);
+  } catch (error) {
+    if (!(error instanceof PageError)) throw error;
+    return unreadable(reply, error.message, error);
+  }
+  if (replies.count !== count)
+    return unreadable(reply, `the reply has ${replies.count} outcomes for ${count} operations`);
+  const { around } = replies;
+  const outcomes: Outcome[] = [];
+  for (let row = 0; row < count; row += 1) {
+    const status = numberAt(replies, row, around.statusCode);
+    if (status === undefined || status < 100) return unreadable(reply, 'an outcome has no status');
+    const access = reads(row) ? 'read' : 'write';
+    const written = access === 'write' ? WRITTEN[status] : undefined;
+    if (written !== undefined) {
+      outcomes.push(written);
+      continue;
+    }
+    const substatus = numberAt(replies, row, around.subStatusCode) ?? 0;
+    const kind = classifyOperation(status, substatus, access);
+    outcomes.push({
+      kind,
+      status,
+      substatus,
+      chargeRu: numberAt(replies, row, around.requestCharge) ?? 0,
+      retryAfterMs: numberAt(replies, row, around.retryAfterMilliseconds),
+      etag: textAt(replies, row, around.eTag),
+    });
+  }
+  return outcomes;
+}
+
+function numberAt(scan: PageScan<ReplyNodes>, row: number, node: number): number | undefined {
+  const start = scan.start(row, node);
+  if (start === 0) return undefined;
+  const end = scan.end(row, node);
+  const { page } = scan;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = (page[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return decodedNumber(page.toString('latin1', start, end));
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+function decodedNumber(text: string): number | undefined {
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** An etag is compared and sent back, so it is decoded; it has escapes of quotes, and nothing of a document. */
+function textAt(scan: PageScan<ReplyNodes>, row: number, node: number): string | undefined {
+  const [start, end] = [scan.start(row, node), scan.end(row, node)];
+  if (start === 0 || scan.page[start] !== 0x22) return undefined;
+  return JSON.parse(scan.page.toString('utf8', start, end)) as string;
+}
+
+function unreadable(
+  { status, substatus, chargeRu, sessionToken }: Reply,
+  what: string,
+  cause?: unknown,
+): Trouble {
+  return {
+    kind: 'ambiguous',
+    status,
+    substatus,
+    what,
+    chargeRu,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+    ...(cause === undefined ? {} : { cause }),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * How many documents a range has, by a query that the service answers from its index. What always holds: one range is
+ * asked at a time, with no plan of the SDK's around it, so a range that splits is told and never counted twice.
+ */
+import { PriorityLevel, type FeedOptions } from '@azure/cosmos';
+import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
+import type { Call, ContainerLane, Reply } from '../transport/container-requests.ts';
+import { admitted, type Governor } from '../load/governor.ts';
+import { isPart, type FeedRange } from '../feed/ranges.ts';
+import { retrying, type Patience } from '../load/retry.ts';
+
+export interface CountCall extends Call {
+  readonly patience: Patience;
+  readonly governor: Governor;
+  readonly sessionToken: string | undefined;
+  /** Which documents, as a condition on `c`; all of them without it. */
+  readonly where?: string;
+}
+
+/** A count comes in as many pages as the service likes, each with a part of it. */
+const PAGES_MAX = 10_000;
+
+/** The documents of a range, and what the last reply has seen of it; throws a TroubleError of a split. */
+export async function countRange(
+  lane: ContainerLane,
+  range: FeedRange,
+  call: CountCall,
+): Promise<{ readonly documents: number; readonly sessionToken: string | undefined }> {
+  const { signal, patience } = call;
+  let documents = 0;
+  let continuation: string | undefined;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const reply = await retrying(async () => ask(lane, { range, continuation }, call), { signal, patience });
+    documents += countIn(reply);
+    continuation = reply.header('x-ms-continuation');
+    if (continuation === undefined || continuation === '')
+      return { documents, sessionToken: reply.sessionToken };
+  }
+  throw unreadable('a count does not end');
+}
+
+async function ask(
+  lane: ContainerLane,
+  { range, continuation }: { readonly range: FeedRange; readonly continuation: string | undefined },
+  { governor, sessionToken, where, signal, timeoutMs }: CountCall,
+): Promise<Reply> {
+  const { id } = range.range;
+  await admitted(governor, id, { signal });
+  const options: FeedOptions = {
+    priorityLevel: PriorityLevel.Low,
+    ...(continuation === undefined ? {} : { continuationToken: continuation }),
+    ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
+  };
+  let trouble: Trouble | undefined;
+  let chargeRu = 0;
+  try {
+    const exchange = await lane.feed({
+      signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      what: 'docs',
+      options,
+      rangeId: id,
+      query: `SELECT VALUE COUNT(1) FROM c${where === undefined ? '' : ` WHERE ${where}`}`,
+      ...(isPart(range) ? { part: { min: range.min, max: range.max } } : {}),
+    });
+    if (!exchange.ok) throw new TroubleError(exchange.trouble);
+    ({ chargeRu } = exchange.reply);
+    return exchange.reply;
+  } catch (error) {
+    trouble = troubleOf(error);
+    throw error;
+  } finally {
+    governor.observe(id, {
+      chargeRu: trouble?.chargeRu ?? chargeRu,
+      operations: 1,
+      throttled: trouble?.kind === 'throttled' ? 1 : 0,
+      retryAfterMs: trouble?.retryAfterMs,
+    });
+  }
+}
+
+function countIn({ body }: Reply): number {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString());
+  } catch (error) {
+    throw unreadable('a count cannot be read', error);
+  }
+  const documents: unknown =
+    typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, 'Documents') : undefined;
+  if (!Array.isArray(documents)) throw unreadable('the reply has no count');
+  return documents.reduce<number>((sum, one) => sum + numberIn(one), 0);
+}
+
+/** `7`, or what ranges send to clients that merge: `[{"item": 7}]`, `{"_aggregate": 7}` and the like. */
+function numberIn(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + numberIn(one), 0);
+  const [only, ...others]: unknown[] =
+    typeof value === 'object' && value !== null ? Object.values(value) : [];
+  if (only === undefined || others.length > 0) throw unreadable('the reply has a count that is no number');
+  return numberIn(only);
+}
+
+function unreadable(what: string, cause?: unknown): TroubleError {
+  return new TroubleError({ kind: 'transient', status: 200, substatus: 0, what, chargeRu: 0, cause });
+}

@@ -1,0 +1,212 @@
+/**
+ * What a container is: its identity, its key, its settings, its throughput, and how much is in it; and what of its
+ * account decides about a migration. Nothing here writes.
+ */
+import type { DatabaseAccount, RequestOptions } from '@azure/cosmos';
+import { NotReadyError } from '../../lib/errors.ts';
+import { keyKindOf, type KeyKind } from '../../epk/effective-key.ts';
+import type { Account } from '../account/client.ts';
+import type { ContainerName } from '../transport/container-requests.ts';
+import { controlUnless, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
+import { readOffer, readThroughput, type Throughput } from './throughput.ts';
+
+/** The settings that a clone takes over, as the service sent them; null where there is none. */
+export interface ContainerSettings {
+  readonly indexingPolicy: unknown;
+  readonly uniqueKeyPolicy: unknown;
+  readonly computedProperties: unknown;
+  readonly conflictResolutionPolicy: unknown;
+  readonly geospatialConfig: unknown;
+  readonly vectorEmbeddingPolicy: unknown;
+  readonly fullTextPolicy: unknown;
+  readonly clientEncryptionPolicy: unknown;
+}
+
+export interface AccountFacts {
+  /** The account's name, the same behind each of its endpoints; null when it may not be read. */
+  readonly id: string | null;
+  /** Whether more than one region takes writes; null when that may not be read. */
+  readonly multiWrite: boolean | null;
+}
+
+export interface ContainerFacts {
+  readonly name: ContainerName;
+  readonly account: AccountFacts;
+  readonly rid: string;
+  /** Of the container's definition: another one is another container, or another definition. */
+  readonly etag: string;
+  readonly keyPaths: readonly string[];
+  readonly keyKind: KeyKind;
+  /** A container from before partition keys: nobody has written its key property. */
+  readonly hasSystemKey: boolean;
+  /** Seconds; -1: on, without a default; null: off. */
+  readonly defaultTtl: number | null;
+  readonly settings: ContainerSettings;
+  /** Seconds in the analytical store, -1 for ever; null: there is none. */
+  readonly analyticalTtl: number | null;
+  readonly changeFeedPolicy: unknown;
+  /** What identities without the right to see it are shown instead of documents. */
+  readonly dataMaskingPolicy: unknown;
+  readonly throughput: Throughput;
+  /** As the service counts, which lags; null when it does not say. */
+  readonly documentCount: number | null;
+  readonly sizeBytes: number | null;
+  /** Everything the service says of the container. */
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+/** The container; undefined when it, or its database, is not there. */
+export async function readContainer(
+  account: Account,
+  name: ContainerName,
+  call: ControlCall,
+): Promise<ContainerFacts | undefined> {
+  const container = account.client.database(name.database).container(name.container);
+  const work = async (options: RequestOptions): Promise<unknown> => {
+    const { resource } = await container.read({ ...options, populateQuotaInfo: true });
+    return resource;
+  };
+  const seen = await controlUnless(account, call, work, isAbsence);
+  if (seen === undefined) return undefined;
+  const definition = asObject(seen.value);
+  const self = textAt(definition, '_self');
+  const [throughput, facts] = await Promise.all([
+    readThroughput(account, { container: self, database: databaseLink(self) }, freshly(call)),
+    readAccount(account, freshly(call)),
+  ]);
+  const usage = usageOf(seen.header('x-ms-resource-usage'));
+  const key = asObject(definition['partitionKey']);
+  const keyPaths = textsAt(key, 'paths');
+  return {
+    name,
+    account: facts,
+    rid: textAt(definition, '_rid'),
+    etag: textAt(definition, '_etag'),
+    keyPaths,
+    keyKind: keyKindOf({ paths: keyPaths, ...kindOf(key) }),
+    hasSystemKey: key['systemKey'] === true,
+    defaultTtl: numberOrNull(definition['defaultTtl']),
+    settings: settingsOf(definition),
+    analyticalTtl: numberOrNull(definition['analyticalStorageTtl']),
+    changeFeedPolicy: definition['changeFeedPolicy'] ?? null,
+    dataMaskingPolicy: definition['dataMaskingPolicy'] ?? null,
+    throughput,
+    documentCount: usage.documentsCount,
+    sizeBytes: usage.sizeBytes,
+    definition,
+  };
+}
+
+/** A database, and what all its containers share; undefined when it is not there. */
+export async function readDatabase(
+  account: Account,
+  name: string,
+  call: ControlCall,
+): Promise<{ readonly shared: Throughput | undefined } | undefined> {
+  const work = async (options: RequestOptions): Promise<unknown> => {
+    const { resource } = await account.client.database(name).read(options);
+    return resource;
+  };
+  const seen = await controlUnless(account, call, work, isAbsence);
+  if (seen === undefined) return undefined;
+  return { shared: await readOffer(account, textAt(asObject(seen.value), '_self'), freshly(call)) };
+}
+
+/** What of an account decides about a migration. */
+export async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
+  const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> => {
+    const { resource } = await account.client.getDatabaseAccount(options);
+    return resource;
+  };
+  const seen = await controlUnless(account, call, work, isForbidden);
+  if (seen?.value === undefined) return { id: null, multiWrite: null };
+  const { enableMultipleWritableLocations, writableLocations } = seen.value;
+  // The SDK keeps no id.
+  const { id } = asObject(JSON.parse(seen.body.toString()));
+  return {
+    id: typeof id === 'string' ? id : null,
+    multiWrite: enableMultipleWritableLocations || writableLocations.length > 1,
+  };
+}
+
+/** Work beside other work bears its own trouble. */
+function freshly({ signal, patience }: ControlCall): ControlCall {
+  return { signal, patience: patience.fresh() };
+}
+
+/** `dbs/<rid>/` of `dbs/<rid>/colls/<rid>/`. */
+function databaseLink(self: string): string {
+  return self.split('/').slice(0, 2).join('/') + '/';
+}
+
+const SETTINGS = [
+  'indexingPolicy',
+  'uniqueKeyPolicy',
+  'computedProperties',
+  'conflictResolutionPolicy',
+  'geospatialConfig',
+  'vectorEmbeddingPolicy',
+  'fullTextPolicy',
+  'clientEncryptionPolicy',
+] as const satisfies ReadonlyArray<keyof ContainerSettings>;
+
+function settingsOf(definition: Readonly<Record<string, unknown>>): ContainerSettings {
+  const settings = SETTINGS.map((name) => [name, definition[name] ?? null] as const);
+  // One entry for each name of the table, which has all of them.
+  return Object.fromEntries(settings) as { [K in (typeof SETTINGS)[number]]: unknown };
+}
+
+/** `documentsCount=12;documentsSize=34;...`, sizes in KB; -1 and nothing at all both mean that it is not told. */
+function usageOf(header: string | undefined): {
+  readonly documentsCount: number | null;
+  readonly sizeBytes: number | null;
+} {
+  const values = new Map<string, number>();
+  for (const pair of (header ?? '').split(';')) {
+    const [name = '', value = ''] = pair.split('=');
+    if (value !== '' && Number(value) >= 0) values.set(name, Number(value));
+  }
+  const kb = values.get('documentsSize') ?? values.get('collectionSize');
+  return {
+    documentsCount: values.get('documentsCount') ?? null,
+    sizeBytes: kb === undefined ? null : kb * 1024,
+  };
+}
+
+function kindOf(key: Readonly<Record<string, unknown>>): {
+  readonly kind?: string;
+  readonly version?: number;
+} {
+  const { kind, version } = key;
+  return {
+    ...(typeof kind === 'string' ? { kind } : {}),
+    ...(typeof version === 'number' ? { version } : {}),
+  };
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function textAt(object: Readonly<Record<string, unknown>>, name: string): string {
+  const value = object[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw notDescribed(name);
+}
+
+function textsAt(object: Readonly<Record<string, unknown>>, name: string): readonly string[] {
+  const value = object[name];
+  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string')) return value;
+  throw notDescribed(name);
+}
+
+function notDescribed(name: string): NotReadyError {
+  return new NotReadyError(`the service describes the container without ${name}`, {
+    why: 'a container that was never partitioned, or a server that is not Cosmos DB, says no more',
+    hint: 'check the endpoint and the name of the container',
+  });
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

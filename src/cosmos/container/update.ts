@@ -1,0 +1,98 @@
+/**
+ * A setting of the target made like the source's, online. What always holds: only what was asked for by name is changed,
+ * whatever somebody else changes meanwhile stays, and doing it again changes nothing more.
+ */
+import type { ContainerDefinition, RequestOptions } from '@azure/cosmos';
+import { NotReadyError, ServiceError } from '../../lib/errors.ts';
+import type { Account } from '../account/client.ts';
+import { policyLike } from './settings.ts';
+import { readContainer, type ContainerFacts } from './inspect.ts';
+import { controlUnless, type ControlCall } from '../account/control-plane.ts';
+import { replaceOffer, throughputText } from './throughput.ts';
+
+/** What the service lets change after a container is made (facts/service.md 2.10, 2.11). */
+export type Changeable = 'ttl' | 'indexing' | 'throughput';
+
+/** Somebody else changes the definition as well; nobody does so all the time. */
+const TRIES_MAX = 5;
+
+/** Of the target's account; `source` says how it should be. */
+export async function makeLike(
+  account: Account,
+  {
+    setting,
+    source,
+    target,
+  }: { readonly setting: Changeable; readonly source: ContainerFacts; readonly target: ContainerFacts },
+  call: ControlCall,
+): Promise<void> {
+  if (setting === 'throughput') return followThroughput(account, { source, target }, call);
+  for (let tried = 1; tried <= TRIES_MAX; tried += 1) {
+    const now = await readContainer(account, target.name, call);
+    if (now?.rid !== target.rid) throw gone(target);
+    const wanted = definitionLike(now, source, setting);
+    if (wanted === null || (await replace(account, { now, wanted }, call))) return;
+  }
+  throw new ServiceError('the definition of the target changes all the time', {
+    why: `somebody else has changed it between each of ${TRIES_MAX} reads and writes`,
+    hint: 'find out who does, then run the same command again',
+  });
+}
+
+/** The definition to send; null when it is so already. */
+function definitionLike(
+  now: ContainerFacts,
+  source: ContainerFacts,
+  setting: 'ttl' | 'indexing',
+): Readonly<Record<string, unknown>> | null {
+  const { defaultTtl: _ttl, ...rest } = now.definition;
+  if (setting === 'ttl') {
+    if (now.defaultTtl === source.defaultTtl) return null;
+    return source.defaultTtl === null ? rest : { ...rest, defaultTtl: source.defaultTtl };
+  }
+  const policy = policyLike('indexingPolicy', source, now);
+  return policy.isSame ? null : { ...now.definition, indexingPolicy: policy.wanted };
+}
+
+/** Whether it was replaced; not when somebody else, or an attempt whose reply was lost, was quicker. */
+async function replace(
+  account: Account,
+  { now, wanted }: { readonly now: ContainerFacts; readonly wanted: Readonly<Record<string, unknown>> },
+  call: ControlCall,
+): Promise<boolean> {
+  const { database, container } = now.name;
+  const work = async (options: RequestOptions): Promise<true> => {
+    // The SDK changes what it is given, so that each attempt has its own.
+    const body: unknown = structuredClone(wanted);
+    const accessCondition = { type: 'IfMatch', condition: now.etag };
+    await account.client
+      .database(database)
+      .container(container)
+      .replace(body as ContainerDefinition, { ...options, accessCondition });
+    return true;
+  };
+  const done = await controlUnless(account, call, work, ({ status }) => status === 412);
+  return done !== undefined;
+}
+
+async function followThroughput(
+  account: Account,
+  { source, target }: { readonly source: ContainerFacts; readonly target: ContainerFacts },
+  call: ControlCall,
+): Promise<void> {
+  const [from, to] = [source.throughput, target.throughput];
+  if (from.kind !== to.kind || (from.kind !== 'manual' && from.kind !== 'autoscale')) {
+    throw new NotReadyError('the throughput of the target cannot be made like that of the source', {
+      why: `it is ${throughputText(to)}, and that of the source is ${throughputText(from)}`,
+      hint: 'change its kind with az cosmosdb sql container throughput migrate, or leave it as it is',
+    });
+  }
+  await replaceOffer(account, { link: String(target.definition['_self']), throughput: from }, call);
+}
+
+function gone({ name: { database, container } }: ContainerFacts): NotReadyError {
+  return new NotReadyError(`${database}/${container} is not the container it was`, {
+    why: 'it was deleted, or deleted and made again, meanwhile',
+    hint: 'see what is there under this name before anything else is changed',
+  });
+}

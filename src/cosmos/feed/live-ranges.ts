@@ -1,0 +1,91 @@
+/**
+ * The ranges of one container as they are known now. What always holds: they tile the key space, whoever finds one
+ * gone asks for all of them anew, and who does so at the same time asks once.
+ */
+import { must } from '../../lib/assert.ts';
+import type { ContainerLane } from '../transport/container-requests.ts';
+import { readRanges, type PhysicalRange } from './ranges.ts';
+import { retrying, type Patience } from '../load/retry.ts';
+
+interface Parts {
+  readonly lane: ContainerLane;
+  readonly patience: Patience;
+  readonly timeoutMs?: number;
+  /** A range became others. */
+  readonly onChange?: (gone: string, children: readonly string[]) => void;
+}
+
+export class LiveRanges {
+  readonly #parts: Parts;
+  #ranges: readonly PhysicalRange[];
+  #byId: ReadonlyMap<string, PhysicalRange>;
+  #refreshing: Promise<void> | undefined;
+
+  private constructor(parts: Parts, ranges: readonly PhysicalRange[]) {
+    this.#parts = parts;
+    this.#ranges = ranges;
+    this.#byId = byId(ranges);
+  }
+
+  static async read(parts: Parts, signal: AbortSignal): Promise<LiveRanges> {
+    return new LiveRanges(parts, await ask(parts, signal));
+  }
+
+  /** In the order of the key space. */
+  get list(): readonly PhysicalRange[] {
+    return this.#ranges;
+  }
+
+  find(id: string): PhysicalRange | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The range an effective key falls into. */
+  at(place: string): PhysicalRange {
+    const ranges = this.#ranges;
+    let [low, high] = [0, ranges.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      const range = ranges[middle];
+      if (range !== undefined && range.min <= place) low = middle;
+      else high = middle - 1;
+    }
+    return must(ranges[low], 'a container has a range');
+  }
+
+  rangeOf(place: string): string {
+    return this.at(place).id;
+  }
+
+  /** Asks the service again, because this range is gone; nothing is asked when that is known already. */
+  async refresh(range: string, signal: AbortSignal): Promise<void> {
+    if (!this.#byId.has(range)) return;
+    // The first who asks lends its signal; every caller stops with the run.
+    this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
+    await this.#refreshing;
+  }
+
+  async #refresh(signal: AbortSignal): Promise<void> {
+    const before = this.#ranges;
+    const ranges = await ask(this.#parts, signal);
+    this.#ranges = ranges;
+    this.#byId = byId(ranges);
+    for (const gone of before.filter(({ id }) => !this.#byId.has(id))) {
+      const children = ranges.filter(({ min, max }) => min < gone.max && max > gone.min).map(({ id }) => id);
+      this.#parts.onChange?.(gone.id, children);
+    }
+  }
+}
+
+function byId(ranges: readonly PhysicalRange[]): ReadonlyMap<string, PhysicalRange> {
+  return new Map(ranges.map((range) => [range.id, range]));
+}
+
+async function ask(
+  { lane, patience, timeoutMs }: Parts,
+  signal: AbortSignal,
+): Promise<readonly PhysicalRange[]> {
+  const asking = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
+  const call = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  return retrying(() => readRanges(lane, call), asking);
+}

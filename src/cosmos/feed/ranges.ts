@@ -1,0 +1,148 @@
+/**
+ * The physical ranges of a container. What always holds: a list that is used tiles the whole key space with no gap
+ * and no overlap; whatever the service sends besides that is trouble that may pass, never a range forgotten.
+ */
+import type { FeedOptions } from '@azure/cosmos';
+import { assert } from '../../lib/assert.ts';
+import { TroubleError, type Trouble } from '../transport/trouble.ts';
+import type { Call, ContainerLane } from '../transport/container-requests.ts';
+import { retrying, type Patience } from '../load/retry.ts';
+
+/** A stretch of effective partition keys: upper-case hex, from `min` up to and without `max`. */
+export interface Interval {
+  readonly min: string;
+  readonly max: string;
+}
+
+export interface PhysicalRange extends Interval {
+  readonly id: string;
+  /** Those it came from, the oldest first. */
+  readonly parents: readonly string[];
+}
+
+/** What one reader reads: a physical range, or, after a merge, the part of it that the reader had before. */
+export interface FeedRange extends Interval {
+  readonly range: PhysicalRange;
+}
+
+export const WHOLE: Interval = { min: '', max: 'FF' };
+/** A page has a thousand ranges and more; a container has not. */
+const PAGES_MAX = 100;
+
+/** Reads all ranges of a container, in their order; what does not tile is a TroubleError. */
+export async function readRanges(lane: ContainerLane, call: Call): Promise<readonly PhysicalRange[]> {
+  const listed: PhysicalRange[] = [];
+  let continuation: string | undefined;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const options: FeedOptions = continuation === undefined ? {} : { continuationToken: continuation };
+    const exchange = await lane.feed({ ...call, what: 'pkranges', options });
+    if (!exchange.ok) throw new TroubleError(exchange.trouble);
+    listed.push(...parseRanges(exchange.reply.body));
+    continuation = exchange.reply.header('x-ms-continuation');
+    if (continuation === undefined || continuation === '') return tile(listed);
+  }
+  throw unusable('the list of ranges does not end');
+}
+
+/** Ranges in their order; throws when they do not tile the key space. */
+export function tile(listed: readonly PhysicalRange[]): readonly PhysicalRange[] {
+  // Right after a split both generations may be listed.
+  const gone = new Set(listed.flatMap(({ parents }) => parents));
+  const unique = new Map(listed.filter(({ id }) => !gone.has(id)).map((range) => [range.id, range]));
+  const ranges = inOrder([...unique.values()]);
+  const fault = gapOrOverlap(ranges, WHOLE);
+  if (fault !== undefined) throw unusable(fault);
+  return ranges;
+}
+
+function inOrder(ranges: readonly PhysicalRange[]): PhysicalRange[] {
+  return ranges.toSorted((a, b) => (a.min < b.min ? -1 : a.min > b.min ? 1 : 0));
+}
+
+/** What is wrong with intervals that should cover `whole` in their order; nothing when they do. */
+export function gapOrOverlap(intervals: readonly Interval[], whole: Interval): string | undefined {
+  let at = whole.min;
+  for (const { min, max } of intervals) {
+    if (min > at) return `there is a gap in the list of ranges at '${at}'`;
+    if (min < at || max <= min) return `the list of ranges overlaps at '${min}'`;
+    at = max;
+  }
+  return at === whole.max ? undefined : `there is a gap in the list of ranges at '${at}'`;
+}
+
+/** All of a range, for its first reader. */
+export function wholeOf(range: PhysicalRange): FeedRange {
+  return { range, min: range.min, max: range.max };
+}
+
+/** Whether only a part of the physical range is meant. */
+export function isPart({ range, min, max }: FeedRange): boolean {
+  return range.min !== min || range.max !== max;
+}
+
+/**
+ * Where a reader's keys live now: the same reader in one piece, or its children, each of which goes on from its
+ * parent's position. Unchanged, the service is not done with what it does: wait, and look again.
+ */
+export function remap(
+  ranges: readonly PhysicalRange[],
+  reader: FeedRange,
+): { readonly changed: boolean; readonly readers: readonly FeedRange[] } {
+  const readers = inOrder(ranges)
+    .filter(({ min, max }) => min < reader.max && max > reader.min)
+    .map((range) => ({
+      range,
+      min: range.min > reader.min ? range.min : reader.min,
+      max: range.max < reader.max ? range.max : reader.max,
+    }));
+  assert(gapOrOverlap(readers, reader) === undefined, 'the children of a range cover it');
+  const [only] = readers;
+  return { changed: readers.length !== 1 || only?.range.id !== reader.range.id, readers };
+}
+
+/**
+ * Who reads on after a 410: the reader itself, or its children, each from the position that the reader had. A 410 is
+ * never answered at once, and `patience` has borne it: while the service is not done with its split, whoever comes
+ * back here waits longer each time, until a page has come.
+ */
+export async function readersAfter(
+  lane: ContainerLane,
+  reader: FeedRange,
+  options: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
+): Promise<readonly FeedRange[]> {
+  const { trouble, patience, signal } = options;
+  await patience.bear(trouble, signal);
+  const asking = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
+  const ranges = await retrying(() => readRanges(lane, { signal }), asking);
+  return remap(ranges, reader).readers;
+}
+
+function parseRanges(body: Buffer): PhysicalRange[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw unusable('the list of ranges cannot be read', error);
+  }
+  const list = fieldOf(parsed, 'PartitionKeyRanges');
+  if (!Array.isArray(list)) throw unusable('the reply has no list of ranges');
+  return list.map(parseRange);
+}
+
+function parseRange(listed: unknown): PhysicalRange {
+  const id = fieldOf(listed, 'id');
+  const [min, max] = [fieldOf(listed, 'minInclusive'), fieldOf(listed, 'maxExclusive')];
+  const parents = fieldOf(listed, 'parents') ?? [];
+  if (typeof id !== 'string' || typeof min !== 'string' || typeof max !== 'string' || !Array.isArray(parents))
+    throw unusable('a range in the list is not described');
+  return { id, min: min.toUpperCase(), max: max.toUpperCase(), parents: parents.map(String) };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function unusable(what: string, cause?: unknown): TroubleError {
+  const trouble: Trouble = { kind: 'transient', status: 200, substatus: 0, what, chargeRu: 0, cause };
+  return new TroubleError(trouble);
+}

@@ -1,0 +1,142 @@
+/**
+ * Load control of one side: who may send now, and what is learned from the replies. What always holds: whoever may
+ * not go is told why and when to ask again; a range that is throttled keeps nobody else; and over any longer time a
+ * side spends no more than it may, whatever its requests turn out to cost.
+ */
+import { sleep } from '../../lib/abort.ts';
+import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import { RangeGate, type Load, type RangeLoad } from './range-limit.ts';
+import { RuBudget } from './ru-budget.ts';
+import { Turns } from './fair-queue.ts';
+
+/** Go, or why not; without a delay it is the next reply of this range that is waited for. */
+export type Admission =
+  | 'go'
+  | { readonly reason: 'in flight' }
+  | { readonly reason: 'throttled' | 'no budget'; readonly delayMs: number };
+
+export interface GovernorParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** What this side may spend; without it, all there is. */
+  readonly ruPerSecond?: number | undefined;
+}
+
+/** Its seconds are not ours: what is spent to the last unit in ours spills over in one of its, and is refused. */
+const PACE = 0.995;
+/** A range is given two at first: one that is being answered, one on its way. */
+const LIMIT_FIRST = 2;
+
+export class Governor {
+  readonly budget: RuBudget;
+  /** Operations that were refused for want of RU. */
+  throttled = 0;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #gates = new Map<string, RangeGate>();
+  readonly #turns: Turns;
+  /** What was set aside for those on their way. */
+  readonly #reserved = new Map<string, Array<readonly [side: number, range: number]>>();
+
+  constructor({ clock, random, ruPerSecond }: GovernorParts) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#turns = new Turns(clock);
+    this.budget = new RuBudget(clock, ruPerSecond);
+  }
+
+  /** What the container has, and in how many ranges: each has its even share, and no more (facts/service.md 5.6). */
+  setCapacity(containerRu: number | undefined, ranges: readonly string[]): void {
+    const share = containerRu === undefined ? undefined : (containerRu * PACE) / ranges.length;
+    for (const range of ranges) this.#gate(range).budget.rate = share;
+  }
+
+  /** A range became others: they go on with what it has learned. */
+  replace(range: string, children: readonly string[]): void {
+    const gone = this.#gates.get(range);
+    this.#gates.delete(range);
+    this.#turns.leave(range);
+    if (gone === undefined) return;
+    const { rate } = gone.budget;
+    for (const child of children) {
+      const gate = this.#gate(child, Math.ceil(gone.limit / children.length));
+      gate.budget.rate = rate === undefined ? undefined : rate / children.length;
+    }
+  }
+
+  /** Whether one more request may go to a range. Every `go` is followed by one `observe`. */
+  admit(range: string, { inFlight }: { readonly inFlight: number }): Admission {
+    const gate = this.#gate(range);
+    if (!gate.hasRoom(inFlight)) return { reason: 'in flight' };
+    const pausedMs = gate.pausedMs();
+    if (pausedMs > 0) return { reason: 'throttled', delayMs: pausedMs };
+    const brokeMs = gate.budget.delayMs() || this.#turnMs(range);
+    if (brokeMs > 0) return { reason: 'no budget', delayMs: brokeMs };
+    const under = this.#reserved.get(range) ?? [];
+    under.push([this.budget.reserve(), gate.budget.reserve()]);
+    this.#reserved.set(range, under);
+    return 'go';
+  }
+
+  /** How many operations the next request may have, so that it is a small part of what the range has in a second. */
+  operationsMax(range: string): number {
+    return this.#gate(range).operationsMax();
+  }
+
+  /** A reply, or the end of waiting for one. */
+  observe(range: string, load: Load): void {
+    const under = this.#reserved.get(range);
+    const [side, ofRange] = under?.shift() ?? [0, 0];
+    if (under?.length === 0) this.#reserved.delete(range);
+    this.budget.settle(side, load.chargeRu);
+    this.throttled += load.throttled;
+    // A range that has split meanwhile answers once more; its successors have learned from it already.
+    const gate = this.#gates.get(range);
+    gate?.budget.settle(ofRange, load.chargeRu);
+    gate?.learn(load);
+  }
+
+  ranges(): ReadonlyMap<string, RangeLoad> {
+    return new Map([...this.#gates].map(([range, gate]) => [range, gate.state()]));
+  }
+
+  /** How long until a range has its turn at the budget that all of them share; 0 for now. */
+  #turnMs(range: string): number {
+    if (this.budget.rate === undefined) return 0;
+    const place = this.#turns.placeOf(range);
+    const delayMs = this.budget.delayMs(place);
+    if (place === 0 && delayMs === 0) {
+      this.#turns.leave(range);
+      return 0;
+    }
+    const waitMs = Math.max(1, delayMs);
+    this.#turns.comesAt(range, this.#clock.now() + waitMs);
+    return waitMs;
+  }
+
+  #gate(range: string, limit = LIMIT_FIRST): RangeGate {
+    let gate = this.#gates.get(range);
+    if (gate === undefined) {
+      gate = new RangeGate({ clock: this.#clock, random: this.#random, limit });
+      this.#gates.set(range, gate);
+    }
+    return gate;
+  }
+}
+
+/** Waits until a range with nothing on its way may send; the caller owes an `observe`. */
+export async function admitted(
+  governor: Governor,
+  range: string,
+  { signal, pause = sleep }: { readonly signal: AbortSignal; readonly pause?: typeof sleep },
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const admission = governor.admit(range, { inFlight: 0 });
+    if (admission === 'go') return;
+    assert('delayMs' in admission, 'a range with nothing on its way has room');
+    await pause(admission.delayMs, signal);
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The one retry loop of the repository, and the patience behind it. What always holds: every wait has a reason that
+ * can be shown, is never shorter than the service asks, is not the same for two who wait, and ends: by success, by
+ * the signal, or as the trouble that would not pass.
+ */
+import { sleep } from '../../lib/abort.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import { TroubleError, troubleOf, type Trouble, type TroubleKind } from '../transport/trouble.ts';
+
+/** Somebody is about to wait. */
+export interface Wait {
+  readonly reason: TroubleKind;
+  readonly delayMs: number;
+  /** The how-manieth in a row. */
+  readonly attempt: number;
+  /** For how long it has been so. */
+  readonly lastedMs: number;
+  readonly trouble: Trouble;
+}
+
+interface Limit {
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** Longer in a row than this, and it is trouble that does not pass. */
+  readonly totalMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** What waiting helps against. A key that is being rotated needs minutes (facts/service.md 4.2); a split as well. */
+const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
+  throttled: { firstMs: 100, longestMs: 10_000, totalMs: 15 * MINUTE_MS },
+  transient: { firstMs: 100, longestMs: 10_000, totalMs: 5 * MINUTE_MS },
+  denied: { firstMs: 2000, longestMs: 15_000, totalMs: 2 * MINUTE_MS },
+  split: { firstMs: 100, longestMs: 5000, totalMs: 10 * MINUTE_MS },
+};
+const { denied: _aKeyIsRotated, ...OTHERS } = LIMITS;
+/** Of whoever has not been let in yet: a refusal will be a wrong key, and is told at once. */
+export const AT_THE_DOOR: PatienceParts['limits'] = OTHERS;
+/** A hint beyond this is a mistake of somebody. */
+const HINT_MAX_MS = 5 * MINUTE_MS;
+
+export interface PatienceParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onWait?: (wait: Wait) => void;
+  readonly limits?: Readonly<Partial<Record<TroubleKind, Limit>>>;
+  /** How time passes; tests let it pass quicker. */
+  readonly pause?: (delayMs: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Shorter ones are how the service works; nobody is told of them. */
+const WORTH_TELLING_MS = 5000;
+const TELL_AGAIN_MS = 30_000;
+
+/** Says now and then what is waited for, to whoever watches work that shows no progress of its own. */
+export function tellWaits(log: Log, clock: Clock): (wait: Wait) => void {
+  let toldMs = -Infinity;
+  return ({ lastedMs, trouble }) => {
+    const nowMs = clock.now();
+    if (lastedMs < WORTH_TELLING_MS || nowMs - toldMs < TELL_AGAIN_MS) return;
+    toldMs = nowMs;
+    const seconds = Math.round(lastedMs / 1000);
+    log.warn(`waiting for ${trouble.at ?? 'the account'}: ${trouble.what}, for ${seconds} s now`);
+  };
+}
+
+/** How long one piece of work has been in trouble, and how long it still bears it. */
+export class Patience {
+  readonly #parts: PatienceParts;
+  readonly #borne = new Map<TroubleKind, { attempts: number; lastedMs: number }>();
+  #last: { readonly kind: TroubleKind; readonly atMs: number } | undefined;
+
+  constructor(parts: PatienceParts) {
+    this.#parts = parts;
+  }
+
+  /** It worked: what follows is new trouble. */
+  reset(): void {
+    this.#borne.clear();
+    this.#last = undefined;
+  }
+
+  /** The same patience, for work that has been in no trouble yet. */
+  fresh(): Patience {
+    return new Patience(this.#parts);
+  }
+
+  /** Waits, or throws the trouble when waiting does not help, or does not help any more. */
+  async bear(trouble: Trouble, signal: AbortSignal): Promise<void> {
+    const wait = this.next(trouble);
+    this.#parts.onWait?.(wait);
+    await (this.#parts.pause ?? sleep)(wait.delayMs, signal);
+  }
+
+  /** How long to wait now; throws like `bear`. */
+  next(trouble: Trouble): Wait {
+    const { clock, random, limits = LIMITS } = this.#parts;
+    const { kind } = trouble;
+    const limit = limits[kind];
+    if (limit === undefined) throw new TroubleError(trouble);
+    const nowMs = clock.now();
+    // Since the last trouble nothing has worked; that time is its own, so kinds that take turns end as well.
+    if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += Math.max(0, nowMs - this.#last.atMs);
+    this.#last = { kind, atMs: nowMs };
+    const borne = this.#of(kind);
+    borne.attempts += 1;
+    const delayMs = delayFor(limit, borne.attempts, { hintMs: trouble.retryAfterMs, random });
+    if (borne.lastedMs + delayMs > limit.totalMs) throw lasting(trouble, borne.lastedMs);
+    return { reason: kind, delayMs, attempt: borne.attempts, lastedMs: borne.lastedMs, trouble };
+  }
+
+  #of(kind: TroubleKind): { attempts: number; lastedMs: number } {
+    let borne = this.#borne.get(kind);
+    if (borne === undefined) this.#borne.set(kind, (borne = { attempts: 0, lastedMs: 0 }));
+    return borne;
+  }
+}
+
+function delayFor(
+  { firstMs, longestMs }: Limit,
+  attempt: number,
+  { hintMs, random }: { readonly hintMs: number | undefined; readonly random: Random },
+): number {
+  const backoffMs = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30));
+  if (hintMs === undefined) return Math.ceil(backoffMs * (0.5 + random.next() / 2));
+  // All who were refused got the same hint; a little later than that is not all at once.
+  const askedMs = Math.min(hintMs, HINT_MAX_MS);
+  return Math.ceil(askedMs + (backoffMs + askedMs) * 0.25 * random.next());
+}
+
+function lasting(trouble: Trouble, lastedMs: number): TroubleError {
+  const seconds = Math.round(lastedMs / 1000);
+  return new TroubleError({ ...trouble, what: `${trouble.what}, for ${seconds} s now` });
+}
+
+/**
+ * What `work` gives, however often that takes. Errors that are no trouble of the service are thrown as they are; a
+ * split is thrown unless asked for otherwise, because it is not over for whom asks the same range again.
+ */
+export async function retrying<T>(
+  work: () => Promise<T>,
+  options: {
+    readonly signal: AbortSignal;
+    readonly patience: Patience;
+    readonly splits?: 'thrown' | 'waited-for';
+  },
+): Promise<T> {
+  const { signal, patience, splits = 'thrown' } = options;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      const result = await work();
+      patience.reset();
+      return result;
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble === undefined || (trouble.kind === 'split' && splits === 'thrown')) throw error;
+      await patience.bear(trouble, signal);
+    }
+  }
+}

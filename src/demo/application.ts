@@ -1,0 +1,183 @@
+/**
+ * The application of the demo: it creates, updates, moves and deletes orders all the time through Microsoft's SDK, and
+ * knows nothing of a migration but to stop when it is told and to go on elsewhere. What always holds: it does one thing
+ * at a time, and remembers what was acknowledged.
+ */
+import type { Account } from '../cosmos/account/client.ts';
+import { sleep } from '../lib/abort.ts';
+import { must } from '../lib/assert.ts';
+import type { Random } from '../lib/random.ts';
+import { COLLISIONS, DATABASE, newOrder, SOURCE, someCustomer, TARGET, type Order } from './shop.ts';
+
+/** Orders it works on; what it has not touched for long it forgets. */
+const ORDERS_MAX = 400;
+/** Between two writes: some seventy in a second. */
+const PAUSE_MS = 12;
+/** Where a service that is busy does not say how long. */
+const RETRY_MS = 50;
+
+type Place = typeof SOURCE | typeof TARGET;
+
+export interface Written {
+  created: number;
+  updated: number;
+  moved: number;
+  deleted: number;
+  /** Times it was told to come back later. */
+  throttled: number;
+}
+
+export class Application {
+  readonly written: Written = { created: 0, updated: 0, moved: 0, deleted: 0, throttled: 0 };
+  readonly #account: Account;
+  readonly #random: Random;
+  readonly #orders: Order[];
+  #place: Place = SOURCE;
+  #number = 0;
+  #isStopped = false;
+  /** What it is doing now. */
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(account: Account, orders: readonly Order[], random: Random) {
+    this.#account = account;
+    this.#orders = orders.slice(-ORDERS_MAX);
+    this.#random = random;
+  }
+
+  /** Writes until called off. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        if (!this.#isStopped) {
+          this.#work = this.#write(signal);
+          await this.#work;
+        }
+        await sleep(PAUSE_MS, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#work;
+  }
+
+  resume(): void {
+    this.#isStopped = false;
+  }
+
+  /** From now on it works with the other container. */
+  switchOver(): void {
+    this.#place = TARGET;
+    this.resume();
+  }
+
+  /** Gives one of two colliding invoices to the customer it belongs to. */
+  async mendCollision(signal: AbortSignal): Promise<void> {
+    const [{ id, tenants }] = COLLISIONS;
+    for (const tenantId of tenants.slice(1)) {
+      await this.#patiently(signal, async () => {
+        const item = this.#container.item(id, tenantId);
+        const { resource } = await item.read<Order>();
+        const order = must(resource, 'nobody deletes an invoice');
+        await item.replace({ ...order, customerId: 'c-043', version: order.version + 1 });
+      });
+    }
+  }
+
+  /** How many of the orders it knows are in the target as they were written last, and how many it looked for. */
+  async findAll(signal: AbortSignal): Promise<{ readonly known: number; readonly found: number }> {
+    let found = 0;
+    for (const { id, customerId, version } of this.#orders) {
+      await this.#patiently(signal, async () => {
+        const { resource } = await this.#container.item(id, customerId).read<Order>();
+        if (resource?.version === version) found += 1;
+      });
+    }
+    return { known: this.#orders.length, found };
+  }
+
+  get #container() {
+    return this.#account.client.database(DATABASE).container(this.#place.container);
+  }
+
+  async #write(signal: AbortSignal): Promise<void> {
+    const chance = this.#random.below(100);
+    const at = this.#random.below(this.#orders.length);
+    const order = must(this.#orders[at], 'there are always some');
+    if (chance < 35) await this.#create(signal);
+    else if (chance < 70) await this.#update(at, { ...order, status: 'paid' }, signal);
+    else if (chance < 85) await this.#move(at, { ...order, customerId: someCustomer(this.#random) }, signal);
+    // Not all of them, so that something is left to be changed.
+    else if (this.#orders.length > ORDERS_MAX / 8) await this.#delete(at, signal);
+  }
+
+  async #create(signal: AbortSignal): Promise<void> {
+    this.#number += 1;
+    const order = newOrder(`new-${String(this.#number).padStart(5, '0')}`, this.#random);
+    await this.#patiently(signal, async () => void (await this.#container.items.create(order)));
+    this.written.created += 1;
+    if (this.#orders.length < ORDERS_MAX) this.#orders.push(order);
+    else this.#orders[this.#random.below(ORDERS_MAX)] = order;
+  }
+
+  async #update(at: number, order: Order, signal: AbortSignal): Promise<void> {
+    const changed = { ...order, version: order.version + 1 };
+    const key = changed[this.#place.property];
+    await this.#patiently(
+      signal,
+      async () => void (await this.#container.item(changed.id, key).replace(changed)),
+    );
+    this.#orders[at] = changed;
+    this.written.updated += 1;
+  }
+
+  /** An order goes to another customer: a change where the tenant is the key, another place where the customer is. */
+  async #move(at: number, order: Order, signal: AbortSignal): Promise<void> {
+    const before = must(this.#orders[at], 'it was chosen from these');
+    if (this.#place === SOURCE || before.customerId === order.customerId) {
+      await this.#update(at, order, signal);
+      this.written.updated -= 1;
+    } else {
+      const changed = { ...order, version: order.version + 1 };
+      await this.#patiently(signal, async () => void (await this.#container.items.create(changed)));
+      const old = this.#container.item(before.id, before.customerId);
+      await this.#patiently(signal, async () => void (await old.delete()));
+      this.#orders[at] = changed;
+    }
+    this.written.moved += 1;
+  }
+
+  async #delete(at: number, signal: AbortSignal): Promise<void> {
+    const order = must(this.#orders[at], 'it was chosen from these');
+    const key = order[this.#place.property];
+    await this.#patiently(signal, async () => void (await this.#container.item(order.id, key).delete()));
+    this.#orders.splice(at, 1);
+    this.written.deleted += 1;
+  }
+
+  async #patiently(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    await patiently(work, { signal, onThrottled: () => (this.written.throttled += 1) });
+  }
+}
+
+/** Does it again for as long as the service is busy, as Microsoft's SDK does by itself where nobody turns that off. */
+export async function patiently<T>(
+  work: () => Promise<T>,
+  { signal, onThrottled }: { readonly signal: AbortSignal; readonly onThrottled?: () => void },
+): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Error) || !('code' in error) || error.code !== 429) throw error;
+      onThrottled?.();
+      const told = 'retryAfterInMs' in error ? Number(error.retryAfterInMs) : RETRY_MS;
+      await sleep(Number.isFinite(told) ? told : RETRY_MS, signal);
+    }
+  }
+}

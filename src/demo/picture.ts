@@ -1,0 +1,140 @@
+/** The picture at the end of the demo, within 80 columns, and what it is made of. */
+import { count, counted, table } from '../report/format.ts';
+
+/** How documents and RU lie in a container. */
+export interface Spread {
+  readonly container: string;
+  readonly partitionKey: string;
+  readonly documents: number;
+  /** How many values the key has. */
+  readonly keys: number;
+  /** Those with most documents; null has no value. */
+  readonly top: readonly { readonly key: string | null; readonly documents: number }[];
+  readonly ranges: readonly {
+    readonly id: string;
+    readonly documents: number;
+    /** In a second, while the application is alone. */
+    readonly ru: number;
+    readonly throttled: number;
+  }[];
+}
+
+export interface LetterTold {
+  readonly number: number;
+  readonly state: string;
+  readonly reason: string;
+  readonly id: string;
+  readonly targetKey: string | null;
+}
+
+/** The result of the demo. */
+export interface Findings {
+  readonly before: Spread;
+  readonly after: Spread;
+  readonly seeded: Readonly<Record<string, number>>;
+  readonly moved: {
+    readonly copied: number;
+    readonly replayed: number;
+    readonly moved: number;
+    readonly deleted: number;
+  };
+  readonly application: Readonly<Record<string, number>>;
+  readonly split: { readonly from: string; readonly into: readonly string[] };
+  readonly letters: readonly LetterTold[];
+  readonly refused: string;
+  readonly stoppedMs: number;
+  readonly proof: {
+    readonly equal: boolean;
+    readonly compared: number;
+    readonly orders: { readonly known: number; readonly found: number };
+    /** A 64-bit integer as it stands on both sides. */
+    readonly long: { readonly source: string | null; readonly target: string | null };
+    readonly lateWrites: number;
+  };
+}
+
+const BAR_COLUMNS = 30;
+
+export function demoText(findings: Findings): string {
+  const { before, after, moved, application, split, letters, stoppedMs, proof } = findings;
+  const { created, updated, moved: handed, deleted, throttled } = application;
+  return [
+    ...spreadText('BEFORE', before, { ...scaleOf([before, after]) }),
+    '',
+    ...spreadText('AFTER', after, { ...scaleOf([before, after]) }),
+    '',
+    table([
+      ['copied', counted(moved.copied, 'document')],
+      [
+        'replayed',
+        `${count(moved.replayed)} written, ${count(moved.moved)} moved, ${count(moved.deleted)} deleted`,
+      ],
+      [
+        'the application',
+        `${count(created ?? 0)} created, ${count(updated ?? 0)} updated, ${count(handed ?? 0)} handed over, ${count(deleted ?? 0)} deleted`,
+      ],
+      ['', `${counted(throttled ?? 0, 'time')} told to come back later (429)`],
+      ['half-way', `range ${split.from} of the source was split into ${split.into.join(' and ')}`],
+      ...letters.map((letter): [string, string] => [`dead letter ${letter.number}`, letterText(letter)]),
+      ['cutover, at first', findings.refused],
+      ['writers stopped for', `${(stoppedMs / 1000).toFixed(1)} s`],
+      [
+        'proof',
+        `${counted(proof.compared, 'document')} compared: ${proof.equal ? 'equal' : 'NOT equal'}; ${counted(proof.lateWrites, 'late write')}`,
+      ],
+      [
+        '',
+        `${count(proof.orders.found)} of ${counted(proof.orders.known, 'order')} are as the application wrote them last`,
+      ],
+      ['', `the integer ${proof.long.source ?? 'none'} before, ${proof.long.target ?? 'none'} after`],
+    ]),
+  ].join('\n');
+}
+
+interface Scale {
+  readonly documents: number;
+  readonly ru: number;
+}
+
+/** One for both pictures, or they would look alike. */
+function scaleOf(spreads: readonly Spread[]): Scale {
+  const top = (values: readonly number[]): number => Math.max(1, ...values);
+  return {
+    documents: top(spreads.flatMap((spread) => spread.top.map(({ documents }) => documents))),
+    ru: top(spreads.flatMap(({ ranges }) => ranges.map(({ ru }) => ru))),
+  };
+}
+
+function spreadText(head: string, spread: Spread, scale: Scale): string[] {
+  const { container, partitionKey, documents, keys, top, ranges } = spread;
+  return [
+    `${head}  ${container} by ${partitionKey}: ${counted(documents, 'document')}, ${counted(keys, 'key value')}`,
+    ...top.map(
+      ({ key, documents: some }) =>
+        `  ${(key ?? '(none)').padEnd(10)} ${bar(some, scale.documents)} ${count(some).padStart(6)} ${share(some, documents)}`,
+    ),
+    ...ranges.map(({ id, documents: some, ru, throttled }) => {
+      const refused = throttled === 0 ? '' : `, ${count(throttled)} x 429`;
+      return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${count(Math.round(ru)).padStart(6)} RU/s, ${count(some)} docs${refused}`;
+    }),
+  ];
+}
+
+function bar(value: number, largest: number): string {
+  const columns = Math.round((value * BAR_COLUMNS) / largest);
+  return '█'.repeat(value > 0 ? Math.max(1, columns) : 0).padEnd(BAR_COLUMNS);
+}
+
+function share(part: number, whole: number): string {
+  return `${whole === 0 ? 0 : Math.round((part * 100) / whole)}%`.padStart(4);
+}
+
+function letterText({ reason, id, targetKey, state }: LetterTold): string {
+  return `${reason} of ${id} at ${targetKey ?? 'no key'}: ${ENDS[state] ?? state}`;
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  closed: 'mended in the source',
+  discarded: 'discarded by number',
+  open: 'STILL OPEN',
+};

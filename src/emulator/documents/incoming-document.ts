@@ -1,0 +1,124 @@
+/**
+ * A document as a client sent it: checked against the service's rules, freed of system properties, and
+ * measured. The text is kept; the parsed value only answers questions about it.
+ */
+import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
+import type { Account } from '../account.ts';
+import { extractKey, isObject, itemTtl, keyText, own, type JsonObject } from '../container-definition.ts';
+import { maxDepth, normalizeNumbers, skipSpace, withoutMembers } from './json-text.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import { Refusal } from '../http/refusal.ts';
+import { countTerms } from './index-terms.ts';
+import type { Version } from './write-transaction.ts';
+
+export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
+const DEPTH_MAX = 128;
+const ID_BYTES_MAX = 1_023;
+const KEY_BYTES_MAX = 2_048;
+
+const SYSTEM_PROPERTIES: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
+
+export interface Incoming extends Version {
+  readonly parsed: JsonObject;
+}
+
+export function checkId(id: unknown): string {
+  if (typeof id !== 'string' || id === '') {
+    throw new Refusal(
+      400,
+      "The input content is invalid because the required property 'id' is missing or not a string.",
+    );
+  }
+  if (id.includes('/') || id.includes('\\')) throw new Refusal(400, 'The id must not hold / or \\.');
+  if (id.length > ID_BYTES_MAX / 3 && Buffer.byteLength(id) > ID_BYTES_MAX) {
+    throw new Refusal(400, `The id has more than ${ID_BYTES_MAX} bytes.`);
+  }
+  return id;
+}
+
+function checkKeyLength(key: readonly KeyComponent[]): void {
+  for (const value of key) {
+    if (
+      typeof value === 'string' &&
+      value.length > KEY_BYTES_MAX / 3 &&
+      Buffer.byteLength(value) > KEY_BYTES_MAX
+    ) {
+      throw new Refusal(400, `The partition key value has more than ${KEY_BYTES_MAX} bytes.`);
+    }
+  }
+}
+
+/** A complete key as an operation names it. */
+export function completeKey(container: ContainerModel, key: readonly KeyComponent[]): void {
+  if (key.length !== container.definition.keyPaths.length) {
+    throw new Refusal(400, 'The partition key supplied has fewer values than the container has key paths.', {
+      substatus: 1001,
+    });
+  }
+}
+
+function parseDocument(text: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new Refusal(400, 'The document is not valid JSON.');
+  }
+  if (!isObject(parsed)) throw new Refusal(400, 'The document must be a JSON object.');
+  return parsed;
+}
+
+function sameKey(left: readonly KeyComponent[], right: readonly KeyComponent[]): boolean {
+  return left.length === right.length && left.every((value, level) => Object.is(value, right[level]));
+}
+
+/**
+ * Checks and measures a document. `statedKey` is the key of the request, which must be the document's own;
+ * `parsed` saves a second parse where the caller has one.
+ */
+export function receive(
+  account: Account,
+  container: ContainerModel,
+  text: string,
+  statedKey: readonly KeyComponent[],
+  parsed: unknown = parseDocument(text),
+): Incoming {
+  if (!isObject(parsed)) throw new Refusal(400, 'The document must be a JSON object.');
+  const { definition } = container;
+  const id = checkId(own(parsed, 'id'));
+  if (text.length > DEPTH_MAX && maxDepth(text) > DEPTH_MAX) {
+    throw new Refusal(400, `The document is nested more than ${DEPTH_MAX} levels deep.`);
+  }
+  const keyValues = extractKey(definition, parsed);
+  completeKey(container, statedKey);
+  if (!sameKey(keyValues, statedKey)) {
+    throw new Refusal(400, 'The partition key of the document does not match the one of the request.', {
+      substatus: 1001,
+    });
+  }
+  checkKeyLength(keyValues);
+  let clean = text;
+  for (const name of SYSTEM_PROPERTIES) {
+    if (!Object.hasOwn(parsed, name)) continue;
+    clean = withoutMembers(text, SYSTEM_PROPERTIES);
+    break;
+  }
+  if (account.settings.numbers === 'service') clean = normalizeNumbers(clean);
+  const openText = clean.slice(skipSpace(clean, 0), clean.lastIndexOf('}'));
+  const bytes = Buffer.byteLength(openText) + 1;
+  if (bytes > DOCUMENT_BYTES_MAX) {
+    throw new Refusal(413, `The document has ${bytes} bytes, more than ${DOCUMENT_BYTES_MAX}.`, {
+      chargeRu: 0,
+    });
+  }
+  return {
+    parsed,
+    id,
+    epk: effectiveKey(definition.kind, keyValues),
+    key: keyText(keyValues),
+    openText,
+    bytes,
+    terms: countTerms(parsed, definition.indexing),
+    ttl: itemTtl(parsed),
+  };
+}

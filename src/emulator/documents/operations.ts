@@ -1,0 +1,319 @@
+/**
+ * One operation on one document: create, upsert, replace, delete, patch, read. It either takes effect as a
+ * whole or throws a Refusal with nothing written, which is what lets a bulk request go on after a failure.
+ */
+import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
+import { must } from '../../lib/assert.ts';
+import type { Account } from '../account.ts';
+import {
+  conflictCharge,
+  createCharge,
+  deleteCharge,
+  patchCharge,
+  pointMissCharge,
+  readCharge,
+  replaceCharge,
+} from '../partitions/charges.ts';
+import { keyText, valueAt } from '../container-definition.ts';
+import type { DocumentRow } from '../storage/document-store.ts';
+import { checkId, completeKey, receive, type Incoming } from './incoming-document.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import { rangeOf, type PhysicalRange } from '../partitions/partitions.ts';
+import { patchDocument, type PatchRequest } from './patch.ts';
+import { Refusal } from '../http/refusal.ts';
+import { visibleLsn } from '../partitions/sessions.ts';
+import { changedTerms } from './index-terms.ts';
+import type { WriteTransaction } from './write-transaction.ts';
+
+export type Kind = 'create' | 'upsert' | 'replace' | 'delete' | 'patch' | 'read';
+
+export interface Operation {
+  readonly kind: Kind;
+  readonly key: readonly KeyComponent[];
+  /** Of the request; a create or upsert has it in the document only. */
+  readonly id?: string | undefined;
+  readonly text?: string | undefined;
+  readonly parsed?: unknown;
+  readonly patch?: PatchRequest | undefined;
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+  readonly sessionToken?: string | undefined;
+}
+
+export interface Outcome {
+  readonly status: number;
+  readonly range: PhysicalRange;
+  readonly chargeRu: number;
+  readonly etag?: string;
+  /** The document as it is now, as JSON text. */
+  readonly text?: string;
+  /** Of a read: the newest transaction it saw, which a lagging replica has not all of. */
+  readonly seenLsn?: number;
+}
+
+interface Place {
+  readonly epk: string;
+  readonly range: PhysicalRange;
+}
+
+/** Where an operation goes, by its key. */
+export function placeOf(container: ContainerModel, key: readonly KeyComponent[]): Place {
+  completeKey(container, key);
+  const epk = effectiveKey(container.definition.kind, key);
+  return { epk, range: rangeOf(container.ranges, epk) };
+}
+
+export function execute(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+  switch (operation.kind) {
+    case 'create':
+    case 'upsert':
+      return put(account, transaction, operation);
+    case 'replace':
+      return replace(account, transaction, operation);
+    case 'patch':
+      return patch(account, transaction, operation);
+    case 'delete':
+      return remove(transaction, operation);
+    case 'read':
+      return read(account, transaction.container, operation);
+  }
+}
+
+/** Read needs no transaction of its own. */
+export function read(account: Account, container: ContainerModel, operation: Operation): Outcome {
+  const { epk, range } = placeOf(container, operation.key);
+  const id = checkId(operation.id);
+  const upTo = visibleLsn(account, range, operation.sessionToken);
+  let row = account.documents.find(container.number, epk, id);
+  // Long keys of version 1 may share their hash: what stands there is another key's document.
+  if (row !== undefined && row.key !== keyText(operation.key)) throw missing(id);
+  if (upTo < range.lsn && (row === undefined || row.lsn > upTo)) {
+    row = account.documents.findSuperseded(container.number, epk, id, upTo);
+  }
+  const expired = row !== undefined && row.expires_at !== null && row.expires_at <= account.nowTs();
+  if (row === undefined || expired) throw missing(id);
+  if (operation.ifNoneMatch !== undefined && etagMatches(operation.ifNoneMatch, row.etag)) {
+    return { status: 304, range, chargeRu: readCharge(row.bytes), etag: row.etag, seenLsn: upTo };
+  }
+  return {
+    status: 200,
+    range,
+    chargeRu: readCharge(row.bytes),
+    etag: row.etag,
+    text: `${row.text}}`,
+    seenLsn: upTo,
+  };
+}
+
+function missing(id: string): Refusal {
+  return new Refusal(404, `Entity with the specified id does not exist: ${id}`, {
+    chargeRu: pointMissCharge(),
+  });
+}
+
+function etagMatches(condition: string, etag: string): boolean {
+  return condition === '*' || condition === etag || `"${condition}"` === etag;
+}
+
+function checkConditions(operation: Operation, row: DocumentRow): void {
+  const { ifMatch, ifNoneMatch } = operation;
+  if (ifMatch !== undefined && !etagMatches(ifMatch, row.etag)) throw preconditionFailed(row);
+  if (ifNoneMatch !== undefined && etagMatches(ifNoneMatch, row.etag)) throw preconditionFailed(row);
+}
+
+function preconditionFailed(row: DocumentRow): Refusal {
+  return new Refusal(
+    412,
+    'Operation cannot be performed because one of the specified preconditions is not met.',
+    {
+      chargeRu: readCharge(row.bytes),
+    },
+  );
+}
+
+function requireText(operation: Operation): string {
+  if (operation.text === undefined) throw new Refusal(400, 'The operation has no document.');
+  return operation.text;
+}
+
+/** The live document an operation names; an expired one counts as gone. */
+function present(
+  transaction: WriteTransaction,
+  place: Place,
+  id: string,
+  key: string,
+): DocumentRow | undefined {
+  const row = transaction.find(place.epk, id);
+  return row === undefined || row.key !== key || transaction.hasExpired(row) ? undefined : row;
+}
+
+function put(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+  const { container } = transaction;
+  const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
+  const range = rangeOf(container.ranges, incoming.epk);
+  // Most creates meet nothing: with no unique keys and nobody asking, the insert itself is the test.
+  const straight = operation.kind === 'create' && container.definition.uniqueKeys.length === 0;
+  let before = straight ? undefined : transaction.find(incoming.epk, incoming.id);
+  if (before === undefined) {
+    const row = insert(account, transaction, range, incoming);
+    if (row !== undefined) return written(201, range, row, createCharge(row.bytes, row.terms));
+    before = transaction.find(incoming.epk, incoming.id);
+  }
+  if (before !== undefined && transaction.hasExpired(before)) {
+    transaction.remove(range, before, true);
+    before = undefined;
+    const row = insert(account, transaction, range, incoming);
+    if (row !== undefined) return written(201, range, row, createCharge(row.bytes, row.terms));
+  }
+  if (before === undefined)
+    throw new Refusal(409, 'Entity with the specified id already exists in the system.');
+  if (before.key !== incoming.key) {
+    throw new Refusal(409, 'Another partition key value with the same hash holds this id.', {
+      substatus: 3302,
+      chargeRu: conflictCharge(),
+    });
+  }
+  if (operation.kind === 'create') {
+    throw new Refusal(409, 'Entity with the specified id already exists in the system.', {
+      chargeRu: conflictCharge(),
+    });
+  }
+  checkConditions(operation, before);
+  return overwrite(account, transaction, range, before, incoming);
+}
+
+function replace(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+  const { container } = transaction;
+  const id = checkId(operation.id);
+  const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
+  if (incoming.id !== id)
+    throw new Refusal(400, 'The id of the document does not match the one of the request.');
+  const range = rangeOf(container.ranges, incoming.epk);
+  const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
+  if (before === undefined) throw missing(id);
+  checkConditions(operation, before);
+  return overwrite(account, transaction, range, before, incoming);
+}
+
+function patch(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+  const { container } = transaction;
+  const id = checkId(operation.id);
+  if (operation.patch === undefined) throw new Refusal(400, 'The patch has no operations.');
+  const place = placeOf(container, operation.key);
+  const before = present(transaction, place, id, keyText(operation.key));
+  if (before === undefined) throw missing(id);
+  checkConditions(operation, before);
+  const text = patchDocument(`${before.text}}`, operation.patch, container.definition);
+  const incoming = receive(account, container, text, operation.key);
+  if (incoming.id !== id) throw new Refusal(400, 'A patch must not change the id.');
+  return overwrite(account, transaction, place.range, before, incoming, operation.patch.operations.length);
+}
+
+function remove(transaction: WriteTransaction, operation: Operation): Outcome {
+  const id = checkId(operation.id);
+  const place = placeOf(transaction.container, operation.key);
+  const before = present(transaction, place, id, keyText(operation.key));
+  if (before === undefined) throw missing(id);
+  checkConditions(operation, before);
+  transaction.remove(place.range, before, false);
+  return { status: 204, range: place.range, chargeRu: deleteCharge(before.bytes, before.terms) };
+}
+
+function written(status: number, range: PhysicalRange, row: DocumentRow, chargeRu: number): Outcome {
+  return { status, range, chargeRu, etag: row.etag, text: `${row.text}}` };
+}
+
+function insert(
+  account: Account,
+  transaction: WriteTransaction,
+  range: PhysicalRange,
+  incoming: Incoming,
+): DocumentRow | undefined {
+  refuseOverfull(account, transaction, range, incoming, 0);
+  const values = uniqueValues(transaction.container, incoming);
+  refuseTaken(account, transaction, incoming, values);
+  const row = transaction.insert(range, incoming);
+  if (row !== undefined) claim(account, row, values);
+  return row;
+}
+
+function overwrite(
+  account: Account,
+  transaction: WriteTransaction,
+  range: PhysicalRange,
+  before: DocumentRow,
+  incoming: Incoming,
+  patchOperations?: number,
+): Outcome {
+  refuseOverfull(account, transaction, range, incoming, before.bytes);
+  const values = uniqueValues(transaction.container, incoming);
+  refuseTaken(account, transaction, incoming, values, before.position);
+  const terms = changedTerms(
+    JSON.parse(`${before.text}}`),
+    incoming.parsed,
+    transaction.container.definition.indexing,
+  );
+  const row = transaction.replace(range, before, incoming);
+  if (values.length > 0) account.documents.releaseUnique(row.position);
+  claim(account, row, values);
+  const chargeRu =
+    patchOperations === undefined
+      ? replaceCharge(before.bytes, row.bytes, terms)
+      : patchCharge({
+          oldBytes: before.bytes,
+          newBytes: row.bytes,
+          changedTerms: terms,
+          operations: patchOperations,
+        });
+  return written(200, range, row, chargeRu);
+}
+
+function refuseOverfull(
+  account: Account,
+  transaction: WriteTransaction,
+  range: PhysicalRange,
+  incoming: Incoming,
+  freedBytes: number,
+): void {
+  const limit = account.settings.logicalPartitionLimitBytes;
+  const added = incoming.bytes - freedBytes;
+  // One logical partition lies within one range: while the range is small enough, so is each of them.
+  if (added <= 0 || transaction.bytesOf(range) + added <= limit) return;
+  if (account.documents.keyBytes(transaction.container.number, incoming.epk) + added <= limit) return;
+  throw new Refusal(403, 'Partition key reached maximum size.', { substatus: 1014 });
+}
+
+/** One text per unique key of the container; a missing value counts as null. */
+function uniqueValues(container: ContainerModel, incoming: Incoming): string[] {
+  const { uniqueKeys } = container.definition;
+  if (uniqueKeys.length === 0) return [];
+  return uniqueKeys.map((paths) =>
+    JSON.stringify(paths.map((path) => valueAt(incoming.parsed, path) ?? null)),
+  );
+}
+
+/** Refuses values that another document of the key holds; one that has expired gives way, with all it holds. */
+function refuseTaken(
+  account: Account,
+  transaction: WriteTransaction,
+  incoming: Incoming,
+  values: readonly string[],
+  ownPosition?: number,
+): void {
+  const { container } = transaction;
+  for (const [number, value] of values.entries()) {
+    const position = account.documents.uniqueHolder(container.number, incoming.epk, number, value);
+    if (position === undefined || position === ownPosition) continue;
+    const holder = must(account.documents.at(position), 'a value is held by a document that is there');
+    if (!transaction.hasExpired(holder)) {
+      throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: conflictCharge() });
+    }
+    transaction.remove(rangeOf(container.ranges, holder.epk), holder, true);
+  }
+}
+
+function claim(account: Account, row: DocumentRow, values: readonly string[]): void {
+  for (const [number, value] of values.entries()) {
+    account.documents.claimUnique(row.container, row.epk, number, value, row.position);
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Partial updates, done on the text: only the named values change, every other byte of the document stays.
+ */
+import { isObject, own, type ContainerDefinition } from '../container-definition.ts';
+import {
+  appendMember,
+  elementsOf,
+  insertElement,
+  membersOf,
+  removeStep,
+  replaceSpan,
+  skipSpace,
+  valueSpan,
+} from './json-text.ts';
+import { compileQuery, runPage } from '../query/run.ts';
+import { Refusal } from '../http/refusal.ts';
+
+export interface PatchOperation {
+  readonly op: 'add' | 'set' | 'replace' | 'remove' | 'incr';
+  readonly path: string;
+  /** JSON text of the value, as the client spelled it. */
+  readonly value: string | undefined;
+}
+
+export interface PatchRequest {
+  readonly operations: readonly PatchOperation[];
+  /** A query's FROM .. WHERE that the document must meet. */
+  readonly condition: string | undefined;
+}
+
+const OPERATIONS_MAX = 10;
+const KINDS: readonly string[] = ['add', 'set', 'replace', 'remove', 'incr'];
+const FIXED: ReadonlySet<string> = new Set(['id', '_rid', '_self', '_etag', '_attachments', '_ts']);
+
+/** Reads the body of a patch: an array of operations, or an object with `operations` and a `condition`. */
+export function parsePatch(text: string): PatchRequest {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new Refusal(400, 'The patch is not valid JSON.');
+  }
+  const condition = own(parsed, 'condition');
+  if (condition !== undefined && typeof condition !== 'string')
+    throw new Refusal(400, 'The condition of a patch is a text.');
+  const span = valueSpan(text, Array.isArray(parsed) ? [] : ['operations']);
+  const list = Array.isArray(parsed) ? parsed : own(parsed, 'operations');
+  if (span === undefined || !Array.isArray(list) || list.length === 0) {
+    throw new Refusal(400, 'A patch has a list of operations.');
+  }
+  if (list.length > OPERATIONS_MAX)
+    throw new Refusal(400, `A patch has at most ${OPERATIONS_MAX} operations.`);
+  const operations = [...elementsOf(text, span.start)].map((element, index) =>
+    parseOperation(text.slice(element.start, element.end), list[index]),
+  );
+  return { operations, condition };
+}
+
+function parseOperation(text: string, parsed: unknown): PatchOperation {
+  const op = own(parsed, 'op');
+  const path = own(parsed, 'path');
+  if (!isObject(parsed) || typeof op !== 'string' || typeof path !== 'string' || !/^\/./.test(path)) {
+    throw new Refusal(400, 'A patch operation has an op and a path that begins with /.');
+  }
+  if (!KINDS.includes(op))
+    throw new Refusal(400, `The patch operation ${op} is not supported: use ${KINDS.join(', ')}.`);
+  let value: string | undefined;
+  for (const member of membersOf(text, skipSpace(text, 0))) {
+    if (member.name === 'value') value = text.slice(member.valueStart, member.end);
+  }
+  if (op !== 'remove' && value === undefined)
+    throw new Refusal(400, `The patch operation ${op} has no value.`);
+  return { op: op as PatchOperation['op'], path, value };
+}
+
+/** The document text with a patch applied; a Refusal when it does not fit, and then nothing is changed. */
+export function patchDocument(text: string, patch: PatchRequest, definition: ContainerDefinition): string {
+  if (patch.condition !== undefined && !meets(text, patch.condition)) {
+    throw new Refusal(412, 'The document does not meet the condition of the patch.');
+  }
+  let patched = text;
+  for (const operation of patch.operations) {
+    const steps = operation.path
+      .slice(1)
+      .split('/')
+      .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+    refuseFixed(steps, operation.path, definition);
+    patched = applyOne(patched, operation, steps);
+  }
+  return patched;
+}
+
+function meets(text: string, condition: string): boolean {
+  const query = compileQuery({ query: `SELECT * ${condition}` });
+  const limits = { maxItems: 1, maxBytes: Number.MAX_SAFE_INTEGER, continuation: undefined };
+  return runPage(query, () => [{ position: 1, text }], limits).items.length === 1;
+}
+
+function refuseFixed(steps: readonly string[], path: string, definition: ContainerDefinition): void {
+  const touchesKey = definition.keyPaths.some((keyPath) =>
+    steps.every((step, level) => level >= keyPath.length || keyPath[level] === step),
+  );
+  if (touchesKey || FIXED.has(steps[0] ?? '')) {
+    throw new Refusal(
+      400,
+      `A patch must not change ${path}: it is an id, a partition key or a system property.`,
+    );
+  }
+}
+
+function applyOne(text: string, operation: PatchOperation, steps: readonly string[]): string {
+  const parent = walk(text, steps.slice(0, -1));
+  const last = steps.at(-1) ?? '';
+  const kind = parent === undefined ? undefined : text[parent.at];
+  if (parent === undefined || (kind !== '{' && kind !== '[')) {
+    throw new Refusal(400, `The patch path ${operation.path} leads nowhere: its parent is missing.`);
+  }
+  const step = kind === '[' && /^\d+$/.test(last) ? Number(last) : last;
+  const present =
+    kind === '[' && typeof step === 'string' ? undefined : valueSpan(text, [...parent.path, step]);
+  const value = operation.value ?? 'null';
+  if (kind === '[' && typeof step === 'string' && step !== '-') {
+    throw new Refusal(400, `The patch path ${operation.path} names no array index.`);
+  }
+  const absent = new Refusal(400, `The patch path ${operation.path} does not exist.`);
+  switch (operation.op) {
+    case 'remove': {
+      // '-' is where an element would be added; nothing stands there.
+      const removed = kind === '[' && step === '-' ? undefined : removeStep(text, parent.at, step);
+      if (removed === undefined) throw absent;
+      return removed;
+    }
+    case 'replace':
+      if (present === undefined) throw absent;
+      return replaceSpan(text, present, value);
+    case 'incr':
+      if (present === undefined && kind === '{')
+        return appendMember(text, parent.at, last, added('0', value));
+      if (present === undefined) throw absent;
+      return replaceSpan(text, present, added(text.slice(present.start, present.end), value));
+    case 'add':
+    case 'set': {
+      if (kind === '{') {
+        return present === undefined
+          ? appendMember(text, parent.at, last, value)
+          : replaceSpan(text, present, value);
+      }
+      if (operation.op === 'set' && present !== undefined) return replaceSpan(text, present, value);
+      const inserted = insertElement(
+        text,
+        parent.at,
+        typeof step === 'number' ? step : Number.MAX_SAFE_INTEGER,
+        value,
+      );
+      const appended = inserted ?? (step === '-' ? appendElement(text, parent.at, value) : undefined);
+      if (appended === undefined) throw absent;
+      return appended;
+    }
+  }
+}
+
+function appendElement(text: string, from: number, value: string): string | undefined {
+  return insertElement(text, from, [...elementsOf(text, from)].length, value);
+}
+
+/** The start of the container at a path, and the path with array steps as numbers. */
+function walk(text: string, steps: readonly string[]): { at: number; path: (string | number)[] } | undefined {
+  const path: (string | number)[] = [];
+  let at = skipSpace(text, 0);
+  for (const step of steps) {
+    path.push(text[at] === '[' && /^\d+$/.test(step) ? Number(step) : step);
+    const span = valueSpan(text, path);
+    if (span === undefined) return undefined;
+    at = span.start;
+  }
+  return { at, path };
+}
+
+/** The sum of two numbers in JSON spelling; whole numbers of up to 19 digits add exactly. */
+function added(left: string, right: string): string {
+  if (/^-?\d{1,19}$/.test(left) && /^-?\d{1,19}$/.test(right))
+    return (BigInt(left) + BigInt(right)).toString();
+  const sum = Number(left) + Number(right);
+  if (left.startsWith('"') || right.startsWith('"') || !Number.isFinite(sum)) {
+    throw new Refusal(400, 'The patch operation incr needs numbers.');
+  }
+  return String(sum);
+}

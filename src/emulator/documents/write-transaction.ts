@@ -1,0 +1,247 @@
+/**
+ * One transaction on one container: a single write, a batch, or a bulk request. All its documents in one
+ * range share one LSN. Counters of the ranges are staged here and reach the memory only after SQLite has
+ * committed, so a failed transaction leaves no trace.
+ */
+import type { Account } from '../account.ts';
+import { itemNumberOf, positionOf, type DocumentRow } from '../storage/document-store.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import type { PhysicalRange } from '../partitions/partitions.ts';
+
+interface Staged {
+  lsn: number;
+  documents: number;
+  bytes: number;
+  writes: number;
+}
+
+/** A new version of a document, ready but for what the transaction decides. */
+export interface Version {
+  readonly epk: string;
+  readonly id: string;
+  readonly key: string;
+  /** The document without system properties and without its closing brace. */
+  readonly openText: string;
+  readonly bytes: number;
+  readonly terms: number;
+  readonly ttl: number | undefined;
+}
+
+/** How long a transaction is remembered for readers of a lagging replica, beyond the lag itself. */
+const COMMITS_KEPT = 10_000;
+
+export class WriteTransaction {
+  readonly container: ContainerModel;
+  readonly nowTs: number;
+  readonly #account: Account;
+  readonly #staged = new Map<PhysicalRange, Staged>();
+  #nextItem: number;
+
+  private constructor(account: Account, container: ContainerModel) {
+    this.#account = account;
+    this.container = container;
+    this.nowTs = account.nowTs();
+    this.#nextItem = container.nextItem;
+  }
+
+  /** Runs `body`; what it wrote is durable when this returns, and undone when it throws. */
+  static run<T>(account: Account, container: ContainerModel, body: (transaction: WriteTransaction) => T): T {
+    const transaction = new WriteTransaction(account, container);
+    const result = account.transaction(() => {
+      const value = body(transaction);
+      transaction.#save();
+      return value;
+    });
+    transaction.#publish();
+    return result;
+  }
+
+  #stagedOf(range: PhysicalRange): Staged {
+    let staged = this.#staged.get(range);
+    if (staged === undefined) {
+      staged = { lsn: range.lsn + 1, documents: range.documents, bytes: range.bytes, writes: 0 };
+      this.#staged.set(range, staged);
+    }
+    return staged;
+  }
+
+  bytesOf(range: PhysicalRange): number {
+    return this.#staged.get(range)?.bytes ?? range.bytes;
+  }
+
+  /** LSN of the newest transaction in a range, this one included. */
+  lsnOf(range: PhysicalRange): number {
+    const staged = this.#staged.get(range);
+    return staged !== undefined && staged.writes > 0 ? staged.lsn : range.lsn;
+  }
+
+  find(epk: string, id: string): DocumentRow | undefined {
+    return this.#account.documents.find(this.container.number, epk, id);
+  }
+
+  hasExpired(row: DocumentRow): boolean {
+    return row.expires_at !== null && row.expires_at <= this.nowTs;
+  }
+
+  expiryOf(ttl: number | undefined): number | null {
+    return expiryOf(this.container.definition.defaultTtl, ttl, this.nowTs);
+  }
+
+  /** Inserts a document; undefined when its identity is taken. */
+  insert(range: PhysicalRange, version: Version): DocumentRow | undefined {
+    const item = this.#nextItem;
+    const row = this.#rowOf(range, version, positionOf(this.container.number, item));
+    if (!this.#account.documents.insert(row)) return undefined;
+    this.#nextItem = item + 1;
+    const staged = this.#stagedOf(range);
+    staged.documents += 1;
+    staged.bytes += row.bytes;
+    staged.writes += 1;
+    this.#record(row, 'create', undefined);
+    return row;
+  }
+
+  replace(range: PhysicalRange, before: DocumentRow, version: Version): DocumentRow {
+    const row = this.#rowOf(range, version, before.position);
+    const staged = this.#stagedOf(range);
+    this.#keepForLaggards(before, staged.lsn);
+    this.#account.documents.update(row);
+    staged.bytes += row.bytes - before.bytes;
+    staged.writes += 1;
+    this.#record(row, 'replace', before.lsn);
+    return row;
+  }
+
+  remove(range: PhysicalRange, before: DocumentRow, expired: boolean): void {
+    const staged = this.#stagedOf(range);
+    this.#keepForLaggards(before, staged.lsn);
+    this.#account.documents.remove(before.position);
+    if (this.container.definition.uniqueKeys.length > 0)
+      this.#account.documents.releaseUnique(before.position);
+    staged.documents -= 1;
+    staged.bytes -= before.bytes;
+    staged.writes += 1;
+    this.#recordDelete(before, staged.lsn, expired);
+  }
+
+  #rowOf(range: PhysicalRange, version: Version, position: number): DocumentRow {
+    const staged = this.#stagedOf(range);
+    const etag = etagOf(staged.lsn, staged.writes, range.id, this.nowTs);
+    const rid = this.container.documentRid(itemNumberOf(position));
+    const text =
+      `${version.openText},"_rid":"${rid}","_self":"${this.container.self}docs/${rid}/",` +
+      `"_etag":"\\"${etag}\\"","_attachments":"attachments/","_ts":${this.nowTs}`;
+    return {
+      position,
+      container: this.container.number,
+      range: range.id,
+      epk: version.epk,
+      id: version.id,
+      lsn: staged.lsn,
+      ts: this.nowTs,
+      etag: `"${etag}"`,
+      expires_at: this.expiryOf(version.ttl),
+      bytes: version.bytes,
+      terms: version.terms,
+      key: version.key,
+      text,
+    };
+  }
+
+  #keepForLaggards(before: DocumentRow, untilLsn: number): void {
+    if (this.#account.settings.replicaLagMs === 0) return;
+    this.#account.documents.supersede(before.position, untilLsn, this.#account.machineMs());
+  }
+
+  #record(row: DocumentRow, operationType: 'create' | 'replace', previousLsn: number | undefined): void {
+    if (!this.#account.settings.avad) return;
+    const previous = previousLsn === undefined ? '' : `,"previousImageLSN":${previousLsn}`;
+    const metadata = `{"operationType":"${operationType}","lsn":${row.lsn},"crts":${row.ts}${previous}}`;
+    this.#account.feeds.record({
+      container: row.container,
+      range: row.range,
+      lsn: row.lsn,
+      epk: row.epk,
+      ts: row.ts,
+      bytes: row.bytes,
+      entry: `{"current":${row.text}},"metadata":${metadata}}`,
+    });
+  }
+
+  #recordDelete(before: DocumentRow, lsn: number, expired: boolean): void {
+    if (!this.#account.settings.avad) return;
+    const values = JSON.parse(before.key) as unknown[];
+    const key = this.container.definition.keyNames
+      .map((name, level): [string, unknown] => [name, values[level]])
+      // A missing key value ({} in our text) has no entry.
+      .filter(([, value]) => value === null || typeof value !== 'object');
+    const metadata = {
+      operationType: 'delete',
+      lsn,
+      crts: this.nowTs,
+      previousImageLSN: before.lsn,
+      timeToLiveExpired: expired,
+      id: before.id,
+    };
+    const keyJson = key.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',');
+    const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${keyJson}}}`;
+    this.#account.feeds.record({
+      container: before.container,
+      range: before.range,
+      lsn,
+      epk: before.epk,
+      ts: this.nowTs,
+      bytes: metadataJson.length,
+      entry: `{"metadata":${metadataJson}}`,
+    });
+  }
+
+  #save(): void {
+    for (const [range, staged] of this.#staged) {
+      if (staged.writes === 0) continue;
+      const { lsn, documents, bytes } = staged;
+      const { avadFloor, id } = range;
+      this.#account.catalog.updateRange({
+        container: this.container.number,
+        id,
+        lsn,
+        documents,
+        bytes,
+        avadFloor,
+      });
+    }
+    if (this.#nextItem === this.container.nextItem) return;
+    const { number, nextRange } = this.container;
+    this.#account.catalog.countContainer({ number, nextRange, nextItem: this.#nextItem });
+  }
+
+  #publish(): void {
+    this.container.nextItem = this.#nextItem;
+    const atMs = this.#account.machineMs();
+    for (const [range, staged] of this.#staged) {
+      if (staged.writes === 0) continue;
+      range.lsn = staged.lsn;
+      range.documents = staged.documents;
+      range.bytes = staged.bytes;
+      if (this.#account.settings.replicaLagMs === 0) continue;
+      range.commits.push({ lsn: staged.lsn, atMs });
+      if (range.commits.length > COMMITS_KEPT) range.commits.splice(0, COMMITS_KEPT / 2);
+    }
+  }
+}
+
+/** When a document written at `ts` expires, in epoch seconds; null = never. */
+export function expiryOf(defaultTtl: number | null, ttl: number | undefined, ts: number): number | null {
+  if (defaultTtl === null) return null;
+  const seconds = ttl ?? defaultTtl;
+  return seconds === -1 ? null : ts + seconds;
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}
+
+/** A GUID-shaped etag; LSN, place in the transaction and range make it unique for a document. */
+function etagOf(lsn: number, write: number, range: number, ts: number): string {
+  return `${hex(lsn, 8)}-${hex(range & 0xffff, 4)}-${hex(write, 4)}-0000-${hex(ts, 12)}`;
+}

@@ -1,0 +1,66 @@
+/**
+ * What the account does by itself: finish splits and scaling, purge what has expired, let old changes go.
+ * Each step looks at little and does little, so that requests hardly notice it.
+ */
+import { sleep } from '../../lib/abort.ts';
+import type { Account } from '../account.ts';
+import { dropOldChanges } from '../feeds/change-feed.ts';
+import type { DocumentRow } from '../storage/document-store.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import { rangeOf } from './partitions.ts';
+import { finishScaling, finishSplits, splitOutgrown } from './resizing.ts';
+import { WriteTransaction } from '../documents/write-transaction.ts';
+
+const TICK_MS = 100;
+/** Documents purged in one step: a few milliseconds of work. */
+const PURGE_MAX = 1_000;
+/** A version is replaced a little before its transaction is committed, and a lagging reader shows it until then. */
+const SUPERSEDED_MARGIN_MS = 1_000;
+
+/** Runs until the signal is aborted. */
+export async function runBackground(account: Account, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    finishSplits(account);
+    finishScaling(account);
+    splitOutgrown(account);
+    purgeExpired(account, account.nowTs() - account.settings.ttlPurgeDelayMs / 1000);
+    dropOldChanges(account);
+    account.documents.forgetSuperseded(
+      account.machineMs() - account.settings.replicaLagMs - SUPERSEDED_MARGIN_MS,
+    );
+    try {
+      await sleep(TICK_MS, signal);
+    } catch {
+      return; // the only reason is that the account closes
+    }
+  }
+}
+
+/** Deletes documents that expired by `upToTs`, as the service's own purge does; gives how many. */
+export function purgeExpired(account: Account, upToTs: number): number {
+  const rows = account.documents.expired(upToTs, PURGE_MAX);
+  if (rows.length === 0) return 0;
+  for (const container of account.containers()) {
+    const expired = rows.filter((row) => row.container === container.number);
+    if (expired.length > 0) purge(account, container, expired);
+  }
+  return rows.length;
+}
+
+/** Deletes everything of one container that has expired by now. */
+export function purgeContainer(account: Account, container: ContainerModel): number {
+  let purged = 0;
+  for (;;) {
+    const rows = account.documents.expiredOf(container.number, account.nowTs(), PURGE_MAX);
+    if (rows.length === 0) return purged;
+    purge(account, container, rows);
+    purged += rows.length;
+  }
+}
+
+function purge(account: Account, container: ContainerModel, rows: readonly DocumentRow[]): void {
+  // Each expiry is a transaction of its own on the service; here one a document would only cost time.
+  WriteTransaction.run(account, container, (transaction) => {
+    for (const row of rows) transaction.remove(rangeOf(container.ranges, row.epk), row, true);
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * Throughput: what a request for it may say, what an offer's content looks like, how many ranges it means,
+ * and what it may not fall below once it was high. The numbers are the service's (facts 5.1 to 5.6).
+ */
+import { isObject, own, type JsonObject } from '../container-definition.ts';
+import { Refusal } from '../http/refusal.ts';
+
+/** The two ways to pay for throughput. */
+export type Throughput =
+  | { readonly mode: 'manual'; readonly ru: number }
+  | { readonly mode: 'autoscale'; readonly ru: number };
+
+export const RU_PER_RANGE_MAX = 10_000;
+/** At creation, manual throughput is laid out for 6,000 RU/s a range, autoscale for 10,000. */
+const RU_PER_NEW_RANGE = { manual: 6_000, autoscale: RU_PER_RANGE_MAX };
+const FLOOR = { manual: 400, autoscale: 1_000 };
+const STEP = { manual: 100, autoscale: 1_000 };
+/** After a peak, throughput stays above this share of the highest ever provisioned. */
+const PEAK_SHARE = { manual: 1 / 100, autoscale: 1 / 10 };
+const RU_PER_GB = { manual: 1, autoscale: 10 };
+const RU_MAX = 1_000_000;
+
+export const DEFAULT_THROUGHPUT: Throughput = { mode: 'manual', ru: 400 };
+
+function checked(mode: Throughput['mode'], ru: unknown): Throughput {
+  if (typeof ru !== 'number' || !Number.isInteger(ru)) {
+    throw new Refusal(400, 'The offer throughput must be a whole number of RU/s.');
+  }
+  if (ru < FLOOR[mode] || ru > RU_MAX || ru % STEP[mode] !== 0) {
+    throw new Refusal(
+      400,
+      `The ${mode} throughput ${ru} is out of bounds: ${FLOOR[mode]} to ${RU_MAX} in steps of ${STEP[mode]}.`,
+    );
+  }
+  return { mode, ru };
+}
+
+/** What the headers of a create ask for; undefined when they ask for nothing. */
+export function requestedThroughput(
+  headers: Readonly<Record<string, string | undefined>>,
+): Throughput | undefined {
+  const manual = headers['x-ms-offer-throughput'];
+  const autopilot = headers['x-ms-cosmos-offer-autopilot-settings'];
+  if (manual !== undefined && autopilot !== undefined) {
+    throw new Refusal(400, 'A request asks for manual or for autoscale throughput, not for both.');
+  }
+  if (manual !== undefined) return checked('manual', Number(manual));
+  if (autopilot === undefined) return undefined;
+  let settings: unknown;
+  try {
+    settings = JSON.parse(autopilot);
+  } catch {
+    settings = undefined;
+  }
+  return checked('autoscale', own(settings, 'maxThroughput'));
+}
+
+/** What the body of an offer replace asks for. */
+export function throughputOf(content: unknown): Throughput {
+  if (!isObject(content)) throw new Refusal(400, 'The offer has no content.');
+  const autopilot = own(content, 'offerAutopilotSettings');
+  if (isObject(autopilot)) return checked('autoscale', own(autopilot, 'maxThroughput'));
+  return checked('manual', own(content, 'offerThroughput'));
+}
+
+export function rangesFor(throughput: Throughput): number {
+  return Math.max(1, Math.ceil(throughput.ru / RU_PER_NEW_RANGE[throughput.mode]));
+}
+
+/** How many ranges it takes to carry a throughput that was raised later. */
+export function rangesToCarry(throughput: Throughput): number {
+  return Math.max(1, Math.ceil(throughput.ru / RU_PER_RANGE_MAX));
+}
+
+export interface OfferHistory {
+  readonly peakRu: number;
+  readonly storedKb: number;
+}
+
+/** The lowest throughput the service still grants. */
+export function minimumRu(mode: Throughput['mode'], history: OfferHistory): number {
+  const gb = history.storedKb / 1024 / 1024;
+  const floor = Math.max(FLOOR[mode], gb * RU_PER_GB[mode], history.peakRu * PEAK_SHARE[mode]);
+  return Math.ceil(floor / STEP[mode]) * STEP[mode];
+}
+
+export function refuseBelowMinimum(throughput: Throughput, history: OfferHistory): void {
+  const minimum = minimumRu(throughput.mode, history);
+  if (throughput.ru < minimum) {
+    throw new Refusal(
+      400,
+      `The ${throughput.mode} throughput ${throughput.ru} is below the minimum of ${minimum} RU/s for this resource, ` +
+        'which follows from its storage and the highest throughput it ever had.',
+    );
+  }
+}
+
+export function offerContent(throughput: Throughput, history: OfferHistory): JsonObject {
+  const past = {
+    offerMinimumThroughputParameters: {
+      maxThroughputEverProvisioned: history.peakRu,
+      maxConsumedStorageEverInKB: Math.ceil(history.storedKb),
+    },
+  };
+  if (throughput.mode === 'manual')
+    return { offerThroughput: throughput.ru, offerIsRUPerMinuteThroughputEnabled: false, ...past };
+  // Autoscale idles at a tenth; billing moves with use, admission does not.
+  return {
+    offerThroughput: throughput.ru / 10,
+    offerAutopilotSettings: { maxThroughput: throughput.ru },
+    ...past,
+  };
+}

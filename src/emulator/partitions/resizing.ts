@@ -1,0 +1,155 @@
+/**
+ * How ranges come and go: split, merge, and the splits that follow from size or throughput. All of one
+ * change is one SQLite transaction; the memory follows after it.
+ */
+import type { KeyKind } from '../../epk/effective-key.ts';
+import { readOrderedNumber } from '../../epk/encoding.ts';
+import { must } from '../../lib/assert.ts';
+import type { Account } from '../account.ts';
+import type { ContainerModel } from '../storage/model.ts';
+import { rangesToCarry } from './offers.ts';
+import { boundBetween, halvesOf, partsOf, rangeToRow, unionOf, type PhysicalRange } from './partitions.ts';
+import { Refusal } from '../http/refusal.ts';
+
+function exchange(
+  account: Account,
+  container: ContainerModel,
+  gone: readonly PhysicalRange[],
+  come: readonly PhysicalRange[],
+): void {
+  const nextRange = Math.max(container.nextRange, ...come.map((range) => range.id + 1));
+  account.transaction(() => {
+    for (const from of gone) {
+      for (const to of come) {
+        const { min, max } = to;
+        account.documents.move({ container: container.number, from: from.id, to: to.id, min, max });
+      }
+      account.catalog.deleteRange(container.number, from.id);
+    }
+    for (const range of come) {
+      Object.assign(range, account.documents.measure(container.number, range.id));
+      account.catalog.insertRange(rangeToRow(container.number, range));
+    }
+    account.catalog.countContainer({ number: container.number, nextRange, nextItem: container.nextItem });
+  });
+  container.replaceRanges(gone, come);
+  for (const range of gone) account.forgetSpending(container, range);
+}
+
+/** Splits a range in the middle of its hash space; the two children go on from its position. */
+export function splitRange(
+  account: Account,
+  container: ContainerModel,
+  range: PhysicalRange,
+): readonly PhysicalRange[] {
+  const children = halvesOf(container.definition.kind, range, container.nextRange);
+  exchange(account, container, [range], children);
+  return children;
+}
+
+/** Starts a split that takes a while: until `durationMs` have passed the range answers 410/1007. */
+export function beginSplit(
+  account: Account,
+  container: ContainerModel,
+  range: PhysicalRange,
+  durationMs: number,
+): void {
+  // Refused now rather than when its time has come and nobody is left to be told.
+  halvesOf(container.definition.kind, range, container.nextRange);
+  range.splittingUntilMs = account.machineMs() + durationMs;
+}
+
+/** Finishes the splits whose time has come. */
+export function finishSplits(account: Account): void {
+  for (const container of account.containers()) {
+    for (const range of container.ranges) {
+      if (range.splittingUntilMs === undefined || account.machineMs() < range.splittingUntilMs) continue;
+      splitRange(account, container, range);
+    }
+  }
+}
+
+export function mergeRanges(
+  account: Account,
+  container: ContainerModel,
+  left: PhysicalRange,
+  right: PhysicalRange,
+): PhysicalRange {
+  if (account.settings.avad) {
+    throw new Refusal(400, 'Ranges cannot be merged while all versions and deletes change feed is enabled.');
+  }
+  const [low, high] = left.min <= right.min ? [left, right] : [right, left];
+  const merged = unionOf(low, high, container.nextRange);
+  exchange(account, container, [low, high], [merged]);
+  return merged;
+}
+
+/** Splits the widest range, and of several as wide the one with the most bytes, until there are `count`. */
+function growTo(account: Account, container: ContainerModel, count: number): void {
+  const { kind } = container.definition;
+  while (container.ranges.length < count) {
+    const [first] = container.ranges.toSorted(
+      (a, b) => shareOf(kind, b) - shareOf(kind, a) || b.bytes - a.bytes,
+    );
+    splitRange(account, container, must(first, 'a container has at least one range'));
+  }
+}
+
+/** A range's share of the hash space in millionths: halves that differ by one hash are as wide as each other. */
+function shareOf(kind: KeyKind, { min, max }: PhysicalRange): number {
+  return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
+}
+
+/** Where a bound lies in the hash space, from 0 to 1. */
+function positionOf(kind: KeyKind, bound: string): number {
+  if (bound === '') return 0;
+  if (bound === 'FF') return 1;
+  // Version 1 spells its hashes as floating point numbers, whose digits do not rise evenly.
+  if (kind === 'hash-v1') return readOrderedNumber(bound) / 2 ** 32;
+  return Number.parseInt(bound.slice(0, 12).padEnd(12, '0'), 16) / 2 ** 46;
+}
+
+/** Gives containers the ranges that a raised throughput needs, once that has taken its time. */
+export function finishScaling(account: Account): void {
+  for (const offer of account.offers.values()) {
+    if (offer.pendingUntilMs === undefined || account.machineMs() < offer.pendingUntilMs) continue;
+    for (const container of account.containers()) {
+      if (container.self === offer.resource) growTo(account, container, rangesToCarry(offer.throughput));
+    }
+    account.transaction(() => account.saveOffer({ ...offer, pendingUntilMs: undefined }));
+    offer.pendingUntilMs = undefined;
+  }
+}
+
+/**
+ * Splits every range that has outgrown its limit, unless all it holds is one logical partition. Neither part
+ * is empty: an empty range would take its share of the throughput and have no use for it.
+ */
+export function splitOutgrown(account: Account): void {
+  for (const container of account.containers()) {
+    for (const range of container.ranges) {
+      if (range.splittingUntilMs !== undefined || range.bytes <= account.settings.rangeLimitBytes) continue;
+      const { first, last } = account.documents.keysWithin(container.number, range.min, range.max);
+      if (first === undefined || last === undefined) continue;
+      const bound = boundBetween(container.definition.kind, range, { first, last });
+      if (bound === undefined) continue;
+      exchange(account, container, [range], partsOf(range, bound, container.nextRange));
+    }
+  }
+}
+
+export function rangesById(container: ContainerModel, ids: readonly unknown[]): PhysicalRange[] {
+  return ids.map((id) => {
+    // The admin's JSON may hold anything here, an object without a usable toString too.
+    const name = typeof id === 'string' ? id : JSON.stringify(id);
+    const range = container.ranges.find((candidate) => String(candidate.id) === name);
+    if (range === undefined) throw new Refusal(404, `There is no range ${name} in ${container.link}.`);
+    return range;
+  });
+}
+
+/** What is split when nobody says which: the range with the most documents. */
+export function fullestRange(container: ContainerModel): PhysicalRange {
+  const first = must(container.ranges[0], 'a container has at least one range');
+  return container.ranges.reduce((best, range) => (range.documents > best.documents ? range : best), first);
+}

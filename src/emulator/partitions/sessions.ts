@@ -1,0 +1,52 @@
+/**
+ * Session tokens and what a reader sees. A replica may lag: without a token a read sees the range as it was
+ * `replicaLagMs` ago; with the token of a write it sees at least that write.
+ */
+import type { Account } from '../account.ts';
+import type { PhysicalRange } from './partitions.ts';
+import { Refusal } from '../http/refusal.ts';
+
+/** `<range>:<version>#<lsn>`, as the SDK parses it. */
+export function sessionToken(range: PhysicalRange, lsn: number): string {
+  return `${range.id}:-1#${lsn}`;
+}
+
+/** The substatus of a 404 that speaks of the session and not of the document. */
+export const READ_SESSION_UNAVAILABLE = 1002;
+
+function tokenLsn(header: string, range: PhysicalRange): number | undefined {
+  const known = new Set([String(range.id), ...range.parents.map(String)]);
+  let newest: number | undefined;
+  for (const part of header.split(',')) {
+    const [id, vector = ''] = part.trim().split(':');
+    if (id === undefined || !known.has(id)) continue;
+    const digits = vector.split('#')[1] ?? '';
+    if (!/^\d{1,16}$/.test(digits)) throw new Refusal(400, `The session token ${part} is invalid.`);
+    newest = Math.max(newest ?? 0, Number(digits));
+  }
+  return newest;
+}
+
+function laggingLsn(range: PhysicalRange, cutoffMs: number): number {
+  const first = range.commits[0];
+  if (first === undefined) return range.lsn;
+  let seen = first.lsn - 1;
+  for (const commit of range.commits) {
+    if (commit.atMs > cutoffMs) break;
+    seen = commit.lsn;
+  }
+  return seen;
+}
+
+/** The newest transaction of a range that this reader sees. */
+export function visibleLsn(account: Account, range: PhysicalRange, token: string | undefined): number {
+  const asked = token === undefined || token === '' ? undefined : tokenLsn(token, range);
+  if (asked !== undefined && asked > range.lsn) {
+    throw new Refusal(404, 'The read session is not available for the input session token.', {
+      substatus: READ_SESSION_UNAVAILABLE,
+    });
+  }
+  const lagMs = account.settings.replicaLagMs;
+  if (lagMs === 0) return range.lsn;
+  return Math.max(laggingLsn(range, account.machineMs() - lagMs), asked ?? 0);
+}

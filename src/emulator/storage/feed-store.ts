@@ -1,0 +1,125 @@
+/**
+ * All SQL behind the change feeds: the latest versions, read from the documents themselves, and the record of
+ * every version and delete. A page is put together inside SQLite, as bytes, and never becomes objects.
+ */
+import type { Database } from '../../lib/sqlite.ts';
+
+export interface ChangeRow {
+  container: number;
+  range: number;
+  lsn: number;
+  epk: string;
+  ts: number;
+  bytes: number;
+  entry: string;
+}
+
+/** A part of one range's feed: behind `after`, up to `upTo`, within [min, max) of the hash space. */
+export interface FeedWindow {
+  readonly container: number;
+  readonly range: number;
+  readonly after: number;
+  readonly upTo: number;
+  readonly min: string;
+  readonly max: string;
+  /** Only documents written after this second (a start by time); -1 for all. */
+  readonly afterTs: number;
+  /** Epoch seconds: what has expired by then is not shown. */
+  readonly nowTs: number;
+}
+
+export interface FeedBody {
+  count: number;
+  body: Buffer | null;
+}
+
+const WINDOW = `container = @container AND range = @range AND lsn > @after AND lsn <= @upTo
+  AND epk >= @min AND epk < @max`;
+const VISIBLE = `${WINDOW} AND ts > @afterTs AND (expires_at IS NULL OR expires_at > @nowTs)`;
+/** With a lagging replica, versions that were replaced after `upTo` still show. */
+const LAGGING = `(
+  SELECT lsn, bytes, text, container, range, epk, ts, expires_at, position FROM documents WHERE ${VISIBLE}
+  UNION ALL
+  SELECT lsn, bytes, text, container, range, epk, ts, expires_at, position FROM superseded
+  WHERE ${VISIBLE} AND until_lsn > @seen)`;
+const AS_FEED_ITEM = `text || ',"_lsn":' || lsn || '}'`;
+
+export class FeedStore {
+  readonly #sql;
+
+  constructor(database: Database) {
+    this.#sql = {
+      edge: database
+        .prepare(`SELECT lsn, bytes FROM documents WHERE ${VISIBLE} ORDER BY lsn LIMIT @limit`)
+        .raw(),
+      page: database.prepare<FeedWindow, FeedBody>(
+        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
+           SELECT ${AS_FEED_ITEM} AS item FROM documents WHERE ${VISIBLE} ORDER BY lsn, position)`,
+      ),
+      laggingEdge: database.prepare(`SELECT lsn, bytes FROM ${LAGGING} ORDER BY lsn LIMIT @limit`).raw(),
+      laggingPage: database.prepare<FeedWindow & { seen: number }, FeedBody>(
+        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
+           SELECT ${AS_FEED_ITEM} AS item FROM ${LAGGING} ORDER BY lsn, position)`,
+      ),
+      record: database.prepare<ChangeRow>(
+        `INSERT INTO changes (container, range, lsn, epk, ts, bytes, entry)
+         VALUES (@container, @range, @lsn, @epk, @ts, @bytes, @entry)`,
+      ),
+      changesEdge: database
+        .prepare(`SELECT lsn, bytes FROM changes WHERE ${WINDOW} ORDER BY lsn LIMIT @limit`)
+        .raw(),
+      changesPage: database.prepare<FeedWindow, FeedBody>(
+        `SELECT count(*) AS count, CAST(group_concat(entry, ',') AS BLOB) AS body FROM (
+           SELECT entry FROM changes WHERE ${WINDOW} ORDER BY lsn, number)`,
+      ),
+      // Left to itself SQLite walks all changes by range, at every read of the feed; mostly none is old.
+      oldChanges: database.prepare<[number], { container: number; range: number; lsn: number }>(
+        `SELECT container, range, max(lsn) AS lsn FROM changes INDEXED BY changes_by_time
+         WHERE ts < ? GROUP BY container, range`,
+      ),
+      dropChanges: database.prepare('DELETE FROM changes WHERE container = ? AND range = ? AND lsn <= ?'),
+      clearChanges: database.prepare('DELETE FROM changes'),
+    };
+  }
+
+  /**
+   * LSN and size of the next `limit` documents of a window, in feed order. `lagging`: `upTo` is what a
+   * lagging replica has seen, and it still shows the versions that were replaced since.
+   */
+  edge(window: FeedWindow, limit: number, lagging: boolean): [lsn: number, bytes: number][] {
+    if (!lagging) return this.#sql.edge.all({ ...window, limit }) as [number, number][];
+    return this.#sql.laggingEdge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
+  }
+
+  /** All documents of a window as the text of a JSON array, brackets apart. */
+  page(window: FeedWindow, seenLsn: number, lagging: boolean): FeedBody {
+    const none = { count: 0, body: null };
+    if (!lagging) return this.#sql.page.get(window) ?? none;
+    return this.#sql.laggingPage.get({ ...window, seen: seenLsn }) ?? none;
+  }
+
+  record(row: ChangeRow): void {
+    this.#sql.record.run(row);
+  }
+
+  changesEdge(window: FeedWindow, limit: number): [lsn: number, bytes: number][] {
+    return this.#sql.changesEdge.all({ ...window, limit }) as [number, number][];
+  }
+
+  changesPage(window: FeedWindow): FeedBody {
+    return this.#sql.changesPage.get(window) ?? { count: 0, body: null };
+  }
+
+  /** Per range, the newest LSN whose changes are all older than a second. */
+  oldChanges(beforeTs: number): { container: number; range: number; lsn: number }[] {
+    return this.#sql.oldChanges.all(beforeTs);
+  }
+
+  dropChanges(container: number, range: number, upToLsn: number): void {
+    this.#sql.dropChanges.run(container, range, upToLsn);
+  }
+
+  clearChanges(): void {
+    this.#sql.clearChanges.run();
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * The apply rule of design 5, under the locks of the identity and of every slot it touches:
+ *
+ *   change -> locks -> replay?            -> dropped, and the row's LSN raised
+ *                   -> equal/older LSN?   -> point read of the source; its answer takes the change's place
+ *                   -> deleted            -> our copy removed, tombstone
+ *                   -> maps to a slot     -> placed there, then the old slot emptied, then the row
+ *                   -> cannot be written  -> letter; the old slot emptied unless it is still the right one
+ *
+ * Its executable model, and what happens without each of its parts, is test/model.
+ */
+import { assert, must } from '../../lib/assert.ts';
+import type { Feed, Row } from '../../state/rows.ts';
+import { etagToBytes } from '../../state/segments/segment.ts';
+import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
+import type { Mover } from '../context.ts';
+import { put, removeIfOurs, type Failing, type Placing } from './put-in-slot.ts';
+import type { FeedOrder, Turn } from '../unit/sequencer.ts';
+import type { Written } from './target-slots.ts';
+import type { Unit } from '../unit/unit-of-work.ts';
+import type { Version } from '../tail/source-version.ts';
+import { mapKey, wordsOf, type Slot, type Who } from './identity.ts';
+
+/** One change of one document, or the wish to look at it again. */
+export interface Change {
+  readonly who: Who;
+  /** `read` asks for the current version, whatever it is: another try of a letter. */
+  readonly kind: 'upsert' | 'delete' | 'read';
+  /** Of an upsert. */
+  readonly version: Version | null;
+  readonly feed: Feed;
+  readonly lsn: number | null;
+  /** The tree of its lease, if that is known. */
+  readonly tree: number | null;
+}
+
+/** A change that has its turn, held or not yet, and perhaps what became of its create. */
+export interface Held {
+  readonly turn: Turn;
+  readonly written?: Written;
+}
+
+export interface Task {
+  readonly mover: Mover;
+  readonly unit: Unit;
+  readonly change: Change;
+  /** Of the copy, where a document without a row goes to the segment: told when it has landed there. */
+  readonly onLive?: () => void;
+}
+
+/** Applies a change; when it resolves, its outcome is known to everybody. */
+export async function apply(task: Task, held?: Held): Promise<void> {
+  const { mover, change } = task;
+  const { sequencer, memory } = mover;
+  const locks = new Locks(task, held?.turn);
+  try {
+    let row = memory.rowOf(change.who.hash, change.tree);
+    const taken =
+      held === undefined
+        ? await locks.take(change.version?.slot ?? null, row)
+        : await sequencer.ready(held.turn, mover.signal);
+    if (taken === 'superseded') return;
+    let hint = change.version?.slot ?? null;
+    let asks = change.kind === 'read';
+    for (;;) {
+      row = memory.rowOf(change.who.hash, change.tree);
+      // The row may have moved while we waited.
+      if (!locks.cover(row)) {
+        await locks.take(hint, row);
+        continue;
+      }
+      const verdict = asks ? 'ask' : judge(change, row);
+      if (verdict === 'replay') return raise(task, must(row, 'a replay is one of a row'));
+      let version = change.kind === 'delete' ? ('gone' as const) : (change.version ?? 'gone');
+      if (verdict === 'ask') {
+        version = await mover.source.read(change.who);
+        const slot = version === 'gone' ? null : version.slot;
+        if (slot !== null && !locks.holds(slot.hash)) {
+          hint = slot;
+          asks = true;
+          await locks.take(hint, row);
+          continue;
+        }
+      }
+      const subject = { ...task, row };
+      if (version === 'gone') await remove(subject);
+      else await place(subject, version, asks ? undefined : held?.written);
+      return;
+    }
+  } finally {
+    if (locks.turn !== undefined) sequencer.release(locks.turn);
+  }
+}
+
+interface Subject extends Task {
+  readonly row: Row | null;
+}
+
+/** The names that are held for one change. */
+class Locks {
+  turn: Turn | undefined;
+  readonly #task: Task;
+  #held: ReadonlySet<string>;
+
+  constructor(task: Task, turn: Turn | undefined) {
+    this.#task = task;
+    this.turn = turn;
+    const { slot } = task.change.version ?? { slot: null };
+    this.#held = new Set(slot === null ? [] : [mapKey(slot.hash)]);
+  }
+
+  holds(slot: Buffer): boolean {
+    return this.#held.has(mapKey(slot));
+  }
+
+  cover(row: Row | null): boolean {
+    return row === null || row.slot === null || this.holds(row.slot);
+  }
+
+  /** Waits for the identity and these slots, after letting go of what is held. */
+  async take(hint: Slot | null, row: Row | null): Promise<'held' | 'superseded'> {
+    const { mover, change } = this.#task;
+    const { sequencer, signal } = mover;
+    const slots = [hint?.hash, row?.slot].filter((slot) => slot !== undefined && slot !== null);
+    const names = wordsOf(change.who.hash, ...slots);
+    const count = slots.length + 1;
+    this.#held = new Set(slots.map(mapKey));
+    if (this.turn === undefined) {
+      while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+      this.turn = sequencer.enter(names, count, orderOfTurn(change));
+    } else sequencer.again(this.turn, names, count);
+    return sequencer.ready(this.turn, signal);
+  }
+}
+
+/** Only a later change of the same feed makes one needless. */
+function orderOfTurn({ kind, feed, lsn }: Change): FeedOrder | undefined {
+  return kind === 'read' || lsn === null ? undefined : { feed, lsn };
+}
+
+/** Rule 1. */
+function judge({ version, feed, lsn }: Change, row: Row | null): 'replay' | 'ask' | 'new' {
+  if (row === null) return 'new';
+  if (version !== null && row.etag?.equals(etagToBytes(version.etag)) === true) return 'replay';
+  // LSNs of the two feeds are not compared with each other.
+  const comparable = row.lsn !== null && lsn !== null && row.feed === feed;
+  return !comparable || lsn > row.lsn ? 'new' : 'ask';
+}
+
+function raise({ unit, change }: Task, row: Row): void {
+  unit.count('documentsSkipped');
+  unit.row({ ...row, ...orderOf(change, row) });
+}
+
+/** The row's place in the order of its feed: never lower than what it was. */
+function orderOf({ feed, lsn }: Change, row: Row | null): Pick<Row, 'feed' | 'lsn'> {
+  if (lsn === null) return { feed: row?.feed ?? feed, lsn: row?.lsn ?? null };
+  return { feed, lsn: row?.feed === feed ? Math.max(row.lsn ?? 0, lsn) : lsn };
+}
+
+/** Rule 4. */
+async function remove({ mover, unit, change, row }: Subject): Promise<void> {
+  const { who } = change;
+  const old = slotIn(row);
+  if (old !== null && (await removeIfOurs({ mover, unit, who, slot: old }))) unit.count('documentsDeleted');
+  const order = orderOf(change, row);
+  unit.row({ identity: who.hash, state: 'tombstone', slot: null, targetKey: null, etag: null, ...order });
+  closeLetter(mover, unit, who);
+}
+
+/** Rules 2, 3 and 6. */
+async function place(subject: Subject, version: Version, first: Written | undefined): Promise<void> {
+  const { mover, unit, change, row } = subject;
+  const { who } = change;
+  if (version.slot === null || version.refusal !== null) {
+    const { reason, why } = must(version.refusal, 'what has no slot is refused');
+    return settleRefused(subject, version, { reason, code: reason, why });
+  }
+  const { slot } = version;
+  const old = slotIn(row);
+  const moves = old !== null && !old.hash.equals(slot.hash);
+  const isThere = old !== null && !moves;
+  const placing: Placing = { mover, unit, who, slot, version, lsn: change.lsn, isThere };
+  let result = await put(placing, first);
+  if (result !== 'ok' && result.reason === 'unique-key') {
+    const hasWaited = isWaiting(subject, version);
+    await settleFailed(subject, version, result);
+    if (hasWaited) return;
+    // Whoever held the value may have left since the refusal, before our letter could be promoted.
+    const kept = mover.memory.rowOf(who.hash, change.tree)?.slot ?? null;
+    result = await put({ ...placing, isThere: kept !== null && kept.equals(slot.hash) });
+  }
+  if (result !== 'ok') return settleFailed(subject, version, result);
+  if (moves) {
+    mover.point('moved');
+    await removeIfOurs({ mover, unit, who, slot: old });
+    unit.count('documentsMoved');
+  }
+  unit.count('documentsWritten');
+  const known = mover.memory.rowOf(who.hash, change.tree);
+  if (known === null && subject.onLive !== undefined) subject.onLive();
+  else {
+    const etag = etagToBytes(version.etag);
+    unit.row({
+      identity: who.hash,
+      state: 'live',
+      slot: slot.hash,
+      targetKey: slot.key,
+      etag,
+      ...orderOf(change, row),
+    });
+  }
+  closeLetter(mover, unit, who);
+}
+
+/** Its letter waits for just this: who has left since would have had it tried again. */
+function isWaiting({ mover, change: { who } }: Subject, { slot, body }: Version): boolean {
+  const letter = mover.memory.letterOf(who.hash);
+  const waitsHere = letter?.waits.for === 'key' && slot !== null && letter.targetKey === printKey(slot.key);
+  return waitsHere && mover.unique.wants(who.hash, mover.unique.heldBy(body));
+}
+
+async function settleFailed(subject: Subject, version: Version, { reason, code }: Failing): Promise<void> {
+  return settleRefused(subject, version, { reason, code, why: WHY[reason] });
+}
+
+const WHY: Readonly<Record<Failing['reason'], string>> = {
+  collision: 'another document of the source has the same id and the same new key',
+  'unique-key': 'another document in the target has the same values in a unique key',
+  'foreign-document': 'the place is taken by a document that cosmig has not written',
+  'too-large': 'the target does not take a document of this size',
+  'partition-full': 'the logical partition of the new key is full',
+  rejected: 'the target does not take this document',
+};
+
+/** Rule 6: the letter is known before the locks are released, so that whoever leaves next sees it. */
+async function settleRefused(
+  { mover, unit, change, row }: Subject,
+  version: Version,
+  refusal: Parameters<typeof quarantine>[2]['refusal'],
+): Promise<void> {
+  const { who } = change;
+  const old = slotIn(mover.memory.rowOf(who.hash, change.tree) ?? row);
+  const isRight = old !== null && version.slot !== null && old.hash.equals(version.slot.hash);
+  // A stale copy may stay where its document still belongs, unless it holds a unique value that another waits for.
+  const leaves = old !== null && (!isRight || mover.unique.exist);
+  if (leaves && (await removeIfOurs({ mover, unit, who, slot: old }))) unit.count('documentsDeleted');
+  const kept = leaves ? null : old;
+  unit.row({
+    identity: who.hash,
+    state: 'quarantined',
+    slot: kept?.hash ?? null,
+    targetKey: kept?.key ?? null,
+    etag: etagToBytes(version.etag),
+    ...orderOf(change, row),
+  });
+  if (refusal.reason === 'unique-key') mover.unique.want(who.hash, mover.unique.heldBy(version.body));
+  quarantine(mover, unit, { who, slot: version.slot, refusal });
+}
+
+function slotIn(row: Row | null): Slot | null {
+  if (row === null || row.slot === null) return null;
+  assert(row.targetKey !== null, 'a slot has its key');
+  return { hash: row.slot, key: row.targetKey };
+}

@@ -1,0 +1,74 @@
+/**
+ * Who a document is, as the engine passes it around: the hash that names it everywhere, and the values behind it, by
+ * which the service finds it. Slots are named in the same way.
+ */
+import { HASH_WORDS } from '../../documents/identity.ts';
+import type { KeyComponent, KeyKind } from '../../epk/effective-key.ts';
+import { effectiveKey } from '../../epk/effective-key.ts';
+import type { PageScan } from '../../documents/page-scan.ts';
+
+/** A document of the source. */
+export interface Who {
+  /** 16 bytes. */
+  readonly hash: Buffer;
+  /** The id, then the levels of the source key, as JSON texts; null where there is none. */
+  readonly name: readonly (string | null)[];
+}
+
+/** A place for one document in the target. */
+export interface Slot {
+  readonly hash: Buffer;
+  readonly key: readonly KeyComponent[];
+}
+
+/** A hash as the key of a map. */
+export function mapKey(hash: Buffer): string {
+  return hash.toString('latin1');
+}
+
+/** A hash of the ledger as four words. */
+export function toWords(hash: Buffer, out: Uint32Array, at: number): void {
+  for (let i = 0; i < HASH_WORDS; i += 1) out[at + i] = hash.readUInt32BE(4 * i);
+}
+
+export function wordsOf(...hashes: readonly Buffer[]): Uint32Array {
+  const words = new Uint32Array(hashes.length * HASH_WORDS);
+  hashes.forEach((hash, i) => toWords(hash, words, i * HASH_WORDS));
+  return words;
+}
+
+/** The key values in a name. */
+export function keyOf({ name }: Pick<Who, 'name'>): KeyComponent[] {
+  return name.slice(1).map(valueOf);
+}
+
+/** Where a document of the source lies in its hash space. */
+export function placeOf(who: Pick<Who, 'name'>, kind: KeyKind): string {
+  return effectiveKey(kind, keyOf(who));
+}
+
+/** The id in a name, as JSON text in bytes. */
+export function idOf({ name }: Pick<Who, 'name'>): Buffer {
+  return Buffer.from(name[0] ?? '""');
+}
+
+function valueOf(text: string | null): KeyComponent {
+  if (text === null) return undefined;
+  const value: unknown = JSON.parse(text);
+  // An object or an array is no key value; the service takes the level as missing.
+  return typeof value === 'string' ||
+    typeof value === 'number' ||
+    typeof value === 'boolean' ||
+    value === null
+    ? value
+    : undefined;
+}
+
+/** The texts at these nodes of a row. */
+export function textsAt(scan: PageScan, row: number, nodes: readonly number[]): (string | null)[] {
+  return nodes.map((node) =>
+    scan.start(row, node) === 0
+      ? null
+      : scan.page.toString('utf8', scan.start(row, node), scan.end(row, node)),
+  );
+}

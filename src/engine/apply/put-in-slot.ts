@@ -1,0 +1,181 @@
+/**
+ * A slot changing hands. Each write is a create, or insists on the etag of a document whose identity was rebuilt: ours
+ * is replaced, another's is adjudicated in the source (design 5, rule 5), a stranger's is left alone.
+ */
+import { ServiceError } from '../../lib/errors.ts';
+import type { Mover } from '../context.ts';
+import type { Found, Refusing, Written } from './target-slots.ts';
+import { givenUp, type Held } from './unique-keys.ts';
+import type { Unit } from '../unit/unit-of-work.ts';
+import type { Version } from '../tail/source-version.ts';
+import { idOf, type Slot, type Who } from './identity.ts';
+
+export interface Placing {
+  readonly mover: Mover;
+  readonly unit: Unit;
+  readonly who: Who;
+  readonly slot: Slot;
+  readonly version: Version;
+  readonly lsn: number | null;
+  /** Our copy stands there already. */
+  readonly isThere: boolean;
+}
+
+/** Why a document did not get its slot. */
+export interface Failing {
+  readonly reason:
+    | 'collision'
+    | 'unique-key'
+    | 'foreign-document'
+    | 'too-large'
+    | 'partition-full'
+    | 'rejected';
+  readonly code: string;
+}
+
+/** Whoever writes into the target besides us may win a race now and then, not every time. */
+const TRIES_MAX = 100;
+
+/**
+ * Puts a version into its slot; `first` is what became of a create that was sent already. A copy of ours that is found
+ * is replaced without asking which is newer: what the source has beyond this version has an event of its own, which
+ * is not done yet.
+ */
+export async function put(placing: Placing, first?: Written): Promise<'ok' | Failing> {
+  const { mover, unit, who, slot, version, isThere } = placing;
+  const { slots } = mover;
+  if (!unit.claims(who, slot)) await unit.begin([{ kind: 'write', who, slot, lsn: placing.lsn }]);
+  const id = idOf(who);
+  const taken: Who[] = [];
+  const held: Held[] = [];
+  let seen = isThere ? await slots.read(slot, id) : null;
+  let written = first;
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    if (written === undefined) {
+      if (seen === null) written = await slots.create(slot, version);
+      else {
+        const failing = await adjudicate(placing, seen, taken);
+        if (failing !== undefined) return failing;
+        held.push(seen.held);
+        written = await slots.replace(slot, version, seen);
+      }
+    }
+    if (written === 'ok') {
+      for (const from of taken) revoke(placing, from);
+      // What was replaced may have held a unique value that somebody waits for.
+      if (held.length > 0)
+        mover.free({ slot, emptied: false, given: givenUp(held, mover.unique.heldBy(version.body)) });
+      return 'ok';
+    }
+    if (typeof written === 'object') return written;
+    if (seen !== null && written === 'conflict') return UNIQUE_KEY;
+    const was = written;
+    written = undefined;
+    seen = await slots.read(slot, id);
+    if (was === 'conflict' && seen === null && mover.unique.exist) return UNIQUE_KEY;
+  }
+  throw restless();
+}
+
+const UNIQUE_KEY: Failing = { reason: 'unique-key', code: '409' };
+
+/** Whether the one who stands there must go. */
+async function adjudicate(
+  { mover, unit, who, slot }: Placing,
+  seen: Found,
+  taken: Who[],
+): Promise<Failing | undefined> {
+  if (seen.who.hash.equals(who.hash)) return undefined;
+  if (seen.foreign || !isCopyOfOurs(mover, seen.who, slot))
+    return { reason: 'foreign-document', code: 'foreign' };
+  if (await stillMaps(mover, seen.who, slot)) return { reason: 'collision', code: 'slot-taken' };
+  await unit.begin([{ kind: 'takeover', who: seen.who, slot }]);
+  mover.point('takeover-intended');
+  taken.push(seen.who);
+  return undefined;
+}
+
+/**
+ * Whether we have written it: the ledger knows every copy once it is indexed. Until then a document that names no
+ * source key at all is taken for a stranger.
+ */
+function isCopyOfOurs({ memory, ledger }: Mover, other: Who, slot: Slot): boolean {
+  const row = memory.rowOf(other.hash, null);
+  if (row !== null) return row.slot !== null && row.slot.equals(slot.hash);
+  const isIndexed = ledger.leases.live().every(({ tree }) => ledger.isIndexed(tree));
+  return !isIndexed && other.name.slice(1).some((level) => level !== null);
+}
+
+/** Does the source still put `other` here? */
+async function stillMaps({ source }: Mover, other: Who, slot: Slot): Promise<boolean> {
+  const version = await source.read(other);
+  if (version === 'gone') return false;
+  // Nobody can tell: it stays.
+  if (version.refusal?.reason === 'bad-id') return true;
+  return version.slot !== null && version.slot.hash.equals(slot.hash);
+}
+
+/** The ledger must not say that somebody is in a slot that another has taken. */
+function revoke({ mover, unit, slot }: Placing, from: Who): void {
+  const row = mover.memory.rowOf(from.hash, null);
+  if (row === null) unit.override(from.hash, slot.hash);
+  else if (row.slot?.equals(slot.hash) === true) {
+    const state = row.state === 'live' ? 'tombstone' : row.state;
+    unit.row({ ...row, state, slot: null, targetKey: null, etag: null });
+  }
+}
+
+export interface Removal {
+  readonly mover: Mover;
+  readonly unit: Unit;
+  readonly who: Who;
+  readonly slot: Slot;
+}
+
+/** Deletes our copy from a slot, and nobody else's; whether there was one. */
+export async function removeIfOurs({ mover, unit, who, slot }: Removal): Promise<boolean> {
+  if (!unit.claims(who, slot)) await unit.begin([{ kind: 'remove', who, slot }]);
+  const { end, held } = await withdraw(mover, who, slot);
+  if (end === 'not ours') return false;
+  if (end === 'removed') mover.point('removed');
+  mover.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
+  return end === 'removed';
+}
+
+export interface Withdrawn {
+  readonly end: 'removed' | 'empty' | 'not ours';
+  /** What was held by all that was to be removed. */
+  readonly held: readonly Held[];
+}
+
+/** Deletes our copy, which somebody has claimed; of a reply that was lost, not ours any more counts as removed. */
+export async function withdraw({ slots }: Pick<Mover, 'slots'>, who: Who, slot: Slot): Promise<Withdrawn> {
+  const id = idOf(who);
+  const held: Held[] = [];
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const seen = await slots.read(slot, id);
+    if (seen === null || !seen.who.hash.equals(who.hash)) {
+      if (tries > 0) return { end: 'removed', held };
+      return { end: seen === null ? 'empty' : 'not ours', held };
+    }
+    held.push(seen.held);
+    const removed = await slots.remove(slot, seen);
+    if (removed === 'ok') return { end: 'removed', held };
+    if (typeof removed === 'object') throw undeletable(removed);
+  }
+  throw restless();
+}
+
+function restless(): ServiceError {
+  return new ServiceError('a document of the target changes faster than it can be written', {
+    why: `${TRIES_MAX} tries, and each found another version`,
+    hint: 'see who else writes into the target, then run the command again',
+  });
+}
+
+function undeletable({ code }: Refusing): ServiceError {
+  return new ServiceError('the target does not delete a document', {
+    why: `it was asked to delete a copy of ours, and answered ${code}`,
+    hint: 'see whether a trigger or a policy of the target refuses deletes, then run the command again',
+  });
+}

@@ -1,0 +1,214 @@
+/**
+ * The one place where the parts of a run are wired together: accounts, containers, the ledger, load control, the apply
+ * rule. What always holds: nothing is written anywhere before the preflight has passed, and what the ledger was begun
+ * with is what is there now.
+ */
+import type { Account } from '../cosmos/account/client.ts';
+import { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { Governor } from '../cosmos/load/governor.ts';
+import { LiveRanges } from '../cosmos/feed/live-ranges.ts';
+import { Patience, type Wait } from '../cosmos/load/retry.ts';
+import { allowedRu } from '../cosmos/load/ru-budget.ts';
+import { Sessions } from '../cosmos/feed/session-tokens.ts';
+import { ruOf } from '../cosmos/container/throughput.ts';
+import { sleep } from '../lib/abort.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Random } from '../lib/random.ts';
+import type { Budget, MigrationSpec } from '../spec/migration-spec.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
+import type { DeleteMode } from '../state/migration.ts';
+import { IntentGroup } from '../state/intent-group.ts';
+import { Ledger } from '../state/ledger.ts';
+import type { SessionToken } from '../state/session-tokens.ts';
+import { Backlog } from './progress/backlog.ts';
+import { Memory } from './unit/pending-outcomes.ts';
+import type { Mover } from './context.ts';
+import type { Point } from './unit/crash-points.ts';
+import { Promoter } from './letters/promoter.ts';
+import { Sequencer } from './unit/sequencer.ts';
+import { ServiceTime } from './progress/service-time.ts';
+import type { Side } from '../cosmos/side.ts';
+import { Slots } from './apply/target-slots.ts';
+import { SourceReads } from './apply/source-documents.ts';
+import { Tally } from './progress/counters.ts';
+import type { Timing } from '../spec/timing.ts';
+import { UniqueKeys } from './apply/unique-keys.ts';
+import { markerOf } from './tail/source-version.ts';
+
+/** Both containers as they are, and how deletes of the source can be found. */
+export interface Sides {
+  readonly source: ContainerFacts;
+  readonly target: ContainerFacts;
+  readonly deletes: DeleteMode;
+}
+
+/** The ledger of this migration, begun or gone on with; refuses containers that are not those it was begun with. */
+export function openLedger(
+  spec: MigrationSpec,
+  { source, target, deletes }: Omit<Sides, 'deletes'> & { readonly deletes: DeleteMode | null },
+  { nowMs, create }: { readonly nowMs: number; readonly create: 'if-missing' | 'never' },
+): Ledger {
+  const containers = { sourceRid: source.rid, targetRid: target.rid, sourceTtl: source.defaultTtl };
+  const ledger = Ledger.open({ path: spec.ledger, spec, nowMs, create, containers });
+  try {
+    ledger.facts.holdContainers(containers);
+    if (deletes !== null) ledger.facts.decideDeletes(deletes);
+    return ledger;
+  } catch (error) {
+    ledger.close();
+    throw error;
+  }
+}
+
+/** Whether a migration has begun: then its containers were looked at, and the target is ours. */
+export function hasBegun(path: string): boolean {
+  return Ledger.hasBegun(path);
+}
+
+export interface MoverParts {
+  readonly spec: MigrationSpec;
+  readonly accounts: { readonly source: Account; readonly target: Account };
+  readonly sides: Sides;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly timing: Timing;
+  /** Aborted when there is no time left for order. */
+  readonly signal: AbortSignal;
+  readonly start: Mover['start'];
+  readonly stop: Mover['stop'];
+  readonly stopped: Mover['stopped'];
+  readonly committed: Mover['committed'];
+  readonly onPoint: (point: Point) => void;
+  /** Somebody waits for the service. */
+  readonly onWait: (side: 'source' | 'target', wait: Wait) => void;
+}
+
+/** Turns that wait for their locks; more pages than these fill would only wait in memory. */
+const WAITING_MAX = 50_000;
+
+export async function makeMover(
+  parts: MoverParts,
+): Promise<{ readonly mover: Mover; readonly promoter: Promoter }> {
+  const { spec, sides, ledger, clock, log, timing, signal, accounts } = parts;
+  const { source, target, deletes } = sides;
+  const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
+  const versions = { plan, kind, ttl, marker: markerOf(spec.deletes) };
+  const [sourceSide, targetSide] = await Promise.all([
+    makeSide('source', { account: accounts.source, facts: source, budget: spec.sourceBudget }, parts),
+    makeSide('target', { account: accounts.target, facts: target, budget: spec.targetBudget }, parts),
+  ]);
+  const targetRu = ruOf(target.throughput);
+  targetSide.governor.setCapacity(
+    targetRu,
+    targetSide.ranges.list.map(({ id }) => id),
+  );
+  for (const { token } of ledger.tokens.all()) sourceSide.sessions.add(token);
+  for (const { anchor } of ledger.leases.live()) sourceSide.sessions.add(anchor?.session);
+  const time = new ServiceTime(clock);
+  const nextTokens = newTokensOf(sourceSide);
+  const nextTargetTokens = newTokensOf(targetSide);
+  const nextCosts = newCostsOf(sourceSide, targetSide);
+  const serviceTs = (): number => Math.floor(time.nowMs() / 1000);
+  const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
+  const mover: Mover = {
+    spec,
+    plan,
+    versions,
+    deletes,
+    unique,
+    expires: source.defaultTtl !== null,
+    sourceSide,
+    targetSide,
+    source: new SourceReads({
+      ...versions,
+      side: sourceSide,
+      clock,
+      timing,
+      sleep,
+      serviceTs,
+      seeDate: (date) => time.see(date),
+    }),
+    slots: new Slots({ side: targetSide, plan, unique, clock, timing, sleep, serviceTs, signal }),
+    ledger,
+    intents: new IntentGroup(ledger.pages, nextTokens),
+    memory: new Memory(ledger),
+    sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
+    tally: new Tally(),
+    backlog: new Backlog(clock),
+    clock,
+    log,
+    timing,
+    signal,
+    serviceMs: () => time.nowMs(),
+    seeDate: (date) => time.see(date),
+    start: parts.start,
+    free: (freed) => promoter.free(freed),
+    stop: parts.stop,
+    stopped: parts.stopped,
+    point: parts.onPoint,
+    alongside: (counts) => ({
+      tokens: nextTokens(),
+      targetTokens: nextTargetTokens(),
+      counters: { ...counts, ...nextCosts() },
+    }),
+    committed: parts.committed,
+  };
+  const promoter = new Promoter(mover);
+  return { mover, promoter };
+}
+
+async function makeSide(
+  is: Side['is'],
+  {
+    account,
+    facts,
+    budget,
+  }: { readonly account: Account; readonly facts: ContainerFacts; readonly budget: Budget },
+  { clock, random, signal, timing, onWait }: MoverParts,
+): Promise<Side> {
+  const lane = new ContainerLane(account, facts.name, facts.rid);
+  const patience = new Patience({ clock, random, onWait: (wait) => onWait(is, wait) });
+  const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
+  const governor = new Governor({ clock, random, ruPerSecond });
+  const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
+  const asking = { lane, patience, onChange, timeoutMs: timing.requestTimeoutMs };
+  const ranges = await LiveRanges.read(asking, signal);
+  return {
+    is,
+    lane,
+    rid: facts.rid,
+    kind: facts.keyKind,
+    ranges,
+    sessions: new Sessions(),
+    governor,
+    patience,
+  };
+}
+
+/** The newest session tokens of a side: those that are new since the last time. */
+function newTokensOf({ sessions }: Side): () => readonly SessionToken[] {
+  const kept = new Map<string, string>();
+  return () => {
+    const fresh = sessions.each().filter(({ rangeId, token }) => kept.get(rangeId) !== token);
+    for (const { rangeId, token } of fresh) kept.set(rangeId, token);
+    return fresh;
+  };
+}
+
+/** What both sides have cost since the last time, in whole numbers. */
+function newCostsOf(source: Side, target: Side): () => Readonly<Record<string, number>> {
+  const told = { ruSource: 0, ruTarget: 0, throttled: 0 };
+  return () => {
+    const ruSource = Math.floor(source.governor.budget.spentRu) - told.ruSource;
+    const ruTarget = Math.floor(target.governor.budget.spentRu) - told.ruTarget;
+    const throttled = source.governor.throttled + target.governor.throttled - told.throttled;
+    told.ruSource += ruSource;
+    told.ruTarget += ruTarget;
+    told.throttled += throttled;
+    return { ruSource, ruTarget, throttled };
+  };
+}

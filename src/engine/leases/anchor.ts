@@ -1,0 +1,140 @@
+/**
+ * Anchors: for every range AVAD is primed at Now, and only then the LV anchor is read, no older than that. What
+ * happened before an anchor is LV's to show, what comes after it is AVAD's; they overlap. Without AVAD the anchor
+ * only says where the copy ends.
+ */
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
+import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
+import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
+import { retrying } from '../../cosmos/load/retry.ts';
+import { NotReadyError, ServiceError } from '../../lib/errors.ts';
+import { group } from '../../lib/group.ts';
+import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
+import type { Mover } from '../context.ts';
+import { tokenOf } from '../../cosmos/side.ts';
+
+interface Anchors {
+  readonly back: string | null;
+  readonly avad: string | null;
+  readonly anchor: Anchor;
+}
+
+/** All ranges, before the copy starts; durable when it resolves. */
+export async function anchorAll(mover: Mover, signal: AbortSignal): Promise<readonly Lease[]> {
+  const { ledger, sourceSide } = mover;
+  const patience = sourceSide.patience.fresh();
+  for (;;) {
+    const { list } = sourceSide.ranges;
+    const leases: NewLease[] = [];
+    try {
+      await group(signal, async (members) => {
+        for (const range of list) {
+          members.start(async (inner) => {
+            const { back, avad, anchor } = await prime(mover, wholeOf(range), inner);
+            leases.push({
+              rangeId: range.id,
+              parents: [],
+              min: range.min,
+              max: range.max,
+              phase: 'copy',
+              lvPosition: null,
+              avadPosition: avad,
+              backPosition: back,
+              anchor,
+              sweepPending: false,
+            });
+          });
+        }
+      });
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble?.kind !== 'split') throw error;
+      await patience.bear(trouble, signal);
+      for (const { id } of list) await sourceSide.ranges.refresh(id, signal);
+      continue;
+    }
+    const begun = ledger.leases.begin(leases.toSorted((a, b) => (a.min < b.min ? -1 : 1)));
+    mover.point('anchored');
+    return begun;
+  }
+}
+
+/**
+ * Once more for one range, because AVAD no longer knows what we have not read yet. Draining takes documents back to
+ * versions LV was beyond, so LV restarts before the old anchor, not where it ended; and deletes that nobody told of
+ * are to be swept.
+ */
+export async function anchorAgain(
+  mover: Mover,
+  { lease, range }: { readonly lease: Lease; readonly range: FeedRange },
+  signal: AbortSignal,
+): Promise<Lease> {
+  const { back, avad, anchor } = await prime(mover, range, signal);
+  return mover.ledger.leases.change(lease.number, {
+    phase: 'again',
+    lvPosition: lease.backPosition ?? lease.lvPosition,
+    avadPosition: avad,
+    backPosition: back,
+    anchor,
+    sweepPending: true,
+  });
+}
+
+/** Where the feed of a range ends now. */
+export async function endOf(
+  mover: Mover,
+  { mode, range }: { readonly mode: FeedMode; readonly range: FeedRange },
+  signal: AbortSignal,
+): Promise<{ readonly lsn: number; readonly page: Page }> {
+  const { sourceSide, timing } = mover;
+  const feed = new Feed(sourceSide.lane, { mode, range });
+  const patience = sourceSide.patience.fresh();
+  const page = await retrying(
+    async () =>
+      feed.read('now', {
+        signal,
+        timeoutMs: timing.requestTimeoutMs,
+        sessionToken: tokenOf(sourceSide, range.range.id),
+      }),
+    { signal, patience },
+  );
+  checkContainer(mover, page);
+  sourceSide.sessions.add(page.sessionToken);
+  const { lsn } = page;
+  if (lsn === undefined) {
+    throw new ServiceError('the source does not say how far its ranges have come', {
+      why: 'a page of its change feed came without a session token that can be read',
+      hint: 'see whether a proxy stands before the account and drops x-ms-session-token',
+    });
+  }
+  return { lsn, page };
+}
+
+/** The container under this name may be another by now. */
+export function checkContainer({ sourceSide }: Mover, { containerRid }: Page): void {
+  if (containerRid === undefined || containerRid === sourceSide.rid) return;
+  throw new NotReadyError('the source container was deleted and created again', {
+    why: `its _rid was ${sourceSide.rid} and is ${containerRid} now, so what the ledger knows of it is void`,
+    hint: 'begin a new migration with --ledger and an empty target',
+  });
+}
+
+async function prime(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<Anchors> {
+  const read = async (mode: FeedMode): ReturnType<typeof endOf> => endOf(mover, { mode, range }, signal);
+  if (mover.deletes !== 'avad') {
+    const { page, lsn } = await read('latest-version');
+    return { back: null, avad: null, anchor: anchorFrom(page, lsn) };
+  }
+  const before = await read('latest-version');
+  const primed = await read('all-versions');
+  const reached = await read('latest-version');
+  return {
+    back: before.page.position.etag,
+    avad: primed.page.position.etag,
+    anchor: anchorFrom(reached.page, Math.max(reached.lsn, primed.lsn)),
+  };
+}
+
+function anchorFrom({ position, sessionToken = '' }: Page, lsn: number): Anchor {
+  return { etag: position.etag, lsn, session: sessionToken };
+}

@@ -1,0 +1,390 @@
+/**
+ * One lease at work. The crash rule: **intent before the first byte, commit after the last outcome. We may repeat, we
+ * never skip.**
+ *
+ *   copy   LV from the beginning, up to the anchor; then the range has caught up, and the tail may begin
+ *   tail   AVAD from where it was primed, or LV from where the copy ended, for as long as wanted
+ *   again  where AVAD has forgotten what was not read: LV once more, up to a new anchor; then the tail
+ *
+ *   page read -> taken apart -> INTENT -> every document has its outcome -> all older pages committed -> COMMIT
+ *
+ * Pages are read ahead while others are under way, so a range of the target that is slow keeps nobody from reading;
+ * the position moves past a page only behind every older page of the lease. After a 410 the lease waits until nothing
+ * of it is under way, and its children go on from its position.
+ */
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
+import { Feed, type FeedMode, type FeedStart, type Page } from '../../cosmos/feed/feed.ts';
+import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
+import { retrying, type Patience } from '../../cosmos/load/retry.ts';
+import { TroubleError } from '../../cosmos/transport/trouble.ts';
+import { orAborted, sleep } from '../../lib/abort.ts';
+import { must } from '../../lib/assert.ts';
+import { NotReadyError } from '../../lib/errors.ts';
+import type { Lease, NewLease } from '../../state/leases.ts';
+import type { Feed as FeedName } from '../../state/rows.ts';
+import { anchorAgain, checkContainer, endOf } from './anchor.ts';
+import { ChangePage } from '../tail/change-page.ts';
+import type { ChangeReader, Changes } from '../tail/change-reader.ts';
+import type { Copied, CopyReader } from '../copy/flat-page.ts';
+import { CopyPage } from '../copy/copy-page.ts';
+import type { Look } from '../cutover/source-ends.ts';
+import type { Mover } from '../context.ts';
+import { seeNewest } from './newest-lsn.ts';
+import type { PageWork } from '../unit/page-work.ts';
+import type { RangePicture } from '../progress/range-progress.ts';
+import type { Room } from './page-budget.ts';
+import { tokenOf } from '../../cosmos/side.ts';
+import { Unit } from '../unit/unit-of-work.ts';
+
+/** What all leases of a run share. */
+export interface Control {
+  /** Aborted when no more pages are to be read; those under way go on. */
+  readonly reading: AbortSignal;
+  /** Ends where the feed ended when the run began, by this look at it; or not at all. */
+  readonly untilCaughtUp: Look | false;
+  readonly room: Room;
+  readonly copies: CopyReader;
+  readonly latest: ChangeReader;
+  readonly all: ChangeReader;
+  /** Another lease is to be run: a child of one that was split. */
+  readonly spawn: (lease: Lease) => void;
+  /** A range has caught up: letters that wait for somebody may have a chance. */
+  readonly caughtUp: () => void;
+  readonly pictureOf: (lease: Lease) => RangePicture;
+}
+
+/** Why a lease stopped reading. */
+type End = 'anchor' | 'caught-up' | 'split' | 'forgotten' | 'anew' | 'stopped';
+
+/** Pages of one range under way: enough to keep every range of the target busy, few to repeat after a crash. */
+const PAGES_MAX = 8;
+/** What the first page may take; after that each is expected to be like the one before. */
+const PAGE_BYTES_FIRST = 1024 * 1024;
+const PAGE_BYTES_LEAST = 64 * 1024;
+
+/** How a feed is read, and how much trouble that has had. */
+interface Reader {
+  readonly mode: FeedMode;
+  readonly patience: Patience;
+}
+
+interface Reading {
+  readonly feed: FeedName;
+  readonly copies: boolean;
+  /** Nothing beyond this LSN is taken. */
+  readonly anchorLsn: number | null;
+}
+
+interface Taken {
+  /** It needs its page until it is over. */
+  readonly copied?: Copied;
+  readonly changes?: Changes;
+}
+
+export class LeaseRun {
+  readonly #mover: Mover;
+  readonly #control: Control;
+  readonly #picture: RangePicture;
+  #lease: Lease;
+  #pageBytes = PAGE_BYTES_FIRST;
+  /** Commits to come, oldest first. */
+  #underWay: Promise<void>[] = [];
+  /** Where the next page is read; the ledger has where commits have come to. */
+  #position: string | null = null;
+
+  constructor(mover: Mover, control: Control, lease: Lease) {
+    this.#mover = mover;
+    this.#control = control;
+    this.#lease = lease;
+    this.#picture = control.pictureOf(lease);
+  }
+
+  /** Ends when the lease has, or has become others, or nobody reads any more. */
+  async run(): Promise<void> {
+    for (;;) {
+      const { phase } = this.#lease;
+      this.#picture.phase = phase;
+      const end = await this.#read(this.#readingOf(phase));
+      if (end === 'anew') continue;
+      if (end !== 'anchor') return;
+      this.#lease = this.#mover.ledger.leases.change(this.#lease.number, { phase: 'tail' });
+      this.#picture.phase = 'tail';
+      this.#mover.point('caught-up');
+      // The tail asks an index over all that was copied, which is built when every range is here.
+      if (phase === 'copy') return;
+      this.#control.caughtUp();
+    }
+  }
+
+  #readingOf(phase: Lease['phase']): Reading {
+    const { anchor } = this.#lease;
+    const anchorLsn = must(anchor, 'a lease has its anchor').lsn;
+    if (phase === 'copy') return { feed: 'LV', copies: true, anchorLsn };
+    if (phase === 'again') return { feed: 'LV', copies: false, anchorLsn };
+    return { feed: this.#mover.deletes === 'avad' ? 'AVAD' : 'LV', copies: false, anchorLsn: null };
+  }
+
+  #range(): FeedRange {
+    const { rangeId, min, max } = this.#lease;
+    const range = this.#mover.sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
+    return { range, min, max };
+  }
+
+  /** Reads a feed until there is a reason to stop; then nothing of it is under way any more. */
+  async #read(reading: Reading): Promise<End> {
+    const { feed } = reading;
+    const mode: FeedMode = feed === 'LV' ? 'latest-version' : 'all-versions';
+    const patience = this.#mover.sourceSide.patience.fresh();
+    this.#position = feed === 'LV' ? this.#lease.lvPosition : this.#lease.avadPosition;
+    for (;;) {
+      let end: End | 'again';
+      try {
+        end = await this.#pages(reading, { mode, patience });
+      } catch (error) {
+        end = await this.#endBy(error, { mode, patience });
+      }
+      if (!(await this.#rests())) return 'stopped';
+      while (end === 'forgotten') end = await this.#anchorAgain({ mode, patience });
+      if (end === 'again') continue;
+      if (end === 'split') this.#replace();
+      return end;
+    }
+  }
+
+  async #pages(reading: Reading, { mode, patience }: Reader): Promise<End> {
+    const { sourceSide, timing, point, serviceMs } = this.#mover;
+    const { untilCaughtUp, reading: signal, room } = this.#control;
+    const range = this.#range();
+    let fence = Infinity;
+    this.#asks(true);
+    if (untilCaughtUp !== false && reading.anchorLsn === null) {
+      if (untilCaughtUp === 'newest') await seeNewest(this.#mover, range, signal);
+      fence = (await endOf(this.#mover, { mode, range }, signal)).lsn;
+    }
+    let taken: Taken = {};
+    const start: FeedStart = this.#position === null ? 'beginning' : { mode, etag: this.#position };
+    const pages = new Feed(sourceSide.lane, { mode, range }).pages(start, {
+      signal,
+      patience,
+      governor: sourceSide.governor,
+      timeoutMs: timing.requestTimeoutMs,
+      sessionToken: () => tokenOf(sourceSide, range.range.id),
+      check: (page) => (taken = this.#take(page, reading)),
+    });
+    for (;;) {
+      while (this.#underWay.length >= PAGES_MAX) await this.#oldest(signal);
+      const expected = Math.max(PAGE_BYTES_LEAST, this.#pageBytes);
+      await room.take(expected, signal);
+      let page: Page;
+      this.#asks(true);
+      try {
+        ({ value: page } = await pages.next());
+      } catch (error) {
+        room.adjust(-expected);
+        throw error;
+      } finally {
+        this.#asks(false);
+      }
+      point('page-read');
+      const sizeBytes = page.bytes.length;
+      this.#pageBytes = sizeBytes;
+      room.adjust(sizeBytes - expected);
+      this.#launch(page, taken, reading);
+      const { copied, changes } = taken;
+      if (copied?.beyond === true || changes?.beyond === true) return 'anchor';
+      const hasCaughtUp = page.status === 304 ? (page.lsn ?? 0) >= fence : (changes?.lastLsn ?? -1) >= fence;
+      if (hasCaughtUp) return 'caught-up';
+      if (page.status !== 304) continue;
+      if (reading.anchorLsn !== null) return 'anchor';
+      if (this.#underWay.length === 0) this.#picture.caughtUpMs = serviceMs();
+      await sleep(timing.pollMs, signal);
+    }
+  }
+
+  #asks(isAsking: boolean): void {
+    this.#picture.askedMs = isAsking ? this.#mover.clock.now() : null;
+  }
+
+  /** Takes a page apart at once; what it throws has the page read again, or ends the run. */
+  #take(page: Page, { copies, anchorLsn, feed }: Reading): Taken {
+    const { sourceSide, serviceMs, seeDate } = this.#mover;
+    checkContainer(this.#mover, page);
+    // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early. That of a
+    // child is never behind for good: it takes its parents' sessions, so its LSNs go on from theirs (cosmos/session.ts).
+    if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
+    seeDate(page.date);
+    sourceSide.sessions.add(page.sessionToken);
+    if (page.status === 304) return {};
+    const { tree } = this.#lease;
+    const nowTs = Math.floor(serviceMs() / 1000);
+    const options = { nowTs, tree, anchorLsn: anchorLsn ?? Infinity };
+    const { latest, all } = this.#control;
+    if (copies) return { copied: this.#control.copies.read(page.bytes, options) };
+    return { changes: (feed === 'LV' ? latest : all).read(page.bytes, options) };
+  }
+
+  /** Sends a page on its way, and moves on; its commit waits for those before it. */
+  #launch(page: Page, { copied, changes }: Taken, { feed }: Reading): void {
+    const mover = this.#mover;
+    const { ledger, point } = mover;
+    const { number: lease, tree } = this.#lease;
+    // All that is needed was taken out.
+    if (copied === undefined) page.free();
+    const isWhole = copied?.beyond !== true && changes?.beyond !== true;
+    const { etag } = page.position;
+    const documents = copied?.documents ?? changes?.changes.length ?? 0;
+    // A 304 that brings nothing new, not even a position.
+    if (documents === 0 && (!isWhole || etag === this.#position)) return this.#forget(page, copied);
+    const unit = new Unit(mover, { lease, feed });
+    const work: PageWork =
+      copied === undefined
+        ? new ChangePage({ mover, unit, changes: changes ?? NOTHING })
+        : new CopyPage({ mover, unit, copied, tree });
+    if (isWhole) this.#position = etag;
+    const previous = this.#underWay.at(-1) ?? Promise.resolve();
+    let committed = (): void => {};
+    const commit = new Promise<void>((resolve) => (committed = resolve));
+    this.#underWay.push(commit);
+    mover.start(async () => {
+      await work.begin();
+      await work.whenDone();
+      await orAborted(previous, mover.signal);
+      point('written');
+      if ((changes?.unnamed ?? 0) > 0) this.#mustSweep();
+      const move = { lease, feed, position: isWhole ? etag : null, documents };
+      ledger.pages.commit([unit.ending({ move, outcomes: work.outcomes })], mover.alongside(unit.counts));
+      unit.committed();
+      work.committed();
+      point('committed');
+      this.#picture.documents += documents;
+      if (changes?.lastTs !== undefined && changes.lastTs !== null) this.#picture.lastTs = changes.lastTs;
+      mover.committed();
+      this.#underWay = this.#underWay.filter((other) => other !== commit);
+      this.#forget(page, copied);
+      committed();
+    });
+  }
+
+  #forget(page: Page, copied: Copied | undefined): void {
+    this.#control.room.adjust(-page.bytes.length);
+    if (copied === undefined) return;
+    page.free();
+    this.#control.copies.giveBack(copied);
+  }
+
+  /** Somebody was deleted, and nobody knows who: only a comparison of both sides finds out. */
+  #mustSweep(): void {
+    if (this.#lease.sweepPending) return;
+    this.#lease = this.#mover.ledger.leases.change(this.#lease.number, { sweepPending: true });
+  }
+
+  async #oldest(signal: AbortSignal): Promise<void> {
+    await orAborted(this.#underWay[0] ?? Promise.resolve(), signal);
+  }
+
+  /**
+   * Until nothing is under way: the ledger knows the position then, and whoever reads next begins there. False when the
+   * run was told to stop: nobody reads any more, and who ends it waits for what is under way, or does not.
+   */
+  async #rests(): Promise<boolean> {
+    const { signal, stopped } = this.#mover;
+    try {
+      await orAborted(this.#underWay.at(-1) ?? Promise.resolve(), stopped);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (stopped.aborted) return false;
+      throw error;
+    }
+    this.#lease = this.#mover.ledger.leases.get(this.#lease.number);
+    return true;
+  }
+
+  /** What an error means for the lease; those that mean nothing to it are thrown. */
+  async #endBy(error: unknown, { mode, patience }: Reader): Promise<End | 'again'> {
+    const { reading } = this.#control;
+    const { signal, sourceSide } = this.#mover;
+    if (reading.aborted && !signal.aborted) return 'stopped';
+    const trouble = troubleOf(error);
+    if (trouble?.kind === 'split') {
+      try {
+        await patience.bear(trouble, reading);
+        await sourceSide.ranges.refresh(this.#lease.rangeId, reading);
+      } catch (late) {
+        if (reading.aborted && !signal.aborted) return 'stopped';
+        throw late;
+      }
+      return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
+    }
+    if (trouble?.status === 400 && mode === 'all-versions' && this.#position !== null)
+      return this.#endByRefusal(error, { mode, patience });
+    throw error;
+  }
+
+  /** The service refuses a position that was good: it is too old, or the feed is switched off. */
+  async #endByRefusal(error: unknown, reader: Reader): Promise<End | 'again'> {
+    const { sourceSide, timing } = this.#mover;
+    const { reading } = this.#control;
+    const feed = new Feed(sourceSide.lane, { mode: 'all-versions', range: this.#range() });
+    const asking = { signal: reading, patience: sourceSide.patience.fresh() };
+    const call = { signal: reading, timeoutMs: timing.requestTimeoutMs };
+    let why: Awaited<ReturnType<Feed['whyRefused']>>;
+    try {
+      why = await retrying(async () => feed.whyRefused(call), asking);
+    } catch (late) {
+      // The range may split, or the run stop, while it is asked.
+      return this.#endBy(late, reader);
+    }
+    if (why === 'position-too-old') return 'forgotten';
+    throw new NotReadyError('the source does not tell deletes any more', {
+      why: 'its feed of all versions and deletes was on when the migration began, and is off now',
+      hint: 'switch it on again on the account; what was deleted meanwhile is then found by comparing both sides',
+      cause: error,
+    });
+  }
+
+  async #anchorAgain(reader: Reader): Promise<End | 'again'> {
+    const { rangeId: range } = this.#lease;
+    this.#mover.log.warn(
+      'the source has forgotten changes that were not read; its documents are read again',
+      { range },
+    );
+    try {
+      const at = { lease: this.#lease, range: this.#range() };
+      this.#lease = await anchorAgain(this.#mover, at, this.#control.reading);
+      return 'anew';
+    } catch (error) {
+      return this.#endBy(error, reader);
+    }
+  }
+
+  /** The children go on from here. */
+  #replace(): void {
+    const { ledger, sourceSide, point } = this.#mover;
+    const { number, tree: _tree, documents: _documents, ...lease } = this.#lease;
+    const { readers } = remap(sourceSide.ranges.list, this.#range());
+    const children: NewLease[] = readers.map(({ range, min, max }) => ({
+      ...lease,
+      rangeId: range.id,
+      min,
+      max,
+    }));
+    const replaced = ledger.leases.replace([number], children);
+    point('lease-replaced');
+    this.#picture.phase = 'replaced';
+    for (const child of replaced) this.#control.spawn(child);
+  }
+}
+
+const NOTHING: Changes = {
+  changes: [],
+  beyond: false,
+  unnamed: 0,
+  lastTs: null,
+  lastLsn: null,
+  expired: new Set(),
+};
+
+function lagging({ status, chargeRu }: Page): ConstructorParameters<typeof TroubleError>[0] {
+  const what = 'a replica of the source answered that is behind the anchor';
+  return { kind: 'transient', status, substatus: 0, what, chargeRu };
+}

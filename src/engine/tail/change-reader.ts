@@ -1,0 +1,144 @@
+/**
+ * What the tail takes out of a page: one change after the other, with memory of its own. What always holds: a change
+ * that cannot be understood is never passed over in silence; of a delete whose document cannot be named it is told
+ * that there was one.
+ */
+import {
+  allVersionsScan,
+  latestVersionScan,
+  type EnvelopeNodes,
+  type PageScan,
+} from '../../documents/page-scan.ts';
+import { PageError } from '../../documents/page-error.ts';
+import { Deletion } from '../../keys/rekey.ts';
+import type { Feed } from '../../state/rows.ts';
+import { hashToBytes } from '../../state/segments/segment.ts';
+import type { Change } from '../apply/apply.ts';
+import type { Mover } from '../context.ts';
+import { integerAt, versionPaths, VersionReader, type Reading } from './source-version.ts';
+
+/** What a page says. */
+export interface Changes {
+  readonly changes: readonly Change[];
+  /** Some lie beyond the anchor; they come again. */
+  readonly beyond: boolean;
+  /** Deletes of documents that cannot be named. */
+  readonly unnamed: number;
+  /** When the last of them happened, in seconds; null where the page does not tell. */
+  readonly lastTs: number | null;
+  readonly lastLsn: number | null;
+  /** Deletes that nobody has asked for: the documents were past their end. */
+  readonly expired: ReadonlySet<Change>;
+}
+
+export interface ChangesOptions {
+  readonly nowTs: number;
+  readonly tree: number;
+  /** Only up to here. */
+  readonly anchorLsn: number;
+}
+
+export interface ChangeReader {
+  /** Throws a PageError for a damaged page. */
+  read(page: Buffer, options: ChangesOptions): Changes;
+}
+
+/** Of the latest-version feed. */
+export class LatestChanges implements ChangeReader {
+  readonly #scan: PageScan;
+  readonly #versions: VersionReader;
+
+  constructor({ versions }: Mover) {
+    this.#scan = latestVersionScan(versionPaths(versions));
+    this.#versions = new VersionReader(this.#scan, versions);
+  }
+
+  read(page: Buffer, { nowTs, tree, anchorLsn }: ChangesOptions): Changes {
+    const scan = this.#scan.scan(page);
+    const changes: Change[] = [];
+    let beyond = false;
+    let lastTs: number | null = null;
+    for (let row = 0; row < scan.count; row += 1) {
+      const reading = this.#versions.read(row, nowTs);
+      if ((reading.lsn ?? 0) > anchorLsn) {
+        beyond = true;
+        continue;
+      }
+      changes.push(changeOf(reading, { feed: 'LV', lsn: reading.lsn, tree }));
+      lastTs = newer(lastTs, integerAt(scan, row, scan.nodes.ts));
+    }
+    return { changes, beyond, unnamed: 0, lastTs, lastLsn: newestLsn(changes), expired: NONE };
+  }
+}
+
+/** Of the feed that tells every version, and deletes. */
+export class AllChanges implements ChangeReader {
+  readonly #scan: PageScan<EnvelopeNodes>;
+  readonly #versions: VersionReader;
+  readonly #deletion: Deletion;
+  readonly #words = new Uint32Array(4);
+
+  constructor({ versions, plan }: Mover) {
+    this.#scan = allVersionsScan(versionPaths(versions), plan.sourcePaths);
+    this.#versions = new VersionReader(this.#scan, versions);
+    this.#deletion = new Deletion(this.#scan);
+  }
+
+  read(page: Buffer, { nowTs, tree }: ChangesOptions): Changes {
+    const scan = this.#scan.scan(page);
+    const { around } = scan;
+    const changes: Change[] = [];
+    const expired = new Set<Change>();
+    let unnamed = 0;
+    let lastTs: number | null = null;
+    for (let row = 0; row < scan.count; row += 1) {
+      const lsn = integerAt(scan, row, around.lsn);
+      if (lsn === null) throw new PageError('a change has no lsn', scan.elementStart(row));
+      lastTs = newer(lastTs, integerAt(scan, row, around.crts));
+      if (this.#isDelete(row)) {
+        const change = this.#deleteIn(row, { lsn, tree });
+        if (change === undefined) unnamed += 1;
+        else {
+          changes.push(change);
+          if (scan.bytes(row, around.timeToLiveExpired).equals(TRUE)) expired.add(change);
+        }
+      } else if (scan.hasDocument(row))
+        changes.push(changeOf(this.#versions.read(row, nowTs), { feed: 'AVAD', lsn, tree }));
+      else throw new PageError('a change has no document', scan.elementStart(row));
+    }
+    return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes), expired };
+  }
+
+  #isDelete(row: number): boolean {
+    const { operationType } = this.#scan.around;
+    return this.#scan.bytes(row, operationType).equals(DELETE);
+  }
+
+  #deleteIn(row: number, { lsn, tree }: { readonly lsn: number; readonly tree: number }): Change | undefined {
+    if (!this.#deletion.read(row, this.#words, 0)) return undefined;
+    const who = { hash: hashToBytes(this.#words), name: this.#deletion.name(row) };
+    return { who, kind: 'delete', version: null, feed: 'AVAD', lsn, tree };
+  }
+}
+
+const DELETE = Buffer.from('"delete"');
+const TRUE = Buffer.from('true');
+const NONE: ReadonlySet<Change> = new Set();
+
+function changeOf(
+  { who, version }: Reading,
+  place: { readonly feed: Feed; readonly lsn: number | null; readonly tree: number },
+): Change {
+  if (version === 'gone') return { who, kind: 'delete', version: null, ...place };
+  return { who, kind: 'upsert', version, ...place };
+}
+
+function newer(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+function newestLsn(changes: readonly Change[]): number | null {
+  let newest: number | null = null;
+  for (const { lsn } of changes) newest = newer(newest, lsn);
+  return newest;
+}

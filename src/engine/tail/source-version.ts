@@ -1,0 +1,131 @@
+/**
+ * One version of a source document, read out of a page or a reply and ready to be written: where it belongs, its
+ * bytes for the target, or why it cannot go there. It has memory of its own and outlives the page.
+ */
+import { ByteOutput } from '../../documents/byte-output.ts';
+import type { Lifetime } from '../../documents/ttl.ts';
+import { decodeScalar, decodeText, isComposite } from '../../documents/scalar.ts';
+import type { PageScan } from '../../documents/page-scan.ts';
+import type { KeyKind } from '../../epk/effective-key.ts';
+import { must } from '../../lib/assert.ts';
+import { parsePath } from '../../keys/path.ts';
+import type { KeyPlan } from '../../keys/plan.ts';
+import { Rekey, rekeyPaths, type Refusal, type TtlMode } from '../../keys/rekey.ts';
+import type { Path } from '../../keys/strategies/strategy.ts';
+import { hashToBytes } from '../../state/segments/segment.ts';
+import { textsAt, type Slot, type Who } from '../apply/identity.ts';
+
+export interface Version {
+  readonly etag: string;
+  /** Where it belongs; null when it has no key. */
+  readonly slot: Slot | null;
+  /** Why it cannot be written; null when it can. */
+  readonly refusal: Refusal | null;
+  /** The target document; empty when it cannot be written. */
+  readonly body: Buffer;
+  /** When it ends, if that is said in its body. */
+  readonly lifetime?: Lifetime | undefined;
+}
+
+/** A document as it is now; `gone` for one that is deleted, marked as deleted, or past its end. */
+export interface Reading {
+  readonly who: Who;
+  readonly version: Version | 'gone';
+  /** Null where the page does not tell. */
+  readonly lsn: number | null;
+}
+
+export interface VersionParts {
+  readonly plan: KeyPlan;
+  /** How the target hashes its key. */
+  readonly kind: KeyKind;
+  readonly ttl: TtlMode;
+  /** A property that marks a deleted document. */
+  readonly marker: Path | null;
+}
+
+/** Where a soft-delete property is, if deletes are found by one. */
+export function markerOf(deletes: { readonly kind: string; readonly path?: string }): Path | null {
+  return deletes.kind === 'marker' && deletes.path !== undefined ? parsePath(deletes.path) : null;
+}
+
+/** What a scan must look for, if versions are to be read from it. */
+export function versionPaths({ plan, marker }: Pick<VersionParts, 'plan' | 'marker'>): readonly Path[] {
+  return marker === null ? rekeyPaths(plan) : [...rekeyPaths(plan), marker];
+}
+
+export class VersionReader {
+  readonly rekey: Rekey;
+  readonly #scan: PageScan;
+  readonly #name: readonly number[];
+  readonly #marker: number | undefined;
+  readonly #out = new ByteOutput();
+
+  constructor(scan: PageScan, { plan, kind, ttl, marker }: VersionParts) {
+    this.#scan = scan;
+    this.rekey = new Rekey(scan, { plan, kind, ttl });
+    this.#name = [scan.nodes.id, ...plan.sourcePaths.map((path) => scan.nodeAt(path))];
+    this.#marker = marker === null ? undefined : scan.nodeAt(marker);
+  }
+
+  /** A row of the last scan; `nowTs` is the service's time in seconds. */
+  read(row: number, nowTs: number): Reading {
+    const { rekey } = this;
+    const verdict = rekey.read(row, nowTs);
+    const who = { hash: hashToBytes(rekey.hashes), name: textsAt(this.#scan, row, this.#name) };
+    const lsn = this.lsn(row);
+    if (verdict === 'expired' || this.isMarked(row)) return { who, version: 'gone', lsn };
+    const etag = this.etag(row);
+    const slotted = (): Slot => ({ hash: hashToBytes(rekey.hashes, 4), key: rekey.key });
+    if (verdict === 'refused') {
+      const refusal = must(rekey.refusal, 'a refusal has a reason');
+      const slot = HAVE_A_KEY.has(refusal.reason) ? slotted() : null;
+      return { who, version: { etag, slot, refusal, body: EMPTY }, lsn };
+    }
+    this.#out.clear();
+    rekey.write(this.#out);
+    const slot = slotted();
+    const body = Buffer.from(this.#out.view());
+    return { who, version: { etag, slot, refusal: null, body, lifetime: rekey.lifetime }, lsn };
+  }
+
+  /** Whether the document says of itself that it is deleted: its marker is there and is not false, null, 0 or "". */
+  isMarked(row: number): boolean {
+    if (this.#marker === undefined) return false;
+    const [start, end] = [this.#scan.start(row, this.#marker), this.#scan.end(row, this.#marker)];
+    if (start === 0) return false;
+    return isComposite(this.#scan.page, start) || Boolean(decodeScalar(this.#scan.page, start, end));
+  }
+
+  etag(row: number): string {
+    const { nodes, page } = this.#scan;
+    const start = this.#scan.start(row, nodes.etag);
+    return start === 0 || page[start] !== 0x22
+      ? ''
+      : decodeText(page, start, this.#scan.end(row, nodes.etag));
+  }
+
+  lsn(row: number): number | null {
+    const { nodes } = this.#scan;
+    return integerAt(this.#scan, row, nodes.lsn);
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+/** Refused for what they are, not for where they belong. */
+const HAVE_A_KEY: ReadonlySet<Refusal['reason']> = new Set(['too-large', 'key-conflict']);
+
+/** The number at a node, digit by digit: LSNs are whole, and a page has a thousand of them. */
+export function integerAt(scan: PageScan, row: number, node: number): number | null {
+  const start = scan.start(row, node);
+  if (start === 0) return null;
+  const end = scan.end(row, node);
+  const { page } = scan;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = (page[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return null;
+    value = value * 10 + digit;
+  }
+  return value;
+}

@@ -1,0 +1,138 @@
+/**
+ * The first thing a run does: wait until nothing of the last one can land any more, then bring every identity with an
+ * intent and no commit to at most one slot, which the ledger knows. Settling only ever removes; what is missing comes
+ * again, since no position has moved past it.
+ *
+ * All that is in doubt is in memory at once: the documents of pages that were under way, which ROOM_BYTES of leases.ts
+ * bounds. A document has 230 bytes on the wire before anybody has put anything into it, so they are at most 36,000.
+ */
+import { group } from '../../lib/group.ts';
+import type { Override, Row } from '../../state/rows.ts';
+import { readEntry } from '../../state/segments/segment.ts';
+import type { Claim } from '../../state/unit-records.ts';
+import type { Mover } from '../context.ts';
+import { withdraw } from '../apply/put-in-slot.ts';
+import { idOf, mapKey, type Slot, type Who } from '../apply/identity.ts';
+
+/** Documents looked at together: enough to fill batches to every range. */
+const TOGETHER = 2000;
+
+interface Claimed {
+  readonly who: Who;
+  readonly tree: number | null;
+  readonly slots: Map<string, Slot>;
+}
+
+/** What was found, for the ledger. */
+interface Findings {
+  readonly rows: Map<string, Row>;
+  readonly overrides: Override[];
+}
+
+/** How many documents were in doubt; nothing is awaited when there was none. */
+export async function settleAll(
+  mover: Mover,
+  { signal, say }: { readonly signal: AbortSignal; readonly say: (text: string) => void },
+): Promise<number> {
+  const { ledger, slots } = mover;
+  const pages = ledger.pages.unsettled();
+  if (pages.length === 0) return 0;
+  const seconds = Math.ceil(mover.timing.requestTimeoutMs / 1000);
+  say(`the last run did not end well: waiting ${seconds} s until nothing that it sent can land any more`);
+  await slots.settle();
+  const { claimed, takeovers } = readClaims(mover, pages);
+  const findings: Findings = { rows: new Map(), overrides: [] };
+  const all = [...claimed.values()];
+  for (let at = 0; at < all.length; at += TOGETHER) {
+    await group(signal, async (members) => {
+      for (const one of all.slice(at, at + TOGETHER))
+        members.start(async () => settleOne(mover, one, findings));
+    });
+  }
+  for (const takeover of takeovers) await settleTakeover(mover, takeover, findings);
+  const { rows, overrides } = findings;
+  ledger.pages.settle({ pages, rows: [...rows.values()], overrides });
+  for (const { identity } of rows.values()) mover.memory.filter.add(identity);
+  mover.point('settled');
+  return all.length;
+}
+
+function readClaims(
+  { ledger, plan }: Mover,
+  pages: readonly number[],
+): { readonly claimed: ReadonlyMap<string, Claimed>; readonly takeovers: readonly Claim[] } {
+  const claimed = new Map<string, Claimed>();
+  const takeovers: Claim[] = [];
+  const add = (who: Who, slot: Slot, tree: number | null): void => {
+    const key = mapKey(who.hash);
+    let one = claimed.get(key);
+    if (one === undefined) claimed.set(key, (one = { who, tree, slots: new Map() }));
+    one.slots.set(mapKey(slot.hash), slot);
+  };
+  for (const page of pages) {
+    const { lease, segments, claims } = ledger.pages.readIntent(page, plan.sourcePaths.length);
+    const treeOfLease = lease === null ? null : ledger.leases.get(lease).tree;
+    for (const { tree, part, names } of segments) {
+      names.forEach((name, place) => {
+        const { identity, slot, targetKey } = readEntry(part, place);
+        add({ hash: Buffer.from(identity), name }, { hash: Buffer.from(slot), key: targetKey }, tree);
+      });
+    }
+    for (const claim of claims) {
+      const { kind, identity, name, slot, targetKey } = claim;
+      if (kind === 'takeover') takeovers.push(claim);
+      else add({ hash: identity, name }, { hash: slot, key: targetKey }, treeOfLease);
+    }
+  }
+  return { claimed, takeovers };
+}
+
+/** Leaves our copy where the source still wants it, and nowhere else. */
+async function settleOne(
+  mover: Mover,
+  { who, tree, slots: claimed }: Claimed,
+  findings: Findings,
+): Promise<void> {
+  const { ledger, memory, slots, source } = mover;
+  const row = memory.rowOf(who.hash, tree);
+  const version = await source.read(who);
+  const wanted = version === 'gone' ? null : version.slot;
+  const candidates = new Map(claimed);
+  if (row !== null && row.slot !== null && row.targetKey !== null)
+    candidates.set(mapKey(row.slot), { hash: row.slot, key: row.targetKey });
+  let kept: Slot | null = null;
+  for (const slot of candidates.values()) {
+    const seen = await slots.read(slot, idOf(who));
+    if (seen === null || !seen.who.hash.equals(who.hash)) continue;
+    if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
+    // The intent of what may have been written covers its removal.
+    else if ((await withdraw(mover, who, slot)).end === 'removed') mover.tally.add({ documentsDeleted: 1 });
+  }
+  const isKnown = row !== null || (tree !== null && ledger.isIndexed(tree));
+  if (isKnown || kept !== null) {
+    const state = row?.state === 'quarantined' ? row.state : kept === null ? 'tombstone' : 'live';
+    const lsn = row?.lsn ?? null;
+    const feed = row?.feed ?? 'LV';
+    const at = { slot: kept?.hash ?? null, targetKey: kept?.key ?? null };
+    findings.rows.set(mapKey(who.hash), { identity: who.hash, state, ...at, etag: null, lsn, feed });
+    return;
+  }
+  // Older segments may claim what is not there any more.
+  for (const { hash } of candidates.values())
+    findings.overrides.push({ identity: who.hash, slot: hash, sequence: ledger.pages.nextSequence() });
+}
+
+/** The ledger must not say that somebody is in a slot that another has taken. */
+async function settleTakeover(mover: Mover, claim: Claim, findings: Findings): Promise<void> {
+  const { identity, slot, targetKey } = claim;
+  const { memory, slots, ledger } = mover;
+  const key = mapKey(identity);
+  const row = findings.rows.get(key) ?? memory.rowOf(identity, null);
+  const seen = await slots.read({ hash: slot, key: targetKey }, idOf(claim));
+  if (seen?.who.hash.equals(identity) === true) return;
+  if (row === null) findings.overrides.push({ identity, slot, sequence: ledger.pages.nextSequence() });
+  else if (row.slot?.equals(slot) === true) {
+    const state = row.state === 'live' ? 'tombstone' : row.state;
+    findings.rows.set(key, { ...row, state, slot: null, targetKey: null, etag: null });
+  }
+}

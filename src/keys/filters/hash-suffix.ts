@@ -1,0 +1,29 @@
+/**
+ * `hash:N`, a stable bucket from 0 to N-1 that spreads one busy key over N and can be computed again from the same
+ * value, which a random suffix cannot. It is a promise that outlives this version, since keys are made of it:
+ *
+ *   bucket = (the last eight hex digits of the value's V2 effective partition key, as a number) mod N
+ *
+ * so the value is taken with its type: 1 and "1" are apart, 1 and 1.0 are not. Filters before it make text of it.
+ */
+import { effectiveKey } from '../../epk/effective-key.ts';
+import type { FilterKind, Scalar } from './filter.ts';
+
+/** Far below 2^32, so that no bucket is noticeably larger than another. */
+const BUCKETS_MAX = 1_000_000;
+
+/** The bucket of a value among `buckets`. */
+export function bucketOf(value: Scalar, buckets: number): number {
+  return Number.parseInt(effectiveKey('hash-v2', [value]).slice(-8), 16) % buckets;
+}
+
+export const hash: FilterKind = {
+  name: 'hash',
+  example: 'hash:400',
+  make(argument) {
+    const buckets = /^\d{1,7}$/.test(argument ?? '') ? Number(argument) : 0;
+    if (buckets < 2 || buckets > BUCKETS_MAX)
+      return { why: `hash takes a whole number from 2 to ${BUCKETS_MAX}` };
+    return { apply: (value) => bucketOf(value, buckets) };
+  },
+};

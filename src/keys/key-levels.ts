@@ -1,0 +1,65 @@
+/**
+ * A key of one to three levels out of what each level gave: what a level without a value means, and whether the
+ * whole is short enough.
+ */
+import type { KeyComponent } from '../epk/effective-key.ts';
+import { printPath } from './path.ts';
+import type { Derived, Path } from './strategies/strategy.ts';
+
+/** The most levels that Cosmos DB knows. */
+export const LEVELS_MAX = 3;
+
+/** One level: its path in the target, and what was found or derived for it. */
+export interface Level {
+  readonly path: Path;
+  readonly derived: Derived;
+}
+
+/** The levels' values, or why there is no key. */
+export type Levels =
+  | { readonly kind: 'key'; readonly values: readonly KeyComponent[]; readonly missing: boolean }
+  | Refusal;
+
+export interface Refusal {
+  readonly kind: 'refused';
+  readonly reason: 'missing-key' | 'invalid-key' | 'key-too-long';
+  readonly why: string;
+}
+
+/** The key of these levels. Where `mayMiss`, a level without a value is Cosmos' own undefined. */
+export function keyOfLevels(levels: readonly Level[], mayMiss: boolean, keyBytesMax: number): Levels {
+  const values: KeyComponent[] = [];
+  let missing = false;
+  let sizeBytes = 0;
+  for (const { path, derived } of levels) {
+    if (derived.kind === 'value') {
+      values.push(derived.value);
+      if (typeof derived.value === 'string') sizeBytes += Buffer.byteLength(derived.value);
+      continue;
+    }
+    const refusal = refusalOf(path, derived, mayMiss);
+    if (refusal !== undefined) return refusal;
+    values.push(undefined);
+    missing = true;
+  }
+  if (sizeBytes <= keyBytesMax) return { kind: 'key', values, missing };
+  const why = `the key has ${sizeBytes} bytes, and the target takes ${keyBytesMax}`;
+  return { kind: 'refused', reason: 'key-too-long', why };
+}
+
+/** Why a document without this value has no key; nothing where it may do without. */
+export function refusalOf(
+  path: Path,
+  derived: Exclude<Derived, { readonly kind: 'value' }>,
+  mayMiss: boolean,
+): Refusal | undefined {
+  const from = printPath(derived.path);
+  const to = printPath(path);
+  if (derived.kind === 'invalid') {
+    const what = from === to ? `${from} cannot be a key` : `${from} cannot serve for ${to}`;
+    return { kind: 'refused', reason: 'invalid-key', why: `${what}: ${derived.why}` };
+  }
+  if (mayMiss) return undefined;
+  const why = from === to ? `${from} is missing` : `${from} is missing, which ${to} is made of`;
+  return { kind: 'refused', reason: 'missing-key', why };
+}

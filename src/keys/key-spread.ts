@@ -1,0 +1,88 @@
+/**
+ * What the keys of many documents look like together: how many there are, which are the biggest, and how they spread.
+ * What always holds: memory is bounded. Beyond so many distinct keys new ones are no longer told apart, and
+ * `isExact` says so.
+ */
+import { assert } from '../lib/assert.ts';
+import { effectiveKey, initialBounds, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
+import type { ComputedKey } from './plan.ts';
+
+/** About 30 MB of them, and far more than decides whether a key is a good one. */
+const KEYS_MAX = 100_000;
+
+/** A key and how many documents have it. */
+export interface KeyCount {
+  readonly values: readonly KeyComponent[];
+  readonly documents: number;
+}
+
+/** Where a key is in the hash space. */
+export interface Place {
+  readonly effectiveKey: string;
+  /** Which of the even ranges holds it, from 1. */
+  readonly range: number;
+}
+
+/** See the module. */
+export class KeyTally {
+  documents = 0;
+  /** Documents with a key of which a level is undefined. */
+  missing = 0;
+  readonly refused: Record<Extract<ComputedKey, { kind: 'refused' }>['reason'], number> = {
+    'missing-key': 0,
+    'invalid-key': 0,
+    'key-too-long': 0,
+  };
+  /** Documents in each of the even ranges. */
+  readonly inRanges: number[];
+  /** False when there are more keys than could be told apart. */
+  isExact = true;
+  readonly #kind: KeyKind;
+  readonly #bounds: readonly string[];
+  readonly #keys = new Map<string, { values: readonly KeyComponent[]; documents: number }>();
+
+  constructor(kind: KeyKind, ranges: number) {
+    this.#kind = kind;
+    this.#bounds = initialBounds(kind, ranges);
+    this.inRanges = Array.from({ length: ranges }, () => 0);
+  }
+
+  get distinct(): number {
+    return this.#keys.size;
+  }
+
+  add(computed: ComputedKey): void {
+    this.documents += 1;
+    if (computed.kind === 'refused') {
+      this.refused[computed.reason] += 1;
+      return;
+    }
+    if (computed.missing) this.missing += 1;
+    const { effectiveKey, range } = this.placeOf(computed.values);
+    this.inRanges[range - 1] = (this.inRanges[range - 1] ?? 0) + 1;
+    const known = this.#keys.get(effectiveKey);
+    if (known !== undefined) known.documents += 1;
+    else if (this.#keys.size < KEYS_MAX)
+      this.#keys.set(effectiveKey, { values: computed.values, documents: 1 });
+    else this.isExact = false;
+  }
+
+  placeOf(values: readonly KeyComponent[]): Place {
+    const key = effectiveKey(this.#kind, values);
+    const next = this.#bounds.findIndex((bound) => bound > key);
+    assert(next > 0, 'the bounds enclose every key');
+    return { effectiveKey: key, range: next };
+  }
+
+  /** The keys with most documents, the biggest first. */
+  biggest(count: number): KeyCount[] {
+    const top: KeyCount[] = [];
+    for (const key of this.#keys.values()) {
+      const at = top.findIndex((other) => other.documents < key.documents);
+      if (at >= 0) top.splice(at, 0, key);
+      else if (top.length < count) top.push(key);
+      if (top.length > count) top.pop();
+    }
+    return top;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Keys that are put together: `{deviceId}-{createdAt|month}`. A template of text and placeholders gives text; a
+ * lone placeholder without filters is the value itself and keeps its type. A value that is missing makes the whole
+ * key missing: half a key would put strangers together. null is a value and reads `null`, as JSON writes it:
+ * optional properties are null in most collections, and to refuse them would leave half of such a container behind.
+ */
+import { existing, whyUnfit } from './property.ts';
+import { isUnfit, textOf, type Filter, type Scalar, type Unfit } from '../filters/filter.ts';
+import { isSamePath, printPath } from '../path.ts';
+import { show } from '../show.ts';
+import type { Derived, Path, Strategy, Value } from './strategy.ts';
+
+/** A filter and how it was written. */
+export interface NamedFilter {
+  readonly text: string;
+  readonly filter: Filter;
+}
+
+/** One place of a template that a value goes to. */
+export interface Placeholder {
+  readonly path: Path;
+  readonly filters: readonly NamedFilter[];
+}
+
+/** A template: literal texts and placeholders, in order. */
+export type Template = ReadonlyArray<string | Placeholder>;
+
+/** The strategy of a template; `text` is how it was written. */
+export function concat(template: Template, text: string): Strategy {
+  const [only, ...rest] = template;
+  if (rest.length === 0 && typeof only === 'object' && only.filters.length === 0) return existing(only.path);
+  const paths: Path[] = [];
+  const parts = template.map((part) => {
+    if (typeof part === 'string') return part;
+    let index = paths.findIndex((path) => isSamePath(path, part.path));
+    if (index < 0) index = paths.push(part.path) - 1;
+    return { ...part, index };
+  });
+  return {
+    paths,
+    derive: (values) => join(parts, values),
+    explain: (values) => explain(parts, values, text),
+  };
+}
+
+type Part = string | (Placeholder & { readonly index: number });
+
+function join(parts: readonly Part[], values: readonly Value[]): Derived {
+  let text = '';
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      text += part;
+      continue;
+    }
+    const filled = fill(part, values[part.index]);
+    if (filled === undefined) return { kind: 'missing', path: part.path };
+    if (isUnfit(filled)) return { kind: 'invalid', path: part.path, why: filled.why };
+    text += textOf(filled);
+  }
+  return { kind: 'value', value: text };
+}
+
+/**
+ * A long integer has been rounded by the time it is a double: two of them would share a text, and an application
+ * in another language, which has them exactly, would compute a third.
+ */
+function whyInexact(value: Value): string | undefined {
+  const isInexact = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  return isInexact ? 'the number is beyond 2^53, where neighbours read alike' : undefined;
+}
+
+/** What a value becomes on its way through the filters; `step` hears of each. */
+function fill(
+  { filters }: Placeholder,
+  value: Value,
+  step?: (filter: string, result: Scalar | Unfit | undefined) => void,
+): Scalar | Unfit | undefined {
+  const why = whyUnfit(value) ?? whyInexact(value);
+  if (why !== undefined) return { why };
+  let result = value as Scalar | undefined;
+  for (const { text, filter } of filters) {
+    const next = result === undefined ? filter.standIn : filter.apply(result);
+    step?.(text, next);
+    if (isUnfit(next)) return next;
+    result = next;
+  }
+  return result;
+}
+
+function explain(parts: readonly Part[], values: readonly Value[], text: string): string[] {
+  const lines = parts
+    .filter((part) => typeof part === 'object')
+    .map((part) => {
+      const value = values[part.index];
+      let line = `${printPath(part.path)} is ${show(value)}`;
+      const filled = fill(part, value, (filter, result) => {
+        if (result === undefined || isUnfit(result)) return;
+        line += `; ${filter} gives ${show(result)}`;
+      });
+      return isUnfit(filled) ? `${line}: ${filled.why}` : line;
+    });
+  // A lone placeholder has said it all.
+  const derived = parts.length > 1 ? join(parts, values) : undefined;
+  return derived?.kind === 'value' ? [...lines, `${text} gives ${show(derived.value)}`] : lines;
+}

@@ -1,0 +1,38 @@
+/** How deletes will be found. What always holds: a mode that is asked for by name is that one, or is refused. */
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { NotReadyError } from '../lib/errors.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { servesAllVersions, type ProbeParts } from './permissions.ts';
+
+export type DeleteMode = 'avad' | 'marker' | 'reconcile';
+
+/** The mode, and what to say about it. */
+export async function deletesFor(
+  spec: MigrationSpec,
+  source: ContainerFacts,
+  asking: Pick<ProbeParts, 'lane' | 'signal' | 'timeoutMs' | 'patience'>,
+): Promise<{ readonly mode: DeleteMode; readonly notes: readonly string[] }> {
+  const { kind } = spec.deletes;
+  if (kind === 'marker') return { mode: 'marker', notes: [] };
+  if (kind === 'reconcile') return { mode: 'reconcile', notes: [RECONCILED] };
+  const isMultiWrite = source.account.multiWrite === true;
+  if (isMultiWrite && kind === 'avad') {
+    throw new NotReadyError(
+      'deletes cannot be read from the feed of an account that writes in several regions',
+      {
+        why: 'its feed of all versions is not in one order, and may drop what loses a conflict',
+        hint: 'use --deletes reconcile, or marker:/path',
+      },
+    );
+  }
+  if (isMultiWrite) return { mode: 'reconcile', notes: [RECONCILED] };
+  if (await servesAllVersions(asking.lane, asking)) return { mode: 'avad', notes: [] };
+  if (kind === 'auto')
+    return { mode: 'reconcile', notes: [`the source has no feed of all versions; ${RECONCILED}`] };
+  throw new NotReadyError('the source does not serve all versions and deletes', {
+    why: 'the account needs continuous backup, and the feature of that name switched on',
+    hint: 'switch it on (up to 30 minutes), or use --deletes reconcile',
+  });
+}
+
+const RECONCILED = 'deletes are found by comparing both sides: verify --repair, and the cutover';

@@ -1,0 +1,241 @@
+/**
+ * What an operator is told before anything is written: warnings, which somebody has to accept, and notes, which are
+ * only said. Pure. A warning is what may turn out a mistake that a migration cannot undo by itself; what is a normal
+ * part of one is a note, and what can never work is refused elsewhere.
+ */
+import { ttlText, type Difference } from '../cosmos/container/settings.ts';
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { show } from '../keys/show.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import type { Sample } from './sample.ts';
+
+export interface Warning {
+  /** Stable, for scripts. */
+  readonly kind:
+    | 'no-key'
+    | 'most-lack-key'
+    | 'most-refused'
+    | 'few-values'
+    | 'big-value'
+    | 'collisions'
+    | 'ttl'
+    | 'unique-keys'
+    | 'data-masking';
+  readonly message: string;
+  readonly why: string;
+  readonly hint: string;
+}
+
+export interface FindingParts {
+  readonly spec: MigrationSpec;
+  readonly source: ContainerFacts;
+  /** Null when it is yet to be made, from the source. */
+  readonly target: ContainerFacts | null;
+  readonly sample: Sample;
+  readonly differences: readonly Difference[];
+}
+
+/** Fewer documents tell nothing about most of them. */
+const TELLING_MIN = 10;
+/** Key values should be hundreds at least (facts/service.md 9.1) ... */
+const VALUES_MIN = 100;
+/** ... where there is enough behind each of them to matter (9.5); a handful is few with less behind it. */
+const DOCUMENTS_PER_VALUE_MAX = 1000;
+const HANDFUL = 10;
+const DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX = 50;
+const GB = 1024 ** 3;
+/** Where the service stops, and where its own advice is to be alarmed (facts/service.md 9.2). */
+const VALUE_BYTES_MAX = 20 * GB;
+const VALUE_BYTES_ALARM = 14 * GB;
+
+export function warningsOf(parts: FindingParts): readonly Warning[] {
+  return [...keyWarnings(parts), ...settingWarnings(parts)];
+}
+
+function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning> {
+  const { documents, missing, refused, collisions, collided, distinct, biggest } = sample;
+  if (documents === 0) return;
+  const key = spec.partitionKey.join(', ');
+  const lacking = missing + refused['missing-key'];
+  if (lacking === documents) {
+    yield {
+      kind: 'no-key',
+      message: `none of ${documents} sampled documents has the key ${key}`,
+      why: LACKING[spec.missingKey],
+      hint: `check the path ${key}; property names are case-sensitive`,
+    };
+  } else if (documents >= TELLING_MIN && lacking * 2 > documents) {
+    yield {
+      kind: 'most-lack-key',
+      message: `${share(lacking, documents)} of the sampled documents lack the key ${key}`,
+      why: LACKING[spec.missingKey],
+      hint: 'choose a key that documents have, or derive one with a default: --derive',
+    };
+  }
+  const others = Object.values(refused).reduce((sum, count) => sum + count, 0) - refused['missing-key'];
+  if (documents >= TELLING_MIN && others * 2 > documents) {
+    yield {
+      kind: 'most-refused',
+      message: `${share(others, documents)} of the sampled documents cannot be moved`,
+      why: `they would become dead letters: ${refusedText({ ...refused, 'missing-key': 0 })}`,
+      hint: 'choose another key, or see the reasons with cosmig key --explain',
+    };
+  }
+  if (collisions > 0) {
+    const [first] = collided;
+    const named = first === undefined ? '' : `, the first with id ${show(first.id)}`;
+    yield {
+      kind: 'collisions',
+      message: `${collisions} of ${documents} sampled documents meet another one with the same id under the new key`,
+      why: `a key and an id belong to one document${named}; the second one ${spec.onCollision === 'fail' ? 'stops the copy' : 'becomes a dead letter'}`,
+      hint: `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
+    };
+  }
+  // Those that lack the key have been told of.
+  const moved = documents - lacking;
+  if (lacking * 2 <= documents && isFew(distinct, { moved, total: source.documentCount ?? documents })) {
+    yield {
+      kind: 'few-values',
+      message: `the key ${key} has ${distinct === 1 ? 'one value' : `only ${distinct} values`} in ${documents} sampled documents`,
+      why: 'a value holds 20 GB and takes 10,000 RU/s at most, however large the container is',
+      hint: 'choose a key with hundreds of values at least, or add a second level or a hash to it',
+    };
+  }
+  const [top] = biggest;
+  const bytes = source.sizeBytes ?? 0;
+  if (top !== undefined && (top.documents / documents) * bytes > VALUE_BYTES_ALARM) {
+    const gb = (top.documents / documents) * (bytes / GB);
+    yield {
+      kind: 'big-value',
+      message: `the key value ${top.values.map(show).join(', ')} would hold about ${gb.toFixed(0)} GB`,
+      why: `a value holds ${VALUE_BYTES_MAX / GB} GB at most, and this container grows`,
+      hint: 'add a second level or a hash to the key',
+    };
+  }
+}
+
+/** A template in which documents of one id are told apart as they are in the source. */
+function finerKey(
+  { derive, partitionKey }: MigrationSpec,
+  { keyPaths }: Pick<ContainerFacts, 'keyPaths'>,
+): string {
+  const placeholder = (path: string): string => `{${path}}`;
+  const old = keyPaths.map(placeholder).join('-');
+  const [only, ...others] = derive;
+  if (others.length > 0) return '--derive';
+  if (only === undefined) {
+    const path = keyPaths.includes('/pk') ? '/newPk' : '/pk';
+    return `--derive '${path}=${old}-${partitionKey.map(placeholder).join('-')}'`;
+  }
+  const at = only.indexOf('=') + 1;
+  return `--derive '${only.slice(0, at)}${old}-${only.slice(at)}'`;
+}
+
+/** Whether there are too few values for so many documents; all of the container has more than the sample shows. */
+function isFew(
+  distinct: number,
+  { moved, total }: { readonly moved: number; readonly total: number },
+): boolean {
+  if (distinct === 0 || moved === 0) return false;
+  const perValue = total / distinct;
+  if (distinct < HANDFUL) return perValue >= DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX;
+  return distinct < VALUES_MIN && perValue >= DOCUMENTS_PER_VALUE_MAX;
+}
+
+const LACKING: Readonly<Record<MigrationSpec['missingKey'], string>> = {
+  keep: 'all of them would share one logical partition, which holds 20 GB and takes 10,000 RU/s at most',
+  'dead-letter': 'each of them would become a dead letter',
+  fail: 'the first of them stops the copy',
+};
+
+function* settingWarnings({ source, target, differences, sample }: FindingParts): Generator<Warning> {
+  if (target === null) return;
+  const [from, to] = [source.defaultTtl, target.defaultTtl];
+  const ttl = { kind: 'ttl', hint: "set the target's TTL like the source's" } as const;
+  if (from !== null && to === null) {
+    yield {
+      ...ttl,
+      message: 'TTL is off in the target',
+      why: `it is ${ttlText(from)} in the source: documents that expire there would stay in the target`,
+    };
+  } else if (to !== null && to > 0 && (from === null || from === -1 || to < from)) {
+    yield {
+      ...ttl,
+      message: `TTL is ${ttlText(to)} in the target`,
+      why: `it is ${ttlText(from)} in the source: documents that live there would expire in the target`,
+    };
+  } else if (to === -1 && from === null && sample.withTtl > 0) {
+    yield {
+      ...ttl,
+      message: 'TTL is on in the target and off in the source',
+      why: `${sample.withTtl} sampled documents have a ttl that means nothing there, and would expire in the target`,
+    };
+  }
+  const unique = differences.find(({ setting }) => setting === 'unique keys');
+  if (unique !== undefined) {
+    yield {
+      kind: 'unique-keys',
+      message: 'the unique keys of the target are not those of the source',
+      why: `source: ${unique.source}; target: ${unique.target}; they cannot be changed later`,
+      hint: 'make the target anew, for instance with --create-target',
+    };
+  }
+  const masking = differences.find(({ setting }) => setting === 'data masking');
+  if (masking !== undefined && source.dataMaskingPolicy !== null) {
+    yield {
+      kind: 'data-masking',
+      message: 'data that the source masks would be shown in the target',
+      why: 'the masking policy of the target is not that of the source',
+      hint: "set the source's data masking policy on the target",
+    };
+  }
+}
+
+/** What is only said. */
+export function* notesOf(parts: FindingParts): Generator<string> {
+  const { spec, source, target, sample, differences } = parts;
+  if (source.defaultTtl !== null) {
+    if (spec.ttl === 'restart')
+      yield `TTL is ${ttlText(source.defaultTtl)} in the source: the countdown of each document starts again when it is copied`;
+  } else if (spec.ttl === 'remaining') yield 'TTL is off in the source, so --ttl remaining changes nothing';
+  if (uniqueKeysIn(source))
+    yield 'unique keys hold within a key value: under the new key other documents share one';
+  if (source.hasSystemKey)
+    yield 'the source is from before partition keys; its key property is in no document';
+  if (target?.keyKind === 'hash-v1')
+    yield 'the key of the target has version 1: values end at 101 bytes, and long ones share a partition';
+  if (source.account.multiWrite === true)
+    yield 'the source takes writes in several regions: stop all of them before the cutover';
+  if (source.account.multiWrite === null)
+    yield 'whether the source takes writes in several regions cannot be read; deletes by avad need a single one';
+  if (sample.expired > 0) yield `${sample.expired} sampled documents expire before they could be copied`;
+  if (!sample.isWhole && sample.documents > 0)
+    yield 'the sample is of the documents that have not changed for longest';
+  for (const { setting, source: one, target: other } of differences) {
+    if (setting === 'TTL' || setting === 'unique keys') continue;
+    yield `${setting} differ: source ${shortened(one)}, target ${shortened(other)}`;
+  }
+}
+
+function uniqueKeysIn({ settings }: ContainerFacts): boolean {
+  const keys: unknown = Reflect.get(Object(settings.uniqueKeyPolicy), 'uniqueKeys');
+  return Array.isArray(keys) && keys.length > 0;
+}
+
+/** `3 too-large, 1 bad-id` */
+export function refusedText(refused: Sample['refused']): string {
+  return Object.entries(refused)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${count} ${reason}`)
+    .join(', ');
+}
+
+function share(part: number, whole: number): string {
+  return `${Math.round((part / whole) * 100)} %`;
+}
+
+const POLICY_MAX = 60;
+
+function shortened(text: string): string {
+  return text.length <= POLICY_MAX ? text : `${text.slice(0, POLICY_MAX)}…`;
+}

@@ -1,0 +1,282 @@
+/**
+ * Everything that is looked at before a migration writes its first byte. What always holds: nothing is written
+ * anywhere, not even a ledger; what cannot work is refused with what to do; what may be a mistake is a warning.
+ */
+import { differencesOf, type Described, type Difference } from '../cosmos/container/settings.ts';
+import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
+import { ContainerLane, type ContainerName } from '../cosmos/transport/container-requests.ts';
+import type { Account } from '../cosmos/account/client.ts';
+import type { ControlCall } from '../cosmos/account/control-plane.ts';
+import {
+  checkCreation,
+  createTarget,
+  type AskedThroughput,
+  type TargetPlan,
+} from '../cosmos/container/create.ts';
+import { Governor } from '../cosmos/load/governor.ts';
+import { Patience, tellWaits } from '../cosmos/load/retry.ts';
+import { allowedRu } from '../cosmos/load/ru-budget.ts';
+import { listScripts } from '../cosmos/container/scripts.ts';
+import { ruOf, type Throughput } from '../cosmos/container/throughput.ts';
+import { NotReadyError, UsageError } from '../lib/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Random } from '../lib/random.ts';
+import type { RekeyOptions } from '../keys/rekey.ts';
+import type { Connections } from '../spec/connection.ts';
+import type { Budget, MigrationSpec, Place } from '../spec/migration-spec.ts';
+import { rekeyOptionsOf } from '../spec/rekey-options.ts';
+import { deletesFor, type DeleteMode } from './delete-mode.ts';
+import { estimate, indexedBy, type Estimate } from './estimate.ts';
+import { notesOf, warningsOf, type Warning } from './findings.ts';
+import { probe, type ProbeParts } from './permissions.ts';
+import { CREATE_HINT, missing, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
+import { takeSample, type Sample } from './sample.ts';
+import { TIMING, type Timing } from '../spec/timing.ts';
+
+export type { Estimate } from './estimate.ts';
+export type { Warning } from './findings.ts';
+export type { Sample } from './sample.ts';
+
+export interface Accounts {
+  readonly source: Account;
+  /** The same object when it is the same account. */
+  readonly target: Account;
+}
+
+export interface InspectParts {
+  readonly spec: MigrationSpec;
+  readonly connections: Connections;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly timing?: Partial<Timing>;
+  /** The ledger is there and the target holds what was copied so far; no unless it is said otherwise. */
+  readonly hasBegun?: boolean;
+  /** How many documents are looked at; 5,000 unless it is said otherwise. */
+  readonly sampleMax?: number;
+}
+
+/** What was found, when nothing is in the way. */
+export interface Inspection {
+  readonly source: ContainerFacts;
+  /** Null: it is not there and is to be made, with `throughput`. */
+  readonly target: ContainerFacts | null;
+  readonly throughput: AskedThroughput | null;
+  readonly rekey: RekeyOptions;
+  /** How deletes will be found. */
+  readonly deletes: DeleteMode;
+  readonly differences: readonly Difference[];
+  readonly warnings: readonly Warning[];
+  readonly notes: readonly string[];
+  readonly sample: Sample;
+  readonly estimate: Estimate;
+  /** What the target is made of, if it is. */
+  readonly like: Described;
+}
+
+/** Trouble passes within this, or somebody who sits and waits is told. A refusal is told at once. */
+const LIMITS = {
+  throttled: { firstMs: 100, longestMs: 5000, totalMs: 120_000 },
+  transient: { firstMs: 100, longestMs: 2000, totalMs: 20_000 },
+  split: { firstMs: 100, longestMs: 5000, totalMs: 300_000 },
+} as const;
+
+/** See the module. */
+export async function inspect(parts: InspectParts): Promise<Inspection> {
+  const { spec, connections, accounts, random, signal, log } = parts;
+  const call = callOf(parts);
+  const { source, target } = await readBoth(parts);
+  if (target !== null) refuseSame(source, target, spec);
+  const rekey = rekeyOptionsOf(spec, source, target);
+  if (target === null && spec.creation.kind === 'none') throw missing('target', spec.target, CREATE_HINT);
+  if (target !== null) refuseOtherKey(target, rekey.plan, spec);
+  const like = { facts: source, scripts: await listScripts(accounts.source, nameOf(spec.source), call) };
+  const throughput =
+    target === null ? await checkCreation(accounts.target, planOf({ spec, connections, like }), call) : null;
+  const rates = ratesOf({ spec, source, target, throughput });
+  log.debug('both containers were read', { source: source.rid, target: target?.rid ?? null });
+
+  const lane = new ContainerLane(accounts.source, source.name);
+  const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
+  const asking = { random, signal, timeoutMs };
+  const fresh = (): Patience => call.patience.fresh();
+  await probe({
+    side: 'source',
+    lane,
+    facts: source,
+    connection: connections.source,
+    ...asking,
+    patience: fresh(),
+  });
+  if (target !== null) {
+    const targetLane = new ContainerLane(accounts.target, target.name);
+    const asked: ProbeParts = {
+      side: 'target',
+      lane: targetLane,
+      facts: target,
+      connection: connections.target,
+      ...asking,
+      patience: fresh(),
+    };
+    await probe(asked);
+    if (parts.hasBegun !== true)
+      await refuseOccupied(
+        { spec, source: lane, target: targetLane, sourceFacts: source, rekey },
+        { ...call, timeoutMs },
+      );
+  }
+  const deletes = await deletesFor(spec, source, { lane, ...asking, patience: fresh() });
+  log.debug('permissions and feeds were tried', { deletes });
+
+  const sourceRu = rates.sourceRuPerSecond;
+  const sample = await takeSample(lane, rekey, {
+    signal,
+    timeoutMs,
+    patience: fresh(),
+    governor: new Governor({ clock: parts.clock, random, ruPerSecond: sourceRu }),
+    containerRu: ruOf(source.throughput),
+    documentsMax: sampleSize(parts.sampleMax, sourceRu),
+  });
+  const differences = target === null ? [] : await settingsOf({ spec, like, target, accounts }, call);
+  const found = { spec, source, target, sample, differences };
+  return {
+    source,
+    target,
+    throughput,
+    rekey,
+    deletes: deletes.mode,
+    differences,
+    warnings: warningsOf(found),
+    notes: [...deletes.notes, ...notesOf(found)],
+    sample,
+    estimate: estimate({
+      sample,
+      // The service's number lags; what was counted by hand is better.
+      documents: sample.isWhole ? sample.documents : source.documentCount,
+      ...rates,
+      indexed: indexedBy((target ?? source).settings.indexingPolicy),
+    }),
+    like,
+  };
+}
+
+/** A small budget is not spent for minutes on looking. */
+const SAMPLE = { most: 5000, least: 500, seconds: 5 } as const;
+
+function sampleSize(asked: number | undefined, ruPerSecond: number | undefined): number {
+  if (asked !== undefined || ruPerSecond === undefined) return asked ?? SAMPLE.most;
+  return Math.min(SAMPLE.most, Math.max(SAMPLE.least, Math.round(ruPerSecond * SAMPLE.seconds)));
+}
+
+/** Refuses to go on with warnings that nobody has accepted; lists them. */
+export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec: MigrationSpec): void {
+  const [first, ...more] = warnings;
+  if (spec.acceptsWarnings || first === undefined) return;
+  const accept = 'or add --yes to go on all the same';
+  if (more.length === 0)
+    throw new NotReadyError(first.message, { why: first.why, hint: `${first.hint}, ${accept}` });
+  throw new NotReadyError(`the preflight has ${warnings.length} warnings`, {
+    problems: warnings.map(({ kind, message, why, hint }) => {
+      return { from: kind, message, why, hint: `${hint}, ${accept}` };
+    }),
+    why: warnings.map(({ message }) => message).join('; '),
+    hint: `see each of them, ${accept}`,
+  });
+}
+
+/** Makes the target that was inspected, or completes one that a crash has left half made. */
+export async function makeTarget(
+  parts: Pick<InspectParts, 'spec' | 'connections' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
+  { like }: Pick<Inspection, 'like'>,
+): Promise<ContainerFacts> {
+  return createTarget(parts.accounts.target, planOf({ ...parts, like }), callOf(parts));
+}
+
+/** Both containers as they are now; null: there is no target. A source that is not there is refused. */
+export async function readBoth(
+  parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
+): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
+  const { spec, accounts } = parts;
+  const call = callOf(parts);
+  const source = await readContainer(accounts.source, nameOf(spec.source), call);
+  if (source === undefined)
+    throw missing('source', spec.source, 'check --source, and that the endpoint is of its account');
+  const target = await readContainer(accounts.target, nameOf(spec.target), call);
+  return { source, target: target ?? null };
+}
+
+function callOf({
+  clock,
+  random,
+  signal,
+  log,
+}: Pick<InspectParts, 'clock' | 'random' | 'signal' | 'log'>): ControlCall {
+  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: tellWaits(log, clock) }) };
+}
+
+function planOf({
+  spec,
+  connections,
+  like,
+}: Pick<InspectParts, 'spec' | 'connections'> & { readonly like: Described }): TargetPlan {
+  return {
+    name: nameOf(spec.target),
+    keyPaths: spec.partitionKey,
+    like,
+    creation: spec.creation,
+    connection: connections.target,
+  };
+}
+
+function nameOf({ database, container }: Place): ContainerName {
+  return { database, container };
+}
+
+/** RU/s of both sides; a budget in percent of nothing is refused. */
+function ratesOf(parts: {
+  readonly spec: MigrationSpec;
+  readonly source: ContainerFacts;
+  readonly target: ContainerFacts | null;
+  readonly throughput: AskedThroughput | null;
+}): { readonly sourceRuPerSecond: number | undefined; readonly targetRuPerSecond: number | undefined } {
+  const { spec, source, target, throughput } = parts;
+  const paid = throughput === null ? target?.throughput : paidBy(throughput);
+  return {
+    sourceRuPerSecond: rateOf('source', spec.sourceBudget, source.throughput),
+    targetRuPerSecond: rateOf('target', spec.targetBudget, paid),
+  };
+}
+
+/** What a new container will have; what the service gives by itself is not told before. */
+function paidBy(asked: AskedThroughput): Throughput | undefined {
+  return asked.kind === 'none' ? undefined : asked;
+}
+
+function rateOf(side: 'source' | 'target', budget: Budget, paid: Throughput | undefined): number | undefined {
+  const containerRu = paid === undefined ? undefined : ruOf(paid);
+  if (budget.kind === 'percent' && paid?.kind === 'unknown') {
+    throw new UsageError(`--${side}-ru ${budget.percent}% is not possible`, {
+      why: `whoever is signed in may not read the throughput of the ${side}`,
+      hint: `give RU/s instead of a share, as in --${side}-ru 4000`,
+    });
+  }
+  return allowedRu(side, budget, containerRu) ?? containerRu;
+}
+
+async function settingsOf(
+  parts: Pick<InspectParts, 'spec' | 'accounts'> & {
+    readonly like: Described;
+    readonly target: ContainerFacts;
+  },
+  call: ControlCall,
+): Promise<readonly Difference[]> {
+  const { spec, accounts, like, target } = parts;
+  const scripts = await listScripts(accounts.target, target.name, call);
+  const all = differencesOf(like, { facts: target, scripts });
+  if (spec.creation.kind === 'none') return all;
+  // Half made: the scripts are still to come, and the throughput is as it was asked for.
+  return all.filter(({ setting }) => setting !== 'scripts' && setting !== 'throughput');
+}

@@ -1,0 +1,159 @@
+/**
+ * What may be done on either side, found out without doing it. What always holds: nothing is changed; every operation
+ * that is sent is bound to fail for a reason of its own, after the service has looked whether it is allowed.
+ */
+import { sendBatch, type Outcome } from '../cosmos/bulk/batch-request.ts';
+import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
+import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { Feed } from '../cosmos/feed/feed.ts';
+import { readRanges, wholeOf } from '../cosmos/feed/ranges.ts';
+import { retrying, type Patience } from '../cosmos/load/retry.ts';
+import { BatchBody } from '../documents/batch-body.ts';
+import { replyScan } from '../documents/page-scan.ts';
+import { assert, must } from '../lib/assert.ts';
+import { ServiceError } from '../lib/errors.ts';
+import { effectiveKey } from '../epk/effective-key.ts';
+import type { Random } from '../lib/random.ts';
+import type { Connection } from '../spec/connection.ts';
+import { NO_ETAG, repeatable } from './bound-to-fail.ts';
+
+export interface ProbeParts {
+  readonly side: 'source' | 'target';
+  readonly lane: ContainerLane;
+  readonly facts: ContainerFacts;
+  readonly connection: Connection;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly patience: Patience;
+}
+
+/** What is needed, and how it is told of where it is not given. */
+const READS = ['read'] as const;
+const WRITES = ['read', 'create', 'replace', 'delete'] as const;
+type Verb = (typeof WRITES)[number];
+
+/** Refuses a key or an identity that may not do what a migration does on this side. */
+export async function probe(parts: ProbeParts): Promise<void> {
+  await probeFeed(parts);
+  await probeDocuments(parts);
+}
+
+/** The feed is refused to whoever would be shown masked documents (facts/service.md 10.18). */
+async function probeFeed(parts: ProbeParts): Promise<void> {
+  const { lane, signal, timeoutMs, patience } = parts;
+  const read = async (): Promise<void> => {
+    const [range] = await readRanges(lane, { signal, timeoutMs });
+    const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(must(range, 'there is a range')) });
+    await feed.read('now', { signal, timeoutMs });
+  };
+  await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
+}
+
+/** One operation of each kind on a document that is not there, and a create without an id, which nobody takes. */
+async function probeDocuments(parts: ProbeParts): Promise<void> {
+  const { side, lane, facts, random, signal, timeoutMs, patience } = parts;
+  const verbs: readonly Verb[] = side === 'source' ? READS : WRITES;
+  const word = `cosmig-preflight-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
+  const key = facts.keyPaths.map(() => word);
+  const body = new BatchBody();
+  for (const verb of verbs) add(body, verb, { key, word });
+  const bytes = body.finish();
+  const epk = effectiveKey(facts.keyKind, key);
+  const send = async (): Promise<readonly Outcome[]> => {
+    const ranges = await readRanges(lane, { signal, timeoutMs });
+    const range = must(
+      ranges.find(({ min, max }) => min <= epk && epk < max),
+      'the ranges tile the key space',
+    );
+    const reads = (row: number): boolean => verbs[row] === 'read';
+    const batch = { rangeId: range.id, body: bytes, count: verbs.length, reads, signal, timeoutMs };
+    const result = await sendBatch(lane, batch, replyScan([]));
+    // Whatever became of it, nothing was changed: it may be sent again.
+    if (!result.answered) throw new TroubleError(repeatable(result.trouble));
+    for (const outcome of result.outcomes) refuseTrouble(outcome);
+    return result.outcomes;
+  };
+  const outcomes = await allowed(parts, verbs.join(', '), () =>
+    retrying(send, { signal, patience, splits: 'waited-for' }),
+  );
+  const done = outcomes.findIndex(({ kind }) => kind === 'done');
+  assert(done < 0, 'an operation that is bound to fail fails');
+  const denied = verbs.filter((_verb, row) => outcomes[row]?.kind === 'denied');
+  if (denied.length > 0) throw notAllowed(parts, denied.join(', '), undefined);
+}
+
+function add(
+  body: BatchBody,
+  verb: Verb,
+  { key, word }: { readonly key: readonly string[]; readonly word: string },
+): void {
+  switch (verb) {
+    case 'read':
+      return body.read(key, { id: word });
+    case 'delete':
+      return body.delete(key, { id: word, ifMatch: NO_ETAG });
+    case 'create':
+      body.create(key);
+      body.out.putText('{}');
+      return body.end();
+    case 'replace':
+      body.replace(key, { id: word, ifMatch: NO_ETAG });
+      body.out.putText('{}');
+      return body.end();
+  }
+}
+
+/** An operation that was not tried says nothing about what is allowed. */
+function refuseTrouble({ kind, status, substatus, chargeRu, retryAfterMs }: Outcome): void {
+  if (kind !== 'throttled' && kind !== 'transient' && kind !== 'ambiguous' && kind !== 'split') return;
+  const trouble: Trouble = { kind, status, substatus, what: `the service answered ${status}`, chargeRu };
+  throw new TroubleError(repeatable(retryAfterMs === undefined ? trouble : { ...trouble, retryAfterMs }));
+}
+
+async function allowed<T>(parts: ProbeParts, what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (troubleOf(error)?.kind !== 'denied') throw error;
+    throw notAllowed(parts, what, error);
+  }
+}
+
+function notAllowed({ side, lane, connection }: ProbeParts, what: string, cause: unknown): ServiceError {
+  const { database, container } = lane.name;
+  const isKey = connection.signsInWith === 'key';
+  const needs =
+    side === 'source'
+      ? 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/read'
+      : 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/*';
+  return new ServiceError(`the ${side} ${database}/${container} does not allow: ${what}`, {
+    why: isKey
+      ? 'a read-only key, a wrong key or a firewall is in the way'
+      : 'a role is missing, or documents would be shown masked, or a firewall is in the way',
+    hint: isKey
+      ? `give a read-write key of the account; the ${side} is read and written in batches, which a read-only key may not send`
+      : `the identity needs ${needs} on the container, and items/unmask where data is masked`,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** Whether the container serves all versions and deletes: only a read tells. */
+export async function servesAllVersions(
+  lane: ContainerLane,
+  { signal, timeoutMs, patience }: Pick<ProbeParts, 'signal' | 'timeoutMs' | 'patience'>,
+): Promise<boolean> {
+  const read = async (): Promise<boolean> => {
+    const [range] = await readRanges(lane, { signal, timeoutMs });
+    const feed = new Feed(lane, { mode: 'all-versions', range: wholeOf(must(range, 'there is a range')) });
+    try {
+      await feed.read('now', { signal, timeoutMs });
+      return true;
+    } catch (error) {
+      if (troubleOf(error)?.status === 400) return false;
+      throw error;
+    }
+  };
+  return retrying(read, { signal, patience, splits: 'waited-for' });
+}

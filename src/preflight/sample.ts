@@ -1,0 +1,257 @@
+/**
+ * A bounded number of source documents through the new key: how the key spreads, and what cannot be moved. What always
+ * holds: nothing is written, memory is bounded by the size of the sample, and each document counts once.
+ */
+import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import { Feed, type Page } from '../cosmos/feed/feed.ts';
+import type { Governor } from '../cosmos/load/governor.ts';
+import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
+import { retrying, type Patience } from '../cosmos/load/retry.ts';
+import { hashKey } from '../documents/identity.ts';
+import { decodeText, isText } from '../documents/scalar.ts';
+import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
+import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
+import { group } from '../lib/group.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
+import { Rekey, rekeyPaths, type Refusal, type RekeyOptions } from '../keys/rekey.ts';
+import { KeyTally, type KeyCount } from '../keys/key-spread.ts';
+
+/** Two documents of the source for one slot. */
+export interface Collision {
+  readonly id: string;
+  readonly targetKey: readonly KeyComponent[];
+}
+
+export interface Sample {
+  readonly documents: number;
+  /** Every document that was there was looked at. */
+  readonly isWhole: boolean;
+  /** Documents with a key of which a level is undefined, and that would be moved all the same. */
+  readonly missing: number;
+  readonly refused: Readonly<Record<Refusal['reason'], number>>;
+  /** Those that end before they could be moved. */
+  readonly expired: number;
+  readonly collisions: number;
+  /** A few of them. */
+  readonly collided: readonly Collision[];
+  readonly distinct: number;
+  /** Distinct first levels; as many as `distinct` when the key has one. */
+  readonly distinctFirst: number;
+  readonly biggest: readonly KeyCount[];
+  /** Documents with a `ttl` of their own. */
+  readonly withTtl: number;
+  readonly averageBytes: number;
+  readonly averageKeyBytes: number;
+  /** Values that an index would take, of one document. */
+  readonly averageTerms: number;
+  /** What reading one cost. */
+  readonly readRu: number;
+}
+
+/** What people look at. */
+const SHOWN_MAX = 5;
+/** Each is parsed, which the others are not. */
+const PARSED_MAX = 100;
+/** More pages without the documents that were asked for: whatever that server does, it is no sample. */
+const PAGES_MAX = 100;
+const PAGE_SIZE = 250;
+/** Metadata and pages have to wait for their turn elsewhere too. */
+const READERS_MAX = 8;
+
+/** Pages in, a sample out. */
+export class SampleTally {
+  readonly #scan: PageScan;
+  readonly #rekey: Rekey;
+  readonly #tally: KeyTally;
+  readonly #seen = new Set<string>();
+  /** Who has a slot. */
+  readonly #slots = new Map<string, string>();
+  readonly #firsts = new Set<string>();
+  readonly #collided: Collision[] = [];
+  readonly #refused: Record<Refusal['reason'], number> = {
+    'missing-key': 0,
+    'invalid-key': 0,
+    'key-conflict': 0,
+    'too-large': 0,
+    'key-too-long': 0,
+    'bad-id': 0,
+  };
+  #collisions = 0;
+  #expired = 0;
+  #missing = 0;
+  #withTtl = 0;
+  #bytes = 0;
+  #keyBytes = 0;
+  #moved = 0;
+  #terms = 0;
+  #parsed = 0;
+  #ru = 0;
+  #rows = 0;
+
+  constructor(options: RekeyOptions) {
+    this.#scan = latestVersionScan(rekeyPaths(options.plan));
+    this.#rekey = new Rekey(this.#scan, options);
+    this.#tally = new KeyTally(options.kind, 1);
+  }
+
+  /** Counts the documents of a page, at most so many; gives how many it had. */
+  add({ bytes, chargeRu, date }: Pick<Page, 'bytes' | 'chargeRu' | 'date'>, most: number): number {
+    const { count } = this.#scan.scan(bytes);
+    const nowTs = Math.floor(Date.parse(date ?? '') / 1000);
+    const taken = Math.min(count, most);
+    for (let row = 0; row < taken; row += 1) this.#count(row, Number.isNaN(nowTs) ? 0 : nowTs);
+    this.#ru += chargeRu;
+    this.#rows += count;
+    return taken;
+  }
+
+  result(isWhole: boolean): Sample {
+    const documents = this.#seen.size;
+    const perDocument = (total: number, of = documents): number => (of === 0 ? 0 : total / of);
+    return {
+      documents,
+      isWhole,
+      missing: this.#missing,
+      refused: { ...this.#refused },
+      expired: this.#expired,
+      collisions: this.#collisions,
+      collided: [...this.#collided],
+      distinct: this.#tally.distinct,
+      distinctFirst: this.#firsts.size,
+      biggest: this.#tally.biggest(SHOWN_MAX),
+      withTtl: this.#withTtl,
+      averageBytes: perDocument(this.#bytes),
+      averageKeyBytes: perDocument(this.#keyBytes, this.#moved),
+      averageTerms: perDocument(this.#terms, this.#parsed),
+      readRu: perDocument(this.#ru, this.#rows),
+    };
+  }
+
+  #count(row: number, nowTs: number): void {
+    const [scan, rekey] = [this.#scan, this.#rekey];
+    const verdict = rekey.read(row, nowTs);
+    const identity = hashKey(rekey.hashes, 0);
+    // Changed while the sample was taken, it comes again.
+    if (this.#seen.has(identity)) return;
+    this.#seen.add(identity);
+    const document = scan.bytes(row, scan.nodes.document);
+    this.#bytes += document.length;
+    if (scan.start(row, scan.nodes.ttl) !== 0) this.#withTtl += 1;
+    if (this.#parsed < PARSED_MAX) {
+      this.#parsed += 1;
+      this.#terms += termsIn(document);
+    }
+    if (verdict === 'expired') this.#expired += 1;
+    else if (verdict === 'moves') this.#countMove(row, identity);
+    else if (rekey.refusal !== undefined) this.#refused[rekey.refusal.reason] += 1;
+  }
+
+  #countMove(row: number, identity: string): void {
+    const { key, hashes } = this.#rekey;
+    const missing = key.includes(undefined);
+    this.#moved += 1;
+    if (missing) this.#missing += 1;
+    this.#keyBytes += Buffer.byteLength(JSON.stringify(key));
+    this.#tally.add({ kind: 'key', values: key, additions: [], missing });
+    this.#firsts.add(JSON.stringify(key[0]) ?? '');
+    const slot = hashKey(hashes, 4);
+    const holder = this.#slots.get(slot);
+    if (holder === undefined) this.#slots.set(slot, identity);
+    else {
+      this.#collisions += 1;
+      if (this.#collided.length < SHOWN_MAX) this.#collided.push({ id: this.#idOf(row), targetKey: key });
+    }
+  }
+
+  #idOf(row: number): string {
+    const scan = this.#scan;
+    const [start, end] = [scan.start(row, scan.nodes.id), scan.end(row, scan.nodes.id)];
+    return start !== 0 && isText(scan.page, start) ? decodeText(scan.page, start, end) : '';
+  }
+}
+
+export interface SampleCall {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly patience: Patience;
+  /** Whom the source's RU are counted by. */
+  readonly governor: Governor;
+  /** What the container has, for its ranges. */
+  readonly containerRu: number | undefined;
+  readonly documentsMax: number;
+}
+
+/** A sample of all ranges, each from its beginning; a split in between begins it anew. */
+export async function takeSample(
+  lane: ContainerLane,
+  options: RekeyOptions,
+  call: SampleCall,
+): Promise<Sample> {
+  const { signal, timeoutMs, patience, governor, containerRu, documentsMax } = call;
+  const take = async (): Promise<Sample> => {
+    const ranges = await readRanges(lane, { signal, timeoutMs });
+    governor.setCapacity(
+      containerRu,
+      ranges.map(({ id }) => id),
+    );
+    const tally = new SampleTally(options);
+    const most = Math.max(1, Math.floor(documentsMax / ranges.length));
+    const left = [...ranges];
+    let isWhole = true;
+    await group(signal, async (members) => {
+      for (let reader = 0; reader < Math.min(READERS_MAX, ranges.length); reader += 1) {
+        members.start(async (own) => {
+          for (let range = left.shift(); range !== undefined; range = left.shift()) {
+            const ended = await readInto(tally, { ...call, lane, range, most, signal: own });
+            isWhole &&= ended;
+          }
+        });
+      }
+    });
+    return tally.result(isWhole);
+  };
+  return retrying(take, { signal, patience, splits: 'waited-for' });
+}
+
+/** Up to so many documents of one range; whether that was all of them. */
+async function readInto(
+  tally: SampleTally,
+  parts: Pick<SampleCall, 'signal' | 'timeoutMs' | 'patience' | 'governor'> & {
+    readonly lane: ContainerLane;
+    readonly range: PhysicalRange;
+    readonly most: number;
+  },
+): Promise<boolean> {
+  const { lane, range, most, governor, signal, timeoutMs, patience } = parts;
+  // Small pages, so that a small budget is not overdrawn by the first of them.
+  const pageSize = Math.min(PAGE_SIZE, most);
+  const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(range), pageSize });
+  let left = most;
+  let pages = 0;
+  for await (const page of feed.pages('beginning', {
+    signal,
+    timeoutMs,
+    governor,
+    patience: patience.fresh(),
+  })) {
+    if (page.status === 304) return true;
+    left -= tally.add(page, left);
+    pages += 1;
+    if (left <= 0 || pages === PAGES_MAX) return false;
+  }
+  return true;
+}
+
+/** Scalars of a document, elements of arrays too: each is a term of an index on everything (facts/service.md 3.11). */
+function termsIn(document: Buffer): number {
+  const parsed: unknown = JSON.parse(document.toString());
+  if (typeof parsed !== 'object' || parsed === null) return 0;
+  const own = Object.entries(parsed).filter(([name]) => !SYSTEM_PROPERTIES.includes(name));
+  // `_ts` is always in the index.
+  return 1 + own.reduce((terms, [, value]) => terms + scalarsIn(value), 0);
+}
+
+function scalarsIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((terms: number, one) => terms + scalarsIn(one), 0);
+}

@@ -1,0 +1,169 @@
+/** What a dry run prints: the picture for people, within 80 columns, and the object for scripts. No document is in it. */
+import { throughputText, type Throughput } from '../cosmos/container/throughput.ts';
+import { ttlText } from '../cosmos/container/settings.ts';
+import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import { refusedText } from '../preflight/findings.ts';
+import type { Estimate, Inspection, Sample } from '../preflight/inspect.ts';
+import type { KeyComponent } from '../epk/effective-key.ts';
+import { show } from '../keys/show.ts';
+import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import { count, lines, roughly } from './format.ts';
+
+const COLUMNS = 80;
+const NAME_COLUMNS = 21;
+const HOUR_MS = 3_600_000;
+
+type Row = readonly [name: string, value: string];
+
+/** The table, with warnings and notes at its end. */
+export function preflightText(inspection: Inspection, spec: MigrationSpec): string {
+  const { warnings, notes } = inspection;
+  const rows: Row[] = [
+    ['source', sideText(spec.source, inspection.source)],
+    ['target', targetText(inspection, spec)],
+    ['deletes', inspection.deletes],
+    ...sampleRows(inspection.sample),
+    ...estimateRows(inspection.estimate),
+    ...warnings.flatMap(({ message, why, hint }): Row[] => [
+      ['warning', message],
+      ['  why', why],
+      ['  now', hint],
+    ]),
+    ...notes.map((note): Row => ['note', note]),
+  ];
+  return rows.map(rowText).join('\n');
+}
+
+/** The result of a dry run for `--json`. */
+export function preflightJson(
+  inspection: Inspection,
+  { spec, migration }: { readonly spec: MigrationSpec; readonly migration: string },
+): Readonly<Record<string, unknown>> {
+  const { source, target, throughput, deletes, differences, warnings, notes, sample, estimate } = inspection;
+  const { biggest, collided, readRu, averageBytes, averageKeyBytes, ...counts } = sample;
+  return {
+    command: 'copy',
+    dryRun: true,
+    migration,
+    complete: true,
+    source: sideJson(spec.source, source),
+    target:
+      target === null
+        ? { container: nameOf(spec.target), exists: false, partitionKey: spec.partitionKey, throughput }
+        : { ...sideJson(spec.target, target), exists: true },
+    partitionKey: spec.partitionKey,
+    deletes,
+    sample: {
+      ...counts,
+      averageBytes: Math.round(averageBytes),
+      averageKeyBytes: Math.round(averageKeyBytes),
+      readRu: Math.round(readRu * 100) / 100,
+      biggest: biggest.map(({ values, documents }) => ({ key: jsonKey(values), documents })),
+      collided: collided.map(({ id, targetKey }) => ({ id, targetKey: jsonKey(targetKey) })),
+    },
+    estimate,
+    differences,
+    warnings,
+    notes,
+  };
+}
+
+function sideText(place: Place, { keyPaths, throughput, documentCount, defaultTtl }: ContainerFacts): string {
+  const parts = [
+    nameOf(place),
+    `key ${keyPaths.join(', ')}`,
+    throughputText(throughput),
+    ...(documentCount === null ? [] : [`${count(documentCount)} documents`]),
+    ...(defaultTtl === null ? [] : [`TTL ${ttlText(defaultTtl)}`]),
+  ];
+  return parts.join('; ');
+}
+
+function targetText({ target, throughput }: Inspection, spec: MigrationSpec): string {
+  if (target !== null) return sideText(spec.target, target);
+  const asked: Throughput | undefined =
+    throughput === null || throughput.kind === 'none' ? undefined : throughput;
+  const paid = asked === undefined ? '' : ` with ${throughputText(asked)}`;
+  return `${nameOf(spec.target)}; key ${spec.partitionKey.join(', ')}; to be made${paid}`;
+}
+
+function sampleRows(sample: Sample): Row[] {
+  const { documents, isWhole, missing, refused, collisions, distinct, biggest, averageBytes } = sample;
+  if (documents === 0) return [['sample', 'the source is empty']];
+  const lacking = missing + refused['missing-key'];
+  const cannot = refusedText(refused);
+  const share = (part: number): string => `${((part / documents) * 100).toFixed(1)} %`;
+  return [
+    [
+      'sample',
+      `${count(documents)} documents${isWhole ? ', all there are' : ''}; ${sizeText(averageBytes)} each`,
+    ],
+    ['without the key', lacking === 0 ? '0' : `${count(lacking)}, ${share(lacking)}`],
+    ['distinct keys', count(distinct)],
+    ...biggest
+      .filter(({ documents: many }) => many > 1)
+      .map(({ values, documents: many }, index): Row => [
+        index === 0 ? 'biggest keys' : '',
+        `${share(many)} ${keyText(values)}`,
+      ]),
+    ['cannot be moved', cannot === '' ? '0' : cannot],
+    ['collisions', count(collisions)],
+  ];
+}
+
+function estimateRows(estimate: Estimate): Row[] {
+  const { documents, bytes, sourceRu, targetRu, hours, limitedBy, ledgerBytes, ledgerBytesPerChange } =
+    estimate;
+  if (documents === null) return [['estimate', 'the service does not say how many documents there are']];
+  const time =
+    hours === null
+      ? 'not known: neither side has RU/s of its own, and no budget was given'
+      : `${hours * HOUR_MS < 1000 ? 'under a second' : `about ${roughly(hours * HOUR_MS)}`}, as fast as the ${limitedBy ?? 'target'} allows`;
+  return [
+    ['documents', `about ${count(documents)}, ${sizeText(bytes ?? 0)}`],
+    ['RU', `${count(sourceRu ?? 0)} on the source, ${count(targetRu ?? 0)} on the target`],
+    ['time', time],
+    ['ledger', `${sizeText(ledgerBytes ?? 0)}, and ${ledgerBytesPerChange} bytes for each change meanwhile`],
+  ];
+}
+
+function sideJson(place: Place, facts: ContainerFacts): Readonly<Record<string, unknown>> {
+  const { keyPaths, throughput, documentCount, sizeBytes, defaultTtl } = facts;
+  return {
+    container: nameOf(place),
+    partitionKey: keyPaths,
+    throughput,
+    documents: documentCount,
+    bytes: sizeBytes,
+    defaultTtl,
+  };
+}
+
+/** A missing level is {}, as it is on the wire of Cosmos DB: null is a key value of its own. */
+function jsonKey(values: readonly KeyComponent[]): unknown[] {
+  return values.map((value) => (value === undefined ? {} : value));
+}
+
+function keyText(values: readonly KeyComponent[]): string {
+  return values.map(show).join(', ');
+}
+
+function nameOf({ database, container }: Place): string {
+  return `${database}/${container}`;
+}
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** Three digits at most, in the unit that has them. */
+export function sizeText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'bytes'}`;
+}
+
+/** The value beside its name, broken where it is too long. */
+function rowText([name, value]: Row): string {
+  return lines(value, COLUMNS - NAME_COLUMNS)
+    .map((line, index) => `${(index === 0 ? name : '').padEnd(NAME_COLUMNS)}${line}`.trimEnd())
+    .join('\n');
+}

@@ -1,0 +1,223 @@
+/**
+ * Owns the dead letters. A document has at most one open letter; what it waits for, a slot or a target key value,
+ * lets the engine find who comes next. Closed and discarded letters stay, as history.
+ */
+import type { KeyComponent } from '../epk/effective-key.ts';
+import type { Database } from '../lib/sqlite.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from './column.ts';
+import type { Columns } from './column.ts';
+import { packKey, unpackKey } from './segments/key-bytes.ts';
+import { HASH_BYTES } from './segments/segment.ts';
+import type { Transactions } from './transaction.ts';
+
+export const REASONS = [
+  'collision',
+  'missing-key',
+  'invalid-key',
+  'key-conflict',
+  'too-large',
+  'key-too-long',
+  'partition-full',
+  'bad-id',
+  'unique-key',
+  'foreign-document',
+  'rejected',
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+export const LETTER_STATES = ['open', 'closed', 'discarded'] as const;
+export type LetterState = (typeof LETTER_STATES)[number];
+
+/** Who is waited for: whoever holds a slot, or anybody within a target key value. */
+export type Waits =
+  | { readonly for: 'slot'; readonly slot: Buffer }
+  | { readonly for: 'key'; readonly key: readonly KeyComponent[] }
+  | { readonly for: 'nothing' };
+
+export interface Letter {
+  /** Older ones come first. */
+  readonly number: number;
+  readonly identity: Buffer;
+  readonly state: LetterState;
+  readonly reason: Reason;
+  /** For scripts: the service's status, or our own word. */
+  readonly code: string;
+  readonly why: string;
+  /** JSON text, as it stands in the document. */
+  readonly id: string;
+  /** JSON array. */
+  readonly sourceKey: string;
+  /** JSON array; null when the document has none. */
+  readonly targetKey: string | null;
+  readonly slot: Buffer | null;
+  readonly waits: Waits;
+  readonly attempts: number;
+  readonly atMs: number;
+}
+
+/** A letter is opened, or kept open with one more attempt; closed by a later success; discarded by an operator. */
+export type LetterChange =
+  | {
+      readonly change: 'open';
+      readonly letter: Omit<Letter, 'number' | 'state' | 'attempts'>;
+      /** How often it was tried since the last change; once where nothing is said. */
+      readonly attempts?: number;
+    }
+  | { readonly change: 'close' | 'discard'; readonly identity: Buffer; readonly atMs: number };
+
+/** Which letters to list, a part at a time. */
+export interface LetterWindow {
+  readonly state: LetterState | 'any';
+  /** Number of the last one seen; 0 for the first part. */
+  readonly after: number;
+  readonly limit: number;
+}
+
+export class LetterStore {
+  readonly #transactions: Transactions;
+  readonly #sql;
+
+  constructor(database: Database, transactions: Transactions) {
+    this.#transactions = transactions;
+    const open = "state = 'open'";
+    this.#sql = {
+      open: database.prepare(
+        `INSERT INTO dead_letters (identity, state, reason, code, why, id, source_key, target_key, slot,
+           waits_for_slot, waits_for_key, attempts, at_ms)
+         VALUES (@identity, 'open', @reason, @code, @why, @id, @sourceKey, @targetKey, @slot,
+           @waitsForSlot, @waitsForKey, max(1, @attempts), @atMs)
+         ON CONFLICT (identity) WHERE ${open} DO UPDATE SET reason = @reason, code = @code, why = @why, id = @id,
+           source_key = @sourceKey, target_key = @targetKey, slot = @slot, waits_for_slot = @waitsForSlot,
+           waits_for_key = @waitsForKey, attempts = attempts + @attempts, at_ms = @atMs`,
+      ),
+      end: database.prepare(
+        `UPDATE dead_letters SET state = @state, at_ms = @atMs WHERE identity = @identity AND ${open}`,
+      ),
+      get: database.prepare<[number], Columns>('SELECT * FROM dead_letters WHERE number = ?'),
+      openOf: database.prepare<[Buffer], Columns>(
+        `SELECT * FROM dead_letters WHERE identity = ? AND ${open}`,
+      ),
+      bySlot: database.prepare<[{ slot: Buffer; after: number }], Columns>(
+        `SELECT * FROM dead_letters
+         WHERE ${open} AND waits_for_slot = @slot AND number > @after ORDER BY number LIMIT 1`,
+      ),
+      byKey: database.prepare<[{ key: Buffer; after: number }], Columns>(
+        `SELECT * FROM dead_letters
+         WHERE ${open} AND waits_for_key = @key AND number > @after ORDER BY number LIMIT 1`,
+      ),
+      list: database.prepare<[LetterWindow], Columns>(
+        'SELECT * FROM dead_letters WHERE state = @state AND number > @after ORDER BY number LIMIT @limit',
+      ),
+      listAll: database.prepare<[LetterWindow], Columns>(
+        'SELECT * FROM dead_letters WHERE number > @after ORDER BY number LIMIT @limit',
+      ),
+      discardAll: database.prepare(
+        `UPDATE dead_letters SET state = 'discarded', at_ms = @atMs WHERE reason = @reason AND ${open}`,
+      ),
+      counts: database.prepare<[], Columns>(
+        'SELECT state, reason, count(*) AS letters FROM dead_letters GROUP BY state, reason',
+      ),
+      openCount: database.prepare<[], number>(`SELECT count(*) FROM dead_letters WHERE ${open}`).pluck(),
+    };
+  }
+
+  /** Within a commit. */
+  change(change: LetterChange): void {
+    if (change.change === 'open') {
+      const { letter: opened, attempts = 1 } = change;
+      const { waits, ...letter } = opened;
+      this.#sql.open.run({
+        ...letter,
+        attempts,
+        waitsForSlot: waits.for === 'slot' ? waits.slot : null,
+        waitsForKey: waits.for === 'key' ? packKey(waits.key) : null,
+      });
+    } else {
+      const { identity, atMs } = change;
+      this.#sql.end.run({ identity, atMs, state: change.change === 'close' ? 'closed' : 'discarded' });
+    }
+  }
+
+  /** The operator's waiver; tells whether there was an open letter. Durable. */
+  discard(letter: number, atMs: number): boolean {
+    return this.#transactions.durable(() => {
+      const found = this.get(letter);
+      if (found?.state !== 'open') return false;
+      this.change({ change: 'discard', identity: found.identity, atMs });
+      return true;
+    });
+  }
+
+  /** The same for all open ones of a reason; tells how many there were. Durable. */
+  discardAll(reason: Reason, atMs: number): number {
+    return this.#transactions.durable(() => this.#sql.discardAll.run({ reason, atMs }).changes);
+  }
+
+  get(letter: number): Letter | null {
+    return this.#one(() => this.#sql.get.get(letter));
+  }
+
+  findOpen(identity: Buffer): Letter | null {
+    return this.#one(() => this.#sql.openOf.get(identity));
+  }
+
+  /** The oldest open letter behind `after` that waits for a slot. */
+  nextForSlot({ slot, after }: { readonly slot: Buffer; readonly after: number }): Letter | null {
+    return this.#one(() => this.#sql.bySlot.get({ slot, after }));
+  }
+
+  /** The oldest open letter behind `after` that waits for a target key value. */
+  nextForKey({
+    key,
+    after,
+  }: {
+    readonly key: readonly KeyComponent[];
+    readonly after: number;
+  }): Letter | null {
+    return this.#one(() => this.#sql.byKey.get({ key: packKey(key), after }));
+  }
+
+  list(window: LetterWindow): Letter[] {
+    const statement = window.state === 'any' ? this.#sql.listAll : this.#sql.list;
+    return this.#transactions.read(() => statement.all(window).map(parseLetter));
+  }
+
+  openCount(): number {
+    return this.#sql.openCount.get() ?? 0;
+  }
+
+  counts(): ReadonlyArray<{ state: LetterState; reason: Reason; letters: number }> {
+    return this.#sql.counts.all().map((row) => ({
+      state: oneOf(row, 'state', LETTER_STATES),
+      reason: oneOf(row, 'reason', REASONS),
+      letters: number(row, 'letters'),
+    }));
+  }
+
+  #one(get: () => Columns | undefined): Letter | null {
+    const row = this.#transactions.read(get);
+    return row === undefined ? null : parseLetter(row);
+  }
+}
+
+function parseLetter(row: Columns): Letter {
+  const hash = (from: Columns, name: string): Buffer => bytes(from, name, HASH_BYTES);
+  const slot = orNull(row, 'waits_for_slot', hash);
+  const key = orNull(row, 'waits_for_key', bytes);
+  const forKey: Waits = key === null ? { for: 'nothing' } : { for: 'key', key: unpackKey(key) };
+  return {
+    number: number(row, 'number'),
+    identity: hash(row, 'identity'),
+    state: oneOf(row, 'state', LETTER_STATES),
+    reason: oneOf(row, 'reason', REASONS),
+    code: text(row, 'code'),
+    why: text(row, 'why'),
+    id: jsonText(row, 'id'),
+    sourceKey: jsonText(row, 'source_key'),
+    targetKey: orNull(row, 'target_key', jsonText),
+    slot: orNull(row, 'slot', hash),
+    waits: slot === null ? forKey : { for: 'slot', slot },
+    attempts: number(row, 'attempts'),
+    atMs: number(row, 'at_ms'),
+  };
+}

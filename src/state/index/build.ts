@@ -1,0 +1,289 @@
+/**
+ * Owns the building of a tree's index, an external merge sort over its segments:
+ *
+ *   collect   up to 65,536 entries are sorted in memory and become a run of level 0, until every segment is scanned
+ *   merge     up to 64 runs of the lowest level become one of the next, until one is left
+ *   done      that one is the index
+ *
+ * A step is some milliseconds and at most one transaction, so that the event loop breathes in between. A crash
+ * at any moment costs what is in memory: how far the runs have come is written with them, and a block that was merged
+ * leaves in the transaction that holds its entries elsewhere. Memory does not grow with the number of documents.
+ */
+import { assert, must } from '../../lib/assert.ts';
+import type { EntryStore } from '../segments/segment-reader.ts';
+import { compareEntries, INDEX_BYTES, prefixOf, SORTED_MAX, sortEntries, writeIndexEntry } from './entry.ts';
+import type { BuildState, RunStore } from './runs.ts';
+import { IndexWriter } from './merge-writer.ts';
+import { markAt } from '../segments/outcome-numbers.ts';
+import type { RowStore } from '../rows.ts';
+import { SEGMENT_ENTRIES_MAX } from '../segments/segment.ts';
+import type { Transactions } from '../transaction.ts';
+
+/** How much is done at a time. */
+export interface BuildSizes {
+  /** At most 65,536 entries are sorted at once. */
+  readonly runEntries: number;
+  readonly segmentsAStep: number;
+  readonly blocksAStep: number;
+}
+
+/** 8,192 entries read or 8,736 merged in a step: some milliseconds. */
+const SIZES: BuildSizes = { runEntries: SORTED_MAX, segmentsAStep: 32, blocksAStep: 48 };
+/** One block of each is in memory: 256 KB; 64 runs hold four million documents, so two passes are enough for 268 million. */
+const FAN_IN = 64;
+
+interface Stores {
+  readonly transactions: Transactions;
+  readonly runs: RunStore;
+  readonly entries: EntryStore;
+  readonly rows: RowStore;
+}
+
+export class IndexBuild {
+  readonly #stores: Stores;
+  readonly #tree: number;
+  readonly #sizes: BuildSizes;
+  #state: BuildState;
+  /** Collected and not sorted yet. */
+  #collected: Buffer;
+  #count = 0;
+  #scannedTo: number;
+  /** Sorted, and on its way into a run. */
+  #writing: Writing | undefined;
+  #merge: Merge | undefined;
+
+  constructor(stores: Stores, tree: number, sizes = SIZES) {
+    assert(sizes.runEntries <= SORTED_MAX, 'a sort takes at most 65,536 entries');
+    this.#stores = stores;
+    this.#tree = tree;
+    this.#sizes = sizes;
+    assert(!stores.runs.hasOpenSegments(tree), 'an index is built when every page of its tree is committed');
+    stores.transactions.run(() => stores.runs.begin(tree));
+    this.#state = must(stores.runs.state(tree), 'a build that has begun has a state');
+    this.#scannedTo = this.#state.scannedTo;
+    this.#dropUnfinished();
+    this.#collected = Buffer.alloc((sizes.runEntries + SEGMENT_ENTRIES_MAX) * INDEX_BYTES);
+  }
+
+  get phase(): BuildState['phase'] {
+    return this.#state.phase;
+  }
+
+  /** Does a little more; false when the index is done. After an error only a new build may go on. */
+  step(): boolean {
+    switch (this.#state.phase) {
+      case 'collect':
+        this.#collect();
+        return true;
+      case 'merge':
+        this.#stores.transactions.run(() => this.#mergeMore());
+        return this.#state.phase !== ('done' as string);
+      case 'done':
+        return false;
+    }
+  }
+
+  #collect(): void {
+    const { entries, transactions } = this.#stores;
+    if (this.#writing !== undefined) {
+      transactions.run(() => this.#writeMore());
+      return;
+    }
+    const segments = transactions.read(() =>
+      entries.after({ tree: this.#tree, after: this.#scannedTo, limit: this.#sizes.segmentsAStep }),
+    );
+    for (const segment of segments) {
+      const { count, data } = segment;
+      for (let place = 0; place < count; place += 1) {
+        if (markAt(segment, count, place) === 0) continue;
+        writeIndexEntry(data, { segment: segment.number, place }, this.#collected, this.#count * INDEX_BYTES);
+        this.#count += 1;
+      }
+      this.#scannedTo = segment.number;
+      // Those behind it are read again when this run is written.
+      if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) return this.#beginRun('collect');
+    }
+    if (segments.length < this.#sizes.segmentsAStep) this.#beginRun('merge');
+  }
+
+  #beginRun(next: BuildState['phase']): void {
+    const sorted = sortEntries(this.#collected, this.#count);
+    this.#count = 0;
+    this.#writing = { next, sorted, at: 0, writer: undefined };
+  }
+
+  /** The run counts when its last block is written: only then the state says that its segments are scanned. */
+  #writeMore(): void {
+    const { runs } = this.#stores;
+    const writing = must(this.#writing, 'a run is being written');
+    const { sorted, next } = writing;
+    if (sorted.length > 0) {
+      if (writing.writer === undefined) {
+        const output = runs.addRun(this.#tree, 0);
+        writing.writer = new IndexWriter(this.#stores, output);
+        this.#keep({ ...this.#state, output });
+      }
+      const { writer } = writing;
+      const end = writer.blocks + this.#sizes.blocksAStep;
+      for (; writing.at < sorted.length && writer.blocks < end; writing.at += INDEX_BYTES)
+        writer.add(sorted, writing.at);
+      if (writing.at < sorted.length) return;
+      writer.finish();
+    }
+    this.#keep({ phase: next, scannedTo: this.#scannedTo, output: null, consumed: null });
+    this.#writing = undefined;
+  }
+
+  /** A run of the collecting that a crash interrupted is begun anew. */
+  #dropUnfinished(): void {
+    const { phase, output } = this.#state;
+    if (phase !== 'collect' || output === null) return;
+    this.#stores.transactions.run(() => {
+      this.#stores.runs.dropRun(output);
+      this.#keep({ ...this.#state, output: null });
+    });
+  }
+
+  #mergeMore(): void {
+    const { runs } = this.#stores;
+    this.#merge ??= this.#openMerge();
+    const merge = this.#merge;
+    if (merge === undefined) {
+      this.#keep({ ...this.#state, phase: 'done', output: null, consumed: null });
+      this.#collected = Buffer.alloc(0);
+      return;
+    }
+    if (merge.advance(this.#sizes.blocksAStep)) {
+      this.#keep({ ...this.#state, consumed: Buffer.from(merge.writer.consumed) });
+      return;
+    }
+    for (const run of merge.inputs) runs.dropRun(run);
+    this.#keep({ ...this.#state, output: null, consumed: null });
+    this.#merge = undefined;
+  }
+
+  /** The merge that a crash interrupted, or the next one; none when one run is left. */
+  #openMerge(): Merge | undefined {
+    const { runs } = this.#stores;
+    const { output, consumed } = this.#state;
+    const inputs = runs.runs(this.#tree).filter(({ number }) => number !== output);
+    if (output === null && inputs.length <= 1) return undefined;
+    const lowest = inputs[0]?.level ?? 0;
+    // Of the lowest level, or of any where that level has one only; in order, so that a resume takes the same.
+    const same = inputs.filter(({ level }) => level === lowest);
+    const taken = (same.length > 1 ? same : inputs).slice(0, FAN_IN).map(({ number }) => number);
+    const level =
+      Math.max(...inputs.filter(({ number }) => taken.includes(number)).map((run) => run.level)) + 1;
+    const into = output ?? runs.addRun(this.#tree, level);
+    this.#state = { ...this.#state, output: into };
+    return new Merge(this.#stores, { inputs: taken, output: into, consumed });
+  }
+
+  #keep(state: BuildState): void {
+    this.#stores.runs.keepState(this.#tree, state);
+    this.#state = state;
+  }
+}
+
+interface Writing {
+  readonly next: BuildState['phase'];
+  readonly sorted: Buffer;
+  at: number;
+  writer: IndexWriter | undefined;
+}
+
+interface Cursor {
+  readonly run: number;
+  block: number;
+  data: Buffer;
+  at: number;
+  prefix: number;
+}
+
+/** Several runs into one; the smallest entry of all cursors is taken again and again. */
+class Merge {
+  readonly inputs: readonly number[];
+  readonly writer: IndexWriter;
+  readonly #runs: RunStore;
+  /** Sorted by their entry, smallest last. */
+  readonly #cursors: Cursor[] = [];
+  /** Blocks that are read and not yet written elsewhere, with their last entry. */
+  #spent: Array<{ block: number; last: Buffer }> = [];
+
+  constructor(stores: Stores, { inputs, output, consumed }: MergeOptions) {
+    this.inputs = inputs;
+    this.#runs = stores.runs;
+    this.writer = new IndexWriter(stores, output);
+    for (const run of inputs) this.#openCursor(run, consumed);
+  }
+
+  /** Writes some blocks; false when there is nothing left. */
+  advance(blocks: number): boolean {
+    const end = this.writer.blocks + blocks;
+    while (this.writer.blocks < end) {
+      const cursor = this.#cursors.pop();
+      if (cursor === undefined) {
+        this.writer.finish();
+        return false;
+      }
+      this.writer.add(cursor.data, cursor.at);
+      cursor.at += INDEX_BYTES;
+      if (cursor.at < cursor.data.length || this.#nextBlock(cursor)) this.#insert(cursor);
+    }
+    const { consumed } = this.writer;
+    this.#spent = this.#spent.filter(({ block, last }) => {
+      const isWritten = compareEntries(last, 0, consumed, 0) <= 0;
+      if (isWritten) this.#runs.dropBlock(block);
+      return !isWritten;
+    });
+    return true;
+  }
+
+  #openCursor(run: number, consumed: Buffer | null): void {
+    const from = consumed ?? Buffer.alloc(INDEX_BYTES);
+    const block = this.#runs.blockWith(run, from) ?? this.#runs.blockAfter(run, from);
+    if (block === null) return;
+    const cursor: Cursor = { run, block: block.number, data: block.data, at: 0, prefix: 0 };
+    // Nothing is as small as zeros with a segment of 0, and segments begin at 1.
+    while (compareEntries(cursor.data, cursor.at, from, 0) <= 0) {
+      cursor.at += INDEX_BYTES;
+      if (cursor.at === cursor.data.length && !this.#nextBlock(cursor)) return;
+    }
+    this.#insert(cursor);
+  }
+
+  #nextBlock(cursor: Cursor): boolean {
+    const last = cursor.data.subarray(cursor.data.length - INDEX_BYTES);
+    this.#spent.push({ block: cursor.block, last });
+    const next = this.#runs.blockAfter(cursor.run, last);
+    if (next === null) return false;
+    cursor.block = next.number;
+    cursor.data = next.data;
+    cursor.at = 0;
+    return true;
+  }
+
+  #insert(cursor: Cursor): void {
+    cursor.prefix = prefixOf(cursor.data, cursor.at);
+    const cursors = this.#cursors;
+    let place = cursors.length;
+    // There are 64 at most, and moving them costs less than a call.
+    for (let other = cursors[place - 1]; other !== undefined && isBehind(cursor, other);) {
+      cursors[place] = other;
+      place -= 1;
+      other = cursors[place - 1];
+    }
+    cursors[place] = cursor;
+  }
+}
+
+interface MergeOptions {
+  readonly inputs: readonly number[];
+  readonly output: number;
+  readonly consumed: Buffer | null;
+}
+
+function isBehind(one: Cursor, other: Cursor): boolean {
+  if (one.prefix !== other.prefix) return one.prefix > other.prefix;
+  return compareEntries(one.data, one.at, other.data, other.at) > 0;
+}

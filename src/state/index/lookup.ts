@@ -1,0 +1,51 @@
+/** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
+import type { EntryStore, Landed } from '../segments/segment-reader.ts';
+import { findIdentity, INDEX_BYTES } from './entry.ts';
+import type { RunStore } from './runs.ts';
+import type { Row, RowStore } from '../rows.ts';
+import { HASH_BYTES } from '../segments/segment.ts';
+import type { Transactions } from '../transaction.ts';
+
+interface Stores {
+  readonly transactions: Transactions;
+  readonly rows: RowStore;
+  readonly runs: RunStore;
+  readonly entries: EntryStore;
+}
+
+export class Lookup {
+  readonly #stores: Stores;
+  readonly #probe = Buffer.alloc(INDEX_BYTES, 0xff);
+
+  constructor(stores: Stores) {
+    this.#stores = stores;
+  }
+
+  /**
+   * The row of a document, as the tail left it or as the copy did; null if nothing is known, or not indexed yet. With
+   * the tree of its lease one index is asked; with null, all. `isCanceled` knows of overrides that are not committed yet.
+   */
+  find(
+    identity: Buffer,
+    tree: number | null,
+    isCanceled: (landed: Landed) => boolean = () => false,
+  ): Row | null {
+    const { transactions, rows } = this.#stores;
+    return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, tree, isCanceled));
+  }
+
+  #indexed(identity: Buffer, tree: number | null, isCanceled: (landed: Landed) => boolean): Row | null {
+    const { runs, entries, rows } = this.#stores;
+    identity.copy(this.#probe, 0, 0, HASH_BYTES);
+    for (const run of runs.finished(tree)) {
+      const block = runs.blockWith(run, this.#probe);
+      const at = block === null ? -1 : findIdentity(block.data, identity);
+      if (block === null || at < 0) continue;
+      const landed = entries.read(block.data, at);
+      if (rows.isOverridden(landed) || isCanceled(landed)) continue;
+      const { slot, targetKey, etag, lsn, feed } = landed;
+      return { identity, state: 'live', slot, targetKey, etag, lsn, feed };
+    }
+    return null;
+  }
+}

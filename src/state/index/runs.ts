@@ -1,0 +1,141 @@
+/** Owns the sorted runs of the index on disk: writing blocks, reading them in order, and finding one identity. */
+import type { Database } from '../../lib/sqlite.ts';
+import { bytes, number, oneOf, orNull } from '../column.ts';
+import type { Columns } from '../column.ts';
+import { INDEX_BYTES } from './entry.ts';
+
+const PHASES = ['collect', 'merge', 'done'] as const;
+
+/** How far the index of a tree has come. */
+export interface BuildState {
+  readonly phase: (typeof PHASES)[number];
+  /** The last segment whose entries are in a run. */
+  readonly scannedTo: number;
+  /** The run that is being merged into. */
+  readonly output: number | null;
+  /** The last entry that is in it, or was left out. */
+  readonly consumed: Buffer | null;
+}
+
+export interface IndexRun {
+  readonly number: number;
+  readonly level: number;
+}
+
+export interface Block {
+  readonly number: number;
+  readonly data: Buffer;
+}
+
+export class RunStore {
+  readonly #sql;
+
+  constructor(database: Database) {
+    this.#sql = {
+      state: database.prepare<[number], Columns>('SELECT * FROM index_builds WHERE tree = ?'),
+      begin: database.prepare(
+        "INSERT INTO index_builds (tree, phase) VALUES (?, 'collect') ON CONFLICT DO NOTHING",
+      ),
+      keepState: database.prepare(
+        `UPDATE index_builds SET phase = @phase, scanned_to = @scannedTo, output = @output, consumed = @consumed
+         WHERE tree = @tree`,
+      ),
+      open: database
+        .prepare<[number], number>(
+          `SELECT count(*) FROM segment_names JOIN segments ON number = segment WHERE tree = ?`,
+        )
+        .pluck(),
+      runs: database.prepare<[number], Columns>(
+        'SELECT number, level FROM index_runs WHERE tree = ? ORDER BY level, number',
+      ),
+      addRun: database.prepare('INSERT INTO index_runs (tree, level) VALUES (?, ?)'),
+      dropRun: database.prepare('DELETE FROM index_runs WHERE number = ?'),
+      addBlock: database.prepare('INSERT INTO index_blocks (run, first, data) VALUES (?, ?, ?)'),
+      dropBlock: database.prepare('DELETE FROM index_blocks WHERE number = ?'),
+      dropBlocks: database.prepare('DELETE FROM index_blocks WHERE run = ?'),
+      blockWith: database.prepare<[number, Buffer], Columns>(
+        'SELECT number, data FROM index_blocks WHERE run = ? AND first <= ? ORDER BY first DESC LIMIT 1',
+      ),
+      blockAfter: database.prepare<[number, Buffer], Columns>(
+        'SELECT number, data FROM index_blocks WHERE run = ? AND first > ? ORDER BY first LIMIT 1',
+      ),
+      doneOf: database
+        .prepare<[number], number>(
+          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (tree) WHERE tree = ? AND phase = 'done'`,
+        )
+        .pluck(),
+      done: database
+        .prepare<[], number>(
+          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (tree) WHERE phase = 'done'`,
+        )
+        .pluck(),
+    };
+  }
+
+  state(tree: number): BuildState | null {
+    const row = this.#sql.state.get(tree);
+    if (row === undefined) return null;
+    return {
+      phase: oneOf(row, 'phase', PHASES),
+      scannedTo: number(row, 'scanned_to'),
+      output: orNull(row, 'output', number),
+      consumed: orNull(row, 'consumed', (from, name) => bytes(from, name, INDEX_BYTES)),
+    };
+  }
+
+  begin(tree: number): void {
+    this.#sql.begin.run(tree);
+  }
+
+  keepState(tree: number, state: BuildState): void {
+    this.#sql.keepState.run({ tree, ...state });
+  }
+
+  /** Whether a page of the tree is intended and not committed. */
+  hasOpenSegments(tree: number): boolean {
+    return (this.#sql.open.get(tree) ?? 0) > 0;
+  }
+
+  /** Lowest level first. */
+  runs(tree: number): IndexRun[] {
+    return this.#sql.runs
+      .all(tree)
+      .map((row) => ({ number: number(row, 'number'), level: number(row, 'level') }));
+  }
+
+  addRun(tree: number, level: number): number {
+    return Number(this.#sql.addRun.run(tree, level).lastInsertRowid);
+  }
+
+  dropRun(run: number): void {
+    this.#sql.dropBlocks.run(run);
+    this.#sql.dropRun.run(run);
+  }
+
+  addBlock(run: number, data: Buffer): void {
+    this.#sql.addBlock.run(run, data.subarray(0, INDEX_BYTES), data);
+  }
+
+  dropBlock(block: number): void {
+    this.#sql.dropBlock.run(block);
+  }
+
+  /** The block of a run in which an entry stands, if it is there at all. */
+  blockWith(run: number, entry: Buffer): Block | null {
+    return parseBlock(this.#sql.blockWith.get(run, entry));
+  }
+
+  /** The first block of a run that begins behind an entry. */
+  blockAfter(run: number, entry: Buffer): Block | null {
+    return parseBlock(this.#sql.blockAfter.get(run, entry));
+  }
+
+  /** The finished index of a tree, or of all: one run a tree at most. */
+  finished(tree: number | null): number[] {
+    return tree === null ? this.#sql.done.all() : this.#sql.doneOf.all(tree);
+  }
+}
+
+function parseBlock(row: Columns | undefined): Block | null {
+  return row === undefined ? null : { number: number(row, 'number'), data: bytes(row, 'data') };
+}

@@ -1,0 +1,44 @@
+/** What a ledger says at one moment, for those who only look: read without the lock and without changing a byte. */
+import type { Facts, JournalEntry, Run } from './migration.ts';
+import type { Lease } from './leases.ts';
+import { Ledger } from './ledger.ts';
+import type { LetterState, Reason } from './dead-letters.ts';
+
+export interface Picture {
+  readonly facts: Facts;
+  /** Those that are read, in the order of the key space. */
+  readonly leases: readonly Lease[];
+  readonly counters: Readonly<Record<string, number>>;
+  readonly letters: ReadonlyArray<{
+    readonly state: LetterState;
+    readonly reason: Reason;
+    readonly letters: number;
+  }>;
+  readonly lastRun: Run | null;
+  /** What the last cutover has written into the journal. */
+  readonly cutover: readonly JournalEntry[];
+  /** A mover holds the lock: the word of the operating system, not of what was written. */
+  readonly isRunning: boolean;
+}
+
+// A run that begins or ends while we look makes it look again; three of them in a row are none of ours.
+const LOOKS_MAX = 3;
+/** A cutover writes some ten lines, and one for each who still writes. */
+const ENTRIES_MAX = 1000;
+
+export function readPicture(path: string): Picture {
+  using ledger = Ledger.openReadonly(path);
+  for (let look = 1; ; look += 1) {
+    const isRunning = Ledger.isRunning(path);
+    const written = ledger.atOnce(() => ({
+      facts: ledger.facts.read(),
+      leases: ledger.leases.live(),
+      counters: ledger.counters.all(),
+      letters: ledger.letters.counts(),
+      lastRun: ledger.facts.lastRun(),
+      cutover: ledger.facts.lastCutover(ENTRIES_MAX),
+    }));
+    // Else a run that was seen without its end would pass for one that crashed.
+    if (Ledger.isRunning(path) === isRunning || look === LOOKS_MAX) return { ...written, isRunning };
+  }
+}

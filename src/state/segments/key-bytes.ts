@@ -1,0 +1,94 @@
+/**
+ * A target key as bytes: typed values, level by level. Equal keys have equal bytes (-0 is 0), texts are kept unit by
+ * unit (lone surrogates stay apart), and what was packed comes back as it was.
+ */
+import { writeUnits } from '../../documents/name-tree.ts';
+import type { KeyComponent } from '../../epk/effective-key.ts';
+import { assert, must } from '../../lib/assert.ts';
+
+const MISSING = 0;
+const NULL = 1;
+const FALSE = 2;
+const TRUE = 3;
+const NUMBER = 5;
+const TEXT = 8;
+
+/** Type and length, or type and double. */
+const HEAD_BYTES = 9;
+/** 2 KB a key on the service (three bytes a unit at most), with room for keys that it will refuse. */
+const TEXT_BYTES_MAX = 0xff_ff;
+
+/** Bytes that `writeKey` takes at most. */
+export function keyBytesMax(key: readonly KeyComponent[]): number {
+  let size = 0;
+  for (const value of key) size += HEAD_BYTES + (typeof value === 'string' ? value.length * 3 : 0);
+  return size;
+}
+
+/** Writes the key at `at`, where there is room; gives the next position. */
+export function writeKey(out: Buffer, at: number, key: readonly KeyComponent[]): number {
+  let end = at;
+  for (const value of key) {
+    if (typeof value === 'string') {
+      const next = writeUnits(out, end + 3, value);
+      const sizeBytes = next - end - 3;
+      assert(
+        sizeBytes <= TEXT_BYTES_MAX,
+        'a key value is shorter than 64 KB: longer ones become dead letters',
+      );
+      out[end] = TEXT;
+      out.writeUInt16LE(sizeBytes, end + 1);
+      end = next;
+    } else if (typeof value === 'number') {
+      out[end] = NUMBER;
+      end = out.writeDoubleLE(value === 0 ? 0 : value, end + 1);
+    } else {
+      out[end] = value === undefined ? MISSING : value === null ? NULL : value ? TRUE : FALSE;
+      end += 1;
+    }
+  }
+  return end;
+}
+
+/** The key alone. */
+export function packKey(key: readonly KeyComponent[]): Buffer {
+  const out = Buffer.alloc(keyBytesMax(key));
+  return out.subarray(0, writeKey(out, 0, key));
+}
+
+/** What was packed. */
+export function unpackKey(bytes: Uint8Array): KeyComponent[] {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const key: KeyComponent[] = [];
+  for (let at = 0; at < view.length;) {
+    const type = must(view[at], 'a value has a type');
+    at += 1;
+    if (type === TEXT) {
+      const end = at + 2 + view.readUInt16LE(at);
+      key.push(readUnits(view, at + 2, end));
+      at = end;
+    } else if (type === NUMBER) {
+      key.push(view.readDoubleLE(at));
+      at += 8;
+    } else {
+      assert(type <= TRUE, 'a packed key has known types');
+      key.push(type === MISSING ? undefined : type === NULL ? null : type === TRUE);
+    }
+  }
+  return key;
+}
+
+/** The text whose units `writeUnits` wrote: UTF-8, but for halves of surrogate pairs. */
+function readUnits(bytes: Buffer, start: number, end: number): string {
+  let text = '';
+  let from = start;
+  for (let at = start; at + 2 < end; at += 1) {
+    const half = bytes[at] === 0xed && (bytes[at + 1] ?? 0) >= 0xa0;
+    if (!half) continue;
+    const unit = 0xd000 | (((bytes[at + 1] ?? 0) & 0x3f) << 6) | ((bytes[at + 2] ?? 0) & 0x3f);
+    text += bytes.toString('utf8', from, at) + String.fromCharCode(unit);
+    at += 2;
+    from = at + 1;
+  }
+  return text + bytes.toString('utf8', from, end);
+}

@@ -1,0 +1,338 @@
+/**
+ * The bytes of a segment: documents of one page of the copy, packed so that a document costs little and its entry is
+ * found by its place. Pure; `pages.ts` stores them, `entries.ts` reads them.
+ *
+ *   entry   identity 16 | slot 16 | etag 8 | lsn - base 4 | which key 2
+ *   keys    after the last entry: length 2 | typed values, once for neighbours that share it
+ *   names   apart, until the commit: for each document its id and source key as they stand in the page
+ */
+import { ByteOutput } from '../../documents/byte-output.ts';
+import type { KeyComponent } from '../../epk/effective-key.ts';
+import { assert } from '../../lib/assert.ts';
+import { keyBytesMax, unpackKey, writeKey } from './key-bytes.ts';
+
+export const HASH_BYTES = 16;
+export const ETAG_BYTES = 8;
+const ENTRY_BYTES = 46;
+const SLOT_AT = 16;
+const ETAG_AT = 32;
+const LSN_AT = 40;
+const KEY_AT = 44;
+/** Not known from which version. */
+const NO_LSN = 0xffff_ffff;
+/** A lookup reads a whole segment, so it is kept small; SQLite wastes a part of a page for each, so not tiny. */
+export const SEGMENT_ENTRIES_MAX = 256;
+
+/** A document that may be written, as the copy sees it. */
+export interface Entry {
+  /** Identity and slot: four words each, as `Rekey` gives them. */
+  readonly hashes: Uint32Array;
+  readonly targetKey: readonly KeyComponent[];
+  /** The source version; null when it is not known which. */
+  readonly etag: string | null;
+  readonly lsn: number | null;
+}
+
+/** A finished segment. */
+export interface Part {
+  readonly count: number;
+  readonly lsnBase: number;
+  readonly data: Buffer;
+  readonly names: Buffer;
+}
+
+/** One place of a segment. */
+export interface Stored {
+  readonly identity: Buffer;
+  readonly slot: Buffer;
+  readonly targetKey: readonly KeyComponent[];
+  /** The hash of the source's etag; null when it is not known. */
+  readonly etag: Buffer | null;
+  readonly lsn: number | null;
+}
+
+/** A part that is complete, by its places in the memory of all parts. */
+interface Closed {
+  readonly count: number;
+  readonly lsnBase: number;
+  readonly start: number;
+  readonly dataEnd: number;
+  readonly namesEnd: number;
+}
+
+/** Packs one page after the other: `begin` if somebody has memory for it, `add` and `name` for each document, `finish`, in one go. */
+export class SegmentBuilder {
+  readonly #entries = Buffer.alloc(SEGMENT_ENTRIES_MAX * ENTRY_BYTES);
+  readonly #lsns = new Float64Array(SEGMENT_ENTRIES_MAX);
+  #keys = Buffer.alloc(32_768);
+  #keysEnd = 0;
+  #lastKey = { start: 0, end: 0 };
+  #keyCount = 0;
+  #names = Buffer.alloc(65_536);
+  #namesEnd = 0;
+  #count = 0;
+  #lsnMin = Infinity;
+  #lsnMax = -Infinity;
+  #closed: Closed[] = [];
+  #memory = new ByteOutput(0);
+
+  /** The parts will stand in `memory`, until it is cleared; in their own if nobody says. */
+  begin(memory: ByteOutput): void {
+    this.#memory = memory;
+  }
+
+  add({ hashes, targetKey, etag, lsn }: Entry): void {
+    if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
+    const at = this.#count * ENTRY_BYTES;
+    const entries = this.#entries;
+    // Words are written big end first, so that bytes sort as words do.
+    for (let i = 0; i < 8; i += 1) writeWord(entries, at + 4 * i, hashes[i] ?? 0);
+    writeEtag(entries, at + ETAG_AT, etag);
+    const number = this.#keyNumber(targetKey);
+    entries[at + KEY_AT] = number;
+    entries[at + KEY_AT + 1] = number >>> 8;
+    this.#lsns[this.#count] = lsn ?? -1;
+    if (lsn !== null) {
+      this.#lsnMin = Math.min(this.#lsnMin, lsn);
+      this.#lsnMax = Math.max(this.#lsnMax, lsn);
+    }
+    this.#count += 1;
+  }
+
+  /** The etag of the document added last, as JSON text in its page; from 0 when there is none. */
+  etag(page: Uint8Array, start: number, end: number): void {
+    const at = (this.#count - 1) * ENTRY_BYTES + ETAG_AT;
+    if (start > 0 && hash.readPlain(page, start, end)) hash.write(this.#entries, at);
+    else writeEtag(this.#entries, at, decoded(page, start, end));
+  }
+
+  /** The next value that names the document added last: its id, then its source key; from 0 when there is none. */
+  name(page: Uint8Array, start: number, end: number): void {
+    this.#namesEnd = this.#appendName(page, start, end);
+  }
+
+  finish(): Part[] {
+    if (this.#count > 0) this.#close();
+    const { bytes } = this.#memory;
+    const slice = (from: number, to: number): Buffer =>
+      Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
+    const parts = this.#closed.map(({ count, lsnBase, start, dataEnd, namesEnd }) => ({
+      count,
+      lsnBase,
+      data: slice(start, dataEnd),
+      names: slice(dataEnd, namesEnd),
+    }));
+    this.#closed = [];
+    this.#memory = new ByteOutput(0);
+    return parts;
+  }
+
+  #isTooFar(lsn: number | null): boolean {
+    if (lsn === null) return false;
+    return Math.max(lsn, this.#lsnMax) - Math.min(lsn, this.#lsnMin) >= NO_LSN;
+  }
+
+  #keyNumber(key: readonly KeyComponent[]): number {
+    const room = this.#keysEnd + 2 + keyBytesMax(key);
+    if (room > this.#keys.length) this.#keys = grown(this.#keys, room);
+    const keys = this.#keys;
+    const start = this.#keysEnd + 2;
+    const end = writeKey(keys, start, key);
+    const last = this.#lastKey;
+    const isSame =
+      this.#keyCount > 0 &&
+      last.end - last.start === end - start &&
+      isEqual(keys, start, last.start, end - start);
+    if (!isSame) {
+      assert(end - start <= 0xff_ff, 'a target key is shorter than 64 KB: longer ones become dead letters');
+      keys.writeUInt16LE(end - start, start - 2);
+      this.#lastKey = { start, end };
+      this.#keysEnd = end;
+      this.#keyCount += 1;
+    }
+    return this.#keyCount - 1;
+  }
+
+  #appendName(page: Uint8Array, start: number, end: number): number {
+    const at = this.#namesEnd;
+    const sizeBytes = start === 0 ? 0 : end - start;
+    if (at + 4 + sizeBytes > this.#names.length) this.#names = grown(this.#names, at + 4 + sizeBytes);
+    const names = this.#names;
+    for (let i = 0; i < 4; i += 1) names[at + i] = sizeBytes >>> (8 * i);
+    if (sizeBytes < 64) for (let i = 0; i < sizeBytes; i += 1) names[at + 4 + i] = page[start + i] ?? 0;
+    else names.set(page.subarray(start, end), at + 4);
+    return at + 4 + sizeBytes;
+  }
+
+  #close(): void {
+    const count = this.#count;
+    const lsnBase = this.#lsnMin === Infinity ? 0 : this.#lsnMin;
+    for (let i = 0; i < count; i += 1) {
+      const lsn = this.#lsns[i] ?? -1;
+      writeWord(this.#entries, i * ENTRY_BYTES + LSN_AT, lsn < 0 ? NO_LSN : lsn - lsnBase);
+    }
+    const memory = this.#memory;
+    const start = memory.length;
+    memory.putSlice(this.#entries, 0, count * ENTRY_BYTES);
+    memory.putSlice(this.#keys, 0, this.#keysEnd);
+    const dataEnd = memory.length;
+    memory.putSlice(this.#names, 0, this.#namesEnd);
+    this.#closed.push({ count, lsnBase, start, dataEnd, namesEnd: memory.length });
+    this.#count = this.#keyCount = this.#keysEnd = this.#namesEnd = 0;
+    this.#lsnMin = Infinity;
+    this.#lsnMax = -Infinity;
+  }
+}
+
+/** What is at one place of a segment. */
+export function readEntry(part: Pick<Part, 'count' | 'lsnBase' | 'data'>, place: number): Stored {
+  const { count, lsnBase, data } = part;
+  assert(place < count, 'a segment has the place that is asked for');
+  const at = place * ENTRY_BYTES;
+  let key = count * ENTRY_BYTES;
+  for (let skip = data.readUInt16LE(at + KEY_AT); skip > 0; skip -= 1) key += 2 + data.readUInt16LE(key);
+  const delta = data.readUInt32BE(at + LSN_AT);
+  const etag = data.subarray(at + ETAG_AT, at + ETAG_AT + ETAG_BYTES);
+  return {
+    identity: data.subarray(at, at + HASH_BYTES),
+    slot: data.subarray(at + SLOT_AT, at + SLOT_AT + HASH_BYTES),
+    targetKey: unpackKey(data.subarray(key + 2, key + 2 + data.readUInt16LE(key))),
+    etag: etag.equals(NO_ETAG) ? null : etag,
+    lsn: delta === NO_LSN ? null : lsnBase + delta,
+  };
+}
+
+/** Copies the identity at a place to `out[at]`. */
+export function copyIdentity(data: Buffer, place: number, out: Buffer, at: number): void {
+  const from = place * ENTRY_BYTES;
+  for (let i = 0; i < HASH_BYTES; i += 1) out[at + i] = data[from + i] ?? 0;
+}
+
+/** The values that name each document of a segment; `width` for each: the id and the levels of the source key. */
+export function readNames(names: Buffer, width: number): Array<Array<string | null>> {
+  const documents: Array<Array<string | null>> = [];
+  for (let at = 0; at < names.length;) {
+    const values: Array<string | null> = [];
+    while (values.length < width) {
+      const end = at + 4 + names.readUInt32LE(at);
+      values.push(end === at + 4 ? null : names.toString('utf8', at + 4, end));
+      at = end;
+    }
+    documents.push(values);
+  }
+  return documents;
+}
+
+/** Values that name one document, as `readNames` reads them. */
+export function packName(values: readonly (string | null)[]): Buffer {
+  const texts = values.map((value) => Buffer.from(value ?? ''));
+  return Buffer.concat(
+    texts.flatMap((text) => {
+      const size = Buffer.alloc(4);
+      size.writeUInt32LE(text.length);
+      return [size, text];
+    }),
+  );
+}
+
+/** A hash of four words as bytes. */
+export function hashToBytes(words: Uint32Array, at = 0): Buffer {
+  const bytes = Buffer.alloc(HASH_BYTES);
+  for (let i = 0; i < 4; i += 1) writeWord(bytes, 4 * i, words[at + i] ?? 0);
+  return bytes;
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const NO_ETAG = Buffer.alloc(ETAG_BYTES);
+
+/** What is kept of an etag: 64 bits, enough to tell two versions of one document apart; never all zeros. */
+export function etagToBytes(etag: string): Buffer {
+  const bytes = Buffer.alloc(ETAG_BYTES);
+  writeEtag(bytes, 0, etag);
+  return bytes;
+}
+
+const FRESH = [0xdead_beef, 0x41c6_ce57] as const;
+
+/** Two lanes that mix each other in the end (as in cyrb53), since versions differ in few letters. */
+class EtagHash {
+  #one = 0;
+  #two = 0;
+
+  readText(text: string): this {
+    let one: number = FRESH[0];
+    let two: number = FRESH[1];
+    for (let i = 0; i < text.length; i += 1) {
+      const unit = text.charCodeAt(i);
+      one = Math.imul(one ^ unit, 0x9e37_79b1);
+      two = Math.imul(two ^ unit, 0x5f35_6495);
+    }
+    this.#one = one;
+    this.#two = two;
+    return this;
+  }
+
+  /** A JSON text of ASCII that needs no more than its quotes unescaped, as the service's etags are; false for others. */
+  readPlain(page: Uint8Array, start: number, end: number): boolean {
+    if (page[start] !== QUOTE) return false;
+    let one: number = FRESH[0];
+    let two: number = FRESH[1];
+    for (let i = start + 1; i < end - 1; i += 1) {
+      let unit = page[i] ?? 0;
+      if (unit >= 0x80) return false;
+      if (unit === BACKSLASH) {
+        i += 1;
+        unit = page[i] ?? 0;
+        if (unit !== QUOTE) return false;
+      }
+      one = Math.imul(one ^ unit, 0x9e37_79b1);
+      two = Math.imul(two ^ unit, 0x5f35_6495);
+    }
+    this.#one = one;
+    this.#two = two;
+    return true;
+  }
+
+  write(out: Buffer, at: number): void {
+    let [one, two] = [this.#one, this.#two];
+    const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
+    two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
+    one = mixed;
+    if (one === 0 && two === 0) two = 1;
+    writeWord(out, at, one);
+    writeWord(out, at + 4, two);
+  }
+}
+
+const hash = new EtagHash();
+
+function writeEtag(out: Buffer, at: number, etag: string | null): void {
+  if (etag !== null) return hash.readText(etag).write(out, at);
+  writeWord(out, at, 0);
+  writeWord(out, at + 4, 0);
+}
+
+function decoded(page: Uint8Array, start: number, end: number): string | null {
+  if (start === 0) return null;
+  const value: unknown = JSON.parse(Buffer.from(page.subarray(start, end)).toString());
+  return typeof value === 'string' ? value : null;
+}
+
+/** By hand: a key is shorter than a call takes. */
+function isEqual(bytes: Buffer, one: number, other: number, count: number): boolean {
+  for (let i = 0; i < count; i += 1) if (bytes[one + i] !== bytes[other + i]) return false;
+  return true;
+}
+
+function writeWord(out: Buffer, at: number, word: number): void {
+  out[at] = word >>> 24;
+  out[at + 1] = word >>> 16;
+  out[at + 2] = word >>> 8;
+  out[at + 3] = word;
+}
+
+function grown(bytes: Buffer, size: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.alloc(Math.max(size, bytes.length * 2));
+  larger.set(bytes);
+  return larger;
+}

@@ -1,0 +1,231 @@
+/**
+ * Owns the two transactions of a unit of work. INTENT: what may be written, removed or taken over, on the disk before the
+ * first byte of it is sent. COMMIT: what became of it, and the position, once every outcome is known.
+ *
+ * What always holds: an intent stays until its unit is committed or settled; a lease's position moves past a page
+ * only when every older page of that lease is done; a segment without an outcome counts for nothing.
+ */
+import { assert } from '../lib/assert.ts';
+import type { Database } from '../lib/sqlite.ts';
+import { bytes, number, oneOf, orNull } from './column.ts';
+import type { Columns } from './column.ts';
+import type { CounterStore } from './counters.ts';
+import { packKey, unpackKey } from './segments/key-bytes.ts';
+import type { LeaseStore } from './leases.ts';
+import type { LetterStore } from './dead-letters.ts';
+import { packMarks } from './segments/outcome-numbers.ts';
+import { FEEDS } from './rows.ts';
+import type { Override, Row, RowStore } from './rows.ts';
+import { ETAG_BYTES, HASH_BYTES, packName, readNames } from './segments/segment.ts';
+import type { TokenStore } from './session-tokens.ts';
+import type { Transactions } from './transaction.ts';
+import { CLAIM_KINDS } from './unit-records.ts';
+import type { Alongside, Claim, Commit, Intent, Settlement, Unsettled } from './unit-records.ts';
+
+interface Parts {
+  readonly database: Database;
+  readonly transactions: Transactions;
+  readonly rows: RowStore;
+  readonly leases: LeaseStore;
+  readonly letters: LetterStore;
+  readonly counters: CounterStore;
+  readonly tokens: TokenStore;
+  readonly targetTokens: TokenStore;
+}
+
+export class PageStore {
+  readonly #parts: Parts;
+  readonly #sql;
+  #page: number;
+  #sequence: number;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { database } = parts;
+    this.#sql = {
+      newest: database.prepare<[], number>('SELECT ifnull(max(page), 0) FROM intents').pluck(),
+      sequence: database.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM migration').pluck(),
+      keepSequence: database.prepare('UPDATE migration SET sequence = max(sequence, ?)'),
+      oldest: database
+        .prepare<[number], number | null>('SELECT min(page) FROM intents WHERE lease = ?')
+        .pluck(),
+      intend: database.prepare(
+        'INSERT INTO intents (page, lease, feed) VALUES (@page, @lease, @feed) ON CONFLICT DO NOTHING',
+      ),
+      segment: database.prepare(
+        `INSERT INTO segments (tree, feed, count, lsn_base, data)
+         VALUES (@tree, @feed, @count, @lsnBase, @data)`,
+      ),
+      names: database.prepare('INSERT INTO segment_names (page, segment, data) VALUES (?, ?, ?)'),
+      claims: database
+        .prepare<[number], number>('SELECT ifnull(max(number), 0) FROM claims WHERE page = ?')
+        .pluck(),
+      claim: database.prepare(
+        `INSERT INTO claims (page, number, kind, identity, slot, target_key, name, etag, lsn)
+         VALUES (@page, @number, @kind, @identity, @slot, @targetKey, @name, @etag, @lsn)`,
+      ),
+      segmentsOf: database.prepare<[number], Columns>(
+        `SELECT segment, count FROM segment_names JOIN segments ON segments.number = segment
+         WHERE page = ? ORDER BY segment`,
+      ),
+      outcome: database.prepare('INSERT INTO outcomes (segment, base, marks) VALUES (?, ?, ?)'),
+      dropSegments: database.prepare(
+        'DELETE FROM segments WHERE number IN (SELECT segment FROM segment_names WHERE page = ?)',
+      ),
+      dropNames: database.prepare('DELETE FROM segment_names WHERE page = ?'),
+      dropClaims: database.prepare('DELETE FROM claims WHERE page = ?'),
+      dropIntent: database.prepare('DELETE FROM intents WHERE page = ?'),
+      pages: database.prepare<[], number>('SELECT page FROM intents ORDER BY page').pluck(),
+      intent: database.prepare<[number], Columns>('SELECT * FROM intents WHERE page = ?'),
+      readSegments: database.prepare<[number], Columns>(
+        `SELECT tree, count, lsn_base, segments.data AS data, segment_names.data AS names
+         FROM segment_names JOIN segments ON segments.number = segment WHERE page = ? ORDER BY segment`,
+      ),
+      readClaims: database.prepare<[number], Columns>('SELECT * FROM claims WHERE page = ? ORDER BY number'),
+    };
+    this.#page = this.#sql.newest.get() ?? 0;
+    this.#sequence = this.#sql.sequence.get() ?? 0;
+  }
+
+  /** Numbers units of work; ask when a page is read. */
+  nextPage(): number {
+    this.#page += 1;
+    return this.#page;
+  }
+
+  /** Numbers outcomes and overrides in the order in which they become known. */
+  nextSequence(): number {
+    this.#sequence += 1;
+    return this.#sequence;
+  }
+
+  /** INTENT of any number of units with one sync; on the disk when it returns. */
+  intend(intents: readonly Intent[], { tokens = [] }: Alongside = {}): void {
+    this.#parts.transactions.durable(() => {
+      for (const intent of intents) this.#intend(intent);
+      for (const token of tokens) this.#parts.tokens.keep(token);
+    });
+  }
+
+  /** COMMIT of any number of units, all or none. A power cut may take it, with everything after it. */
+  commit(
+    commits: readonly Commit[],
+    { tokens = [], targetTokens = [], counters = {} }: Alongside = {},
+  ): void {
+    this.#parts.transactions.run(() => {
+      for (const commit of commits) this.#commit(commit);
+      for (const token of tokens) this.#parts.tokens.keep(token);
+      for (const token of targetTokens) this.#parts.targetTokens.keep(token);
+      for (const [name, delta] of Object.entries(counters)) this.#parts.counters.add(name, delta);
+      this.#sql.keepSequence.run(this.#sequence);
+    });
+  }
+
+  /** Units that the last run has not committed, oldest first. */
+  unsettled(): number[] {
+    return this.#parts.transactions.read(() => this.#sql.pages.all());
+  }
+
+  /** `keyLevels` of the source, which tell how many values name a document. */
+  readIntent(page: number, keyLevels: number): Unsettled {
+    const width = 1 + keyLevels;
+    return this.#parts.transactions.read(() => {
+      const row = this.#sql.intent.get(page);
+      assert(row !== undefined, 'an intent is read while it is there');
+      const segments = this.#sql.readSegments.all(page).map((one) => ({
+        tree: number(one, 'tree'),
+        part: {
+          count: number(one, 'count'),
+          lsnBase: number(one, 'lsn_base'),
+          data: bytes(one, 'data'),
+          names: bytes(one, 'names'),
+        },
+        names: readNames(bytes(one, 'names'), width),
+      }));
+      return {
+        page,
+        lease: orNull(row, 'lease', number),
+        feed: oneOf(row, 'feed', FEEDS),
+        segments,
+        claims: this.#sql.readClaims.all(page).map((one) => parseClaim(one, width)),
+      };
+    });
+  }
+
+  /** Ends the settling of a resume: its intents go, what they left in the target is known. Durable. */
+  settle({ pages, rows = [], overrides = [] }: Settlement, { tokens = [] }: Alongside = {}): void {
+    this.#parts.transactions.durable(() => {
+      for (const page of pages) {
+        this.#sql.dropSegments.run(page);
+        this.#drop(page);
+      }
+      this.#keep({ rows, overrides });
+      for (const token of tokens) this.#parts.tokens.keep(token);
+      this.#sql.keepSequence.run(this.#sequence);
+    });
+  }
+
+  #intend({ page, lease, feed, copied, claims = [] }: Intent): void {
+    this.#sql.intend.run({ page, lease, feed });
+    if (lease !== null && copied !== undefined) {
+      // A merge elsewhere may have joined its tree to another: who still has the old lease would copy past the index.
+      assert(this.#parts.leases.get(lease).tree === copied.tree, 'a page goes to the tree its lease has now');
+    }
+    for (const part of copied?.parts ?? []) {
+      const { count, lsnBase, data } = part;
+      const tree = copied?.tree ?? 0;
+      const { lastInsertRowid } = this.#sql.segment.run({ tree, feed, count, lsnBase, data });
+      this.#sql.names.run(page, lastInsertRowid, part.names);
+    }
+    if (claims.length === 0) return;
+    let next = this.#sql.claims.get(page) ?? 0;
+    for (const claim of claims) {
+      next += 1;
+      const [targetKey, name] = [packKey(claim.targetKey), packName(claim.name)];
+      this.#sql.claim.run({ ...claim, page, number: next, targetKey, name });
+    }
+  }
+
+  #commit({ page, move, outcomes = [], rows = [], overrides = [], letters = [] }: Commit): void {
+    if (move !== null) {
+      const oldest = this.#sql.oldest.get(move.lease) ?? page;
+      assert(oldest >= page, 'a position moves when all older pages of its lease are committed');
+      this.#parts.leases.move(move);
+    }
+    let from = 0;
+    for (const segment of this.#sql.segmentsOf.all(page)) {
+      const count = number(segment, 'count');
+      const { base, marks } = packMarks(outcomes.slice(from, from + count));
+      this.#sql.outcome.run(number(segment, 'segment'), base, marks);
+      from += count;
+    }
+    assert(from === outcomes.length, 'every copied document of a page has an outcome, and no other');
+    this.#keep({ rows, overrides });
+    for (const letter of letters) this.#parts.letters.change(letter);
+    this.#drop(page);
+  }
+
+  #keep({ rows, overrides }: { rows: readonly Row[]; overrides: readonly Override[] }): void {
+    for (const row of rows) this.#parts.rows.put(row);
+    for (const override of overrides) this.#parts.rows.override(override);
+  }
+
+  #drop(page: number): void {
+    this.#sql.dropNames.run(page);
+    this.#sql.dropClaims.run(page);
+    this.#sql.dropIntent.run(page);
+  }
+}
+
+function parseClaim(row: Columns, width: number): Claim {
+  const [name = []] = readNames(bytes(row, 'name'), width);
+  return {
+    kind: oneOf(row, 'kind', CLAIM_KINDS),
+    identity: bytes(row, 'identity', HASH_BYTES),
+    slot: bytes(row, 'slot', HASH_BYTES),
+    targetKey: unpackKey(bytes(row, 'target_key')),
+    name,
+    etag: orNull(row, 'etag', (from, column) => bytes(from, column, ETAG_BYTES)),
+    lsn: orNull(row, 'lsn', number),
+  };
+}

@@ -1,0 +1,121 @@
+/** `--level count`: as many documents on both sides, letters accounted for; cheap, and no word about what is in them. */
+import { sleep } from '../../lib/abort.ts';
+import { Countdown } from '../../lib/clock.ts';
+import { parsePath } from '../../keys/path.ts';
+import { fingerprint } from '../../spec/fingerprint.ts';
+import { migrationName } from '../../spec/migration-name.ts';
+import type { MigrationSpec } from '../../spec/migration-spec.ts';
+import {
+  countLetters,
+  countSide,
+  isBalanced,
+  mayLack,
+  type LetterCount,
+  type SideCount,
+} from './count-ranges.ts';
+import { loadOf, seeTokens } from '../sides.ts';
+import { TailProbe } from '../recheck/tail-probe.ts';
+import { NO_DIFFERENCES, type Verdict } from '../verdict.ts';
+import type { Comparison } from '../verify.ts';
+
+interface Look {
+  readonly source: SideCount;
+  readonly target: SideCount;
+  readonly letters: LetterCount;
+  /** So many may lack by their letters. */
+  readonly most: number;
+  /** The mover had brought over all there was. */
+  readonly isAll: boolean;
+}
+
+export async function compareCounts(comparison: Comparison): Promise<Verdict> {
+  const { sides, ledger, clock, signal, deadlineMs, timing } = comparison;
+  const keyPaths = sides.source.facts.keyPaths.map((path) => parsePath(path));
+  const probe = new TailProbe(sides.source, keyPaths);
+  const time = new Countdown(clock, deadlineMs);
+  let before: Look | undefined;
+  for (;;) {
+    const moment = ledger.moment();
+    seeTokens(sides, moment);
+    const reach = await probe.look(moment, signal);
+    const { letters, most } = ledger.look((now) => ({ letters: countLetters(now), most: mayLack(now) }));
+    const target = await countSide(sides.target, { where: undefined, signal });
+    const source = await countSide(sides.source, { where: notMarked(comparison.spec), signal });
+    comparison.onProgress?.({
+      stage: 'counting',
+      source: source.count,
+      target: target.count,
+      open: 0,
+      waitsFor: null,
+      expected: sides.source.facts.documentCount,
+      ...loadOf(sides),
+    });
+    const look: Look = { source, target, letters, most, isAll: reach.isAll };
+    if (isBalanced({ source: source.count, target: target.count }, { absent: letters.absent, most }))
+      return verdictOf(comparison, look, { equal: true, waitsFor: null });
+    if (before !== undefined && isSettled(before, look))
+      return verdictOf(comparison, look, { equal: false, waitsFor: null });
+    if (time.isOver()) {
+      const waitsFor = look.isAll
+        ? 'documents are written all the time'
+        : `${reach.behind.length} ranges of the source have changes that were not brought over`;
+      return verdictOf(comparison, look, { equal: null, waitsFor });
+    }
+    before = look;
+    await sleep(timing.gapMs, signal);
+  }
+}
+
+/** Nothing moves any more, so what differs will stay so. */
+function isSettled(before: Look, now: Look): boolean {
+  return (
+    before.isAll &&
+    now.isAll &&
+    before.source.count === now.source.count &&
+    before.target.count === now.target.count
+  );
+}
+
+/** A document that says of itself that it is deleted has none in the target. */
+function notMarked({ deletes }: MigrationSpec): string | undefined {
+  if (deletes.kind !== 'marker') return undefined;
+  const property = `c${parsePath(deletes.path)
+    .map((step) => `[${JSON.stringify(step)}]`)
+    .join('')}`;
+  const values = ['null', 'false', '0', '""'].map((value) => `${property} = ${value}`);
+  return [`NOT IS_DEFINED(${property})`, ...values].join(' OR ');
+}
+
+function verdictOf(
+  { spec, sides, settings, settingsNotSeen, clock, beganAtMs }: Comparison,
+  { source, target, letters, most }: Look,
+  { equal, waitsFor }: Pick<Verdict, 'equal' | 'waitsFor'>,
+): Verdict {
+  const lacking = source.count - target.count;
+  const endedAtMs = clock.now();
+  // What letters explain is no difference.
+  const found = { missing: Math.max(0, lacking - most), extra: Math.max(0, letters.absent - lacking) };
+  return {
+    migration: migrationName(spec),
+    level: 'count',
+    equal,
+    source: { count: source.count },
+    target: { count: target.count },
+    differences: equal === false ? { ...NO_DIFFERENCES, ...found } : NO_DIFFERENCES,
+    inFlight: equal === null ? found.missing + found.extra : 0,
+    samples: [],
+    letters,
+    settings,
+    settingsNotSeen,
+    ru: { source: sides.source.governor.budget.spentRu, target: sides.target.governor.budget.spentRu },
+    durationMs: endedAtMs - beganAtMs,
+    complete: true,
+    waitsFor,
+    details: {
+      beganAtMs,
+      endedAtMs,
+      fingerprint: fingerprint(spec),
+      ranges: { source: source.ranges, target: target.ranges },
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * The documents of both sides, counted range by range by the service. What always holds: a count says nothing about
+ * what is in the documents, and numbers that do not match are called a difference only when the mover had brought over
+ * everything, before and after, and the source had not changed in between.
+ */
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
+import { countRange } from '../../cosmos/container/count.ts';
+import type { FeedRange } from '../../cosmos/feed/ranges.ts';
+import { eachOf } from '../../lib/group.ts';
+import type { Reason } from '../../state/dead-letters.ts';
+import type { Ledger } from '../../state/ledger.ts';
+import { partsOf, tokenOf, type Side } from '../sides.ts';
+
+export interface RangeCount {
+  readonly id: string;
+  readonly min: string;
+  readonly max: string;
+  readonly documents: number;
+}
+
+export interface SideCount {
+  readonly count: number;
+  readonly ranges: readonly RangeCount[];
+}
+
+/** How many letters there are, and how many of their documents cannot be in the target. */
+export interface LetterCount {
+  readonly open: number;
+  readonly discarded: number;
+  /** Of the open ones: their document was never written, or has left its slot. */
+  readonly absent: number;
+}
+
+const READERS_MAX = 8;
+const LETTERS_AT_ONCE = 1000;
+
+/** Counts one side; `where` is a condition on `c`. */
+export async function countSide(
+  side: Side,
+  { where, signal }: { readonly where: string | undefined; readonly signal: AbortSignal },
+): Promise<SideCount> {
+  const { lane, governor, patience, sessions, timeoutMs } = side;
+  const all: FeedRange[] = side.ranges.list.map((range) => ({ range, min: range.min, max: range.max }));
+  const ranges: RangeCount[] = [];
+  const borne = patience.fresh();
+  const work = async (part: FeedRange, inner: AbortSignal): Promise<readonly FeedRange[]> => {
+    const { id } = part.range;
+    try {
+      const { documents, sessionToken } = await countRange(lane, part, {
+        signal: inner,
+        timeoutMs,
+        governor,
+        patience: patience.fresh(),
+        sessionToken: tokenOf(side, id),
+        ...(where === undefined ? {} : { where }),
+      });
+      sessions.add(sessionToken);
+      ranges.push({ id, min: part.min, max: part.max, documents });
+      return [];
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble?.kind !== 'split') throw error;
+      await borne.bear(trouble, inner);
+      await side.ranges.refresh(id, inner);
+      return partsOf(side, part);
+    }
+  };
+  await eachOf(all, { atOnce: READERS_MAX, signal, work });
+  ranges.sort((a, b) => (a.min < b.min ? -1 : 1));
+  return { count: ranges.reduce((sum, { documents }) => sum + documents, 0), ranges };
+}
+
+/** Documents that were refused for what they are never had a slot, or have left it; of others an old version may stay. */
+const ABSENT: ReadonlySet<Reason> = new Set([
+  'collision',
+  'missing-key',
+  'invalid-key',
+  'key-too-long',
+  'bad-id',
+  'foreign-document',
+]);
+
+export function countLetters(ledger: Ledger): LetterCount {
+  const found = { open: 0, discarded: 0, absent: 0 };
+  for (const { state, reason, letters } of ledger.letters.counts()) {
+    if (state === 'open') found.open += letters;
+    if (state === 'discarded') found.discarded += letters;
+    if (state === 'open' && ABSENT.has(reason)) found.absent += letters;
+  }
+  return found;
+}
+
+/**
+ * How many documents more the source has than the target: those that the ledger keeps out, and of which no old version is in
+ * the target. Each once, however often it was waived, and not if it was moved after all.
+ */
+export function lackingByLetters(ledger: Ledger): number {
+  return new Set([...keptOut(ledger, 'open'), ...keptOut(ledger, 'discarded')]).size;
+}
+
+/** How many documents may lack by their letters: all that have an open one, and those that a waiver keeps out still. */
+export function mayLack(ledger: Ledger): number {
+  const waiting = [...identitiesIn(ledger, 'open')].map((identity) => identity.toString('latin1'));
+  return new Set([...waiting, ...keptOut(ledger, 'discarded')]).size;
+}
+
+function* keptOut(ledger: Ledger, state: 'open' | 'discarded'): Generator<string> {
+  for (const identity of identitiesIn(ledger, state)) {
+    const row = ledger.rows.find(identity);
+    if (row?.state === 'quarantined' && row.slot === null) yield identity.toString('latin1');
+  }
+}
+
+function* identitiesIn({ letters }: Ledger, state: 'open' | 'discarded'): Generator<Buffer> {
+  for (let after = 0; ;) {
+    const some = letters.list({ state, after, limit: LETTERS_AT_ONCE });
+    for (const { identity } of some) yield identity;
+    const last = some.at(-1);
+    if (last === undefined) return;
+    after = last.number;
+  }
+}
+
+/** Whether the numbers can be those of two sides with the same documents. */
+export function isBalanced(
+  { source, target }: { readonly source: number; readonly target: number },
+  { absent, most }: { readonly absent: number; readonly most: number },
+): boolean {
+  const lacking = source - target;
+  return lacking >= absent && lacking <= most;
+}

@@ -1,0 +1,44 @@
+/**
+ * Where a comparison that ended clean had come to on both sides: another one may begin there, and look only at what has
+ * changed since. What always holds: it is of the same spec and the same containers, or it is none.
+ */
+import type { StartedAt } from './pass/read-side.ts';
+import type { Proof, Subject } from './store.ts';
+
+export interface Since {
+  readonly atMs: number;
+  readonly source: readonly StartedAt[];
+  readonly target: readonly StartedAt[];
+}
+
+/** Null when there is no proof that could be gone on from. */
+export function sinceOf(proof: Proof | null, subject: Subject): Since | null {
+  if (proof === null || proof.fingerprint !== subject.fingerprint) return null;
+  const details: unknown = JSON.parse(proof.details);
+  const containers = fieldOf(details, 'containers');
+  if (
+    fieldOf(containers, 'source') !== subject.sourceRid ||
+    fieldOf(containers, 'target') !== subject.targetRid
+  )
+    return null;
+  const ranges = fieldOf(details, 'ranges');
+  const source = startsIn(fieldOf(ranges, 'source'));
+  const target = startsIn(fieldOf(ranges, 'target'));
+  return source === null || target === null ? null : { atMs: proof.atMs, source, target };
+}
+
+function startsIn(ranges: unknown): StartedAt[] | null {
+  if (!Array.isArray(ranges) || ranges.length === 0) return null;
+  const starts: StartedAt[] = [];
+  for (const range of ranges as readonly unknown[]) {
+    const [min, max, position] = ['min', 'max', 'position'].map((name) => fieldOf(range, name));
+    if (typeof min !== 'string' || typeof max !== 'string') return null;
+    if (typeof position !== 'string' && position !== null) return null;
+    starts.push({ min, max, position });
+  }
+  return starts;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -1,0 +1,111 @@
+/**
+ * The file of runs beside the verify file, in chunks. Within a chunk entries stand by shelves, so that those of one
+ * bucket can be read alone. What always holds: only what the verify file knows of counts; what else lies behind it is
+ * written over.
+ */
+import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { ENTRY } from '../../documents/comparison-entries.ts';
+import { asDatabaseError } from '../../lib/sqlite.ts';
+import { bucketOf, shelfOf, SHELVES } from './buckets.ts';
+import { damaged, type Run } from './entry-chunks.ts';
+
+/** Where a chunk stands, and where each of its shelves ends in it, in bytes. */
+export interface Chunk {
+  readonly start: number;
+  readonly ends: Uint32Array;
+}
+
+export class RunFile {
+  readonly #path: string;
+  #file: number | undefined;
+  /** Sorted for writing, and read; one after the other. */
+  #words = new Uint32Array(0);
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Writes entries at a place; gives the chunk that they are. */
+  write(start: number, entries: Uint32Array): Chunk {
+    const ends = this.#sort(entries);
+    const bytes = new Uint8Array(this.#words.buffer, 0, entries.byteLength);
+    this.#attempt((file) => {
+      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at, bytes.length - at, start + at);
+    });
+    return { start, ends };
+  }
+
+  /** The entries of a shelf in a chunk; they stand until something else is read or written. */
+  read({ start, ends }: Chunk, shelf: number): Run {
+    const from = shelf === 0 ? 0 : (ends[shelf - 1] ?? 0);
+    const sizeBytes = (ends[shelf] ?? 0) - from;
+    this.#makeRoom(sizeBytes / 4);
+    const bytes = Buffer.from(this.#words.buffer, 0, sizeBytes);
+    this.#attempt((file) => {
+      for (let at = 0; at < sizeBytes;) {
+        const read = readSync(file, bytes, at, sizeBytes - at, start + from + at);
+        if (read === 0) throw damaged();
+        at += read;
+      }
+    });
+    return { words: this.#words.subarray(0, sizeBytes / 4), bytes };
+  }
+
+  /** Nothing in it counts any more. */
+  drop(): void {
+    this.close();
+    rmSync(this.#path, { force: true });
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  /** Puts entries into the order of their shelves; gives where each shelf ends. */
+  #sort(entries: Uint32Array): Uint32Array {
+    this.#makeRoom(entries.length);
+    const sorted = this.#words;
+    const ends = new Uint32Array(SHELVES);
+    for (let at = 0; at < entries.length; at += sizeAt(entries, at)) {
+      const shelf = shelfAt(entries, at);
+      ends[shelf] = (ends[shelf] ?? 0) + sizeAt(entries, at);
+    }
+    const next = new Uint32Array(SHELVES);
+    for (let shelf = 1; shelf < SHELVES; shelf += 1) {
+      next[shelf] = ends[shelf - 1] ?? 0;
+      ends[shelf] = (ends[shelf] ?? 0) + (next[shelf] ?? 0);
+    }
+    for (let at = 0; at < entries.length;) {
+      const size = sizeAt(entries, at);
+      const shelf = shelfAt(entries, at);
+      const to = next[shelf] ?? 0;
+      for (let i = 0; i < size; i += 1) sorted[to + i] = entries[at + i] ?? 0;
+      next[shelf] = to + size;
+      at += size;
+    }
+    return ends.map((words) => 4 * words);
+  }
+
+  #makeRoom(sizeWords: number): void {
+    if (this.#words.length < sizeWords) this.#words = new Uint32Array(Math.ceil(sizeWords * 1.25));
+  }
+
+  #attempt(work: (file: number) => void): void {
+    try {
+      this.#file ??= openSync(this.#path, constants.O_RDWR | constants.O_CREAT);
+      work(this.#file);
+    } catch (error) {
+      throw asDatabaseError(error, this.#path);
+    }
+  }
+}
+
+/** In words. */
+function sizeAt(entries: Uint32Array, at: number): number {
+  return (entries[at + ENTRY.size] ?? 0) >>> 2;
+}
+
+function shelfAt(entries: Uint32Array, at: number): number {
+  return shelfOf(bucketOf(entries, at + ENTRY.identity));
+}

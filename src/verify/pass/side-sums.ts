@@ -1,0 +1,124 @@
+/**
+ * What one side has contributed so far: pages in, sums and runs out. What always holds: a page is taken whole or not at
+ * all, and between two pages sums, runs and positions belong together.
+ */
+import { Digests, ENTRY } from '../../documents/comparison-entries.ts';
+import { hashBytes } from '../../documents/identity.ts';
+import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
+import type { KeyComponent } from '../../epk/effective-key.ts';
+import { bucketOf, Buckets } from './buckets.ts';
+import { Guard, isSampled } from './json-cross-check.ts';
+import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
+import { Runs } from './entry-chunks.ts';
+import type { SideName } from '../sides.ts';
+
+export interface Taken {
+  /** Documents up to the fence. */
+  readonly documents: number;
+  /** There are some beyond it: there is nothing more to read. */
+  readonly isBeyond: boolean;
+}
+
+/** In the place of a content: a document that cannot be moved, and must have its letter. */
+const REFUSED = [0x7265_6675, 0x7365_6400, 0, 0] as const;
+const NO_KEY: readonly KeyComponent[] = [];
+
+export class SideTally {
+  readonly buckets: Buckets;
+  readonly runs = new Runs();
+  /** Documents that cannot be moved, by reason. */
+  readonly refused: Record<string, number>;
+  readonly #scan: PageScan;
+  readonly #rows: { readonly source: SourceRows } | { readonly target: TargetRows };
+  readonly #digests: Digests;
+  readonly #guard: Guard;
+  /** Identity and contribution of a row, as they stand in an entry. */
+  readonly #head = new Uint32Array(8);
+  readonly #guarded = new Uint32Array(4);
+
+  constructor(
+    is: SideName,
+    options: RowOptions,
+    sums?: { readonly buckets: Buffer; readonly refused: Readonly<Record<string, number>> },
+  ) {
+    const { plan, ttl } = options.rekey;
+    this.buckets = new Buckets(sums?.buckets);
+    this.refused = { ...sums?.refused };
+    this.#scan = latestVersionScan(rowPaths(options));
+    const rows = is === 'source' ? new SourceRows(this.#scan, options) : new TargetRows(this.#scan, options);
+    this.#rows = rows instanceof SourceRows ? { source: rows } : { target: rows };
+    this.#digests = new Digests(this.#scan, rows.entryNodes);
+    this.#guard = new Guard(plan, {
+      keyPaths: is === 'source' ? plan.sourcePaths : plan.sourcePathsInTarget,
+      ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
+    });
+  }
+
+  /** Takes a page in; a damaged one throws a PageError, and then nothing of it is taken. */
+  take(page: Buffer, fenceLsn: number): Taken {
+    const scan = this.#scan.scan(page);
+    let first = 0;
+    const documents = this.#digests.read(fenceLsn, {
+      take: (entries) => (first = this.runs.append(entries)),
+      entry: (row, atWord, sizeBytes) =>
+        this.runs.read(first + atWord, (words, at) =>
+          this.#sum(row, { words, at: at + ENTRY.identity, sizeBytes }),
+        ),
+      left: (row) => this.#takeRow(row),
+    });
+    return { documents, isBeyond: documents < scan.count };
+  }
+
+  #takeRow(row: number): void {
+    if ('target' in this.#rows) {
+      const { target } = this.#rows;
+      target.read(row);
+      const { words, sizeBytes, nameNodes: nodes } = target;
+      this.#add(row, { words, sizeBytes, key: NO_KEY, nodes });
+      return;
+    }
+    const { source } = this.#rows;
+    const verdict = source.read(row);
+    if (verdict === 'marked') return;
+    const { words, sizeBytes, nameNodes: nodes } = source;
+    if (verdict === 'refused') {
+      const { reason } = source.refusal;
+      this.refused[reason] = (this.refused[reason] ?? 0) + 1;
+      words.fill(0, 4);
+      words.set(REFUSED, 8);
+      this.#add(row, { words, sizeBytes: 0, key: NO_KEY, nodes });
+    } else this.#add(row, { words, sizeBytes, key: source.key, nodes });
+  }
+
+  #add(row: number, { words, sizeBytes, key, nodes }: RowParts): void {
+    const head = this.#head;
+    for (let i = 0; i < 4; i += 1) head[i] = words[i] ?? 0;
+    hashBytes(new Uint8Array(words.buffer), head, 4);
+    this.runs.add(head, { scan: this.#scan, row, nodes, values: key });
+    this.#sum(row, { words: head, at: 0, sizeBytes });
+  }
+
+  /** Identity and contribution stand one behind the other. */
+  #sum(row: number, { words, at, sizeBytes }: Summed): void {
+    const bucket = bucketOf(words, at);
+    this.buckets.add(bucket, { sizeBytes, hash: words, at: at + 4 });
+    // Of a document that is not to be moved there is nothing on the other side.
+    if (sizeBytes === 0 || !isSampled(words, at)) return;
+    const identity = words.slice(at, at + 4);
+    this.#guard.read(this.#scan.bytes(row, this.#scan.nodes.document), identity, this.#guarded, 0);
+    this.buckets.addGuard(bucket, this.#guarded, 0);
+  }
+}
+
+interface Summed {
+  readonly words: Uint32Array;
+  readonly at: number;
+  readonly sizeBytes: number;
+}
+
+interface RowParts {
+  readonly words: Uint32Array;
+  readonly sizeBytes: number;
+  readonly key: readonly KeyComponent[];
+  readonly nodes: readonly number[];
+}

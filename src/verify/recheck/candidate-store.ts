@@ -1,0 +1,146 @@
+/**
+ * Owns the documents that may differ: who they are, where they may be, and what the last look has shown. On disk, so
+ * that there may be as many as there are.
+ */
+import type { Database } from '../../lib/sqlite.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from '../../state/column.ts';
+import type { Columns } from '../../state/column.ts';
+import type { Transactions } from '../../state/transaction.ts';
+import { KINDS, type Kind } from '../verdict.ts';
+
+const STATES = ['open', 'equal', 'letter', 'waived', 'expired', 'confirmed'] as const;
+/** open: it differs, and may be in flight. letter, waived: a dead letter says why, open or discarded. */
+export type CandidateState = (typeof STATES)[number];
+
+/** Texts of JSON values; null where there is none. */
+type Levels = readonly (string | null)[];
+
+export interface CandidateName {
+  readonly id: string;
+  readonly sourceKey: Levels;
+  /** Every target key under which it may stand. */
+  readonly targetKeys: readonly Levels[];
+}
+
+export interface Candidate {
+  readonly identity: Buffer;
+  readonly name: CandidateName;
+  readonly state: CandidateState;
+  readonly kind: Kind | null;
+  /** What was seen on both sides, as text that is equal when it is the same. */
+  readonly seen: string | null;
+  /** How far the source had come when this was seen first. */
+  readonly fenceLsn: number | null;
+  /** When it was first seen to differ. */
+  readonly sinceMs: number | null;
+}
+
+export class CandidateStore {
+  readonly #transactions: Transactions;
+  readonly #sql;
+
+  constructor(database: Database, transactions: Transactions) {
+    this.#transactions = transactions;
+    this.#sql = {
+      add: database.prepare(
+        "INSERT INTO candidates (identity, name, state) VALUES (@identity, @name, 'open') ON CONFLICT DO NOTHING",
+      ),
+      list: database.prepare<[{ state: string; after: Buffer; limit: number }], Columns>(
+        'SELECT * FROM candidates WHERE state = @state AND identity > @after ORDER BY identity LIMIT @limit',
+      ),
+      set: database.prepare(
+        `UPDATE candidates SET name = @name, state = @state, kind = @kind, seen = @seen, fence_lsn = @fenceLsn,
+           since_ms = @sinceMs WHERE identity = @identity`,
+      ),
+      reopen: database.prepare(
+        "UPDATE candidates SET state = 'open', seen = NULL, fence_lsn = NULL WHERE state = 'confirmed'",
+      ),
+      counts: database.prepare<[], Columns>(
+        'SELECT state, kind, count(*) AS documents FROM candidates GROUP BY state, kind',
+      ),
+      oldest: database
+        .prepare<[], number | null>("SELECT min(since_ms) FROM candidates WHERE state = 'open'")
+        .pluck(),
+    };
+  }
+
+  /** A document may be listed again after a crash. */
+  add(candidates: Iterable<{ readonly identity: Buffer; readonly name: CandidateName }>): void {
+    this.#transactions.run(() => {
+      for (const { identity, name } of candidates)
+        this.#sql.add.run({ identity, name: JSON.stringify(name) });
+    });
+  }
+
+  list(window: {
+    readonly state: CandidateState;
+    readonly after: Buffer;
+    readonly limit: number;
+  }): Candidate[] {
+    return this.#sql.list.all(window).map(parse);
+  }
+
+  /** All in a state, some at a time. */
+  *all(state: CandidateState): Generator<Candidate> {
+    const limit = 1000;
+    for (let after: Buffer = Buffer.alloc(0); ;) {
+      const some = this.list({ state, after, limit });
+      yield* some;
+      const last = some.at(-1);
+      if (last === undefined) return;
+      after = last.identity;
+    }
+  }
+
+  set(candidates: Iterable<Candidate>): void {
+    this.#transactions.run(() => {
+      for (const { name, ...candidate } of candidates)
+        this.#sql.set.run({ ...candidate, name: JSON.stringify(name) });
+    });
+  }
+
+  counts(): ReadonlyArray<{
+    readonly state: CandidateState;
+    readonly kind: Kind | null;
+    readonly documents: number;
+  }> {
+    return this.#sql.counts.all().map((row) => ({
+      state: oneOf(row, 'state', STATES),
+      kind: orNull(row, 'kind', kindIn),
+      documents: number(row, 'documents'),
+    }));
+  }
+
+  openCount(): number {
+    return this.counts()
+      .filter(({ state }) => state === 'open')
+      .reduce((sum, { documents }) => sum + documents, 0);
+  }
+
+  /** Those that differed are looked at as if for the first time. */
+  reopen(): void {
+    this.#sql.reopen.run();
+  }
+
+  /** Since when the oldest open one is known to differ. */
+  oldestMs(): number | null {
+    return this.#sql.oldest.get() ?? null;
+  }
+}
+
+function kindIn(row: Columns, name: string): Kind {
+  return oneOf(row, name, KINDS);
+}
+
+function parse(row: Columns): Candidate {
+  return {
+    identity: bytes(row, 'identity', 16),
+    // Written by `add` and `set`, nobody else.
+    name: JSON.parse(jsonText(row, 'name')) as CandidateName,
+    state: oneOf(row, 'state', STATES),
+    kind: orNull(row, 'kind', kindIn),
+    seen: orNull(row, 'seen', text),
+    fenceLsn: orNull(row, 'fence_lsn', number),
+    sinceMs: orNull(row, 'since_ms', number),
+  };
+}

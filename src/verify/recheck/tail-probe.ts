@@ -1,0 +1,150 @@
+/**
+ * How far the mover has come, asked of the source itself: what the feed shows from the ledger's position on is what the
+ * mover has not brought over yet. What always holds: the ledger is only read, and a range of which nothing certain is
+ * known counts as one where the mover has not come anywhere.
+ */
+import { Feed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
+import { troubleOf } from '../../cosmos/transport/trouble.ts';
+import type { FeedRange } from '../../cosmos/feed/ranges.ts';
+import { allVersionsScan, latestVersionScan } from '../../documents/page-scan.ts';
+import type { Path } from '../../keys/strategies/strategy.ts';
+import { eachOf } from '../../lib/group.ts';
+import type { Lease } from '../../state/leases.ts';
+import { integerAt } from '../integer.ts';
+import type { Moment } from '../ledger-view.ts';
+import { tokenOf, type Side } from '../sides.ts';
+
+/** Pages without a document are passed over, a few at most. */
+const PAGES_MAX = 8;
+/** The mover's place is behind every document. */
+const NOWHERE = -1;
+const READERS_MAX = 16;
+
+interface Reached {
+  readonly lease: Lease;
+  /** Everything up to this LSN was brought over. */
+  readonly lsn: number;
+  /** There is nothing that was not. */
+  readonly isAll: boolean;
+  /** The service's time, where it told. */
+  readonly atMs: number;
+}
+
+export class Reach {
+  readonly #reached: readonly Reached[];
+
+  constructor(reached: readonly Reached[]) {
+    this.#reached = reached.toSorted((a, b) => (a.lease.min < b.lease.min ? -1 : 1));
+  }
+
+  /** Whether all that had happened in the source up to `lsn` at a place is in the target. */
+  isPast(place: string, lsn: number): boolean {
+    const reached = this.#reached.findLast(({ lease }) => lease.min <= place);
+    return reached !== undefined && reached.lsn >= lsn;
+  }
+
+  /** The service's time in seconds; what this machine's clock says may be anything. */
+  get nowTs(): number {
+    return Math.floor(Math.max(0, ...this.#reached.map(({ atMs }) => atMs)) / 1000);
+  }
+
+  /** Whether the mover had brought over all there was. */
+  get isAll(): boolean {
+    return this.#reached.every(({ isAll }) => isAll);
+  }
+
+  /** The ranges where there is more to bring over. */
+  get behind(): readonly string[] {
+    return this.#reached.filter(({ isAll }) => !isAll).map(({ lease }) => lease.rangeId);
+  }
+}
+
+export class TailProbe {
+  readonly #side: Side;
+  readonly #keyPaths: readonly Path[];
+
+  /** `keyPaths` are the source's. */
+  constructor(source: Side, keyPaths: readonly Path[]) {
+    this.#side = source;
+    this.#keyPaths = keyPaths;
+  }
+
+  /** Looks at every range once, from where the ledger says the mover is. */
+  async look({ facts, leases }: Moment, signal: AbortSignal): Promise<Reach> {
+    const { deletes } = facts;
+    const reached: Reached[] = [];
+    await eachOf(leases, {
+      atOnce: READERS_MAX,
+      signal,
+      work: async (lease, inner) => {
+        reached.push({ lease, ...(await this.#reachedBy(lease, deletes === 'avad', inner)) });
+        return [];
+      },
+    });
+    return new Reach(reached);
+  }
+
+  async #reachedBy(lease: Lease, hasDeletes: boolean, signal: AbortSignal): Promise<Omit<Reached, 'lease'>> {
+    const nowhere = { lsn: NOWHERE, isAll: false, atMs: 0 };
+    // What was deleted is told by the other feed, which begins when this one has ended.
+    if (lease.phase !== 'tail') return nowhere;
+    const etag = hasDeletes ? lease.avadPosition : lease.lvPosition;
+    if (etag === null) return nowhere;
+    const mode: FeedMode = hasDeletes ? 'all-versions' : 'latest-version';
+    try {
+      return await this.#read({ mode, etag }, { mode, range: this.#rangeOf(lease), signal });
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble?.kind === 'split') {
+        await this.#side.ranges.refresh(lease.rangeId, signal);
+        return nowhere;
+      }
+      // The position is too old: the mover will say so, and begin anew.
+      if (trouble?.status === 400) return nowhere;
+      throw error;
+    }
+  }
+
+  async #read(
+    start: FeedStart,
+    {
+      mode,
+      range,
+      signal,
+    }: { readonly mode: FeedMode; readonly range: FeedRange; readonly signal: AbortSignal },
+  ): Promise<Omit<Reached, 'lease'>> {
+    const { lane, patience, governor, sessions, timeoutMs } = this.#side;
+    const pages = new Feed(lane, { mode, range, pageSize: 1 }).pages(start, {
+      signal,
+      timeoutMs,
+      governor,
+      patience: patience.fresh(),
+      sessionToken: () => tokenOf(this.#side, range.range.id),
+    });
+    for (let read = 0; read < PAGES_MAX; read += 1) {
+      const { value: page } = await pages.next();
+      sessions.add(page.sessionToken);
+      const atMs = Date.parse(page.date ?? '') || 0;
+      if (page.status === 304) return { lsn: page.lsn ?? NOWHERE, isAll: true, atMs };
+      const first = this.#firstLsn(page.bytes, mode);
+      page.free();
+      if (first !== undefined) return { lsn: first === null ? NOWHERE : first - 1, isAll: false, atMs };
+    }
+    return { lsn: NOWHERE, isAll: false, atMs: 0 };
+  }
+
+  /** Of the first change on a page; undefined when it has none. */
+  #firstLsn(bytes: Buffer, mode: FeedMode): number | null | undefined {
+    if (mode === 'all-versions') {
+      const scan = allVersionsScan([], this.#keyPaths).scan(bytes);
+      return scan.count === 0 ? undefined : integerAt(scan, 0, scan.around.lsn);
+    }
+    const scan = latestVersionScan([]).scan(bytes);
+    return scan.count === 0 ? undefined : integerAt(scan, 0, scan.nodes.lsn);
+  }
+
+  #rangeOf({ rangeId, min, max }: Lease): FeedRange {
+    const range = this.#side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
+    return { range, min, max };
+  }
+}

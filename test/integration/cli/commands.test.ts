@@ -1,0 +1,192 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Account } from '../../../src/cosmos/account/client.ts';
+import { must } from '../../../src/lib/assert.ts';
+import { runShell } from '../../helpers/cosmig-process.ts';
+import { CosmigRun, runCosmig, type Around } from '../../helpers/run-cosmig.ts';
+import { until } from '../../helpers/wait.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-commands-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Ready {
+  readonly ready: true;
+  readonly endpoint: string;
+  readonly connectionString: string;
+}
+
+/** Starts `cosmig emulator --json` on a free port and waits for its one line. */
+async function startCommand(
+  argv: readonly string[] = [],
+  around: Around = {},
+): Promise<CosmigRun & { ready: Ready }> {
+  const run = new CosmigRun(['emulator', '--port', '0', '--json', ...argv], around);
+  await untilAnnounced(run);
+  return Object.assign(run, { ready: JSON.parse(run.stdout) as Ready });
+}
+
+async function untilAnnounced(run: CosmigRun): Promise<void> {
+  await until(() => run.stdout !== '', { what: 'the line that tells the emulator is ready' });
+}
+
+function accessOf({ connectionString }: Ready): { endpoint: string; key: string } {
+  const found = /^AccountEndpoint=([^;]+);AccountKey=([^;]+);?$/.exec(connectionString);
+  return {
+    endpoint: must(found?.[1], 'it names the endpoint'),
+    key: must(found?.[2], 'it names the key'),
+  };
+}
+
+async function databasesOf(ready: Ready): Promise<string[]> {
+  using account = new Account(accessOf(ready));
+  const { resources } = await account.client.databases.readAll().fetchAll();
+  return resources.map(({ id }) => id);
+}
+
+describe('cosmig emulator', () => {
+  test('announces itself in one line, serves, and ends in good order at the first Ctrl-C', async () => {
+    const run = await startCommand();
+    await expect(databasesOf(run.ready)).resolves.toEqual([]);
+    run.press('SIGINT');
+    const { code, stdout } = await run.ended;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: `${JSON.stringify(run.ready)}\n` });
+    await expect(fetch(run.ready.endpoint)).rejects.toThrow('fetch failed');
+  });
+
+  test('without --json the line is the connection string, and SIGTERM is 143', async () => {
+    const run = new CosmigRun(['emulator', '--port', '0']);
+    await untilAnnounced(run);
+    expect(run.stdout).toMatch(/^AccountEndpoint=http:\/\/127\.0\.0\.1:\d+\/;AccountKey=[\w+/]+==;?\n$/);
+    run.press('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(143);
+    expect(stderr).toMatch(
+      /\ncosmig: stopped by SIGTERM\n {2}why {2}.*memory is gone\n {2}now {2}give --data FILE/,
+    );
+  });
+
+  test('keeps everything in --data, and takes another key', async () => {
+    const key = Buffer.from('a key of our own, for this test only').toString('base64');
+    const around = { env: { COSMIG_EMULATOR_KEY: key, COSMIG_EMULATOR_DATA: join(folder, 'account.db') } };
+    const first = await startCommand([], around);
+    expect(accessOf(first.ready).key).toBe(key);
+    {
+      using account = new Account(accessOf(first.ready));
+      await account.client.databases.create({ id: 'kept' });
+    }
+    first.press('SIGINT');
+    await first.ended;
+    const second = await startCommand([], around);
+    await expect(databasesOf(second.ready)).resolves.toEqual(['kept']);
+    second.press('SIGINT');
+    await second.ended;
+  });
+
+  test('applies --config, and refuses a wrong one', async () => {
+    const config = join(folder, 'account.json');
+    writeFileSync(config, '{"avad": true, "retentionSeconds": 600}');
+    const run = await startCommand(['--config', config]);
+    run.press('SIGINT');
+    await run.ended;
+    writeFileSync(config, '[]');
+    const { code, stderr } = await runCosmig(['emulator', '--config', config]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('holds no settings');
+  });
+
+  test('hands out the certificate it serves TLS with', async () => {
+    const file = join(folder, 'emulator.pem');
+    const run = await startCommand(['--https', '--certificate-out', file]);
+    expect(run.ready.endpoint).toMatch(/^https:/);
+    expect(readFileSync(file, 'utf8')).toMatch(/^-----BEGIN CERTIFICATE-----\n/);
+    run.press('SIGINT');
+    await run.ended;
+  });
+
+  test('a port in use is said in three lines, exit code 3', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { code, stdout, stderr } = await runCosmig(['emulator', '--port', String(port)]);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr.split('\n')).toHaveLength(4);
+    expect(stderr).toMatch(/^cosmig: .*\n {2}why {2}.* port.*\n {2}now {2}.*--port/);
+    other.close();
+    await once(other, 'close');
+  });
+
+  test('a host that does not exist is a usage error', async () => {
+    // A name with an empty part is none, which no resolver has to be asked for.
+    const { code, stderr } = await runCosmig(['emulator', '--port', '0', '--host', 'a..b']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('there is no host a..b');
+  });
+
+  test('a damaged data file is exit code 7', async () => {
+    const file = join(folder, 'broken.db');
+    writeFileSync(file, 'this is no database '.repeat(500));
+    const { code, stdout } = await runCosmig(['emulator', '--port', '0', '--json', '--data', file]);
+    expect(code).toBe(7);
+    expect(JSON.parse(stdout)).toMatchObject({
+      command: 'emulator',
+      complete: false,
+      error: { code: 'ledger' },
+    });
+  });
+
+  test('a key that is no base64 is a usage error that does not repeat it', async () => {
+    const { code, stderr } = await runCosmig(['emulator', '--key', 'not*base64']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('the account key is not base64');
+    expect(stderr).not.toContain('not*base64');
+  });
+});
+
+test('what is built runs by itself: bin/cosmig.js, stopped by a real Ctrl-C', async () => {
+  // Built aside, so that this never depends on an older build in the clone.
+  for (const part of ['bin', 'migrations', 'package.json']) {
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const project = join(ROOT, 'tsconfig.build.json');
+  await promisify(execFile)(process.execPath, [tsc, '-p', project, '--outDir', join(folder, 'dist')]);
+
+  const argv = [join(folder, 'bin', 'cosmig.js'), 'emulator', '--port', '0', '--json'];
+  const child = spawn(process.execPath, argv);
+  const ended = Promise.all([once(child, 'exit'), text(child.stderr)]);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const line = await lines.next();
+  expect(JSON.parse(String(line.value))).toMatchObject({ ready: true });
+  child.kill('SIGINT');
+  const [[code], stderr] = await ended;
+  expect(code).toBe(130);
+  expect(stderr).toContain('stopped by SIGINT');
+});
+
+test('a result that could not be written is no success; a reader who has enough is', async () => {
+  const key = `echo '{"id":"1","a":"b"}' | cosmig key --partition-key /a`;
+  const lost = await runShell(`${key} > /dev/full`);
+  expect([lost.code, lost.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^cosmig: the output cannot be written\n/),
+  ]);
+  expect(await runShell(`${key} | true`)).toMatchObject({ code: 0, stderr: '' });
+});

@@ -1,0 +1,69 @@
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { CosmigRun, runCosmig } from '../../helpers/run-cosmig.ts';
+import { until } from '../../helpers/wait.ts';
+
+/** What demos have left in the folder of temporary files, beyond what was there. */
+function left(before: readonly string[] = []): string[] {
+  const names = readdirSync(tmpdir()).filter((name) => name.startsWith('cosmig-demo-'));
+  return names.filter((name) => !before.includes(name));
+}
+
+const count = expect.any(Number) as number;
+
+test('moves a shop that is written to, deals with what cannot be moved, and proves it', async () => {
+  const before = left();
+  const { code, stdout, stderr } = await runCosmig(['demo', '--fast', '--json'], { clock: systemClock });
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+  const result = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+  const range = { id: expect.any(String) as string, documents: count, ru: count, throttled: count };
+  expect(result).toMatchObject({
+    command: 'demo',
+    complete: true,
+    before: { container: 'shop/orders', partitionKey: '/tenantId', keys: 10, ranges: [range, range, range] },
+    after: {
+      container: 'shop/orders-by-customer',
+      partitionKey: '/customerId',
+      ranges: [range, range, range],
+    },
+    seeded: { collisions: 2, withoutKey: 10, withTtl: 10, longIntegers: 10 },
+    moved: { copied: count, replayed: count, moved: count, deleted: count },
+    application: { created: count, updated: count, moved: count, deleted: count, throttled: count },
+    refused: 'exit code 3: a document is not in the target',
+    stoppedMs: count,
+    proof: {
+      equal: true,
+      compared: count,
+      long: { source: '9007199254740993', target: '9007199254740993' },
+      lateWrites: 0,
+    },
+    durationMs: count,
+  });
+  const { letters, proof } = result as {
+    readonly letters: readonly { readonly id: string; readonly state: string }[];
+    readonly proof: { readonly orders: { readonly known: number; readonly found: number } };
+  };
+  expect(new Map(letters.map(({ id, state }) => [id, state]))).toEqual(
+    new Map([
+      ['"invoice-7"', 'closed'],
+      ['"invoice-9"', 'discarded'],
+    ]),
+  );
+  expect(proof.orders.found).toBe(proof.orders.known);
+  expect(proof.orders.known).toBeGreaterThan(0);
+  expect(left(before)).toEqual([]);
+}, 120_000);
+
+test('leaves nothing behind when it is stopped', async () => {
+  const before = left();
+  const run = new CosmigRun(['demo', '--fast', '--json'], { clock: systemClock });
+  await until(() => left(before).length > 0, { what: 'a demo that has begun' });
+  run.press('SIGINT');
+  const { code, stdout } = await run.ended;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({ command: 'demo', complete: false, error: { code: 'canceled' } });
+  expect(left(before)).toEqual([]);
+  expect(run.listening).toBe(0);
+}, 60_000);

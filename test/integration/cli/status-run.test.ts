@@ -1,0 +1,39 @@
+/** What status knows of a run in another process: while it is on, and after somebody has killed it. */
+import { expect, test } from 'vitest';
+import { Move } from '../../helpers/move.ts';
+import { start, typed } from '../../helpers/typed.ts';
+import { until } from '../../helpers/wait.ts';
+
+interface Told {
+  readonly running: object | null;
+  readonly seen: { readonly at: string; readonly lagSeconds: number | null } | null;
+  readonly lastRun: { readonly command: string; readonly ended: string | null };
+  readonly next: string;
+}
+
+test('how far it lags is known while it runs, and when it was seen last after it was killed', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  await move.run('copy');
+  const status = async (...flags: readonly string[]): Promise<string> =>
+    (await typed(move, 'status', ...flags)).stdout;
+  const told = async (): Promise<Told> => JSON.parse(await status('--json')) as Told;
+
+  await using tail = start(move, 'tail');
+  const seen = await until(
+    async () => {
+      const { running, seen: now } = await told();
+      return running !== null && now !== null && now.lagSeconds !== null ? now : null;
+    },
+    { what: 'a tail that says how far it lags', timeoutMs: 30_000 },
+  );
+  expect(seen.lagSeconds).toBeLessThan(60);
+  expect(await status()).toMatch(/^lag +[\d.]+ s \(\d+ s ago\)$/m);
+  tail.kill('SIGKILL');
+  expect((await tail.ended).code).toBe(-1);
+  const dead = await told();
+  expect(dead).toMatchObject({ running: null, lastRun: { command: 'tail', ended: null } });
+  expect(dead.seen?.at).toMatch(/^\d{4}-/);
+  expect(dead.next).toMatch(/^cosmig tail brings over what has changed since/);
+  expect(await status()).toMatch(/^last run +tail, begun .*, seen last/m);
+}, 60_000);

@@ -1,0 +1,33 @@
+/** Who may have a slot when the source does not answer well: nobody is thrown out on a guess. */
+import { describe, expect, test } from 'vitest';
+import { Move, type Order } from '../../helpers/move.ts';
+
+const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
+
+describe('a holder of a slot that cannot be looked up in the source', () => {
+  test.each([
+    { status: 400, substatus: 0 },
+    { status: 413, substatus: 0 },
+    { status: 404, substatus: 0 },
+  ])('stays when the source answers $status', async ({ status, substatus }) => {
+    await using move = await Move.open();
+    await move.put(order('7', 'a', 'P'));
+    await move.run('copy');
+    const held = await move.documents(move.target);
+    await move.put(order('7', 'b', 'P'));
+    await move.admin.faults([{ match: { op: 'batch', coll: 'orders' }, effect: { status, substatus } }]);
+    await expect(move.run('catch-up')).rejects.toMatchObject({ exitCode: 6 });
+    expect(await move.documents(move.target)).toEqual(held);
+    await move.admin.clearFaults();
+    expect((await move.run('catch-up')).documents).toMatchObject({ deadLettered: 1 });
+    expect(await move.documents(move.target)).toEqual(held);
+  });
+});
+
+test('a holder without a source key is no stranger, not even while the copy lasts', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '7', tenantId: 'P' }, order('7', 'a', 'P'));
+  await move.run('copy');
+  const letters = move.ledger((ledger) => ledger.letters.list({ state: 'open', after: 0, limit: 9 }));
+  expect(letters).toMatchObject([{ reason: 'collision', sourceKey: '["a"]' }]);
+});

@@ -1,0 +1,76 @@
+/** `cosmig copy --dry-run` as somebody types it: a picture, an object, and nothing written anywhere. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CosmosClient } from '@azure/cosmos';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
+import { hashKey } from '../../helpers/key-definitions.ts';
+import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
+import { SPEC } from '../../helpers/typed.ts';
+
+let emulator: TestEmulator;
+let client: CosmosClient;
+let folder: string;
+beforeEach(async () => {
+  emulator = await startTestEmulator();
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-dry-'));
+  client = new CosmosClient({ endpoint: emulator.endpoint, key: emulator.key });
+  const { database } = await client.databases.create({ id: 'shop' });
+  const { container } = await database.containers.create({ id: 'orders', partitionKey: hashKey() });
+  for (let n = 0; n < 12; n += 1)
+    await container.items.create({ id: `d${n % 11}`, pk: `p${n}`, tenantId: `t${n % 11}` });
+});
+afterEach(async () => {
+  client.dispose();
+  rmSync(folder, { recursive: true });
+  await emulator.close();
+});
+
+const copy = (...more: string[]): Promise<Ran> => {
+  const ledger = ['--ledger', join(folder, 'ledger.db'), '--create-target'];
+  const env = { COSMIG_SOURCE_CONNECTION_STRING: emulator.connectionString };
+  return runCosmig(['copy', ...SPEC, ...ledger, ...more], { env, clock: systemClock });
+};
+
+test('tells what would be done, warnings and all, and does none of it', async () => {
+  const ran = await copy('--dry-run');
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^source +shop\/orders; key \/pk; 400 RU\/s; 12 documents\n/);
+  expect(ran.stdout).toMatch(/\ntarget +shop\/by-tenant; key \/tenantId; to be made with 400 RU\/s\n/);
+  expect(ran.stdout).toMatch(/\nwarning +1 of 12 sampled documents meet another one/);
+  for (const line of ran.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  expect(readdirSync(folder)).toEqual([]);
+  const { resources } = await client.database('shop').containers.readAll().fetchAll();
+  expect(resources.map(({ id }) => id)).toEqual(['orders']);
+});
+
+test('for scripts gives one object', async () => {
+  const { stdout, code } = await copy('--dry-run', '--json');
+  expect(code).toBe(0);
+  const json: unknown = JSON.parse(stdout);
+  expect(json).toMatchObject({
+    command: 'copy',
+    dryRun: true,
+    complete: true,
+    sample: { documents: 12, isWhole: true, collisions: 1, collided: [{ targetKey: ['t0'] }] },
+    warnings: [{ kind: 'collisions' }],
+    estimate: { documents: 12 },
+  });
+});
+
+test('what it warns of is refused without --yes, with exit code 3 and no ledger', async () => {
+  const { code, stderr } = await copy();
+  expect(code).toBe(3);
+  expect(stderr).toContain('1 of 12 sampled documents meet another one');
+  expect(stderr).toContain('--yes');
+  expect(existsSync(join(folder, 'ledger.db'))).toBe(false);
+});
+
+test('of a migration that has begun does not take its own copies for a target in use', async () => {
+  expect(await copy('--yes')).toMatchObject({ code: 5 });
+  const ran = await copy('--dry-run');
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.stdout).toMatch(/\ntarget +shop\/by-tenant; key \/tenantId; 400 RU\/s; 11 documents\n/);
+});

@@ -1,0 +1,73 @@
+/** An older copy of the ledger is put back in its place, and the migration goes on with it. */
+import { copyFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { repairAll, runCutover } from '../../../src/engine/run.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { Move, type Order } from '../../helpers/move.ts';
+import { begin } from '../../helpers/tapped.ts';
+
+const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}`, n });
+const orders = Array.from({ length: 30 }, (_, n) => order(n));
+const AVAD = { settings: { avad: true } };
+
+/** Takes a copy now; gives what puts it back. */
+function keep(move: Move): () => void {
+  const backup = `${move.ledgerPath}.backup`;
+  const ledger = Ledger.openReadonly(move.ledgerPath);
+  ledger.backup(backup);
+  ledger.close();
+  return () => copyFileSync(backup, move.ledgerPath);
+}
+
+test('from before the copy: what nobody knows any more is due to be compared, and found', async () => {
+  await using move = await Move.open(AVAD);
+  await move.put(...orders);
+  await begin(move);
+  const putBack = keep(move);
+  expect((await move.run('copy')).sweepPending).toBe(false);
+  putBack();
+  // Its copy is in no ledger, and neither feed shows more of it than that it is gone.
+  await move.source.item('o7', 'c1').delete();
+  await move.run('copy');
+  const { sweepPending } = await move.run('catch-up');
+  expect(sweepPending).toBe(true);
+  expect(move.lines.join('\n')).toContain('this ledger is an older copy');
+  expect((await move.documents(move.target)).map(({ id }) => id)).toContain('o7');
+  await repairAll(move.parts(), [move.suspect(order(7))]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
+
+test('from before the tail: moves, deletes and what came and went are repeated', async () => {
+  await using move = await Move.open(AVAD);
+  await move.put(...orders);
+  await move.run('copy');
+  const putBack = keep(move);
+  await move.put({ ...order(1), tenantId: 'moved' }, order(40), order(41));
+  await move.source.item('o2', 'c2').delete();
+  await move.run('catch-up');
+  await move.source.item('o40', 'c1').delete();
+  await move.put({ ...order(1), tenantId: 'again' });
+  await move.run('catch-up');
+  putBack();
+  const { sweepPending } = await move.run('catch-up');
+  expect(sweepPending).toBe(true);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
+
+test('from before the commit: nothing is brought over any more', async () => {
+  await using move = await Move.open(AVAD);
+  await move.put(...orders);
+  await move.run('copy');
+  const putBack = keep(move);
+  await runCutover(move.parts(), { ...CUTOVER, deadlineMs: 10_000 });
+  putBack();
+  const before = await move.documents(move.target);
+  await move.put({ ...order(1), n: 'written to the wrong side' });
+  for (const goal of ['tail', 'catch-up', 'copy'] as const)
+    await expect(move.run(goal)).rejects.toMatchObject({
+      exitCode: 3,
+      message: 'this ledger is from before the migration was committed',
+    });
+  expect(await move.documents(move.target)).toEqual(before);
+});

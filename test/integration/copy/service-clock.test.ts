@@ -1,0 +1,63 @@
+/** A machine whose clock is wrong: what expires, and when, is for the service to say. */
+import { expect, test } from 'vitest';
+import type { Point } from '../../../src/engine/unit/crash-points.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Move, type Order } from '../../helpers/move.ts';
+
+const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
+/** Seconds between the reading of a page and its first write; dates that are older count as a clock that was set back. */
+const WAITED_S = 9;
+
+const ttlOf = (documents: readonly Order[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(documents.map(({ id, ttl }) => [id, ttl]));
+
+/** Copies keep the time that is left. */
+function openMortal(defaultTtl: number): Promise<Move> {
+  const [source, target] = [{ defaultTtl }, { defaultTtl }];
+  return Move.open({ settings: { avad: true }, source, target, flags: { ttl: ['remaining'] } });
+}
+
+test('a copy that had to wait does not live longer for it', async () => {
+  await using move = await openMortal(100_000);
+  let waitedMs = 0;
+  const clock = { now: () => systemClock.now() + waitedMs };
+  const runWaiting = async (goal: 'copy' | 'catch-up'): Promise<Readonly<Record<string, unknown>>> => {
+    waitedMs = 0;
+    const onPoint = (point: Point): void => {
+      if (point === 'intended') waitedMs = WAITED_S * 1000;
+    };
+    await move.run(goal, { clock, onPoint });
+    return ttlOf(await move.documents(move.target));
+  };
+  await move.put(
+    { ...order('own', 'a', 'P'), ttl: 1000 },
+    order('default', 'a', 'P'),
+    // One digit less is left, and nothing.
+    { ...order('short', 'a', 'P'), ttl: 1005 },
+    { ...order('over', 'a', 'P'), ttl: 8 },
+    { ...order('stays', 'a', 'P'), ttl: -1 },
+  );
+  const most = (seconds: number): unknown =>
+    expect.toSatisfy((ttl: number) => ttl > 0 && ttl <= seconds - WAITED_S);
+  const { over = 1, ...copied } = await runWaiting('copy');
+  expect(copied).toEqual({ own: most(1000), default: most(100_000), short: most(1005), stays: -1 });
+  // It may have ended before we looked.
+  expect(over).toBe(1);
+  // The long way: one that is there, and one that moves.
+  await move.put({ ...order('own', 'a', 'P'), ttl: 2000 }, { ...order('stays', 'a', 'Q'), ttl: 1005 });
+  expect(await runWaiting('catch-up')).toMatchObject({ own: most(2000), stays: most(1005) });
+});
+
+const tomorrow = { now: () => systemClock.now() + 24 * 3600 * 1000 };
+
+test('a clock that is a day ahead takes no living document for one that is over', async () => {
+  await using move = await openMortal(3600);
+  await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
+  await move.run('copy');
+  const [held] = await move.documents(move.target);
+  // The tries that a run begins with come before any page of the feed.
+  expect((await move.run('catch-up', { clock: tomorrow })).documents).toMatchObject({ deadLettered: 1 });
+  expect((await move.documents(move.target)).map(({ customerId }) => customerId)).toEqual([
+    held?.['customerId'],
+  ]);
+});

@@ -1,0 +1,112 @@
+/** A comparison that is called off leaves nothing behind that is under way. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { runCutover } from '../../../src/engine/run.ts';
+import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
+import { isLaterPage, orders, Tapped, write } from '../../helpers/tapped.ts';
+import { until } from '../../helpers/wait.ts';
+
+/** Longer than anything here is held. */
+const PATIENT = { requestTimeoutMs: 20_000 };
+
+async function copied(): Promise<Tapped> {
+  const tapped = await Tapped.open({ settings: { avad: true } });
+  await write(tapped.move, orders(3));
+  await tapped.move.run('copy');
+  return tapped;
+}
+
+/** What is held until it is released. */
+function held(): { readonly release: () => void; readonly released: Promise<void> } {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  return { release, released };
+}
+
+test('whoever reads next waits for what the tail had under way', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  const { release, released } = held();
+  // The document is on its way to the target, and its reader asks for the next page.
+  const seen = { isRead: false, isAsked: false, isSent: false };
+  tap.meddle = async (request, forward) => {
+    const reply = await forward();
+    const hold = async (what: keyof typeof seen): Promise<void> => {
+      seen[what] = true;
+      await released;
+    };
+    const { what, container, body } = request;
+    if (what === 'batch' && container === 'by-tenant' && body.includes('"late"')) await hold('isSent');
+    if (!isLaterPage(request)) return reply;
+    if (reply.body.includes('"late"')) seen.isRead = true;
+    else if (seen.isRead && !seen.isAsked) await hold('isAsked');
+    return reply;
+  };
+  let asked = 0;
+  let calledOff: Promise<number> | undefined;
+  const readWhileHeld = async (): Promise<number> => {
+    const already = tap.seen.length;
+    await delay(500);
+    const since = tap.seen.slice(already);
+    release();
+    return since.filter(isLaterPage).length;
+  };
+  const result = await runCutover(move.parts({ timing: PATIENT }), {
+    ...CUTOVER,
+    prove: async (signal) => {
+      asked += 1;
+      if (asked > 1) return { equal: true, why: '', suspects: [] };
+      // More than a page, after the tail has looked for the first time, and before it looks again.
+      await delay(100);
+      await move.put({ id: 'late', customerId: 'z', tenantId: 'Z' }, ...orders(12, { again: true }));
+      await until(() => seen.isSent && seen.isAsked, { what: 'the tail to write it' });
+      await whenAborted(signal);
+      calledOff = readWhileHeld();
+      throw abortReason(signal);
+    },
+    quietMs: 2500,
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect([asked, await calledOff]).toEqual([2, 0]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);
+
+test('a target that takes nothing any more keeps nobody from backing out in time', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  const { release, released } = held();
+  let isSent = false;
+  tap.meddle = async ({ what, container, body }, forward) => {
+    if (what === 'batch' && container === 'by-tenant' && body.includes('"late"')) {
+      isSent = true;
+      await released;
+    }
+    return forward();
+  };
+  let isReleased = false;
+  const told: string[] = [];
+  const cut = runCutover(move.parts({ timing: PATIENT }), {
+    ...CUTOVER,
+    deadlineMs: 2000,
+    onAbort: async (why) => {
+      told.push(`${why}, and the target ${isReleased ? 'has answered' : 'does not answer yet'}`);
+      release();
+    },
+    prove: async (signal) => {
+      await move.put({ id: 'late', customerId: 'z', tenantId: 'Z' });
+      await until(() => isSent, { what: 'the tail to write it' });
+      await whenAborted(signal);
+      throw abortReason(signal);
+    },
+  });
+  const giveUp = setTimeout(() => {
+    isReleased = true;
+    release();
+  }, 10_000);
+  await expect(cut).rejects.toMatchObject({ message: 'the cutover was not done in time', exitCode: 3 });
+  clearTimeout(giveUp);
+  expect(told).toEqual(['the cutover was not done in time, and the target does not answer yet']);
+  await move.run('catch-up');
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);

@@ -1,0 +1,287 @@
+/** What follows the commit is done once, whatever dies in between; and what is proven where documents come to their end. */
+import { describe, expect, test } from 'vitest';
+import type { CutoverParts, CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import { runCutover, type RunParts, type Snapshot } from '../../../src/engine/run.ts';
+import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { Move, type MoveOptions } from '../../helpers/move.ts';
+
+async function moved(options: MoveOptions): Promise<Move> {
+  const move = await Move.open(options);
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 2}` });
+  await move.run('copy');
+  return move;
+}
+
+interface Cut extends Partial<CutoverParts> {
+  readonly run?: Partial<RunParts>;
+}
+
+async function cut(
+  move: Move,
+  { run, ...parts }: Cut = {},
+): Promise<{
+  readonly result: (Snapshot & CutoverResult) | Error;
+  readonly said: string;
+  readonly hooks: string[];
+}> {
+  const said: string[] = [];
+  const hooks: string[] = [];
+  const result = await runCutover(move.parts(run), {
+    ...CUTOVER,
+    stopWriters: async () => void hooks.push('fence'),
+    onCommit: async () => void hooks.push('commit'),
+    onAbort: async () => void hooks.push('abort'),
+    say: (text) => said.push(text),
+    ...parts,
+  }).catch((error: unknown) => error as Error);
+  return { result, said: said.join('\n'), hooks };
+}
+
+const HOW: ReadonlyArray<readonly [string, MoveOptions]> = [
+  ['where deletes are told', { settings: { avad: true } }],
+  ['where nobody tells of deletes', {}],
+];
+
+describe.each(HOW)('after the commit, %s', (_how, options) => {
+  test('one that died before its hook calls it the next time, and finds what was written since', async () => {
+    await using move = await moved(options);
+    const crash = new AbortController();
+    const died = await cut(move, {
+      run: {
+        abort: crash.signal,
+        onPoint: (point) => {
+          if (point === 'cut-over') crash.abort(new CanceledError('SIGINT'));
+        },
+      },
+      onCommit: async (signal) => signal.throwIfAborted(),
+    });
+    expect(died.result).toBeInstanceOf(Error);
+    expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
+    // Nobody had told the application, and it began to write again.
+    await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
+    await move.admin.split('shop/orders');
+
+    const second = await cut(move, { watchMs: 300 });
+    expect(second.hooks).toEqual(['commit']);
+    expect(second.result).toMatchObject({
+      phase: 'committed',
+      lateWrites: [{ ids: ['"late"'], what: 'written' }],
+    });
+    // All is done; whoever asks is told of it again.
+    const third = await cut(move, { watchMs: 60_000 });
+    expect(third.hooks).toEqual([]);
+    expect(third.result).toMatchObject({ lateWrites: [{ ids: ['"late"'] }] });
+  });
+
+  test('a hook that fails is called again by the next one', async () => {
+    await using move = await moved(options);
+    const failing = new NotReadyError('the command of --on-commit failed', { why: 'it', hint: 'try' });
+    const first = await cut(move, { onCommit: async () => Promise.reject(failing) });
+    expect(first.result).toMatchObject({ message: 'the command of --on-commit failed' });
+    expect(first.hooks).toEqual(['fence']);
+    const second = await cut(move);
+    expect(second.result).toMatchObject({ phase: 'committed', lateWrites: [] });
+    expect(second.hooks).toEqual(['commit']);
+  });
+});
+
+test('one that is refused after another has died lets the writers on again', async () => {
+  await using move = await moved({});
+  const crash = new AbortController();
+  const died = await cut(move, {
+    run: { abort: crash.signal },
+    stopWriters: async () => crash.abort(new CanceledError('SIGINT')),
+  });
+  expect(died.hooks).toEqual([]);
+  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('fencing');
+  const refused = await cut(move, { lastCleanMs: () => null });
+  expect(refused.result).toMatchObject({ message: 'nobody has proven yet that both sides hold the same' });
+  expect(refused.hooks).toEqual(['abort']);
+  // They are on: whoever is refused now has nobody to call.
+  expect((await cut(move, { lastCleanMs: () => null })).hooks).toEqual([]);
+});
+
+test('deletes that were lost are told before writers are stopped', async () => {
+  await using move = await moved({});
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    for (const { number } of ledger.leases.live()) ledger.leases.change(number, { sweepPending: true });
+  }
+  const { result, said } = await cut(move);
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toMatch(
+    /^some deletes of the source were not told of: .*\ncatching up\nstopping the writers\n/,
+  );
+});
+
+test('whoever may not ask for numbers is told before writers are stopped', async () => {
+  await using move = await moved({});
+  for (const coll of ['orders', 'by-tenant']) {
+    await move.admin.faults([{ match: { op: 'query', coll }, effect: { status: 400 } }]);
+    const { result, hooks } = await cut(move);
+    expect([result, hooks]).toEqual([expect.objectContaining({ exitCode: 6 }), []]);
+  }
+  // A range that is being split has not refused anybody.
+  await move.admin.faults([{ match: { op: 'query' }, times: 2, effect: { status: 410, substatus: 1002 } }]);
+  expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
+});
+
+test('nobody wonders that nothing moves while the source is watched', async () => {
+  await using move = await moved({});
+  // Minutes pass, from the commit on.
+  let committedMs: number | undefined;
+  const clock = {
+    now: () => Date.now() + (committedMs === undefined ? 0 : 30 * (Date.now() - committedMs)),
+  };
+  const { result } = await cut(move, {
+    run: { clock },
+    onCommit: async () => void (committedMs = Date.now()),
+    watchMs: 90_000,
+  });
+  expect(result).toMatchObject({ phase: 'committed', lateWrites: [] });
+  expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
+});
+
+test('trouble with the settings is told after the application was switched, and they are asked for again', async () => {
+  await using move = await moved({});
+  const names: string[][] = [];
+  const putRight = async (asked: readonly string[]): Promise<[]> => {
+    names.push([...asked]);
+    if (names.length === 1) throw new NotReadyError('no right to see them', { why: 'it', hint: 'sign in' });
+    return [];
+  };
+  const first = await cut(move, { likeSource: ['ttl'], putRight });
+  expect(first.result).toMatchObject({ phase: 'committed', trouble: { message: 'no right to see them' } });
+  expect(first.hooks).toEqual(['fence', 'commit']);
+  const second = await cut(move, { putRight });
+  expect(second.result).toMatchObject({ phase: 'committed', settings: [] });
+  expect([second.hooks, names]).toEqual([[], [['ttl'], ['ttl']]]);
+  // Once done it is not done again: by then somebody may have changed it on purpose.
+  await cut(move, { putRight });
+  await cut(move, { putRight, likeSource: ['indexing'] });
+  expect(names.slice(2)).toEqual([[], ['indexing']]);
+});
+
+test('the application waits for settings that were asked for, and for no others', async () => {
+  for (const likeSource of [[], ['ttl']]) {
+    await using move = await moved({});
+    const order: string[] = [];
+    await cut(move, {
+      likeSource,
+      putRight: async (names) => {
+        order.push(`settings ${names.join()}`);
+        return [];
+      },
+      onCommit: async () => void order.push('switched'),
+    });
+    expect(order).toEqual(likeSource.length === 0 ? ['switched', 'settings '] : ['settings ttl', 'switched']);
+  }
+});
+
+test('settings that nobody answers for do not keep the application waiting for long', async () => {
+  await using move = await moved({});
+  const never = async (_names: readonly string[], signal: AbortSignal): Promise<never> =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('called off')));
+    });
+  const { result, hooks } = await cut(move, { likeSource: ['ttl'], putRight: never });
+  expect(hooks).toEqual(['fence', 'commit']);
+  expect(result).toMatchObject({
+    phase: 'committed',
+    trouble: { message: 'the settings of the target could not be looked at in time', exitCode: 6 },
+  });
+});
+
+describe('what differs', () => {
+  const suspect = (n: number) => ({
+    name: [JSON.stringify(`${n}`), JSON.stringify(`c${n}`)],
+    seenAt: [[`t${n % 2}`]],
+  });
+
+  test.each<readonly [string, MoveOptions, readonly string[]]>([
+    // Somebody may have deleted what has not changed since the last clean verify.
+    ['nobody tells of deletes', {}, ['all', 'what differed']],
+    ['deletes are marked', { flags: { deletes: ['marker:/gone'] } }, ['all', 'what differed']],
+  ])(
+    'and is gone each time it is looked at, where documents come to their end and %s, is brought right',
+    async (_how, options, scopes) => {
+      const ttl = { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } };
+      await using move = await moved({ ...ttl, ...options });
+      const asked: string[] = [];
+      const { result, hooks } = await cut(move, {
+        prove: async (_signal, scope) => {
+          const n = asked.push(scope) - 1;
+          if (scope === 'what differed') return { equal: true, why: '', suspects: [] };
+          await move.source.item(`${n}`, `c${n}`).delete();
+          return { equal: false, why: '1 extra', suspects: [suspect(n)], areExtra: true };
+        },
+      });
+      expect(result).toMatchObject({ phase: 'committed' });
+      expect([asked, hooks]).toEqual([scopes, ['fence', 'commit']]);
+      expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+    },
+  );
+
+  test('and is another one each time that has come to its end, is not looked for without end', async () => {
+    await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
+    const asked: string[] = [];
+    const { result } = await cut(move, {
+      prove: async (_signal, scope) => {
+        const n = asked.push(scope) - 1;
+        if (scope === 'what differed') return { equal: true, why: '', suspects: [] };
+        return { equal: false, why: '1 extra', suspects: [suspect(n)], areExtra: true };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(asked).toEqual(['changes', 'changes', 'all', 'what differed']);
+  });
+
+  test.each<readonly [string, MoveOptions, boolean]>([
+    ['and is not only gone', { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } }, false],
+    ['and cannot have come to its end', {}, true],
+  ])('%s, is compared until nothing differs', async (_how, options, areExtra) => {
+    await using move = await moved(options);
+    let asked = 0;
+    const { result } = await cut(move, {
+      prove: async () => {
+        asked += 1;
+        const equal = asked === 4;
+        return { equal, why: '1', suspects: equal ? [] : [suspect(asked)], areExtra };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(asked).toBe(4);
+  });
+
+  test('because it came to its end meanwhile, is brought over by the tail where a feed tells of it', async () => {
+    // It does not expire there by itself.
+    await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
+    await move.put({ id: 'mortal', customerId: 'm', tenantId: 'P', ttl: 60 });
+    await move.run('catch-up');
+    const isThere = async (): Promise<boolean> =>
+      (await move.target.item('mortal', 'P').read()).statusCode === 200;
+    expect(await isThere()).toBe(true);
+    const { result } = await cut(move, {
+      prove: async (signal) => {
+        await move.admin.clock(120_000);
+        await move.admin.purgeExpired('shop/orders');
+        // As the comparison does, which waits for what is in flight.
+        while ((await isThere()) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 50));
+        return { equal: !signal.aborted, why: '', suspects: [] };
+      },
+      deadlineMs: 15_000,
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+  });
+
+  test('though it was brought right, is refused', async () => {
+    await using move = await moved({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
+    const { result } = await cut(move, {
+      prove: async () => ({ equal: false, why: '1 extra', suspects: [suspect(1)], areExtra: true }),
+    });
+    expect(result).toMatchObject({ message: 'both sides do not hold the same' });
+    expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
+  });
+});

@@ -1,0 +1,230 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Move } from '../../helpers/move.ts';
+import { cosmig, start, typed } from '../../helpers/typed.ts';
+
+test('from the copy to the target in use, as an operator types it', async () => {
+  await using move = await Move.open();
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-cutover-'));
+  const hook = (name: string): string => join(folder, name);
+  try {
+    for (let n = 0; n < 30; n += 1)
+      await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 3}` });
+    expect((await cosmig(move, 'copy')).code).toBe(0);
+
+    const early = await cosmig(move, 'cutover', '--writers-stopped');
+    expect(early.code).toBe(3);
+    expect(early.stderr).toContain('nobody has proven yet that both sides hold the same');
+
+    // Nobody tells this delete: the comparison finds it.
+    await move.source.item('o3', 'c3').delete();
+    await move.put({ id: 'o4', customerId: 'c4', tenantId: 'moved' });
+    expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
+    const differs = await cosmig(move, 'verify', '--deadline', '5s', '--json');
+    expect(differs.code).toBe(4);
+    expect(JSON.parse(differs.stdout)).toMatchObject({ equal: false, differences: { extra: 1, missing: 0 } });
+    const repaired = await cosmig(move, 'verify', '--repair', '--deadline', '5s');
+    expect(repaired.code).toBe(0);
+
+    await move.source.item('o5', 'c5').delete();
+    const unstopped = await cosmig(move, 'cutover');
+    expect([unstopped.code, unstopped.stderr]).toEqual([
+      2,
+      expect.stringContaining('nobody says that the writers'),
+    ]);
+    const hooks = [
+      '--on-fence',
+      `echo stopping; env > ${hook('fence')}`,
+      '--on-commit',
+      `touch ${hook('commit')}`,
+    ];
+    const cut = await cosmig(move, 'cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', '--json');
+    expect(JSON.parse(cut.stdout)).toMatchObject({
+      command: 'cutover',
+      phase: 'committed',
+      complete: true,
+      lateWrites: [],
+    });
+    expect(cut.code).toBe(0);
+    expect(readFileSync(hook('fence'), 'utf8')).toContain('COSMIG_TARGET=shop/by-tenant');
+    expect(existsSync(hook('commit'))).toBe(true);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+
+    const status = await typed(move, 'status');
+    expect(status.stdout).toMatch(/^phase +committed$/m);
+    expect(status.stdout).toMatch(/^next +nothing: the target is in use/m);
+    // Nothing of the source is brought over any more, in no way.
+    expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(3);
+    const retried = await cosmig(move, 'dead-letters', 'retry', '--all');
+    expect([retried.code, retried.stderr]).toEqual([
+      3,
+      expect.stringContaining('committed: the target is in use'),
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 90_000);
+
+async function proven(): Promise<Move> {
+  const move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  return move;
+}
+
+test('a hook that fails backs out, and the source stays in use', async () => {
+  await using move = await proven();
+  const { code, stderr } = await cosmig(
+    move,
+    'cutover',
+    '--on-fence',
+    'echo cannot; exit 7',
+    '--on-abort',
+    'echo back',
+  );
+  expect(code).toBe(3);
+  expect(stderr).toMatch(
+    /cannot\n(?:.*\n)*.*backed out: the command of --on-fence failed; the source stays in use\nback\n/,
+  );
+  expect(stderr).toContain('why  it ended with exit code 7');
+  expect((await typed(move, 'status')).stdout).toMatch(/^phase +tailing$/m);
+}, 60_000);
+
+test('a hook that fails after the commit says that the target is in use, and what to do', async () => {
+  await using move = await proven();
+  const times = ['--quiet-for', '1s', '--watch', '1s'];
+  const { code, stderr } = await cosmig(
+    move,
+    'cutover',
+    '--writers-stopped',
+    '--on-commit',
+    'exit 4',
+    ...times,
+  );
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^cosmig: the target is in use, and the command of --on-commit failed$/m);
+  expect(stderr).toMatch(
+    /^ {2}now {2}see why it fails \(exit 4\), then run cosmig cutover again, which goes on with it/m,
+  );
+  expect((await cosmig(move, 'cutover', '--writers-stopped', '--on-commit', 'true', ...times)).code).toBe(0);
+}, 60_000);
+
+test('at the deadline the command that stops the writers has ended before the one that lets them on again', async () => {
+  await using move = await proven();
+  const { code, stderr } = await cosmig(
+    move,
+    'cutover',
+    '--deadline',
+    '2s',
+    '--quiet-for',
+    '1s',
+    '--on-fence',
+    "trap '' TERM; sleep 3; echo off",
+    '--on-abort',
+    'echo on; exit 9',
+  );
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/^off\n(?:.*\n)*backed out: .*\non\n/m)]);
+  expect(stderr).toContain(
+    'the command of --on-abort failed as well (it ended with exit code 9): let the application write to the source yourself\n',
+  );
+  const why = '--deadline is 2.0 s, and the command of --on-fence had not ended';
+  expect(stderr).toContain(why);
+  expect(stderr).toContain('see why it takes so long, or give it a longer --deadline');
+  const { stdout } = await typed(move, 'status');
+  expect(stdout.replaceAll(/\n {21}/g, ' ')).toContain(`the cutover was not done in time: ${why}`);
+}, 60_000);
+
+test('that nobody was let on again is told also to who wants to hear nothing but errors', async () => {
+  await using move = await proven();
+  const hooks = ['--on-fence', 'exit 7', '--on-abort', 'echo on; exit 9'];
+  for (const look of [['--quiet'], ['--quiet', '--json']]) {
+    const { code, stderr } = await cosmig(move, 'cutover', ...hooks, ...look);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('let the application write to the source yourself'),
+    ]);
+  }
+}, 60_000);
+
+test('where nothing was given that lets the writers on, nobody has let them on', async () => {
+  await using move = await proven();
+  const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo off; exit 7');
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringContaining('let the application write to the source again yourself'),
+  ]);
+  const { stdout } = await typed(move, 'status');
+  expect(stdout.replaceAll(/\n {21}/g, ' ')).toMatch(
+    /^cutover .*; writers stopped .*, and cosmig has not let them on again$/m,
+  );
+  expect(stdout).toMatch(/^next +see that the application writes to the source again/m);
+}, 60_000);
+
+test('differences that a verify has found make void what was proven before', async () => {
+  await using move = await proven();
+  await move.put({ id: '2', customerId: 'a', tenantId: 'Q' });
+  expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
+  expect((await cosmig(move, 'verify')).code).toBe(0);
+  // Nobody tells of either, and the numbers of both sides stay the same.
+  await move.source.item('1', 'a').delete();
+  await move.target.item('2', 'Q').delete();
+  expect((await cosmig(move, 'verify')).code).toBe(4);
+  const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
+  const refused = await cosmig(move, ...cutover);
+  expect(refused.code).toBe(3);
+  expect(refused.stderr).toContain('nobody has proven yet that both sides hold the same');
+  expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
+  expect((await cosmig(move, ...cutover)).code).toBe(0);
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
+  // The application writes there now: a repair would be refused, and no tail brings anything over.
+  await move.target.items.upsert({ id: 'new', customerId: 'a', tenantId: 'P' });
+  const differs = await cosmig(move, 'verify');
+  expect(differs.code).toBe(4);
+  expect(differs.stderr).toContain('; the target is in use, and nothing is brought over any more');
+  expect(differs.stderr).not.toContain('--repair');
+}, 90_000);
+
+test('whoever was stopped by one that died is let on by the next one that is refused, whatever ran in between', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  const hooks = ['--on-fence', 'kill -9 $PPID', '--on-abort', 'echo let on'];
+  expect((await start(move, 'cutover', ...hooks).ended).code).toBe(-1);
+  // As from a crontab; and what it brings keeps the gate closed.
+  await move.put({ id: '1', customerId: 'b', tenantId: 'P' });
+  const tail = await cosmig(move, 'tail', '--until-caught-up');
+  expect(tail.stderr).toContain('the application may still be stopped');
+  const refused = await cosmig(move, 'cutover', ...hooks);
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/^let on$/m)]);
+  // Nobody is stopped any more.
+  const again = await cosmig(move, 'cutover', ...hooks);
+  expect([again.code, again.stderr]).toEqual([3, expect.not.stringContaining('let on')]);
+}, 60_000);
+
+test('a terminal that goes away backs out, and lets the writers on again, however often it says so', async () => {
+  await using move = await proven();
+  // The shell in it, and the system, both tell of it.
+  const away = 'echo off; for n in 1 2 3; do kill -HUP $PPID; done; sleep 60';
+  const hooks = ['--on-fence', away, '--on-abort', 'sleep 1; echo on'];
+  await using cutover = start(move, 'cutover', ...hooks, '--json');
+  const { code, stdout, stderr } = await cutover.ended;
+  expect([code, stderr]).toEqual([129, expect.stringContaining('"message":"on"')]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    phase: 'tailing',
+    complete: false,
+    error: { code: 'canceled', message: 'stopped by SIGHUP' },
+  });
+}, 60_000);
+
+test('a deadline that cannot be met is refused before anybody is stopped', async () => {
+  await using move = await Move.open();
+  const refused = await cosmig(move, 'cutover', '--on-fence', 'echo off', '--quiet-for', '2m');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('--quiet-for 2m leaves no time before --deadline 2m'),
+  ]);
+}, 30_000);

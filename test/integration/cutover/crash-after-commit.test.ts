@@ -1,0 +1,55 @@
+/** One that died after its commit looks for late writes from where its ledger says the mover had come to. */
+import { expect, test } from 'vitest';
+import { runCutover } from '../../../src/engine/run.ts';
+import { CanceledError } from '../../../src/lib/errors.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { Move } from '../../helpers/move.ts';
+
+/** Committed, and nobody has looked at the source since; much was written and deleted before, and brought over. */
+async function died(): Promise<Move> {
+  const move = await Move.open({ settings: { avad: true } });
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: 'P' });
+  await move.run('copy');
+  await move.put({ id: '1', customerId: 'c1', tenantId: 'P', again: 1 });
+  await move.source.item('2', 'c2').delete();
+  const crash = new AbortController();
+  const onPoint = (point: string): void => {
+    if (point === 'cut-over') crash.abort(new CanceledError('SIGINT'));
+  };
+  const dying = runCutover(move.parts({ abort: crash.signal, onPoint }), {
+    ...CUTOVER,
+    onCommit: async (signal) => signal.throwIfAborted(),
+  });
+  await expect(dying).rejects.toThrow('stopped by SIGINT');
+  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
+  return move;
+}
+
+const lookedAgain = async (move: Move): Promise<unknown> =>
+  (await runCutover(move.parts(), { ...CUTOVER, watchMs: 300 })).lateWrites;
+
+test('what was brought over before the commit is no late write', async () => {
+  await using move = await died();
+  expect(await lookedAgain(move)).toEqual([]);
+});
+
+test('what was deleted behind the commit is told', async () => {
+  await using move = await died();
+  await move.source.item('3', 'c3').delete();
+  expect(await lookedAgain(move)).toEqual([{ range: '0', ids: ['"3"'], what: 'deleted' }]);
+});
+
+test('what the source has forgotten meanwhile is told, and leaves nothing to go on with', async () => {
+  await using move = await died();
+  await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
+  await move.admin.account({ retentionSeconds: 60 });
+  await move.admin.clock(3_600_000);
+  const committedAt = move.ledger(({ facts }) => facts.lastCutover(9).at(-1)?.atMs ?? 0);
+  await expect(lookedAgain(move)).rejects.toMatchObject({
+    exitCode: 3,
+    message: 'nobody can say any more who has written to the source since the commit',
+    hint: expect.stringContaining(`with a _ts after ${new Date(committedAt).toISOString()}`) as string,
+  });
+  const journal = move.ledger(({ facts }) => facts.lastCutover(9).map(({ event }) => event));
+  expect(journal.slice(-2)).toEqual(['switched', 'watched']);
+});

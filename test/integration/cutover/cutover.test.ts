@@ -1,0 +1,284 @@
+import { describe, expect, test } from 'vitest';
+import type { CutoverParts, CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
+import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
+import { runCutover, type RunParts, type Snapshot } from '../../../src/engine/run.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { Move, type MoveOptions } from '../../helpers/move.ts';
+
+const AVAD: MoveOptions = { settings: { avad: true } };
+
+interface Cut extends Partial<CutoverParts> {
+  readonly parts?: Partial<RunParts>;
+}
+
+/** A cutover of a container that nobody writes to, unless told otherwise; both sides are compared document by document. */
+async function cut(
+  move: Move,
+  { parts = {}, ...cutover }: Cut = {},
+): Promise<{ result: (Snapshot & CutoverResult) | Error; said: string[]; hooks: string[] }> {
+  const said: string[] = [];
+  const hooks: string[] = [];
+  const result = await runCutover(move.parts(parts), {
+    ...CUTOVER,
+    stopWriters: async () => void hooks.push('stop'),
+    onCommit: async () => void hooks.push('commit'),
+    onAbort: async (why) => void hooks.push(`abort: ${why}`),
+    prove: async () => {
+      const [source, target] = [await move.documents(move.source), await move.documents(move.target)];
+      const equal = JSON.stringify(source) === JSON.stringify(target);
+      return { equal, why: equal ? '' : 'they differ', suspects: [] };
+    },
+    say: (text) => said.push(text),
+    deadlineMs: 10_000,
+    quietMs: 100,
+    ...cutover,
+  }).catch((error: unknown) => error as Error);
+  return { result, said, hooks };
+}
+
+/** One after the other, with a pause that is shorter than a fence is watched. */
+async function each(count: number, work: (n: number) => Promise<void>): Promise<void> {
+  for (let n = 1; n <= count; n += 1) {
+    await work(n);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().phase);
+const journalOf = (move: Move): string[] =>
+  move.ledger(({ facts }) => facts.journal({ after: 0, limit: 100 }).map(({ event }) => event));
+
+async function moved(options: MoveOptions = AVAD): Promise<Move> {
+  const move = await Move.open(options);
+  await move.put(
+    { id: '1', customerId: 'a', tenantId: 'P' },
+    { id: '2', customerId: 'a', tenantId: 'P' },
+    { id: '3', customerId: 'b', tenantId: 'Q' },
+  );
+  await move.run('copy');
+  return move;
+}
+
+describe('a cutover', () => {
+  test('goes through its phases, commits, and leaves nothing to tail', async () => {
+    await using move = await moved();
+    await move.put({ id: '1', customerId: 'a', tenantId: 'R' });
+    const { result, hooks } = await cut(move);
+    expect(result).toMatchObject({ complete: true, phase: 'committed', lateWrites: [] });
+    expect(hooks).toEqual(['stop', 'commit']);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+    expect(journalOf(move).filter((event) => event.startsWith('phase'))).toEqual([
+      'phase copying',
+      'phase tailing',
+      'phase ready',
+      'phase fencing',
+      'phase drained',
+      'phase proven',
+      'phase committed',
+    ]);
+    await expect(move.run('tail')).rejects.toThrow('committed: the target is in use');
+    // Asked once more it tells what was done, and calls nobody a second time.
+    const again = await cut(move);
+    expect(again.result).toMatchObject({ phase: 'committed', lateWrites: [] });
+    expect(again.hooks).toEqual([]);
+  });
+
+  test('waits for writers that go on for a while, and names what they wrote', async () => {
+    await using move = await moved();
+    let writing = Promise.resolve();
+    const said: string[] = [];
+    const areNamed = (): boolean => said.some((line) => line.startsWith('somebody still writes'));
+    const writeUntilNamed = async (): Promise<void> => {
+      for (let n = 0; !areNamed(); n += 1)
+        await move.put({ id: `late${n % 9}`, customerId: 'z', tenantId: 'Z', n });
+    };
+    const { result } = await cut(move, {
+      quietMs: 200,
+      stopWriters: async () => {
+        // They say that they have stopped, and have not.
+        writing = writeUntilNamed();
+      },
+      say: (text) => said.push(text),
+    });
+    await writing;
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(said.join('\n')).toMatch(/somebody still writes: "late\d".* written in range 0/);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('does not listen to a comparison beside somebody who writes, and calls it off', async () => {
+    await using move = await moved();
+    let asked = 0;
+    let calledOff = 0;
+    const untilCalledOff = async (signal: AbortSignal): Promise<never> => {
+      await whenAborted(signal);
+      calledOff += 1;
+      throw abortReason(signal);
+    };
+    const { result, said, hooks } = await cut(move, {
+      prove: async (signal) => {
+        asked += 1;
+        if (asked < 4) await move.put({ id: 'late', customerId: 'z', tenantId: 'Z', n: asked });
+        // Differs, fails, does not end; and then there is nobody who writes.
+        if (asked === 1) return { equal: false, why: 'they differ', suspects: [] };
+        if (asked === 2) throw new NotReadyError('cannot be', { why: 'it is tried', hint: 'none' });
+        return asked === 3 ? untilCalledOff(signal) : { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect([asked, calledOff, hooks]).toEqual([4, 1, ['stop', 'commit']]);
+    expect(said.filter((line) => line.includes('"late" written in range 0'))).toHaveLength(3);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('shows that it waits for the fence when both sides were compared before', async () => {
+    await using move = await moved();
+    const steps: string[] = [];
+    const { result } = await cut(move, { onStep: ({ name }) => steps.push(name) });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect(steps).toEqual([
+      'catching up',
+      'stopping writers',
+      'draining',
+      'proving',
+      'watching the fence',
+      'after the commit',
+      'watching for late writes',
+    ]);
+  });
+
+  test('sees the last write, however far a replica lags', async () => {
+    await using move = await moved();
+    const { result } = await cut(move, {
+      stopWriters: async () => {
+        await move.admin.account({ replicaLagMs: 3_600_000 });
+        await move.put({ id: '1', customerId: 'a', tenantId: 'last' });
+        await move.source.item('2', 'a').delete();
+      },
+      // A comparison that lags as well proves nothing.
+      prove: async () => ({ equal: true, why: '', suspects: [] }),
+    });
+    await move.admin.account({ replicaLagMs: 0 });
+    expect(result).toMatchObject({ phase: 'committed', lateWrites: [] });
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('backs out at its deadline, and the source stays in use', async () => {
+    await using move = await moved();
+    let n = 0;
+    const writing = setInterval(
+      () => void move.put({ id: `w${(n += 1) % 5}`, customerId: 'z', tenantId: 'Z', n }),
+      30,
+    );
+    const { result, hooks } = await cut(move, { deadlineMs: 1500 });
+    clearInterval(writing);
+    expect(result).toMatchObject({
+      message: 'the cutover was not done in time',
+      exitCode: 3,
+    });
+    expect(hooks).toEqual(['stop', 'abort: the cutover was not done in time']);
+    expect(phaseOf(move)).toBe('tailing');
+    await move.run('catch-up');
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+    expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
+  });
+
+  test('a delete is a write, an expiry is none', async () => {
+    await using move = await moved({ ...AVAD, source: { defaultTtl: -1 }, flags: { ttl: ['remaining'] } });
+    await move.put({ id: '9', customerId: 'a', tenantId: 'P', ttl: 60 });
+    await move.run('catch-up');
+    await move.put(...[1, 2, 3, 4, 5].map((n) => ({ id: `d${n}`, customerId: 'a', tenantId: 'P' })));
+    const deleteAndExpire = async (): Promise<void> => {
+      await each(5, async (n) => void (await move.source.item(`d${n}`, 'a').delete()));
+      await move.admin.clock(120_000);
+      await move.admin.purgeExpired('shop/orders');
+    };
+    let writing = Promise.resolve();
+    const { result, said } = await cut(move, {
+      quietMs: 200,
+      stopWriters: async () => {
+        writing = deleteAndExpire();
+      },
+      prove: async () => {
+        await writing;
+        return { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    const named = said.filter((line) => line.startsWith('somebody still writes')).join('\n');
+    expect(named).toMatch(/"d\d"(?: and perhaps others)? deleted in range 0/);
+    expect(named).not.toContain('"9"');
+    expect((await move.documents(move.source)).map(({ id }) => id)).toEqual(['1', '2', '3']);
+  });
+
+  test.each<readonly [string, Cut, string]>([
+    ['no clean verify', { lastCleanMs: () => null }, 'nobody has proven yet that both sides hold the same'],
+    [
+      'two sides that differ',
+      { prove: async () => ({ equal: false, why: '1 missing', suspects: [] }) },
+      'both sides do not hold the same',
+    ],
+    ['a hook that fails', { stopWriters: async () => Promise.reject(new Error('no')) }, 'no'],
+  ])('is refused with %s', async (_why, parts, message) => {
+    await using move = await moved();
+    const { result } = await cut(move, parts);
+    expect(result).toMatchObject({ message });
+    expect(phaseOf(move)).toBe('tailing');
+  });
+
+  test('is refused while documents are in the dead letters', async () => {
+    await using move = await moved();
+    await move.put({ id: '1', customerId: 'other', tenantId: 'P' });
+    const { result, hooks } = await cut(move);
+    expect(result).toMatchObject({ message: 'a document is not in the target', exitCode: 3 });
+    expect([phaseOf(move), hooks]).toEqual(['tailing', []]);
+    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+  });
+
+  test('brings right what differs, copies that nobody knows of as well', async () => {
+    await using move = await moved({});
+    await move.source.item('2', 'a').delete();
+    const [gone] = (await move.documents(move.target)).filter(({ id }) => id === '2');
+    let asked = 0;
+    const { result } = await cut(move, {
+      prove: async () => {
+        asked += 1;
+        const suspects = asked === 1 ? [move.suspect({ id: '2', customerId: 'a', tenantId: 'P' })] : [];
+        return { equal: asked > 1, why: '1 extra', suspects };
+      },
+    });
+    expect([gone?.id, asked]).toEqual(['2', 2]);
+    expect(result).toMatchObject({ phase: 'committed', documents: { deleted: 1 } });
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test('one that has died on its way begins at the gate again', async () => {
+    await using move = await moved();
+    const crash = new AbortController();
+    const { result } = await cut(move, {
+      parts: { abort: crash.signal },
+      prove: async () => {
+        crash.abort(new CanceledError('SIGINT'));
+        return { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect(result).toBeInstanceOf(Error);
+    expect(phaseOf(move)).not.toBe('committed');
+    expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
+    expect(journalOf(move).filter((event) => event === 'phase tailing')).toHaveLength(2);
+  });
+
+  test('tells late writes loudly', async () => {
+    await using move = await moved();
+    const { result, said } = await cut(move, {
+      watchMs: 1500,
+      onCommit: async () => {
+        setTimeout(() => void move.put({ id: 'oops', customerId: 'a', tenantId: 'P' }), 200);
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed', lateWrites: [{ ids: ['"oops"'], what: 'written' }] });
+    expect(said.join('\n')).toContain('LATE WRITE after the commit, not brought over: "oops" written');
+    expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('oops');
+  });
+});

@@ -1,0 +1,76 @@
+/** Whatever fails while the writers are stopped: they are let on again. */
+import { expect, test } from 'vitest';
+import { runCutover } from '../../../src/engine/run.ts';
+import { NotReadyError } from '../../../src/lib/errors.ts';
+import { openDatabase, type Database } from '../../../src/lib/sqlite.ts';
+import { canMount, runMounted } from '../../helpers/cosmig-process.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { Move } from '../../helpers/move.ts';
+import { SPEC } from '../../helpers/typed.ts';
+import { temporaryFolder } from '../../unit/state/making.ts';
+
+test('a target that takes nothing, and never will', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  await move.run('copy');
+  const told: string[] = [];
+  const cut = runCutover(move.parts(), {
+    ...CUTOVER,
+    stopWriters: async () => {
+      await move.put({ id: '2', customerId: 'a', tenantId: 'P' });
+      await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 404 } }]);
+    },
+    onAbort: async (why) => void told.push(why),
+  });
+  await expect(cut).rejects.toMatchObject({ exitCode: 6 });
+  expect(told).toEqual(['the service answered 404']);
+  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
+}, 60_000);
+
+test('a ledger that another program keeps locked', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  await move.run('copy');
+  let locked: Database | undefined;
+  const told: string[] = [];
+  const cut = runCutover(move.parts(), {
+    ...CUTOVER,
+    stopWriters: async () => {
+      locked = openDatabase({ path: move.ledgerPath });
+      locked.exec('BEGIN IMMEDIATE');
+      throw new NotReadyError('the hook failed', { why: 'it did', hint: 'mend it' });
+    },
+    onAbort: async (why) => {
+      told.push(why);
+      locked?.close();
+    },
+  });
+  await expect(cut).rejects.toThrow('the hook failed');
+  expect(told).toEqual(['the hook failed']);
+}, 60_000);
+
+// Needs a name space of our own for the mount, which some machines forbid.
+test.skipIf(!canMount())(
+  'a disk that is full',
+  async () => {
+    await using move = await Move.open();
+    await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+    const spec = `${SPEC.join(' ')} --yes --ledger "$0/ledger.db"`;
+    const script = [
+      'mount -t tmpfs -o size=16m none "$0"',
+      'export DISK="$0"',
+      `cosmig copy ${spec} >/dev/null`,
+      `cosmig verify --deadline 5s ${spec} >/dev/null`,
+      `cosmig cutover --quiet-for 1s --watch 1s ${spec} \\`,
+      `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo let on' >/dev/null || echo "ended $?"`,
+      'rm "$0/fill"',
+      `cosmig cutover --quiet-for 1s --watch 1s ${spec} --writers-stopped >/dev/null`,
+    ].join('\n');
+    const { code, stdout, stderr } = await runMounted(script, temporaryFolder(), {
+      COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,
+    });
+    expect([code, stdout, stderr]).toEqual([0, 'ended 7\n', expect.stringMatching(/^let on$/m)]);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  },
+  120_000,
+);

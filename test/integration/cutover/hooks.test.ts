@@ -1,0 +1,121 @@
+/** Commands of the operator that do not end as one would wish. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import type { Reporter } from '../../../src/cli/command.ts';
+import { runHook } from '../../../src/workflows/hooks.ts';
+import { until } from '../../helpers/wait.ts';
+
+let said: string[] = [];
+afterEach(() => (said = []));
+const out: Reporter = {
+  note: (text) => void said.push(text),
+  progress: () => {},
+  announce: () => {},
+  line: async () => true,
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test('one that leaves the application running in the background has ended all the same', async () => {
+  await runHook({ flag: '--on-commit', command: 'sleep 600 & echo $!', env: process.env }, { out });
+  const pid = Number(said.join(''));
+  expect(isAlive(pid)).toBe(true);
+  process.kill(pid);
+});
+
+test.each([
+  ['waits for another', 'sleep 600 & echo $!; wait'],
+  ['is another, which heeds nothing', "sh -c 'trap : TERM; echo $$; while :; do sleep 1; done'; true"],
+])(
+  'one that %s is ended with it when it is called off',
+  async (_what, command) => {
+    const stop = new AbortController();
+    const hook = runHook({ flag: '--on-fence', command, env: process.env }, { out, signal: stop.signal });
+    const ended = hook.catch((error: unknown) => error);
+    await until(() => said.length > 0, { what: 'the command' });
+    const pid = Number(said.join(''));
+    stop.abort(new Error('called off'));
+    expect(await ended).toEqual(new Error('called off'));
+    await until(() => !isAlive(pid), { what: 'the end of all', timeoutMs: 20_000 });
+  },
+  30_000,
+);
+
+test('what it prints is told line by line, and the last one also without an end', async () => {
+  const command =
+    'printf "one, "; sleep 0.2; echo two; echo; printf "the last one"; sleep 600 & echo "pid $!" >&2';
+  await runHook({ flag: '--on-commit', command, env: process.env }, { out });
+  const pid = said.find((line) => line.startsWith('pid ')) ?? '';
+  process.kill(Number(pid.slice('pid '.length)));
+  expect(said.filter((line) => line !== pid)).toEqual(['one, two', '', 'the last one']);
+});
+
+test('one that was called off before it began is not begun', async () => {
+  const signal = AbortSignal.abort(new Error('called off'));
+  const hook = runHook({ flag: '--on-fence', command: 'echo begun', env: process.env }, { out, signal });
+  await expect(hook).rejects.toThrow('called off');
+  expect(said).toEqual([]);
+});
+
+const HOOK = fileURLToPath(new URL('../../../src/workflows/hooks.ts', import.meta.url));
+const NOBODY = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
+
+/** Whether a process of somebody else can be made here, for whom the program lies open. */
+function canBeNobody(): boolean {
+  return spawnSync('setpriv', [...NOBODY, 'perl', '-e', `exit !-r '${HOOK}'`]).status === 0;
+}
+
+// As with sudo: who calls it off may not end it, and the application waits to be let on again.
+test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
+  'one that runs as another user takes nobody down with it, and is not waited for',
+  () => {
+    const folder = mkdtempSync('/tmp/cosmig-hook-');
+    try {
+      chmodSync(folder, 0o777);
+      const [held, script] = [join(folder, 'perl'), join(folder, 'hold')];
+      copyFileSync('/usr/bin/perl', held);
+      chmodSync(held, 0o4755);
+      writeFileSync(script, '$< = 0; $| = 1; print "began\\n"; sleep 20;');
+      const caller = `
+        import { runHook } from ${JSON.stringify(HOOK)};
+        const stop = new AbortController();
+        const note = (text) => {
+          console.log(text);
+          if (text === 'began') stop.abort(new Error('called off'));
+        };
+        const hook = { flag: '--on-fence', command: 'exec ${held} ${script}', env: process.env };
+        await runHook(hook, { out: { note }, signal: stop.signal }).catch((error) => console.log(error.message));
+        process.exit(0);`;
+      const tsx = import.meta.resolve('tsx');
+      const argv = [...NOBODY, process.execPath, '--import', tsx, '--input-type=module', '-e', caller];
+      const options = { env: { PATH: process.env['PATH'], TMPDIR: folder }, encoding: 'utf8' } as const;
+      expect(execFileSync('setpriv', argv, options).split('\n')).toEqual([
+        'began',
+        'the command of --on-fence cannot be ended, since it runs as another user; it may go on',
+        'called off',
+        '',
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  30_000,
+);
+
+test('one that cannot be started is told like one that has failed', async () => {
+  const hook = { flag: '--on-abort', command: `true ${'x'.repeat(200_000)}`, env: process.env };
+  await expect(runHook(hook, { out })).rejects.toMatchObject({
+    exitCode: 3,
+    message: 'the command of --on-abort could not be started',
+    why: 'spawn E2BIG',
+  });
+});

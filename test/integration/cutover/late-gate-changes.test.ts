@@ -1,0 +1,86 @@
+/** What happens behind the back of a cutover: behind its gate, behind a waiver, behind its comparison. */
+import { expect, test } from 'vitest';
+import { prove } from '../../../src/workflows/compare.ts';
+import { runCutover } from '../../../src/engine/run.ts';
+import type { CutoverParts } from '../../../src/engine/cutover/contract.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
+import { putAll, verifyMove } from '../../helpers/verify.ts';
+
+const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}`, n });
+
+async function proven(options: MoveOptions, more: readonly Order[] = []): Promise<Move> {
+  const move = await Move.open(options);
+  await putAll(move, [...Array.from({ length: 30 }, (_, n) => order(n)), ...more]);
+  await move.run('copy');
+  const { spec } = move.parts();
+  {
+    using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: 1, create: 'never' });
+    for (const { number } of ledger.letters.list({ state: 'open', after: 0, limit: 10 }))
+      ledger.letters.discard(number, 1);
+  }
+  const flags = options.flags ?? {};
+  expect(await verifyMove(move, { flags })).toMatchObject({ equal: true });
+  return move;
+}
+
+/** With the comparison of the command. */
+async function cut(
+  move: Move,
+  parts: (proof: CutoverParts['prove']) => Partial<CutoverParts>,
+): Promise<{ readonly result: unknown; readonly phase: string; readonly ids: readonly string[] }> {
+  const run = move.parts();
+  const proof: CutoverParts['prove'] = async (signal, scope) =>
+    prove(run, { deadlineMs: 20_000, signal, scope });
+  const result = await runCutover(run, {
+    stopWriters: async () => {},
+    onCommit: async () => {},
+    onAbort: async () => {},
+    lastCleanMs: () => 1,
+    prove: proof,
+    say: () => {},
+    deadlineMs: 20_000,
+    quietMs: 300,
+    watchMs: 0,
+    ...parts(proof),
+  }).catch((error: unknown) => error);
+  const phase = move.ledger(({ facts }) => facts.read().phase);
+  return { result, phase, ids: (await move.documents(move.target)).map(({ id }) => id) };
+}
+
+test('a letter that opens behind the gate keeps it from committing', async () => {
+  await using move = await proven({ settings: { avad: true } });
+  const { result, phase } = await cut(move, () => ({
+    // Written last, at a place that is taken.
+    stopWriters: async () => move.put({ ...order(1), customerId: 'other' }),
+  }));
+  expect(result).toMatchObject({ message: 'a document is not in the target', exitCode: 3 });
+  expect(phase).toBe('tailing');
+});
+
+test('a waiver hides no document that was deleted', async () => {
+  const keyless = { id: 'no key', customerId: 'a' };
+  await using move = await proven({ flags: { missingKey: ['dead-letter'] } }, [keyless]);
+  await move.source.item('o3', 'c3').delete();
+  const { phase, ids } = await cut(move, () => ({}));
+  expect(phase).toBe('committed');
+  expect(ids).toHaveLength(29);
+  expect(ids).not.toContain('o3');
+}, 30_000);
+
+test('where documents may expire and nobody tells, what is deleted while the fence is watched does not come along', async () => {
+  await using move = await proven({ source: { defaultTtl: -1 } });
+  let isDeleted = false;
+  const { phase, ids } = await cut(move, (proof) => ({
+    quietMs: 2000,
+    onStep: ({ name }) => {
+      // Whatever is compared from the beginning on, it has been compared by then.
+      if (name !== 'watching the fence' || isDeleted) return;
+      isDeleted = true;
+      void move.source.item('o3', 'c3').delete();
+    },
+    prove: proof,
+  }));
+  expect([phase, isDeleted]).toEqual(['committed', true]);
+  expect(ids).not.toContain('o3');
+}, 30_000);

@@ -1,0 +1,102 @@
+/** Late writes after the commit, by real processes: loud, named, with an exit code; and who may run beside whom. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { VerifyStore, verifyPath } from '../../../src/verify/store.ts';
+import { Move } from '../../helpers/move.ts';
+import { cosmig, start, typed } from '../../helpers/typed.ts';
+import { until } from '../../helpers/wait.ts';
+
+let move: Move;
+beforeEach(async () => {
+  move = await Move.open();
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: 'P' });
+  for (const command of ['copy', 'verify']) {
+    const { code, stderr } = await cosmig(move, command);
+    if (code !== 0) throw new Error(stderr);
+  }
+});
+afterEach(async () => move[Symbol.asyncDispose]());
+
+test('late writes are named, and end the cutover with 4', async () => {
+  const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json'];
+  await using cutover = start(move, ...argv);
+  const phase = (): string => move.ledger(({ facts }) => facts.read().phase);
+  await until(() => phase() === 'committed', { what: 'the commit', timeoutMs: 40_000 });
+  await move.put({ id: 'too late', customerId: 'x', tenantId: 'P' });
+  const { code, stdout, stderr } = await cutover.ended;
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({
+    phase: 'committed',
+    complete: false,
+    lateWrites: [{ ids: ['"too late"'], what: 'written' }],
+    error: { code: 'mismatch', message: '1 document or more changed in the source after the commit' },
+  });
+  expect(stderr).toContain(
+    String.raw`LATE WRITE after the commit, not brought over: \"too late\" written in range 0`,
+  );
+  expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('too late');
+  const { stdout: status } = await typed(move, 'status');
+  expect(status).toMatch(/^LATE WRITES +not brought over: "too late"$/m);
+  // It does not go away by being asked again.
+  expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
+}, 90_000);
+
+test('while a cutover is on nobody else moves anything, and after its commit nobody at all', async () => {
+  const held = ['--on-fence', 'sleep 2'];
+  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
+  await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
+  for (const [command, ...flags] of [
+    ['tail', '--until-caught-up'],
+    ['copy'],
+    ['cutover', '--writers-stopped'],
+  ] as const) {
+    const refused = await cosmig(move, command, ...flags);
+    expect([command, refused.code, refused.stderr]).toEqual([
+      command,
+      3,
+      expect.stringContaining('cosmig: another cosmig is working with'),
+    ]);
+    const skipped = await cosmig(move, command, ...flags, '--skip-if-running', '--json');
+    expect([command, skipped.code, JSON.parse(skipped.stdout)]).toEqual([
+      command,
+      0,
+      expect.objectContaining({ skipped: true, complete: false }),
+    ]);
+  }
+  expect((await cutover.ended).code).toBe(0);
+  // What a crontab goes on to run.
+  for (const [command, ...flags] of [
+    ['tail', '--until-caught-up'],
+    ['copy'],
+    ['tail', '--for', '1m'],
+  ] as const) {
+    const { code, stderr } = await cosmig(move, command, ...flags);
+    expect([command, code, stderr]).toEqual([
+      command,
+      3,
+      expect.stringContaining('cosmig: this migration is committed: the target is in use\n'),
+    ]);
+  }
+}, 90_000);
+
+test('no verify begins while a cutover has stopped the writers, who would wait for it', async () => {
+  const held = ['--on-fence', 'sleep 3'];
+  await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
+  const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
+  await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
+  expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is at work');
+  const refused = await cosmig(move, 'verify');
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('or a cosmig cutover')]);
+  const skipped = await cosmig(move, 'verify', '--skip-if-running', '--json');
+  expect([skipped.code, JSON.parse(skipped.stdout)]).toMatchObject([0, { skipped: true }]);
+  const { code, stderr } = await cutover.ended;
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+}, 90_000);
+
+test('beside a verify no cutover stops the writers', async () => {
+  using _verify = VerifyStore.open(verifyPath(move.ledgerPath));
+  const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo stopping');
+  expect(code).toBe(3);
+  expect(stderr).toContain('cosmig: a cosmig verify is at work\n');
+  expect(stderr).not.toContain('stopping');
+}, 60_000);

@@ -1,0 +1,104 @@
+/** Ranges of the source that are split, merged or moved while writers are stopped cost a cutover a moment, and nothing else. */
+import { describe, expect, test } from 'vitest';
+import { runCutover, type Snapshot } from '../../../src/engine/run.ts';
+import type { CutoverParts, CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { Move, type MoveOptions } from '../../helpers/move.ts';
+
+async function moved(options: MoveOptions): Promise<Move> {
+  const move = await Move.open(options);
+  for (let n = 0; n < 12; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 3}` });
+  await move.run('copy');
+  return move;
+}
+
+async function cut(
+  move: Move,
+  parts: Partial<CutoverParts>,
+): Promise<{ readonly result: Snapshot & CutoverResult; readonly said: string }> {
+  const said: string[] = [];
+  const result = await runCutover(move.parts(), {
+    ...CUTOVER,
+    say: (text) => said.push(text),
+    quietMs: 300,
+    ...parts,
+  });
+  return { result, said: said.join('\n') };
+}
+
+describe.each<readonly [string, MoveOptions]>([
+  ['where deletes are told', { settings: { avad: true } }],
+  ['where nobody tells of deletes', {}],
+])('a cutover, %s', (_how, options) => {
+  test('bears a split while its fence is watched, and while it proves', async () => {
+    await using move = await moved(options);
+    let proofs = 0;
+    const { result } = await cut(move, {
+      // In the middle of what is watched.
+      stopWriters: async () => void setTimeout(() => void move.admin.split('shop/orders'), 150),
+      prove: async () => {
+        if ((proofs += 1) === 1) await move.admin.split('shop/orders');
+        return { equal: true, why: '', suspects: [] };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed', lateWrites: [] });
+    expect(await move.admin.ranges('shop/orders')).toHaveLength(3);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
+
+  test.each([1000, 1002, 1007, 1008])('bears 410/%i from a range that is still there', async (substatus) => {
+    await using move = await moved(options);
+    const { result } = await cut(move, {
+      stopWriters: async () =>
+        move.admin.faults([
+          { match: { op: 'read-feed' }, every: 3, times: 5, effect: { status: 410, substatus } },
+        ]),
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+  });
+
+  test('a split after the commit is no late write, and hides none', async () => {
+    await using move = await moved(options);
+    const { result, said } = await cut(move, {
+      watchMs: 2500,
+      onCommit: async () => {
+        setTimeout(() => void move.admin.split('shop/orders'), 150);
+        setTimeout(() => void move.put({ id: 'oops', customerId: 'a', tenantId: 'P' }), 900);
+      },
+    });
+    expect(result.lateWrites).toMatchObject([{ ids: ['"oops"'], what: 'written' }]);
+    expect(said.match(/LATE WRITE/g)).toHaveLength(1);
+  });
+
+  test('late writes are told of every range, and that there are more of them', async () => {
+    await using move = await moved(options);
+    await move.admin.split('shop/orders');
+    await move.run('catch-up');
+    const { result, said } = await cut(move, {
+      quietMs: 1000,
+      watchMs: 2500,
+      onCommit: async () => {
+        for (let n = 0; n < 24; n += 1)
+          await move.put({ id: `late ${n}`, customerId: `c${n}`, tenantId: 'P' });
+      },
+    });
+    const ranges = new Set(result.lateWrites.map(({ range }) => range));
+    expect(ranges).toEqual(new Set((await move.admin.ranges('shop/orders')).map(({ id }) => id)));
+    expect(said).toMatch(/LATE WRITE .*(?:"late \d+", ){4}"late \d+" and perhaps others written in range/);
+  });
+});
+
+test('where deletes are told, late ones are told apart from late writes, also of documents of one id', async () => {
+  await using move = await moved({ settings: { avad: true } });
+  await move.put({ id: '0', customerId: 'other', tenantId: 'P' });
+  const { result, said } = await cut(move, {
+    watchMs: 300,
+    onCommit: async () => {
+      await move.source.item('0', 'c0').delete();
+      for (const customerId of ['other', 'new']) await move.put({ id: '0', customerId, tenantId: 'Q' });
+    },
+  });
+  const touched = result.lateWrites.flatMap(({ ids, what }) => ids.map((id) => `${id} ${what}`));
+  expect(touched.toSorted()).toEqual(['"0" deleted', '"0" written', '"0" written']);
+  expect(said).toMatch(/LATE WRITE after the commit, not brought over: "0" deleted in range/);
+});

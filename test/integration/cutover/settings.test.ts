@@ -1,0 +1,148 @@
+/** What a cutover does to the settings of the target: what was asked for by name, once, and nothing else. */
+import type { ContainerDefinition } from '@azure/cosmos';
+import { expect, test } from 'vitest';
+import { Move, type MoveOptions } from '../../helpers/move.ts';
+import { runCosmig } from '../../helpers/run-cosmig.ts';
+import { cosmig, SPEC } from '../../helpers/typed.ts';
+
+const CUT = ['--writers-stopped', '--quiet-for', '1s', '--watch', '1s', '--json'];
+
+const TUNED = {
+  includedPaths: [{ path: '/*' }],
+  excludedPaths: [{ path: '/note/*' }, { path: '/"_etag"/?' }],
+  compositeIndexes: [
+    [
+      { path: '/total', order: 'ascending' as const },
+      { path: '/at', order: 'descending' as const },
+    ],
+  ],
+};
+/** As somebody makes it who wants a load to be cheap. */
+const THIN = { includedPaths: [{ path: '/tenantId/?' }], excludedPaths: [{ path: '/*' }] };
+
+const LOADED: MoveOptions = {
+  source: { defaultTtl: 3600, indexingPolicy: TUNED, throughput: 400 },
+  target: { indexingPolicy: THIN, throughput: 4000 },
+};
+
+/** Copied and proven. */
+async function begin(options: MoveOptions): Promise<Move> {
+  const move = await Move.open(options);
+  for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 2}` });
+  for (const command of ['copy', 'verify']) {
+    const { code, stderr } = await cosmig(move, command);
+    if (code !== 0) throw new Error(stderr);
+  }
+  return move;
+}
+
+async function settingsOf({
+  target,
+}: Move): Promise<ContainerDefinition & { readonly ru: number | undefined }> {
+  const { resource } = await target.read();
+  const { resource: offer } = await target.readOffer();
+  return { ...(resource as ContainerDefinition), ru: offer?.content?.offerThroughput };
+}
+
+test('nothing is changed that nobody has asked for, and what differs is told with what would change it', async () => {
+  await using move = await begin(LOADED);
+  const before = await settingsOf(move);
+  const { code, stdout } = await cosmig(move, 'cutover', ...CUT);
+  expect(code).toBe(0);
+  const why = (name: string): string => `cosmig cutover --like-source ${name} makes it so`;
+  expect(JSON.parse(stdout)).toMatchObject({
+    phase: 'committed',
+    settings: [
+      { setting: 'TTL', source: '3600 s', target: 'off', outcome: 'told', why: why('ttl') },
+      { setting: 'indexing', outcome: 'told', why: why('indexing') },
+      {
+        setting: 'throughput',
+        source: '400 RU/s',
+        target: '4000 RU/s',
+        outcome: 'told',
+        why: why('throughput'),
+      },
+    ],
+  });
+  expect(await settingsOf(move)).toEqual(before);
+
+  // Asked for later, it is done later.
+  const later = await cosmig(move, 'cutover', ...CUT, '--like-source', 'ttl');
+  expect(later.code).toBe(0);
+  expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, indexingPolicy: THIN, ru: 4000 });
+}, 60_000);
+
+test('what was asked for is done after the commit, and the rest stays', async () => {
+  await using move = await begin(LOADED);
+  const all = ['--like-source', 'ttl,indexing,throughput'];
+  const cut = await cosmig(move, 'cutover', ...CUT, ...all);
+  expect(cut.code).toBe(0);
+  expect(JSON.parse(cut.stdout)).toMatchObject({
+    settings: [
+      { setting: 'TTL', outcome: 'asked' },
+      { setting: 'indexing', outcome: 'asked' },
+      { setting: 'throughput', outcome: 'asked' },
+    ],
+  });
+  const target = await settingsOf(move);
+  expect(target).toMatchObject({ defaultTtl: 3600, ru: 400, partitionKey: { paths: ['/tenantId'] } });
+  expect(target.indexingPolicy?.compositeIndexes).toEqual(TUNED.compositeIndexes);
+  // Once more there is nothing to do, and the new key is in the index of its own accord.
+  const again = await cosmig(move, 'cutover', ...CUT, ...all);
+  expect(JSON.parse(again.stdout)).toMatchObject({ settings: [], lateWrites: [] });
+}, 60_000);
+
+test('lost replies and somebody who changes it meanwhile do no harm', async () => {
+  await using move = await begin(LOADED);
+  await move.admin.faults([
+    { match: { op: 'container', coll: 'by-tenant' }, every: 3, times: 6, effect: { reset: 'after' } },
+    { match: { op: 'offer' }, every: 2, times: 2, effect: { status: 503 } },
+  ]);
+  const cut = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput,indexing, ttl');
+  expect([cut.code, cut.stderr]).toEqual([0, expect.any(String)]);
+  expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, ru: 400 });
+}, 60_000);
+
+test('a throughput that may not be read is not taken for one that is as it was asked for', async () => {
+  await using move = await begin(LOADED);
+  await move.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
+  const { code, stdout } = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput');
+  expect([code, JSON.parse(stdout)]).toEqual([
+    6,
+    expect.objectContaining({
+      phase: 'committed',
+      settings: expect.arrayContaining([
+        expect.objectContaining({ setting: 'throughput', outcome: 'refused' }),
+      ]) as unknown,
+    }),
+  ]);
+}, 60_000);
+
+test('one that cannot be made so is told, after the application has been switched', async () => {
+  await using move = await begin({
+    ...LOADED,
+    target: { indexingPolicy: THIN, maxThroughput: 4000 },
+  });
+  const hooked = ['--on-commit', 'echo switched', '--like-source', 'throughput,ttl'];
+  const human = CUT.filter((flag) => flag !== '--json');
+  const { code, stderr, stdout } = await cosmig(move, 'cutover', ...human, ...hooked);
+  expect(code).toBe(6);
+  expect(stderr).toContain('\nswitched\n');
+  expect(stderr).toContain(
+    'why  throughput: the throughput of the target cannot be made like that of the source',
+  );
+  expect(stdout).toMatch(/^setting +TTL: 3600 s, as in the source; it was: off$/m);
+  expect(stdout).toMatch(
+    /^setting +throughput: still autoscale to 4000 RU\/s, and not 400 RU\/s as in the source$/m,
+  );
+  expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600 });
+}, 60_000);
+
+test.each([
+  ['ttl,indexin', 'did you mean indexing?'],
+  ['', 'has no value'],
+  ['ttl,,', 'nothing is not one of ttl, indexing, throughput'],
+])('--like-source %j is refused', async (text, told) => {
+  const { code, stderr } = await runCosmig(['cutover', ...SPEC, '--writers-stopped', '--like-source', text]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
+});

@@ -1,0 +1,122 @@
+/** Deletes that nobody has told of, where the numbers of both sides do not give them away. */
+import { expect, test } from 'vitest';
+import { Move } from '../../helpers/move.ts';
+import { cosmig, PLACES, typed } from '../../helpers/typed.ts';
+
+/** Long enough not to be over before both sides are compared, and close enough to its end to be no difference. */
+const TTL_S = 60;
+
+/** Copies keep the time that is left. */
+const REMAINING = ['--ttl', 'remaining'];
+const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
+
+const idsOf = async (move: Move): Promise<string[]> =>
+  (await move.documents(move.target)).map(({ id }) => id);
+
+test.each(['reconcile', 'marker:/gone'])(
+  'with %s one that hides behind a document that has expired in the target before it does in the source is found',
+  async (deletes) => {
+    await using move = await Move.open({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
+    const by = ['--deletes', deletes, ...REMAINING];
+    await move.put(
+      { id: 'deleted', customerId: 'a', tenantId: 'P' },
+      { id: 'kept', customerId: 'a', tenantId: 'P' },
+      { id: 'mortal', customerId: 'a', tenantId: 'P', ttl: TTL_S },
+    );
+    expect((await cosmig(move, 'copy', ...by)).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up', ...by);
+    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    await move.source.item('deleted', 'a').delete();
+    await move.target.item('mortal', 'P').delete();
+    const cut = await cosmig(move, ...CUTOVER, ...by);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    expect(cut.stderr).toContain('everything is compared');
+    expect(await idsOf(move)).toEqual(['kept']);
+  },
+  60_000,
+);
+
+test.each(['reconcile', 'marker:/gone'])(
+  'with %s one that hides behind a document that was left out by a waiver is found',
+  async (deletes) => {
+    await using move = await Move.open();
+    const by = ['--deletes', deletes];
+    await move.put(
+      { id: 'deleted', customerId: 'a', tenantId: 'P' },
+      { id: 'twin', customerId: 'a', tenantId: 'P' },
+      { id: 'twin', customerId: 'b', tenantId: 'P' },
+    );
+    expect((await cosmig(move, 'copy', ...by)).code).toBe(5);
+    expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up', ...by);
+    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    await move.source.item('deleted', 'a').delete();
+    const cut = await cosmig(move, ...CUTOVER, ...by);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    expect(await idsOf(move)).toEqual(['twin']);
+  },
+  60_000,
+);
+
+/** So large that with a key of its own it is too large. */
+const LARGE_BYTES = 2 * 1024 * 1024 - 30;
+
+test('a copy that somebody else has deleted does not hide behind a waiver that keeps an old version, though deletes are told', async () => {
+  await using move = await Move.open({ settings: { avad: true }, target: { partitionKey: '/pk' } });
+  const spec = [...PLACES, '--derive', '/pk={tenantId}-{customerId}-and-so-on-and-so-on', '--yes'];
+  const large = { id: 'large', customerId: 'a', tenantId: 'P' };
+  await move.put({ id: 'lost', customerId: 'a', tenantId: 'P' }, large);
+  expect((await typed(move, 'copy', ...spec)).code).toBe(0);
+  const size = JSON.stringify({ ...large, pad: '' }).length;
+  await move.put({ ...large, pad: 'x'.repeat(LARGE_BYTES - size) });
+  expect((await typed(move, 'tail', '--until-caught-up', ...spec)).code).toBe(5);
+  expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+  expect((await typed(move, 'verify', '--deadline', '5s', ...spec)).code).toBe(0);
+  await move.target.item('lost', 'P-a-and-so-on-and-so-on').delete();
+  const cut = await typed(move, ...CUTOVER, ...spec);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect(await idsOf(move)).toEqual(['large', 'lost']);
+}, 60_000);
+
+test.each([
+  ['where documents expire', { defaultTtl: -1 }],
+  ['where nothing expires', {}],
+])(
+  '%s, one that a lagging replica still shows does not come along',
+  async (_where, container) => {
+    await using move = await Move.open({ source: container, target: container });
+    await move.put(
+      { id: 'deleted', customerId: 'a', tenantId: 'P' },
+      { id: 'kept', customerId: 'a', tenantId: 'P' },
+    );
+    expect((await cosmig(move, 'copy')).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up');
+    expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+    await move.admin.account({ replicaLagMs: 600_000 });
+    await move.source.item('deleted', 'a').delete();
+    const cut = await cosmig(move, ...CUTOVER);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    await move.admin.account({ replicaLagMs: 0 });
+    expect(await idsOf(move)).toEqual(['kept']);
+  },
+  60_000,
+);
+
+test('a copy that somebody else has deleted does not hide behind a waiver whose document was moved after all', async () => {
+  await using move = await Move.open();
+  await move.put(
+    { id: 'lost', customerId: 'a', tenantId: 'P' },
+    { id: 'twin', customerId: 'a', tenantId: 'P' },
+    { id: 'twin', customerId: 'b', tenantId: 'P' },
+  );
+  expect((await cosmig(move, 'copy')).code).toBe(5);
+  expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+  for (const customerId of ['a', 'b'])
+    await move.put({ id: 'twin', customerId, tenantId: `of ${customerId}` });
+  expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
+  expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
+  await move.target.item('lost', 'P').delete();
+  const cut = await cosmig(move, ...CUTOVER);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 60_000);

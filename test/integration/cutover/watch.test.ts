@@ -1,0 +1,155 @@
+/** What a cutover sees of the source page by page: at its gate, while it watches the fence, and after the commit. */
+import { expect, test } from 'vitest';
+import { runCutover, type RunParts } from '../../../src/engine/run.ts';
+import type { CutoverParts } from '../../../src/engine/cutover/contract.ts';
+import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import type { MoveOptions, Order } from '../../helpers/move.ts';
+import type { TapRequest } from '../../helpers/tap.ts';
+import { SOURCE, Tapped } from '../../helpers/tapped.ts';
+
+const order = (id: string, more: object = {}): Order => ({ id, customerId: 'c', tenantId: 'P', ...more });
+
+async function moved(options: MoveOptions, documents: readonly Order[] = [order('1')]): Promise<Tapped> {
+  const tapped = await Tapped.open(options);
+  await tapped.move.put(...documents);
+  await tapped.move.run('copy');
+  await tapped.move.run('catch-up');
+  return tapped;
+}
+
+async function cut(
+  { move }: Tapped,
+  { run, ...parts }: Partial<CutoverParts> & { readonly run?: Partial<RunParts> },
+): Promise<{
+  readonly result: unknown;
+  readonly said: readonly string[];
+  readonly hooks: readonly string[];
+}> {
+  const said: string[] = [];
+  const hooks: string[] = [];
+  const result = await runCutover(move.parts(run), {
+    ...CUTOVER,
+    stopWriters: async () => void hooks.push('fence'),
+    say: (text) => said.push(text),
+    ...parts,
+  }).catch((error: unknown) => error);
+  return { result, said, hooks };
+}
+
+const isEnd = ({ what, container, headers }: TapRequest): boolean =>
+  what === 'read-feed' && container === 'orders' && headers['if-none-match'] === '*';
+const isFeed = ({ what, container, headers }: TapRequest): boolean =>
+  what === 'read-feed' && container === 'orders' && headers['if-none-match'] !== '*';
+
+test('a tail that needs minutes to catch up has no writers stopped', async () => {
+  await using tapped = await moved({ settings: { avad: true } });
+  let offsetMs = 0;
+  // Each page takes as long as that.
+  tapped.tap.meddle = async (request, forward) => {
+    if (isFeed(request)) offsetMs += 61_000;
+    return forward();
+  };
+  const clock = { now: () => Date.now() + offsetMs };
+  const { result, hooks } = await cut(tapped, { run: { clock } });
+  expect(result).toMatchObject({
+    message: 'the tail is too far behind for a short stop of the writers',
+    exitCode: 3,
+  });
+  expect(hooks).toEqual([]);
+});
+
+test('one delete behind many documents that have expired is seen', async () => {
+  const mortal = Array.from({ length: 60 }, (_, n) => order(`mortal ${n}`, { ttl: 60 }));
+  await using tapped = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } }, [
+    ...mortal,
+    order('1'),
+  ]);
+  const { move, tap } = tapped;
+  let changed: Promise<void> | undefined;
+  const change = async (): Promise<void> => {
+    await move.admin.clock(120_000);
+    await move.admin.purgeExpired(SOURCE);
+    await move.source.item('1', 'c').delete();
+  };
+  tap.meddle = async (request, forward) => {
+    if (isEnd(request)) await changed;
+    return forward();
+  };
+  const { result, said } = await cut(tapped, {
+    quietMs: 500,
+    onStep: ({ name }) => {
+      // Nobody gets to know where the source ends before it is done.
+      if (name === 'proving') changed ??= change();
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toContain('somebody still writes: "1" deleted in range 0; waiting until nobody does');
+  // Else one page would have shown it all.
+  expect(tap.seen.filter((request) => isFeed(request)).length).toBeGreaterThan(10);
+});
+
+test('a write that only the newest replica shows is named', async () => {
+  await using tapped = await moved({ settings: { avad: true } });
+  const { move, tap } = tapped;
+  let written: Promise<void> | undefined;
+  tap.meddle = async (request, forward) => {
+    if (isEnd(request)) await written;
+    return forward();
+  };
+  const write = async (): Promise<void> => {
+    await move.admin.account({ replicaLagMs: 600_000 });
+    await move.put(order('late'));
+  };
+  const { result, said } = await cut(tapped, {
+    quietMs: 500,
+    onStep: ({ name }) => {
+      if (name === 'proving') written ??= write();
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toContain('somebody still writes: "late" written in range 0; waiting until nobody does');
+});
+
+test('a delete of which the feed does not say whom it is of is seen', async () => {
+  await using tapped = await moved({ settings: { avad: true } }, [order('1'), order('2')]);
+  const { move, tap } = tapped;
+  let deleted: Promise<unknown> | undefined;
+  tap.meddle = async (request, forward) => {
+    if (isEnd(request)) await deleted;
+    const reply = await forward();
+    if (request.mode !== 'all-versions') return reply;
+    return { ...reply, body: Buffer.from(reply.body.toString().replaceAll('"partitionKey":', '"other":')) };
+  };
+  const { result, said } = await cut(tapped, {
+    quietMs: 500,
+    onStep: ({ name }) => {
+      if (name === 'proving') deleted ??= move.source.item('1', 'c').delete();
+    },
+  });
+  expect(result).toMatchObject({ phase: 'committed' });
+  expect(said).toContain('somebody still writes: null deleted in range 0; waiting until nobody does');
+});
+
+test('what is written late while late writes are read is told once', async () => {
+  await using tapped = await moved({});
+  const { move, tap } = tapped;
+  let isCommitted = false;
+  let isWritten = false;
+  tap.meddle = async (request, forward) => {
+    if (isCommitted && !isWritten && isFeed(request)) {
+      isWritten = true;
+      await move.put(order('later'));
+    }
+    return forward();
+  };
+  const { result, said } = await cut(tapped, {
+    quietMs: 300,
+    watchMs: 1500,
+    onCommit: async () => {
+      await move.put(order('late'));
+      isCommitted = true;
+    },
+  });
+  expect(result).toMatchObject({ lateWrites: [{ ids: ['"late"', '"later"'], what: 'written' }] });
+  expect(said.filter((text) => text.startsWith('LATE WRITE'))).toHaveLength(1);
+});

@@ -1,0 +1,113 @@
+/** The document behind a dead letter, asked of the source through the real SDK: its text as it is, wherever it lies now. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import type { LetterChange } from '../../../src/state/dead-letters.ts';
+import { LaneLab } from '../../helpers/container-requests.ts';
+import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
+import { hashOf, NOW_MS, SPEC } from '../../unit/state/making.ts';
+
+/** No URL reaches this id, and JSON.parse rounds these numbers. */
+const ID = 'b?c#d%e "é"';
+const TEXT = `{"id":${JSON.stringify(ID)},"pk":"amber","big":9223372036854775807,"price":1.10,"zero":-0}`;
+
+let folder: string;
+let lab: LaneLab;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-letters-'));
+  lab = await LaneLab.open();
+});
+afterEach(async () => {
+  await lab[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+async function create(key: string | undefined, text: string): Promise<void> {
+  const result = await lab.send([{ do: 'create', key: [key], text }]);
+  expect(result).toMatchObject({ answered: true, outcomes: [{ status: 201 }] });
+}
+
+/** A ledger of a migration from this account, with one letter. */
+function ledgerWith(id: string, sourceKey: string): string {
+  const path = join(folder, 'ledger.db');
+  const source = { ...SPEC.source, endpoint: lab.account.endpoint };
+  using ledger = Ledger.open({ path, spec: { ...SPEC, source }, nowMs: NOW_MS, create: 'if-missing' });
+  const letter: LetterChange = {
+    change: 'open',
+    letter: {
+      identity: hashOf('a'),
+      reason: 'rejected',
+      code: '400',
+      why: 'the service did not take it',
+      id: JSON.stringify(id),
+      sourceKey,
+      targetKey: null,
+      slot: null,
+      waits: { for: 'nothing' },
+      atMs: NOW_MS,
+    },
+  };
+  ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [letter] }]);
+  return path;
+}
+
+function show(path: string, ...argv: readonly string[]): Promise<Ran> {
+  const { endpoint, key } = lab.access;
+  return runCosmig(['dead-letters', 'show', '1', '--document', '--ledger', path, ...argv], {
+    env: { COSMIG_SOURCE_CONNECTION_STRING: `AccountEndpoint=${endpoint};AccountKey=${key};` },
+    clock: systemClock,
+  });
+}
+
+describe('the document of a dead letter', () => {
+  test('is shown byte for byte, also after its range was split', async () => {
+    await create('amber', TEXT);
+    await lab.split();
+    const { code, stdout, stderr } = await show(ledgerWith(ID, '["amber"]'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const shown = stdout.trimEnd().split('\n\n').at(-1) ?? '';
+    expect(shown.startsWith(TEXT.slice(0, -1))).toBe(true);
+  });
+
+  test('is a text in the JSON, which nothing has rounded', async () => {
+    await create('amber', TEXT);
+    const { stdout } = await show(ledgerWith(ID, '["amber"]'), '--json');
+    const { document } = JSON.parse(stdout) as { document: string };
+    expect(document.startsWith(TEXT.slice(0, -1))).toBe(true);
+  });
+
+  test('without a key value is found there', async () => {
+    await create(undefined, '{"id":"keyless"}');
+    const { stdout } = await show(ledgerWith('keyless', '[{}]'), '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ document: expect.stringMatching(/^\{"id":"keyless",/) });
+  });
+
+  test('that was deleted is said to be gone', async () => {
+    const path = ledgerWith('gone', '["amber"]');
+    const { code, stdout } = await show(path);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\n\nthe source has no such document any more\n$/);
+    expect(JSON.parse((await show(path, '--json')).stdout)).toMatchObject({ document: null });
+  });
+
+  test('is waited for while the source is busy', async () => {
+    await create('amber', TEXT);
+    await lab.admin.faults([
+      { match: { op: 'read' }, times: 2, effect: { status: 429, substatus: 3200, retryAfterMs: 5 } },
+    ]);
+    const { code, stdout, stderr } = await show(ledgerWith(ID, '["amber"]'));
+    expect(code).toBe(0);
+    expect(stdout).toContain('9223372036854775807');
+    expect(stderr).toContain('waiting for the source');
+  });
+
+  test('of a container that is not there is exit code 3', async () => {
+    await lab.account.client.database('shop').container('orders').delete();
+    const { code, stderr } = await show(ledgerWith(ID, '["amber"]'));
+    expect(code).toBe(3);
+    expect(stderr).toContain('there is no container shop/orders');
+  });
+});

@@ -1,0 +1,193 @@
+/**
+ * README and docs/ say nothing that does not run. Each document is followed from top to bottom in a folder of its own;
+ * a block of a language that nobody here knows fails, so that no command is shown that nobody has run. What a block of
+ * text shows is what the command above it has printed, but for its numbers.
+ */
+import { CosmosClient } from '@azure/cosmos';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { DEFAULT_SETTINGS } from '../../../src/emulator/settings.ts';
+import { must } from '../../../src/lib/assert.ts';
+import { readDoc, type Block } from '../../helpers/doc-blocks.ts';
+import { outline, Story, type Step } from '../../helpers/doc-story.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Looked at by test/docs.test.ts, and by tests below. */
+const ELSEWHERE = ['README.md crontab', 'docs/migration.md azurecli', 'docs/emulator.md json'];
+
+/** Does what a document says, and tells where it was wrong. */
+async function follow(story: Story, name: string): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const block of readDoc(name).blocks) {
+    const { at, language, file, text } = block;
+    if (file !== undefined || language === 'sh') await story.tell(block);
+    else if (language === 'js') {
+      story.save('block.mjs', text);
+      await story.run('node-with-sources block.mjs', at);
+    } else if (language === 'text')
+      wrong.push(...falselyShown(text, must(story.last, `${at} follows a command`)));
+    else if (!ELSEWHERE.includes(`${name} ${language}`)) wrong.push(`${at}: nobody runs ${language}`);
+  }
+  for (const { at, line, code, expected, stderr } of story.steps)
+    if (code !== expected) wrong.push(`${at}: ${line} ended with ${code}, not ${expected}: ${stderr}`);
+  return wrong;
+}
+
+/** The parts of what is shown, between lines of `...`, that were not printed as they stand there. */
+function falselyShown(shown: string, { at, line, stdout, stderr }: Step): string[] {
+  // Which orders collide, and how much is moved, is chance: the first words of its lines stay.
+  const labels = (text: string): string[] =>
+    outline(text).map((one) => (one.includes('█') ? '' : (/^\S+(?: [a-zN]+)?/.exec(one) ?? [''])[0]));
+  const isDemo = line.endsWith('run demo');
+  const lines = isDemo ? labels : outline;
+  const printed = lines(isDemo ? stdout : `${stdout.trimEnd()}\n${stderr}`).join('\n');
+  return shown
+    .split(/^\.\.\.$/m)
+    .map((part) => lines(part.trim()).join('\n'))
+    .filter((part) => !printed.includes(part))
+    .map((part) => `${at}: ${line} did not print\n${part}\nbut\n${printed}`);
+}
+
+/** An account with the container that the documents speak of. */
+async function shop(server: TestEmulator, orders: readonly object[]): Promise<void> {
+  const client = new CosmosClient({ endpoint: server.endpoint, key: server.key });
+  const { database } = await client.databases.create({ id: 'shop' });
+  const { container } = await database.containers.create({
+    id: 'orders',
+    partitionKey: '/customerId',
+    throughput: 4000,
+  });
+  for (const order of orders) await container.items.create(order);
+  client.dispose();
+}
+
+const ORDERS = Array.from({ length: 600 }, (_none, n) => ({
+  id: `o${n}`,
+  customerId: `c${n % 70}`,
+  tenantId: `t${n % 200}`,
+}));
+
+const SPEC = [
+  'source: shop/orders',
+  'target: shop/orders-by-tenant',
+  'partitionKey: /tenantId',
+  'createTarget: true',
+];
+
+test('README', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'README.md')).resolves.toEqual([]);
+  expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop' --watch 5s");
+}, 180_000);
+
+test('docs/migration.md', async () => {
+  await using server = await startTestEmulator();
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  await story.run(`export COSMIG_SOURCE_KEY=${server.key}`, 'here');
+  await expect(follow(story, 'docs/migration.md')).resolves.toEqual([]);
+  const cutover = must(story.last, 'it ends with the cutover');
+  expect(cutover.stderr).toContain('scale deployment/orders-api --replicas=0');
+  expect(cutover.stderr).toContain('ORDERS_CONTAINER=orders-by-tenant');
+  expect(existsSync(join(story.folder, 'proof.json'))).toBe(true);
+}, 120_000);
+
+test('docs/troubleshooting.md', async () => {
+  await using server = await startTestEmulator();
+  const twins = ['c1', 'c2'].map((customerId) => ({ id: '7', customerId, tenantId: 'amber' }));
+  await shop(server, [...ORDERS, ...twins]);
+  await using story = new Story(server);
+  story.save('cosmig.config.yaml', SPEC.join('\n'));
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
+  await story.run('cosmig copy --yes # exit code 5', 'here');
+  await expect(follow(story, 'docs/troubleshooting.md')).resolves.toEqual([]);
+}, 120_000);
+
+test('docs/keys.md', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'docs/keys.md')).resolves.toEqual([]);
+});
+
+test('docs/emulator.md', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'docs/emulator.md')).resolves.toEqual([]);
+});
+
+test('the line for cron and the service for systemd bring over what is new', async () => {
+  const { blocks } = readDoc('README.md');
+  const named = (name: string): Block =>
+    must(
+      blocks.find(({ file, language }) => name === file || name === language),
+      `README has ${name}`,
+    );
+  await using server = await startTestEmulator();
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  story.save('cosmig.config.yaml', SPEC.join('\n'));
+  await story.tell(named('cosmig.env'));
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
+  await story.run('cosmig copy', 'here');
+  await story.run('export COSMIG_SOURCE_CONNECTION_STRING=', 'here');
+
+  const [, path, minutes, others, line = ''] = must(
+    /^PATH=(.*)\n(\S+) ((?:\S+ ){4})(.*)\n$/.exec(named('crontab').text),
+    'a PATH, five fields and a command',
+  );
+  // Where npm puts what is installed globally, and what cron knows by itself.
+  expect(path).toBe('/usr/local/bin:/usr/bin:/bin');
+  expect([minutes, others]).toEqual(['*/5', '* * * * ']);
+  // A percent sign would end it.
+  expect(line).not.toContain('%');
+  const there = line.replace('/srv/orders-migration', story.folder);
+  // cron passes on nothing of what a shell has set.
+  await story.run(`env -i HOME=/ PATH="$PATH" sh -c '${there}'`, named('crontab').at);
+  const log = readFileSync(join(story.folder, 'tail.log'), 'utf8');
+  expect(JSON.parse(log)).toMatchObject({ command: 'tail', complete: true });
+
+  const { text, at } = named('cosmig-tail.service');
+  const unit = Object.fromEntries(text.split('\n').map((one) => one.split(/=(.*)/, 2)));
+  expect(unit).toMatchObject({
+    EnvironmentFile: expect.stringContaining('cosmig.env') as unknown,
+    Type: 'oneshot',
+    // Open letters, time that is over, and `systemctl stop`: nothing has failed.
+    SuccessExitStatus: '5 8 143',
+  });
+  await story.run(`set -a; . ./cosmig.env; ${unit['ExecStart']}`, at);
+  expect(JSON.parse(must(story.last, 'it was run').stdout)).toMatchObject({
+    command: 'tail',
+    complete: true,
+  });
+  expect(story.steps.map(({ code }) => code)).toEqual([0, 0, 0]);
+});
+
+test('the two commands of README are those of the package and of CI', () => {
+  const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(scripts).toMatchObject({ demo: 'node bin/cosmig.js demo', test: 'vitest run' });
+  expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toMatch(/^npm ci\n(?:.*\n)*npm test$/m);
+});
+
+test('the settings of the emulator are the real ones with their defaults, and its faults are accepted', async () => {
+  const texts = readDoc('docs/emulator.md').blocks.filter(({ language }) => language === 'json');
+  const [settings, faults] = texts.map(({ text }) => JSON.parse(text) as unknown);
+  expect(settings).toEqual(DEFAULT_SETTINGS);
+  await using server = await startTestEmulator();
+  const put = async (path: string, body: unknown): Promise<number> => {
+    const request = { method: 'PUT', body: JSON.stringify(body) };
+    return (await fetch(new URL(`_emulator/${path}`, server.endpoint), request)).status;
+  };
+  await expect(put('account', settings)).resolves.toBe(200);
+  await expect(put('faults', faults)).resolves.toBe(200);
+});
+
+test('the routes of the emulator are those that it has', () => {
+  const routes = readFileSync(`${ROOT}src/emulator/http/routes.ts`, 'utf8');
+  const real = [...routes.matchAll(/'([A-Z]+ \/_emulator\/[^']+)'/g)].map(([, route]) => route);
+  const listed = [...readDoc('docs/emulator.md').text.matchAll(/^\| `([A-Z]+ \/_emulator\/[^`]+)`/gm)];
+  expect(listed.map(([, route]) => route?.replace('DB/COLL', '*/*'))).toEqual(real);
+});

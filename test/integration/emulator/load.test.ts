@@ -1,0 +1,436 @@
+/**
+ * Load control and the ends of a run (design 8, cli.md 3 and 5): budgets are kept, the source's users come first, time
+ * that is over and a Ctrl-C leave a ledger that goes on, and whoever waits says what for.
+ */
+import { describe, expect, test } from 'vitest';
+import { BudgetError, DeadLetterError } from '../../../src/lib/errors.ts';
+import type { Snapshot } from '../../../src/engine/run.ts';
+import { stopwatch, systemClock } from '../../../src/lib/clock.ts';
+import type { FaultRule } from '../../helpers/admin.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
+import { CosmigRun } from '../../helpers/run-cosmig.ts';
+import type { TapRequest } from '../../helpers/tap.ts';
+import {
+  before,
+  begin,
+  expectSame,
+  isLaterPage,
+  order,
+  orders,
+  Tapped,
+  write,
+} from '../../helpers/tapped.ts';
+import { ACCEPTED_SPEC, cosmig, envOf } from '../../helpers/typed.ts';
+import { fastClock, until, within } from '../../helpers/wait.ts';
+
+/** Intents that no commit has closed. */
+const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unsettled().length);
+
+const isWrite = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
+const isSourceRead = ({ what, container }: TapRequest): boolean =>
+  container === 'orders' && (what === 'read-feed' || what === 'batch');
+
+describe('a budget', () => {
+  const METERED: MoveOptions = {
+    settings: { ru: 'metered' },
+    source: { throughput: 4000 },
+    target: { throughput: 4000 },
+  };
+  // Whatever was saved up and the last batch come on top, and a busy machine is late; test/unit/cosmos is exact.
+  const [LEAST, MOST] = [0.5, 1.5];
+
+  test.each([
+    ['--target-ru', ['300'], 'target', 300],
+    ['--target-ru', ['8%'], 'target', 320],
+    ['--source-ru', ['100'], 'source', 100],
+    ['--source-ru', ['3%'], 'source', 120],
+  ] as const)('%s %s is used and kept', async (flag, value, side, ruPerSecond) => {
+    await using tapped = await Tapped.open(METERED);
+    const { move } = tapped;
+    const name = flag === '--target-ru' ? 'targetRu' : 'sourceRu';
+    await write(move, orders(side === 'target' ? 150 : 250));
+    const copied = await move.run('copy', { flags: { [name]: value } });
+    const perSecond = copied.ru[side] / (copied.durationMs / 1000);
+    expect(copied.durationMs).toBeGreaterThan(1500);
+    expect(perSecond).toBeGreaterThan(ruPerSecond * LEAST);
+    expect(perSecond).toBeLessThan(ruPerSecond * MOST);
+    expect(copied.throttled).toBe(0);
+    await expectSame(move, copied);
+  });
+});
+
+describe('the source', () => {
+  test('is read at Low priority, and by nobody who knows less than was seen', async () => {
+    await using tapped = await Tapped.open({ settings: { avad: true } });
+    const { move, tap } = tapped;
+    await write(move, [...orders(20), order(5, { id: 'one', tenantId: 'P' })]);
+    await begin(move);
+    tap.seen.length = 0;
+    await write(move, [order(6, { id: 'one', tenantId: 'P' })]);
+    await move.run('copy');
+    await write(move, orders(20, { tenantId: 'moved' }));
+    await move.run('catch-up');
+    const reads = tap.seen.filter(isSourceRead);
+    expect(new Set(reads.map(({ what }) => what))).toEqual(new Set(['read-feed', 'batch']));
+    for (const { headers } of reads) {
+      expect(headers['x-ms-cosmos-priority-level']).toBe('Low');
+      expect(headers['x-ms-session-token']).toMatch(/^0:-1#\d+$/);
+      expect(headers['x-ms-consistency-level']).toBe('Session');
+    }
+  });
+});
+
+describe('time that is over', () => {
+  const slow: FaultRule[] = [{ match: { op: 'read-feed', coll: 'orders' }, effect: { delayMs: 100 } }];
+
+  test('ends a copy in good order, and the next run goes on', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(200));
+    await begin(move);
+    await move.admin.faults(slow);
+    let last: Snapshot | undefined;
+    const copying = move.run('copy', { flags: { for: ['1s'] }, onSnapshot: (snapshot) => (last = snapshot) });
+    await expect(copying).rejects.toThrow(BudgetError);
+    expect(last?.complete).toBe(false);
+    expect(last?.durationMs).toBeLessThan(3000);
+    const { read = 0, written = 0 } = last?.documents ?? {};
+    expect(written).toBe(read);
+    expect(unsettled(move)).toBe(0);
+    await move.admin.clearFaults();
+    const copied = await move.run('copy');
+    expect(copied.documents.read).toBe(200 - read);
+    await expectSame(move, copied);
+  });
+
+  test('is kept where what was read takes long to be written', async () => {
+    // Pages of some fifteen documents: the eight that are read ahead take seconds of this budget.
+    await using tapped = await Tapped.open({
+      settings: { ru: 'metered', pageBytes: 6000 },
+      source: { throughput: 4000 },
+      target: { throughput: 4000 },
+    });
+    const { move } = tapped;
+    await write(move, orders(600));
+    await begin(move);
+    let last: Snapshot | undefined;
+    const flags = { for: ['6s'], targetRu: ['300'] };
+    const copying = move.run('copy', { flags, onSnapshot: (snapshot) => (last = snapshot) });
+    await expect(copying).rejects.toThrow(BudgetError);
+    expect(last?.documents.written).toBeGreaterThan(100);
+    expect(last?.durationMs).toBeGreaterThan(4000);
+    // Else more than 10 s, and a busy machine is late.
+    expect(last?.durationMs).toBeLessThan(9500);
+    expect(unsettled(move)).toBe(0);
+  }, 30_000);
+
+  test('of the day as well', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(200));
+    await begin(move);
+    await move.admin.faults(slow);
+    const atMs = Math.floor((Date.now() + 90_000) / 60_000) * 60_000;
+    const at = new Date(atMs);
+    const text = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+    const aheadMs = atMs - 1500 - Date.now();
+    const clock = { now: () => Date.now() + aheadMs };
+    await expect(move.run('copy', { flags: { until: [text] }, clock })).rejects.toThrow(BudgetError);
+    expect(unsettled(move)).toBe(0);
+  });
+
+  test('is a planned end for a tail that had caught up', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(20));
+    await move.run('copy');
+    await write(move, orders(20, { again: true }));
+    const tailed = await move.run('tail', { flags: { for: ['2s'] } });
+    expect(tailed).toMatchObject({ complete: true, documents: { written: 20 } });
+    await expectSame(move, tailed);
+  });
+
+  test.each([-3_600_000, 3_600_000])('is a duration also where the clock is set by %d ms', async (byMs) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(20));
+    await move.run('copy');
+    const passedMs = stopwatch();
+    const setMs = Date.now() + 500;
+    const clock = { now: () => Date.now() + (Date.now() < setMs ? 0 : byMs) };
+    const tailing = move.run('tail', { flags: { for: ['3s'] }, clock, drain: AbortSignal.timeout(10_000) });
+    const [ended] = await Promise.allSettled([tailing]);
+    // Whether it had caught up nobody can tell by such a clock.
+    expect(ended.status === 'fulfilled' || ended.reason instanceof BudgetError).toBe(true);
+    expect(passedMs()).toBeGreaterThan(2000);
+    // It would have been called off.
+    expect(passedMs()).toBeLessThan(9500);
+  });
+
+  test('is exit code 8 with work left, and 0 without', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(100));
+    await begin(move);
+    await move.admin.faults(slow);
+    const copied = await cosmig(move, 'copy', '--for', '1s', '--json');
+    expect(copied.code).toBe(8);
+    expect(copied.stderr).toContain('the time is over; what is under way is finished first');
+    expect(JSON.parse(copied.stdout)).toMatchObject({ complete: false, error: { code: 'budget' } });
+    await move.admin.clearFaults();
+    expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
+    const tailed = await cosmig(move, 'tail', '--for', '2s', '--json');
+    expect(JSON.parse(tailed.stdout)).toMatchObject({ complete: true });
+    expect(tailed.code).toBe(0);
+  });
+});
+
+describe('documents that may not fail', () => {
+  /** Two for each place. */
+  const colliding = (count: number): Order[] =>
+    Array.from({ length: 2 * count }, (_, n) => order(n, { id: `o${n >> 1}`, tenantId: 'P' }));
+
+  test('beyond --max-dead-letters stop the copy, which goes on when more are allowed', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, [...colliding(30), ...orders(60).slice(30)]);
+    const copying = move.run('copy', { flags: { maxDeadLetters: ['5'] } });
+    await expect(copying).rejects.toThrow(DeadLetterError);
+    expect(unsettled(move)).toBe(0);
+    const copied = await move.run('copy', { flags: { maxDeadLetters: ['30'] } });
+    expect(copied).toMatchObject({ complete: true, documents: { deadLettered: 30 } });
+    expect(await move.documents(move.target)).toHaveLength(60);
+  });
+
+  test.each([
+    ['a collision', { onCollision: ['fail'] }, order(1, { id: 'o2', tenantId: 't2' })],
+    ['a missing key', { missingKey: ['fail'] }, order(1, { tenantId: undefined })],
+  ] as const)(
+    '%s stops the copy in good order, and once it is mended the copy goes on',
+    async (_, flags, bad) => {
+      await using tapped = await Tapped.open({ flags });
+      const { move } = tapped;
+      await write(move, orders(40).slice(2));
+      await begin(move);
+      await write(move, [bad]);
+      // What lies beyond the anchor is the tail's.
+      await move.run('copy');
+      const failing = move.run('catch-up');
+      await expect(failing).rejects.toThrow(DeadLetterError);
+      await expect(failing).rejects.toMatchObject({ exitCode: 5 });
+      expect(unsettled(move)).toBe(0);
+      const failsAgain = await cosmig(
+        move,
+        'tail',
+        '--until-caught-up',
+        '--json',
+        ...(flags === undefined
+          ? []
+          : 'onCollision' in flags
+            ? ['--on-collision', 'fail']
+            : ['--missing-key', 'fail']),
+      );
+      expect(failsAgain.code).toBe(5);
+      await move.put({ ...bad, tenantId: 'mended' });
+      const tailed = await move.run('catch-up');
+      expect(tailed.complete).toBe(true);
+      await expectSame(move, tailed);
+    },
+  );
+});
+
+describe('stopped', () => {
+  /** Holds every write to the target until it is let go. */
+  function hold({ tap }: Tapped): { readonly held: () => number; readonly release: () => void } {
+    let held = 0;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    tap.meddle = async (request, forward) => {
+      if (isWrite(request)) {
+        held += 1;
+        await released;
+      }
+      return forward();
+    };
+    return { held: () => held, release };
+  }
+  const PATIENT = { requestTimeoutMs: 5000 };
+
+  test('once: what is under way is finished and committed, and the next run has nothing to settle', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(120));
+    await begin(move);
+    const { held, release } = hold(tapped);
+    const drain = new AbortController();
+    let intended = 0;
+    const copying = move.run('copy', {
+      drain: drain.signal,
+      timing: PATIENT,
+      onPoint: (point) => {
+        if (point === 'intended') intended += 1;
+      },
+    });
+    await until(() => held() > 0 && intended >= 8, { what: 'pages under way' });
+    drain.abort(new Error('Ctrl-C'));
+    release();
+    await expect(within(copying, 4000, 'a drain')).rejects.toThrow('Ctrl-C');
+    expect(unsettled(move)).toBe(0);
+    expect((await move.documents(move.target)).length).toBeGreaterThanOrEqual(40);
+    const points: string[] = [];
+    const copied = await move.run('copy', { onPoint: (point) => points.push(point) });
+    expect(points).not.toContain('settled');
+    expect(copied.complete).toBe(true);
+    await expectSame(move, copied);
+  });
+
+  test('twice: it ends at once, and the next run settles what landed late', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(120));
+    await begin(move);
+    const { held, release } = hold(tapped);
+    const [drain, abort] = [new AbortController(), new AbortController()];
+    let intended = 0;
+    const copying = move.run('copy', {
+      drain: drain.signal,
+      abort: abort.signal,
+      timing: PATIENT,
+      onPoint: (point) => {
+        if (point === 'intended') intended += 1;
+      },
+    });
+    await until(() => held() > 0 && intended >= 8, { what: 'pages under way' });
+    drain.abort(new Error('Ctrl-C'));
+    abort.abort(new Error('twice'));
+    await expect(within(copying, 2000, 'an abort')).rejects.toThrow();
+    expect(unsettled(move)).toBeGreaterThanOrEqual(8);
+    // They were on their way, and nobody waits for them any more.
+    release();
+    // One of them is for another place by now: the write that lands late has no right to stay.
+    await write(move, [order(0, { tenantId: 'elsewhere' })]);
+    const points: string[] = [];
+    const copied = await move.run('copy', { onPoint: (point) => points.push(point) });
+    expect(points).toContain('settled');
+    expect(copied.complete).toBe(true);
+    await expectSame(move, await move.run('catch-up'));
+  });
+
+  test('by Ctrl-C on the command line: exit code 130, and the same command goes on', async () => {
+    await using tapped = await Tapped.open();
+    const { move, tap } = tapped;
+    await write(move, orders(120));
+    await begin(move);
+    const argv = ['copy', ...ACCEPTED_SPEC, '--json'];
+    const run = new CosmigRun(argv, { env: envOf(move), clock: systemClock });
+    tap.meddle = before(isLaterPage, { 4: () => run.press('SIGINT') });
+    const { code, stdout } = await within(run.ended, 10_000, 'a drain');
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ complete: false, error: { code: 'canceled' } });
+    expect(unsettled(move)).toBe(0);
+    expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
+    await expectSame(move);
+  });
+
+  test('by trouble that does not pass: it ends too, with as many pages under way as may be', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(120));
+    await begin(move);
+    const { held, release } = hold(tapped);
+    let intended = 0;
+    const copying = move.run('copy', {
+      timing: PATIENT,
+      onPoint: (point) => {
+        if (point === 'intended') intended += 1;
+      },
+    });
+    await until(() => held() > 0 && intended >= 8, { what: 'pages under way' });
+    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 405 } }]);
+    release();
+    await expect(within(copying, 4000, 'a failure')).rejects.toMatchObject({ exitCode: 6 });
+    await move.admin.clearFaults();
+    await expectSame(move, await move.run('copy'));
+  });
+});
+
+describe('whoever waits says what for', () => {
+  const batch = { op: 'batch', coll: 'by-tenant' } as const;
+  const feed = { op: 'read-feed', coll: 'orders' } as const;
+  const read = { op: 'batch', coll: 'orders' } as const;
+  const cases: ReadonlyArray<[cause: string, rule: FaultRule, words: RegExp]> = [
+    [
+      'a throttled target',
+      { match: batch, effect: { status: 429, retryAfterMs: 200 } },
+      /throttled by the target/,
+    ],
+    ['a target that refuses', { match: batch, effect: { status: 403 } }, /target refuses access/],
+    [
+      'a target that does not answer',
+      { match: batch, effect: { hang: 'before' } },
+      /target does not answer well/,
+    ],
+    [
+      'a range of the target that is gone',
+      { match: batch, effect: { status: 410, substatus: 1007 } },
+      /target is splitting/,
+    ],
+    ['a throttled source', { match: feed, effect: { status: 429, retryAfterMs: 200 } }, /source: .*429/],
+    ['a source that refuses', { match: feed, effect: { status: 403 } }, /source: .*403/],
+    [
+      'a range of the source that is gone',
+      { match: feed, effect: { status: 410, substatus: 1007 } },
+      /source: .*410\/1007/,
+    ],
+    [
+      'point reads that are throttled',
+      { match: read, effect: { status: 429, retryAfterMs: 200 } },
+      /source.*429|throttled by the source/,
+    ],
+  ];
+
+  test.each(cases)('%s', async (_cause, rule, words) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    const colliding = [3, 4].map((n) => order(n, { id: 'one', tenantId: 'P' }));
+    await write(move, [...orders(40), ...colliding]);
+    await begin(move);
+    const told = new Set<string>();
+    await move.admin.faults([{ after: 1, ...rule }]);
+    const copying = move.run('copy', { onSnapshot: ({ waitsFor }) => told.add(String(waitsFor)) });
+    await until(() => [...told].some((text) => words.test(text)), { what: `one of ${[...told].join()}` });
+    await move.admin.clearFaults();
+    const copied = await copying;
+    expect(copied.documents.deadLettered).toBe(1);
+  });
+
+  test('and a watchdog says it aloud when nothing has moved for half a minute', async () => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(40));
+    await begin(move);
+    await move.admin.faults([{ match: batch, effect: { status: 429, retryAfterMs: 200 } }]);
+    const copying = move.run('copy', { clock: fastClock(20) });
+    const barks = (): string[] => move.lines.filter((line) => line.includes('nothing has moved'));
+    await until(() => barks().length > 0, { what: 'a watchdog that barks' });
+    await move.admin.clearFaults();
+    await copying;
+    expect(barks().join()).toMatch(/nothing has moved for \d+ s: throttled by the target/);
+  });
+
+  test('and is quiet while a page is written that takes most of a minute', async () => {
+    await using tapped = await Tapped.open({
+      settings: { pageBytes: 1_000_000 },
+      target: { throughput: 6000 },
+    });
+    const { move } = tapped;
+    await write(move, orders(700));
+    await begin(move);
+    // By this clock: some 14 s for every batch.
+    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { delayMs: 1200 } }]);
+    const timing = { requestTimeoutMs: 10_000 };
+    const copied = await move.run('copy', { clock: fastClock(12), timing });
+    expect(copied.durationMs).toBeGreaterThan(40_000);
+    expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
+  });
+});

@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest';
+import type { Point } from '../../../src/engine/unit/crash-points.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
+
+const AVAD: MoveOptions = { settings: { avad: true } };
+
+const order = (id: string, customerId: unknown, tenantId: unknown, more: object = {}): Order => ({
+  id,
+  customerId,
+  tenantId,
+  ...more,
+});
+
+async function same(move: Move): Promise<void> {
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}
+
+describe('changes after the copy', () => {
+  test('creates, updates and moves come over, and a moved document leaves its old place', async () => {
+    await using move = await Move.open();
+    await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
+    await move.run('copy');
+    await move.put(order('1', 'a', 'P', { n: 2 }), order('2', 'a', 'R'), order('4', 'c', 'Q'));
+    const { documents } = await move.run('catch-up');
+    expect(documents).toMatchObject({ written: 3, moved: 1, deadLettered: 0 });
+    await same(move);
+  });
+
+  test('deletes come over where the source tells them', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
+    await move.run('copy');
+    await move.source.item('2', 'a').delete();
+    await move.put(order('3', 'b', 'R'));
+    await move.source.item('3', 'b').delete();
+    const { documents } = await move.run('catch-up');
+    expect(documents.deadLettered).toBe(0);
+    await same(move);
+  });
+
+  test('what was written while it was being copied is not lost, and nothing that was deleted comes back', async () => {
+    await using move = await Move.open({ settings: { avad: true, pageBytes: 2000 } });
+    await move.put(...Array.from({ length: 60 }, (_, n) => order(`o${n}`, `c${n % 5}`, `t${n % 3}`)));
+    let pages = 0;
+    const busy: Promise<unknown>[] = [];
+    await move.run('copy', {
+      onPoint: (point: Point) => {
+        if (point !== 'page-read' || pages > 10) return;
+        pages += 1;
+        busy.push(
+          move.source.items.upsert(order(`o${pages}`, `c${pages % 5}`, 'moved')),
+          move.source.item(`o${59 - pages}`, `c${(59 - pages) % 5}`).delete(),
+        );
+      },
+    });
+    await Promise.all(busy);
+    await move.run('catch-up');
+    expect(busy.length).toBeGreaterThan(4);
+    await same(move);
+  });
+
+  test('a document that says of itself that it is deleted leaves the target', async () => {
+    await using move = await Move.open({ flags: { deletes: ['marker:/deleted'] } });
+    await move.put(order('1', 'a', 'P'), order('2', 'a', 'P', { deleted: true }), order('3', 'b', 'Q'));
+    await move.run('copy');
+    expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1', '3']);
+    await move.put(order('1', 'a', 'P', { deleted: '2026-01-01' }), order('2', 'a', 'P', { deleted: false }));
+    await move.run('catch-up');
+    expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2', '3']);
+  });
+});
+
+describe('two documents for one place', () => {
+  test('the second becomes a letter, and takes the place when the first leaves it', async () => {
+    await using move = await Move.open(AVAD);
+    await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
+    const copied = await move.run('copy');
+    expect(copied.documents).toMatchObject({ written: 1, deadLettered: 1 });
+    const [letter] = move.ledger(({ letters }) => letters.list({ state: 'open', after: 0, limit: 10 }));
+    expect(letter).toMatchObject({ reason: 'collision', id: '"7"', targetKey: '["P"]' });
+    const [held] = await move.documents(move.target);
+    await move.source.item('7', String(held?.['customerId'])).delete();
+    const { documents } = await move.run('catch-up');
+    expect(documents.deadLettered).toBe(0);
+    await same(move);
+  });
+
+  test('a letter closes when its own document moves out of the way', async () => {
+    await using move = await Move.open();
+    await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
+    await move.run('copy');
+    const [held] = await move.documents(move.target);
+    await move.put(order('7', held?.['customerId'] === 'a' ? 'b' : 'a', 'Q'));
+    expect((await move.run('catch-up')).documents.deadLettered).toBe(0);
+    await same(move);
+  });
+
+  test('two that change places end up in each other’s', async () => {
+    await using move = await Move.open();
+    await move.put(order('7', 'a', 'P'), order('7', 'b', 'Q'));
+    await move.run('copy');
+    await move.put(order('7', 'a', 'Q'), order('7', 'b', 'P'));
+    const { documents } = await move.run('catch-up');
+    expect(documents.deadLettered).toBe(0);
+    await same(move);
+  });
+
+  test('a stranger in the target is left alone', async () => {
+    await using move = await Move.open();
+    await move.put(order('7', 'a', 'P'));
+    await move.run('copy');
+    await move.target.items.create({ id: '8', tenantId: 'P', mine: true });
+    await move.target.items.create({ id: '9', customerId: 'z', tenantId: 'P', mine: true });
+    await move.put(order('8', 'a', 'P'), order('9', 'a', 'P'));
+    expect((await move.run('catch-up')).documents.deadLettered).toBe(2);
+    const reasons = move
+      .ledger(({ letters }) => letters.list({ state: 'open', after: 0, limit: 9 }))
+      .map(({ reason }) => reason);
+    expect(reasons).toEqual(['foreign-document', 'foreign-document']);
+    expect((await move.documents(move.target)).filter(({ mine }) => mine === true)).toHaveLength(2);
+  });
+
+  test('a value that must be unique in the target waits for who holds it', async () => {
+    await using move = await Move.open({
+      target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
+    });
+    await move.put(order('1', 'a', 'P', { mail: 'x' }), order('2', 'b', 'P', { mail: 'x' }));
+    expect((await move.run('copy')).documents).toMatchObject({ written: 1, deadLettered: 1 });
+    const [held] = await move.documents(move.target);
+    await move.put({ ...held, mail: 'y' } as Order);
+    expect((await move.run('catch-up')).documents.deadLettered).toBe(0);
+    await same(move);
+  });
+});
+
+describe('a crash', () => {
+  const points: readonly Point[] = [
+    'anchored',
+    'page-read',
+    'intended',
+    'written',
+    'committed',
+    'takeover-intended',
+    'moved',
+    'removed',
+    'caught-up',
+    'index-step',
+    'letter-promoted',
+  ];
+  test.each(points)('at "%s" loses nothing, and the next run ends it', async (at) => {
+    await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
+    const all = Array.from({ length: 40 }, (_, n) =>
+      order(`o${n % 20}`, `c${n % 7}`, `t${(n % 20) % 3}`, { n }),
+    );
+    await move.put(...all);
+    let struck = 0;
+    const runUntil = async (goal: 'copy' | 'catch-up'): Promise<void> => {
+      for (let tries = 0; ; tries += 1) {
+        const crash = new AbortController();
+        let passed = 0;
+        try {
+          await move.run(goal, {
+            abort: crash.signal,
+            onPoint: (point) => {
+              if (point !== at || tries > 3) return;
+              passed += 1;
+              if (passed <= tries) return;
+              struck += 1;
+              crash.abort(new Error('crash'));
+            },
+          });
+          return;
+        } catch (error) {
+          if (!crash.signal.aborted) throw error;
+        }
+      }
+    };
+    await runUntil('copy');
+    for (let n = 0; n < 40; n += 1) {
+      const { id, customerId } = all[n] as Order;
+      if (n % 4 === 0) await move.put(order(id, customerId, `t${(n + 1) % 3}`, { again: n }));
+      if (n % 5 === 0)
+        await move.source
+          .item(id, String(customerId))
+          .delete()
+          .catch(() => {});
+    }
+    await runUntil('catch-up');
+    const open = move.ledger(({ letters }) => letters.list({ state: 'open', after: 0, limit: 99 }));
+    const waiting = new Set(open.map(({ id, sourceKey }) => `${id}${sourceKey}`));
+    const nameOf = ({ id, customerId }: Order): string =>
+      `${JSON.stringify(id)}${JSON.stringify([customerId])}`;
+    const source = await move.documents(move.source);
+    const target = await move.documents(move.target);
+    expect(target).toEqual(source.filter((one) => !waiting.has(nameOf(one))));
+    expect(open.every(({ reason }) => reason === 'collision')).toBe(true);
+    expect(struck).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { VerifyStore, verifyPath } from '../../../src/verify/store.ts';
+import { Move, type Order } from '../../helpers/move.ts';
+import { putAll, verifyMove } from '../../helpers/verify.ts';
+
+const order = (n: number, more: object = {}): Order => ({
+  id: `o${n}`,
+  customerId: `c${n % 17}`,
+  tenantId: `t${n % 5}`,
+  n,
+  ...more,
+});
+
+async function proven(): Promise<Move> {
+  const move = await Move.open({ settings: { avad: true } });
+  await putAll(
+    move,
+    Array.from({ length: 300 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move)).toMatchObject({ equal: true, source: { count: 300 } });
+  return move;
+}
+
+const lookedAt = ({ details }: { details: object }): unknown => Reflect.get(details, 'lookedAtAgain');
+
+test('what has changed since a clean comparison is compared alone, also behind a split, and the next begins there', async () => {
+  await using move = await proven();
+  await move.admin.split('shop/orders');
+  await move.admin.split('shop/by-tenant');
+  await move.put(order(1, { again: 1 }), order(2, { tenantId: 'moved' }), order(300));
+  await move.source.item('o3', 'c3').delete();
+  await move.run('catch-up');
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect([verdict.equal, lookedAt(verdict)]).toEqual([true, 3]);
+  const again = await verifyMove(move, { level: 'changes' });
+  expect([again.equal, lookedAt(again)]).toEqual([true, 0]);
+});
+
+test('what has changed is read once, also behind a merge, and the next one begins there', async () => {
+  await using move = await Move.open();
+  await move.admin.split('shop/orders');
+  await move.admin.split('shop/by-tenant');
+  await putAll(
+    move,
+    Array.from({ length: 100 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+  await putAll(
+    move,
+    Array.from({ length: 20 }, (_, n) => order(n, { again: 1 })),
+  );
+  await move.run('catch-up');
+  await move.admin.merge('shop/orders', ['1', '2']);
+  await move.admin.merge('shop/by-tenant', ['1', '2']);
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect(verdict).toMatchObject({ equal: true, source: { count: 20 }, target: { count: 20 } });
+  // Else nobody knows how far the mover is.
+  await move.run('catch-up');
+  await move.target.items.upsert(order(50, { wrong: 1 }));
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
+    equal: false,
+    source: { count: 0 },
+    target: { count: 1 },
+  });
+});
+
+test('a change that did not arrive as it should is found and named', async () => {
+  await using move = await proven();
+  await move.put(order(1, { again: 1 }), order(2, { again: 1 }));
+  await move.run('catch-up');
+  await move.target.items.upsert({ ...order(1, { again: 2 }) });
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect(verdict).toMatchObject({
+    equal: false,
+    differences: { missing: 0, extra: 0, different: 1, wrongSlot: 0 },
+    samples: [{ kind: 'different', id: 'o1' }],
+  });
+});
+
+test('where the numbers differ everything is compared', async () => {
+  await using move = await proven();
+  await move.put(order(1, { again: 1 }));
+  await move.run('catch-up');
+  await move.target.item('o7', 't2').delete();
+  const verdict = await verifyMove(move, { level: 'changes' });
+  expect(verdict).toMatchObject({
+    equal: false,
+    source: { count: 300 },
+    differences: { missing: 1, extra: 0, different: 0, wrongSlot: 0 },
+    samples: [{ kind: 'missing', id: 'o7' }],
+  });
+  // Whoever dies now, and brings nothing right, must not be followed by one that looks only at changes.
+  expect(VerifyStore.lastProof(verifyPath(move.ledgerPath))).toBeNull();
+});
+
+test('whoever is told of differences, and dies, leaves no earlier proof behind', async () => {
+  await using move = await proven();
+  await move.target.item('o7', 't2').delete();
+  const proofs: unknown[] = [];
+  const onVerdict = (): void => void proofs.push(VerifyStore.lastProof(verifyPath(move.ledgerPath)));
+  expect(await verifyMove(move, { onVerdict })).toMatchObject({ equal: false });
+  expect(proofs).toEqual([null]);
+});
+
+test('a letter whose old version stays hides no document that lacks, where nobody tells of deletes', async () => {
+  const flags = { derive: ['/pk={tenantId}'] };
+  await using move = await Move.open({ flags, target: { partitionKey: '/pk' } });
+  await putAll(
+    move,
+    Array.from({ length: 50 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move, { flags })).toMatchObject({ equal: true });
+  // There is room for it, and none for a key more.
+  const padded = JSON.stringify(order(1, { pad: '' })).length;
+  await move.put(order(1, { pad: 'x'.repeat(2 * 1024 * 1024 - padded - 4) }));
+  await move.run('catch-up');
+  expect(move.ledger(({ letters }) => letters.counts())).toMatchObject([{ reason: 'too-large', letters: 1 }]);
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({ equal: true });
+  await move.target.item('o7', 't2').delete();
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({
+    equal: false,
+    samples: [{ kind: 'missing', id: 'o7' }],
+  });
+});
+
+test('a waiver of what was deleted since hides no document that lacks', async () => {
+  const flags = { missingKey: ['dead-letter'] };
+  await using move = await Move.open({ flags, settings: { avad: true } });
+  const keyless = { id: 'keyless', customerId: 'c1' };
+  await putAll(move, [...Array.from({ length: 50 }, (_, n) => order(n)), keyless]);
+  await move.run('copy');
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    expect(ledger.letters.discard(1, systemClock.now())).toBe(true);
+  }
+  expect(await verifyMove(move, { flags })).toMatchObject({ equal: true, letters: { discarded: 1 } });
+  await move.source.item('keyless', 'c1').delete();
+  await move.run('catch-up');
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({ equal: true });
+  await move.target.item('o7', 't2').delete();
+  expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({
+    equal: false,
+    samples: [{ kind: 'missing', id: 'o7' }],
+  });
+});
+
+test('without a clean comparison everything is compared', async () => {
+  await using move = await Move.open();
+  await putAll(
+    move,
+    Array.from({ length: 50 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({ equal: true, source: { count: 50 } });
+});
+
+test('one of everything that was not proven is no beginning for it', async () => {
+  await using move = await Move.open();
+  await putAll(
+    move,
+    Array.from({ length: 50 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  await move.put(order(1, { again: 1 }));
+  expect(await verifyMove(move, { deadlineMs: 0 })).toMatchObject({ equal: null, inFlight: 1 });
+  await move.run('catch-up');
+  await move.target.items.upsert(order(7, { wrong: 1 }));
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
+    equal: false,
+    samples: [{ kind: 'different', id: 'o7' }],
+  });
+});
+
+test.each(['not proven', 'called off while it reads'] as const)(
+  'one that was %s is not gone on with as a comparison of everything',
+  async (how) => {
+    await using move = await Move.open();
+    await putAll(
+      move,
+      Array.from({ length: 50 }, (_, n) => order(n)),
+    );
+    await move.run('copy');
+    expect(await verifyMove(move)).toMatchObject({ equal: true });
+    await move.put(order(1, { again: 1 }));
+    // Not among the changes: nobody tells of it.
+    await move.source.item('o3', 'c3').delete();
+    const stop = new AbortController();
+    const onProgress = (): void => {
+      if (how !== 'not proven') stop.abort(new Error('called off'));
+    };
+    const parts = { level: 'changes', deadlineMs: 0, signal: stop.signal, onProgress } as const;
+    const told = await verifyMove(move, parts).then(
+      ({ equal }) => equal,
+      (error: unknown) => (error instanceof Error ? error.message : error),
+    );
+    expect(told).toBe(how === 'not proven' ? null : 'called off');
+    await move.run('catch-up');
+    expect(await verifyMove(move)).toMatchObject({
+      equal: false,
+      source: { count: 49 },
+      differences: { extra: 1 },
+    });
+  },
+);

@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { Move, type Order } from '../../helpers/move.ts';
+import { RawAccount } from '../../helpers/raw.ts';
+import { cosmig } from '../../helpers/typed.ts';
+import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { WireContainer } from '../../helpers/wire-container.ts';
+
+const orders = (count: number): Order[] =>
+  Array.from({ length: count }, (_, n) => ({
+    id: `o${n}`,
+    customerId: `c${n % 17}`,
+    tenantId: `t${n % 5}`,
+    n,
+  }));
+
+async function copied(options: Parameters<typeof Move.open>[0], documents: readonly Order[]): Promise<Move> {
+  const move = await Move.open(options);
+  await putAll(move, documents);
+  await move.run('copy');
+  await move.run('catch-up');
+  return move;
+}
+
+describe('verify of bytes that JSON.parse does not keep', () => {
+  test('proves them equal, and finds an integer that was rounded', async () => {
+    await using move = await Move.open();
+    const raw = new RawAccount(move.emulator);
+    const [source, target] = [
+      new WireContainer(raw, 'shop', 'orders'),
+      new WireContainer(raw, 'shop', 'by-tenant'),
+    ];
+    const text = (big: string): string =>
+      `{"id":"big","customerId":"c1","tenantId":"t1","big":${big},"price":1.10,"zero":-0,"__proto__":{"a":1},"é":"\\u00e9"}`;
+    expect((await source.create(text('9223372036854775807'), ['c1'])).status).toBe(201);
+    await move.run('copy');
+    await expect(verifyMove(move)).resolves.toMatchObject({ equal: true, details: { lookedAtAgain: 0 } });
+    await move.target.item('big', 't1').delete();
+    expect((await target.create(text('9223372036854775808'), ['t1'])).status).toBe(201);
+    await expect(verifyMove(move)).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'different', id: 'big', sourceKey: ['c1'], targetKey: ['t1'] }],
+    });
+    raw.close();
+  });
+});
+
+describe('verify of derived keys', () => {
+  test('computes what should be in the target, and finds another key', async () => {
+    const flags = { derive: ['/pk={tenantId}-{customerId}'] };
+    await using move = await copied({ flags, target: { partitionKey: '/pk' } }, orders(40));
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: true,
+      target: { count: 40 },
+      details: { lookedAtAgain: 0 },
+    });
+    const { resource } = await move.target.item('o3', 't3-c3').read<Order>();
+    await move.target.items.create({ ...resource, id: 'o3', pk: 't3-other' });
+    await move.target.item('o3', 't3-c3').delete();
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'wrongSlot', id: 'o3', sourceKey: ['c3'], targetKey: ['t3-other'] }],
+    });
+  });
+
+  test('knows documents by the source key that was kept elsewhere', async () => {
+    const flags = { derive: ['/customerId={tenantId}-{customerId}'], keepSourceKeyAs: ['/oldCustomerId'] };
+    await using move = await copied({ flags, target: { partitionKey: '/customerId' } }, orders(40));
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: true,
+      details: { lookedAtAgain: 0 },
+    });
+    await move.target.item('o4', 't4-c4').delete();
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'missing', id: 'o4', sourceKey: ['c4'], targetKey: ['t4-c4'] }],
+    });
+  });
+});
+
+describe('verify of documents that expire', () => {
+  const flags = { ttl: ['remaining'] };
+  const expiring = orders(30).map((order, n) => ({ ...order, ...(n % 3 === 0 ? { ttl: 5000 + n } : {}) }));
+
+  test('compares the instants where ttl was rewritten', async () => {
+    const ttl = { defaultTtl: 9000 };
+    await using move = await copied({ flags, source: ttl, target: ttl }, expiring);
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: true,
+      details: { lookedAtAgain: 0 },
+    });
+    const { resource } = await move.target.item('o4', 't4').read<Order>();
+    await move.target.items.upsert({ ...resource, id: 'o4', n: 'x' });
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'different', id: 'o4' }],
+    });
+  });
+});
+
+describe('verify and dead letters', () => {
+  const collision = { id: 'o1', customerId: 'other', tenantId: 't1' };
+
+  test('a letter explains what is not there, and a waiver is listed', async () => {
+    await using move = await copied({}, [...orders(20), collision]);
+    await expect(verifyMove(move)).resolves.toMatchObject({
+      equal: true,
+      source: { count: 21 },
+      target: { count: 20 },
+      letters: { open: 1, discarded: 0 },
+      details: { explained: { letters: 1, waived: 0 } },
+    });
+    {
+      using ledger = Ledger.openForOperator(move.ledgerPath);
+      expect(ledger.letters.discard(1, systemClock.now())).toBe(true);
+    }
+    const { details } = await verifyMove(move);
+    expect(details['explained']).toMatchObject({ letters: 0, waived: 1 });
+    const { waived } = details['listed'] as { waived: readonly { id: string }[] };
+    expect(waived.map(({ id }) => id)).toEqual(['o1']);
+
+    // It was mended after all, and moved: from then on it is a document like others.
+    const { sourceKey } = move.ledger(({ letters }) => letters.get(1)) ?? { sourceKey: '[]' };
+    const [customerId] = JSON.parse(sourceKey) as readonly string[];
+    const mended = { id: 'o1', customerId, tenantId: 'of its own' };
+    await move.put(mended);
+    await move.run('catch-up');
+    await move.target.items.upsert({ ...mended, wrong: true });
+    await expect(verifyMove(move)).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'different', id: 'o1' }],
+      details: { explained: { waived: 0 } },
+    });
+  });
+
+  test('knows of every waiver, however many there are', async () => {
+    const flags = { missingKey: ['dead-letter'] };
+    const count = 1001;
+    const keyless = Array.from({ length: count }, (_, n) => ({ id: `k${n}`, customerId: `c${n % 17}` }));
+    await using move = await copied({ flags, settings: { ru: 'off' } }, keyless);
+    {
+      using ledger = Ledger.openForOperator(move.ledgerPath);
+      for (let number = 1; number <= count; number += 1)
+        expect(ledger.letters.discard(number, systemClock.now())).toBe(true);
+    }
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: true,
+      letters: { open: 0, discarded: count },
+      details: { explained: { letters: 0, waived: count } },
+    });
+  });
+
+  test('finds a document that cannot be moved and has no letter', async () => {
+    const flags = { missingKey: ['dead-letter'] };
+    const keyless = { id: 'keyless', customerId: 'c1' };
+    await using move = await copied({ flags }, [...orders(20), keyless]);
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: true,
+      details: { refused: { 'missing-key': 1 }, explained: { letters: 1 } },
+    });
+    {
+      using ledger = Ledger.openForOperator(move.ledgerPath);
+      const letter = ledger.letters.get(1);
+      const identity = letter?.identity ?? Buffer.alloc(16);
+      const close = { change: 'close', identity, atMs: systemClock.now() } as const;
+      ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [close] }]);
+    }
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'missing', id: 'keyless', sourceKey: ['c1'] }],
+    });
+  });
+
+  test('a document that is marked as deleted should not be there', async () => {
+    const flags = { deletes: ['marker:/isDeleted'] };
+    const marked = { id: 'gone', customerId: 'c1', tenantId: 't1', isDeleted: true };
+    await using move = await copied({ flags }, [...orders(20), marked]);
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({ equal: true, source: { count: 20 } });
+    await move.target.items.upsert(marked);
+    await expect(verifyMove(move, { flags })).resolves.toMatchObject({
+      equal: false,
+      samples: [{ kind: 'extra', id: 'gone', sourceKey: ['c1'], targetKey: ['t1'] }],
+    });
+  });
+});
+
+describe('verify and the containers', () => {
+  test('tells where their settings differ', async () => {
+    await using move = await copied({ target: { defaultTtl: 3600 } }, orders(5));
+    const verdict = await verifyMove(move);
+    expect(verdict.settings).toEqual([{ setting: 'TTL', source: 'off', target: expect.any(String) }]);
+  });
+
+  test('reads within its budget, and writes nothing', async () => {
+    await using move = await copied({}, orders(200));
+    const stateOf = async (path: string): Promise<unknown> =>
+      (await move.admin.ranges(path)).map(({ documents, bytes, lsn }) => ({ documents, bytes, lsn }));
+    const before = [await stateOf('shop/orders'), await stateOf('shop/by-tenant')];
+    const beganAt = performance.now();
+    const flags = { sourceRu: ['100'] };
+    const verdict = await verifyMove(move, { flags, timing: { pageSize: 10 } });
+    expect(verdict.equal).toBe(true);
+    const seconds = (performance.now() - beganAt) / 1000;
+    expect(verdict.ru.source / seconds).toBeLessThan(200);
+    expect([await stateOf('shop/orders'), await stateOf('shop/by-tenant')]).toEqual(before);
+  });
+});
+
+test('a verify says which settings whoever is signed in may not see', async () => {
+  await using move = await copied({}, orders(5));
+  const refused = { status: 403, substatus: 5300 };
+  await move.admin.faults([
+    { match: { op: 'offer' }, effect: refused },
+    { match: { op: 'script' }, effect: refused },
+  ]);
+  const { code, stdout } = await cosmig(move, 'verify', '--report', `${move.ledgerPath}.report`);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^setting +scripts, throughput: not compared, since you have no right to see them$/m,
+  );
+  const report: unknown = JSON.parse(readFileSync(`${move.ledgerPath}.report`, 'utf8'));
+  expect(report).toMatchObject({ equal: true, settings: [], settingsNotSeen: ['scripts', 'throughput'] });
+});

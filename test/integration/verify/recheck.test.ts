@@ -1,0 +1,147 @@
+/** What two looks at a document are worth when something has happened between them, or somebody else stands there. */
+import { expect, test } from 'vitest';
+import type { AccountSettings } from '../../helpers/admin.ts';
+import type { TapRequest } from '../../helpers/tap.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../helpers/tapped.ts';
+import { verifyMove } from '../../helpers/verify.ts';
+
+const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };
+
+async function copied(settings: AccountSettings = {}): Promise<Tapped> {
+  const tapped = await Tapped.open({ settings: { avad: true, ...settings } });
+  await write(tapped.move, orders(20));
+  await tapped.move.run('copy');
+  return tapped;
+}
+
+test('a document that differs in another way each time is in flight', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  await write(move, [order(7, { version: 1 })]);
+  let looks = 0;
+  tap.meddle = async ({ what, container }, forward) => {
+    const reply = await forward();
+    if (what !== 'batch' || container !== 'orders') return reply;
+    looks += 1;
+    if (looks > 1) return reply;
+    // Behind the first look: the mover brings over what that has seen, and there is another version.
+    await move.run('catch-up');
+    await write(move, [order(7, { version: 2 })]);
+    return reply;
+  };
+  const verdict = await verifyMove(move, {
+    deadlineMs: 60_000,
+    // The time is over behind the second look.
+    clock: { now: () => Date.now() + (looks < 2 ? 0 : 120_000) },
+    timing: { requestTimeoutMs: 20_000 },
+  });
+  expect(looks).toBe(2);
+  expect(verdict).toMatchObject({ equal: null, inFlight: 1 });
+});
+
+test('somebody else in its slot is not the document', async () => {
+  await using tapped = await copied();
+  const { move } = tapped;
+  await move.target.item('o7', 't2').delete();
+  await move.target.items.create({ ...order(7), customerId: 'stranger' });
+  expect(await verifyMove(move)).toMatchObject({
+    equal: false,
+    differences: { missing: 1, extra: 1, different: 0, wrongSlot: 0 },
+  });
+});
+
+test('a document that has moved meanwhile is looked for where it belongs now', async () => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  await move.target.items.upsert(order(7, { wrong: 1 }));
+  const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
+  tap.meddle = before(isLook, {
+    1: async () => {
+      await write(move, [order(7, { tenantId: 'elsewhere' })]);
+      move.connectionString = move.emulator.connectionString;
+      await move.run('catch-up');
+    },
+  });
+  expect(await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } })).toMatchObject({ equal: true });
+});
+
+test.each([
+  { name: 'orders', path: SOURCE },
+  { name: 'by-tenant', path: TARGET },
+])(
+  'documents of a range of $name that splits while they are looked at are all found',
+  async ({ name, path }) => {
+    await using tapped = await copied();
+    const { move, tap } = tapped;
+    for (let n = 0; n < 20; n += 1) await move.target.items.upsert(order(n, { wrong: 1 }));
+    const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === name;
+    tap.meddle = before(isLook, { 1: async () => move.admin.split(path) });
+    let rounds = 0;
+    let caughtUp: Promise<unknown> | undefined;
+    const verdict = await verifyMove(move, {
+      deadlineMs: 30_000,
+      timing: { requestTimeoutMs: 20_000 },
+      onProgress: ({ stage }) => {
+        // Then the mover knows of the split, and it is known how far it is.
+        if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
+      },
+    });
+    await caughtUp;
+    expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 20 } });
+    expect(await move.admin.ranges(path)).toHaveLength(2);
+  },
+);
+
+test.each([
+  { name: 'orders', key: '/customerId' },
+  { name: 'by-tenant', key: '/tenantId' },
+])('nothing is looked for in $name when it was deleted and created again', async ({ name, key }) => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  await move.target.item('o7', 't2').delete();
+  const { containers } = move.client.database('shop');
+  tap.meddle = before(({ what, container }) => what === 'batch' && container === name, {
+    1: async () => {
+      await move.client.database('shop').container(name).delete();
+      await containers.create({ id: name, partitionKey: key });
+    },
+  });
+  await expect(verifyMove(move)).rejects.toThrow(`shop/${name} was deleted and created again`);
+});
+
+test('documents for which one reply has no room are looked at all the same', async () => {
+  await using tapped = await copied({ ru: 'off', pageBytes: 4 * 1024 * 1024 });
+  const { move } = tapped;
+  const pad = 'x'.repeat(1_900_000);
+  await write(move, [order(1, { pad }), order(2, { pad }), order(3, { pad })]);
+  await move.run('catch-up', { timing: { requestTimeoutMs: 20_000 } });
+  for (const n of [1, 2, 3]) await move.target.items.upsert(order(n, { pad, wrong: 1 }));
+  const verdict = await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } });
+  expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 3 } });
+});
+
+test('of large documents a few are looked at at a time', async () => {
+  const settings = { avad: true, ru: 'off', pageBytes: 4 * 1024 * 1024 } as const;
+  await using tapped = await Tapped.open({ settings, target: { throughput: 100_000 } });
+  const { move, tap } = tapped;
+  const pad = 'x'.repeat(1_900_000);
+  const large = Array.from({ length: 6 }, (_, n) => order(n, { pad }));
+  await write(move, large);
+  await move.run('copy', { timing: { requestTimeoutMs: 20_000 } });
+  for (const { customerId, ...others } of large)
+    await move.target.items.upsert({ ...others, customerId, wrong: 1 });
+  let most = 0;
+  const held = new Set<unknown>();
+  tap.meddle = async ({ what, container, body }, forward) => {
+    if (what !== 'batch') return forward();
+    // The target is asked first, and then the source: what comes after that is of others.
+    if (container === 'orders') held.clear();
+    else for (const { id } of JSON.parse(body.toString()) as { id: unknown }[]) held.add(id);
+    most = Math.max(most, held.size);
+    return forward();
+  };
+  const verdict = await verifyMove(move, { timing: { requestTimeoutMs: 20_000 } });
+  expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 6 } });
+  // Of each of them both sides are in memory.
+  expect(most).toBeLessThanOrEqual(4);
+});

@@ -1,0 +1,209 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { execIn } from '../../helpers/kept-database.ts';
+import { Move } from '../../helpers/move.ts';
+import type { Ran } from '../../helpers/run-cosmig.ts';
+import { SPEC, typed } from '../../helpers/typed.ts';
+import { until } from '../../helpers/wait.ts';
+
+/** Nothing is warned of. */
+function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
+  return (...argv) => typed(move, ...argv, ...SPEC);
+}
+
+/** `writers` at a time write, and delete one time in `deletes`, which nobody tells of, until they are stopped. */
+function applicationOf(
+  { source }: Move,
+  { deletes = 4, writers = 1 } = {},
+): { readonly stop: () => Promise<number> } {
+  const random = seededRandom(3);
+  const stop = new AbortController();
+  let deleted = 0;
+  const work = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await setTimeout(10);
+      const n = random.below(300);
+      const [id, customerId] = [`o${n}`, `c${n % 7}`];
+      if (random.below(deletes) > 0)
+        await source.items.upsert({ id, customerId, tenantId: `t${random.below(9)}` });
+      else {
+        const { statusCode } = await source
+          .item(id, customerId)
+          .delete()
+          .catch(() => ({ statusCode: 404 }));
+        if (statusCode === 204) deleted += 1;
+      }
+    }
+  };
+  const ended = Promise.all(Array.from({ length: writers }, work));
+  return {
+    stop: async () => {
+      stop.abort();
+      await ended;
+      return deleted;
+    },
+  };
+}
+
+/** What an application writes a hundred times a second is more than 400 RU/s. */
+const AMPLE = { throughput: 10_000 };
+
+test('is proven beside an application that writes and deletes, where no feed tells of deletes and no tail runs', async () => {
+  await using move = await Move.open({ source: AMPLE, target: AMPLE });
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 300; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  await move.put({ id: 'gone', customerId: 'c', tenantId: 't' });
+  expect((await cosmig('copy')).code).toBe(0);
+  await move.source.item('gone', 'c').delete();
+  const application = applicationOf(move);
+  let repaired: Ran;
+  let deleted: number;
+  try {
+    repaired = await cosmig('verify', '--repair', '--json', '--deadline', '30s');
+  } finally {
+    deleted = await application.stop();
+  }
+  expect(deleted).toBeGreaterThan(0);
+  expect([repaired.code, JSON.parse(repaired.stdout)]).toMatchObject([0, { equal: true, inFlight: 0 }]);
+  expect(repaired.stderr).toContain('brought right');
+
+  // So the gate is open, and the cutover takes out what was deleted since.
+  const cut = await cosmig('cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+  expect([cut.code, cut.code === 0 ? '' : cut.stderr]).toEqual([0, '']);
+  expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+}, 120_000);
+
+/** Six where nothing else is going on. */
+const RUNS_MAX = 24;
+
+test('comes to its end beside such an application also where each run has time for less than a comparison', async () => {
+  await using move = await Move.open({ settings: { pageBytes: 2000 }, source: AMPLE, target: AMPLE });
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 300; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  expect((await cosmig('copy')).code).toBe(0);
+  await move.admin.faults([{ match: { op: 'read-feed', coll: 'by-tenant' }, effect: { delayMs: 150 } }]);
+  const application = applicationOf(move);
+  const codes: number[] = [];
+  try {
+    while (codes.at(-1) !== 0 && codes.length < RUNS_MAX)
+      codes.push((await cosmig('verify', '--repair', '--for', '6s')).code);
+  } finally {
+    await application.stop();
+  }
+  expect(codes.length).toBeGreaterThan(2);
+  expect(codes).toEqual(codes.map((_code, n) => (n < codes.length - 1 ? 8 : 0)));
+}, 240_000);
+
+test('tells that the target takes less than is written', async () => {
+  await using move = await Move.open({ source: AMPLE });
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 60; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  expect((await cosmig('copy')).code).toBe(0);
+  const application = applicationOf(move, { deletes: 1_000_000, writers: 8 });
+  try {
+    const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '3s');
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('it is not proven that both sides hold the same'),
+    ]);
+    expect(stderr).toContain('changes that were not brought over');
+    expect(stderr).toContain('more was written than the target takes: give it more RU/s');
+  } finally {
+    await application.stop();
+  }
+}, 60_000);
+
+test('finds deletes that were lost, and then nobody has to look for them any more', async () => {
+  await using move = await Move.open({ settings: { avad: true } });
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  const unswept = (): boolean[] =>
+    move.ledger(({ leases }) => leases.live().map(({ sweepPending }) => sweepPending));
+  {
+    const { spec } = move.parts();
+    using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: 1, create: 'never' });
+    for (const { number } of ledger.leases.live()) ledger.leases.change(number, { sweepPending: true });
+  }
+  await move.target.items.create({ id: 'lost', customerId: 'a', tenantId: 'P' });
+  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  expect([code, stderr]).toEqual([0, expect.stringContaining('1 document is brought right')]);
+  expect(unswept()).toEqual(unswept().map(() => false));
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
+}, 60_000);
+
+test('tells what all of its comparisons have taken', async () => {
+  await using move = await Move.open({ source: AMPLE, target: AMPLE });
+  const cosmig = cosmigOf(move);
+  for (let n = 0; n < 60; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 9}` });
+  expect((await cosmig('copy')).code).toBe(0);
+  const costs = (text: string): { ru: { source: number; target: number }; durationMs: number } =>
+    JSON.parse(text) as ReturnType<typeof costs>;
+  const { ru } = costs((await cosmig('verify', '--json')).stdout);
+  await move.target.item('o7', 't7').delete();
+  const repaired = costs((await cosmig('verify', '--repair', '--json')).stdout);
+  // Everything was read once more after it was brought right.
+  expect(repaired.ru.source).toBeGreaterThan(2 * ru.source);
+  expect(repaired.ru.target).toBeGreaterThan(1.9 * ru.target);
+  // Two looks, some time apart.
+  expect(repaired.durationMs).toBeGreaterThan(2000);
+}, 60_000);
+
+test('brings the ledger of an older cosmig up to date', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  execIn(move.ledgerPath, 'DROP TABLE target_tokens; DELETE FROM cosmig_schema WHERE number = 3');
+  expect((await cosmig('verify')).code).toBe(7);
+  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  expect([code, stderr]).toEqual([0, '']);
+}, 60_000);
+
+test('is refused at once while another mover works', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  await move.target.item('1', 'P').delete();
+  const stop = new AbortController();
+  let isOn = false;
+  const tail = move.run('tail', { drain: stop.signal, onSnapshot: () => (isOn = true) });
+  try {
+    await until(() => isOn, { what: 'a tail that works' });
+    const { code, stderr } = await cosmig('verify', '--repair');
+    expect([code, stderr]).toEqual([3, expect.stringContaining('another cosmig is working with')]);
+    const skipped = await cosmig('verify', '--repair', '--skip-if-running');
+    expect([skipped.code, skipped.stdout]).toEqual([0, expect.stringContaining('nothing was done')]);
+  } finally {
+    stop.abort(new Error('enough'));
+    await expect(tail).rejects.toThrow('enough');
+  }
+}, 60_000);
+
+test('says what it cannot bring right, and does not try for ever', async () => {
+  await using move = await Move.open();
+  const cosmig = cosmigOf(move);
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await cosmig('copy')).code).toBe(0);
+  // Nobody's: an object is no key, so that nothing says which document of the source it would be.
+  await move.target.items.create({ id: 'other', customerId: { of: 'somebody' }, tenantId: 'P' });
+  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
+  expect(code).toBe(4);
+  expect(stderr.match(/1 document is brought right/g)).toHaveLength(1);
+  expect(stderr).toContain('what is no document of the source, take out yourself');
+  expect(stderr).not.toContain('cosmig verify --repair');
+  expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1', 'other']);
+}, 60_000);
+
+test('brings right only what has a name', async () => {
+  await using move = await Move.open();
+  const { code, stderr } = await cosmigOf(move)('verify', '--repair', '--level', 'count');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--repair and --level count were both given')]);
+}, 30_000);

@@ -1,0 +1,63 @@
+/** A replica that lags: what it does not show is neither confirmed to differ nor taken for equal. */
+import { expect, test } from 'vitest';
+import { Move, type Order } from '../../helpers/move.ts';
+import { putAll, verifyMove } from '../../helpers/verify.ts';
+
+/** What is written from now on is seen with its token only. */
+const LAG = { replicaLagMs: 600_000 };
+const order = (n: number, more: object = {}): Order => ({
+  id: `o${n}`,
+  customerId: `c${n % 17}`,
+  tenantId: `t${n % 5}`,
+  n,
+  ...more,
+});
+
+async function copied(): Promise<Move> {
+  const move = await Move.open({ settings: { avad: true } });
+  await putAll(
+    move,
+    Array.from({ length: 20 }, (_, n) => order(n)),
+  );
+  await move.run('copy');
+  return move;
+}
+
+test('what the mover has just brought over is no difference', async () => {
+  await using move = await copied();
+  await move.put(order(1, { again: 1 }));
+  await move.admin.account(LAG);
+  let rounds = 0;
+  let caughtUp: Promise<unknown> | undefined;
+  const verdict = await verifyMove(move, {
+    deadlineMs: 5000,
+    timing: { gapMs: 300 },
+    onProgress: ({ stage }) => {
+      // It was seen to differ once by then.
+      if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
+    },
+  });
+  await caughtUp;
+  expect(rounds).toBeGreaterThan(1);
+  expect(verdict).toMatchObject({ equal: true, inFlight: 0 });
+});
+
+test('what a replica of the source does not show any more, and the mover has seen, is no difference', async () => {
+  await using move = await copied();
+  await move.admin.account(LAG);
+  await move.put(order(1, { again: 1 }), order(2, { tenantId: 'moved' }));
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true, inFlight: 0 });
+});
+
+test.each([1, 10])('a change that was made just now is compared, the last of %i', async (changes) => {
+  await using move = await copied();
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+  await move.admin.account(LAG);
+  for (let n = 1; n < changes; n += 1) await move.target.items.upsert(order(8));
+  await move.target.items.upsert(order(7, { wrong: 1 }));
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
+    equal: false,
+    differences: { different: 1 },
+  });
+});

@@ -1,0 +1,24 @@
+/** A report that is not whole is no report. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const CHILD = join(import.meta.dirname, '../../helpers/report-child.ts');
+
+test('what the disk has taken only the beginning of is told', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
+  try {
+    const path = join(folder, 'proof.json');
+    const words = [process.execPath, '--import', import.meta.resolve('tsx'), CHILD, path];
+    // A file that may grow no more is like a disk that fills up: it takes what it has room for.
+    const script = `trap '' XFSZ; ulimit -f 16; exec "$@"`;
+    const env = { ...process.env, TSX_DISABLE_CACHE: '1' };
+    const { stdout, stderr } = spawnSync('sh', ['-c', script, 'sh', ...words], { env, encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual([`the report cannot be written to ${path}`, '']);
+    expect(statSync(path).size).toBeGreaterThan(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

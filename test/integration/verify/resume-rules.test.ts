@@ -1,0 +1,70 @@
+/** What a comparison may go on with, and what it must not take for its own. */
+import { truncateSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { CanceledError } from '../../../src/lib/errors.ts';
+import { verifyPath } from '../../../src/verify/store.ts';
+import { Move } from '../../helpers/move.ts';
+import { verifyMove } from '../../helpers/verify.ts';
+
+async function copied(count: number): Promise<Move> {
+  const move = await Move.open();
+  for (let n = 0; n < count; n += 1)
+    await move.put({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}` });
+  await move.run('copy');
+  await move.run('catch-up');
+  return move;
+}
+
+/** A comparison that was begun and not ended: it is called off at its first page. */
+async function stopInTheMiddle(move: Move): Promise<void> {
+  const stop = new AbortController();
+  const stopped = verifyMove(move, {
+    signal: stop.signal,
+    timing: { pageSize: 10 },
+    onProgress: () => stop.abort(new CanceledError('SIGTERM')),
+  });
+  await expect(stopped).rejects.toThrow(CanceledError);
+}
+
+test('a verdict is none for who asks later, though the clock says that it is earlier', async () => {
+  await using move = await copied(20);
+  const nowMs = Date.now();
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
+  await move.target.item('o3', 't3').delete();
+  const verdict = await verifyMove(move, { clock: { now: () => nowMs - 3600_000 } });
+  expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+});
+
+test('what another one has begun meanwhile, and not ended, is nothing to look at again', async () => {
+  await using move = await copied(60);
+  await move.target.item('o3', 't3').delete();
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: false });
+  // While a mover brings right what differed.
+  await stopInTheMiddle(move);
+  const verdict = await verifyMove(move, { again: true });
+  expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+});
+
+test('what a power cut has damaged is begun anew by the next one', async () => {
+  await using move = await copied(60);
+  await move.target.item('o3', 't3').delete();
+  await stopInTheMiddle(move);
+  truncateSync(`${verifyPath(move.ledgerPath)}-runs`);
+  await expect(verifyMove(move)).rejects.toThrow('cannot be trusted');
+  const verdict = await verifyMove(move);
+  expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+});
+
+test.each([
+  ['a day', 24.1, 1],
+  ['a fortnight', 14 * 24, 0],
+])('what was stopped in the middle %s ago: how often it is gone on with', async (_ago, hours, times) => {
+  await using move = await copied(60);
+  await stopInTheMiddle(move);
+  const said: string[] = [];
+  const clock = { now: (): number => Date.now() + hours * 3600_000 };
+  await expect(verifyMove(move, { clock, say: (text) => said.push(text) })).resolves.toMatchObject({
+    equal: true,
+  });
+  expect(said).toHaveLength(times);
+});

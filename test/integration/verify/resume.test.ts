@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { CanceledError } from '../../../src/lib/errors.ts';
+import { MigrationProcess } from '../../faults/harness/migration/process.ts';
+import { Move, type Order } from '../../helpers/move.ts';
+import type { VerifyOrder } from '../../helpers/verify-child.ts';
+import { optionsOf, putAll, verifyMove } from '../../helpers/verify.ts';
+
+const orders = (count: number): Order[] =>
+  Array.from({ length: count }, (_, n) => ({
+    id: `o${n}`,
+    customerId: `c${n % 17}`,
+    tenantId: `t${n % 5}`,
+    n,
+  }));
+
+const PAGE_SIZE = 20;
+
+async function copied(count: number): Promise<Move> {
+  const move = await Move.open();
+  await putAll(move, orders(count));
+  await move.run('copy');
+  await move.run('catch-up');
+  return move;
+}
+
+async function killed(move: Move, killAfter: VerifyOrder['killAfter']): Promise<void> {
+  const order: VerifyOrder = {
+    options: optionsOf(move),
+    env: { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString },
+    pageSize: PAGE_SIZE,
+    deadlineMs: 5000,
+    killAfter,
+  };
+  await using child = new MigrationProcess('verify-child.ts', order, `${move.ledgerPath}.log`);
+  expect(await child.ended).toEqual({ code: null, signal: 'SIGKILL' });
+}
+
+describe('a comparison that is killed', () => {
+  test.each([1, 4, 9, 12])('goes on after page %i, and counts nothing twice', async (steps) => {
+    await using move = await copied(200);
+    await move.admin.split('shop/orders');
+    await killed(move, { stage: 'reading', steps });
+    const said: string[] = [];
+    let pages = 0;
+    const verdict = await verifyMove(move, {
+      timing: { pageSize: PAGE_SIZE },
+      say: (text) => said.push(text),
+      onProgress: ({ stage }) => (pages += stage === 'reading' ? 1 : 0),
+    });
+    expect(verdict).toMatchObject({ equal: true, source: { count: 200 }, target: { count: 200 } });
+    expect(verdict.details).toMatchObject({ lookedAtAgain: 0 });
+    expect(said).toEqual([expect.stringMatching(/^going on with the comparison that was begun at /)]);
+    // At most the page that was under way on each side is read again.
+    const whole: number[] = [];
+    await verifyMove(move, {
+      timing: { pageSize: PAGE_SIZE },
+      onProgress: ({ stage }) => stage === 'reading' && whole.push(1),
+    });
+    expect(pages).toBeLessThanOrEqual(whole.length - steps + 2);
+  });
+
+  test('goes on with the differences it had found', async () => {
+    await using move = await copied(60);
+    await move.target.item('o3', 't3').delete();
+    await killed(move, { stage: 'looking again', steps: 2 });
+    const stages = new Set<string>();
+    const verdict = await verifyMove(move, { onProgress: ({ stage }) => stages.add(stage) });
+    expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
+    expect([...stages]).toEqual(['looking again']);
+  });
+
+  test('begins anew when it is told to, and after its verdict', async () => {
+    await using move = await copied(60);
+    await killed(move, { stage: 'reading', steps: 2 });
+    const said: string[] = [];
+    const say = (text: string): number => said.push(text);
+    await expect(verifyMove(move, { fresh: true, say })).resolves.toMatchObject({ equal: true });
+    await expect(verifyMove(move, { say })).resolves.toMatchObject({ equal: true });
+    expect(said).toEqual([]);
+  });
+});
+
+describe('a comparison that is stopped', () => {
+  test('keeps what it has read, and goes on', async () => {
+    await using move = await copied(200);
+    const stop = new AbortController();
+    const stopped = verifyMove(move, {
+      signal: stop.signal,
+      timing: { pageSize: PAGE_SIZE, checkpointMs: 60_000 },
+      onProgress: () => stop.abort(new CanceledError('SIGINT')),
+    });
+    await expect(stopped).rejects.toThrow(CanceledError);
+    let pages = 0;
+    const verdict = await verifyMove(move, {
+      timing: { pageSize: PAGE_SIZE },
+      onProgress: () => (pages += 1),
+    });
+    expect(verdict).toMatchObject({ equal: true, source: { count: 200 }, target: { count: 200 } });
+    expect(pages).toBeGreaterThan(3);
+  });
+
+  test('ends at its time budget, and goes on', async () => {
+    await using move = await copied(100);
+    await move.admin.faults([{ match: { op: 'read-feed' }, effect: { delayMs: 400 } }]);
+    const late = verifyMove(move, { flags: { for: ['1s'] }, timing: { pageSize: 10 } });
+    await expect(late).rejects.toMatchObject({ exitCode: 8 });
+    await move.admin.calm();
+    const said: string[] = [];
+    await expect(verifyMove(move, { say: (text) => said.push(text) })).resolves.toMatchObject({
+      equal: true,
+    });
+    expect(said).toHaveLength(1);
+  });
+
+  test('is alone: a second one is refused', async () => {
+    await using move = await copied(20);
+    await move.admin.faults([{ match: { op: 'read-feed' }, effect: { delayMs: 300 } }]);
+    const first = verifyMove(move);
+    const second = new Promise((resolve) => setImmediate(resolve)).then(async () => verifyMove(move));
+    const ends = await Promise.allSettled([first, second]);
+    const refused = ends.filter(({ status }) => status === 'rejected');
+    expect(refused).toEqual([{ status: 'rejected', reason: expect.objectContaining({ exitCode: 3 }) }]);
+  });
+});
+
+describe('ranges that split in the middle of a comparison', () => {
+  test.each(['shop/orders', 'shop/by-tenant'])(
+    'of %s are read on from where their parent was',
+    async (path) => {
+      await using move = await copied(300);
+      let steps = 0;
+      const splits: Promise<void>[] = [];
+      const verdict = await verifyMove(move, {
+        timing: { pageSize: PAGE_SIZE },
+        onProgress: () => {
+          steps += 1;
+          if (steps === 4 || steps === 9) splits.push(move.admin.split(path));
+        },
+      });
+      await Promise.all(splits);
+      expect(splits).toHaveLength(2);
+      expect(verdict).toMatchObject({ equal: true, source: { count: 300 }, target: { count: 300 } });
+      expect(verdict.details).toMatchObject({ lookedAtAgain: 0 });
+      const { source, target } = verdict.details.ranges;
+      expect(Math.max(source.length, target.length)).toBeGreaterThan(1);
+    },
+  );
+});

@@ -1,0 +1,101 @@
+/** How far the mover has come is not known by the feed alone: where that cannot tell, nothing is called a difference. */
+import { expect, test } from 'vitest';
+import { effectiveKey } from '../../../src/epk/effective-key.ts';
+import type { Order } from '../../helpers/move.ts';
+import { begin, order, orders, SOURCE, Tapped, write } from '../../helpers/tapped.ts';
+import type { TapRequest } from '../../helpers/tap.ts';
+import { verifyMove } from '../../helpers/verify.ts';
+
+const COUNT = 20;
+const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };
+const IN_FLIGHT = {
+  equal: null,
+  inFlight: 1,
+  differences: NOTHING,
+  waitsFor: '1 range of the source has changes that were not brought over',
+};
+
+/** A change that the feed of all versions has forgotten before anybody read it. */
+async function forgotten(): Promise<Tapped> {
+  const tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
+  const { move } = tapped;
+  await write(move, orders(COUNT));
+  await move.run('copy');
+  await write(move, [order(7, { again: 1 })]);
+  await move.admin.clock(2 * 3600 * 1000);
+  return tapped;
+}
+
+test('where the position of the mover is too old, what differs is in flight', async () => {
+  await using tapped = await forgotten();
+  const { move } = tapped;
+  expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+});
+
+test('where the mover reads once more what was forgotten, what differs is in flight', async () => {
+  await using tapped = await forgotten();
+  const { move, tap } = tapped;
+  const drain = new AbortController();
+  const isReadAgain = ({ what, mode, headers }: TapRequest): boolean =>
+    what === 'read-feed' && mode === 'latest-version' && headers['if-none-match'] !== '*';
+  tap.meddle = async (request, forward) => {
+    if (!isReadAgain(request)) return forward();
+    drain.abort(new Error('it has begun'));
+    return { status: 429, headers: { 'x-ms-retry-after-ms': '60000' }, body: Buffer.alloc(0) };
+  };
+  await move.run('catch-up', { drain: drain.signal }).catch(() => undefined);
+  expect(drain.signal.aborted).toBe(true);
+  tap.meddle = async (_request, forward) => forward();
+  expect(move.ledger(({ leases }) => leases.live())).toMatchObject([{ phase: 'again' }]);
+  // All that the feed of all versions has to tell from there on was brought over.
+  expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+});
+
+test('how far one range was brought over says nothing of another', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move } = tapped;
+  await write(move, orders(COUNT));
+  await move.admin.split(SOURCE);
+  await move.run('copy');
+  const first = (await move.admin.ranges(SOURCE)).find(({ min }) => min === '');
+  const isFirst = ({ customerId }: Order): boolean =>
+    effectiveKey('hash-v1', [String(customerId)]) < (first?.max ?? '');
+  const changed = orders(COUNT, { again: 1 });
+  const [here, there] = [changed.filter(isFirst), changed.filter((one) => !isFirst(one))];
+  expect(Math.min(here.length, there.length)).toBeGreaterThan(0);
+  // The other one has come further by its own numbers.
+  for (let n = 0; n < 3; n += 1) await write(move, there);
+  await move.run('catch-up');
+  await write(move, here.slice(0, 1));
+  expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
+});
+
+test('where a range was split behind the mover, what differs is in flight', async () => {
+  await using tapped = await Tapped.open({ settings: { avad: true } });
+  const { move } = tapped;
+  await write(move, orders(COUNT));
+  await move.run('copy');
+  await write(move, [order(7, { again: 1 })]);
+  await move.admin.split(SOURCE);
+  expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true });
+});
+
+test.each(['digest', 'count'] as const)(
+  'before the copy has ended nothing is compared (%s)',
+  async (level) => {
+    await using tapped = await Tapped.open();
+    const { move } = tapped;
+    await write(move, orders(COUNT));
+    await begin(move);
+    await expect(verifyMove(move, { level })).rejects.toMatchObject({
+      message: 'the copy has not ended',
+      exitCode: 3,
+    });
+  },
+);

@@ -1,0 +1,66 @@
+/** A document that the feed shows and that nobody can read by its id: it has its letter, and keeps nothing else from being proven. */
+import { expect, test } from 'vitest';
+import { must } from '../../../src/lib/assert.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Ledger } from '../../../src/state/ledger.ts';
+import { Move } from '../../helpers/move.ts';
+import { Tap } from '../../helpers/tap.ts';
+import { cosmig, typed } from '../../helpers/typed.ts';
+import { verifyMove } from '../../helpers/verify.ts';
+
+/** Nobody can write them any more. */
+const OLD_IDS = [
+  ['with a slash', 'a/b'],
+  ['of 1,024 characters', 'i'.repeat(1024)],
+] as const;
+
+test.each(OLD_IDS)(
+  'verify and cutover go on beside an id %s',
+  async (_what, old) => {
+    await using move = await Move.open();
+    await using tap = await Tap.open(move.emulator);
+    move.connectionString = tap.connectionString;
+    tap.meddle = async ({ container }, forward) => {
+      const reply = await forward();
+      if (container !== 'orders') return reply;
+      const body = reply.body.toString().replaceAll('"id":"old"', `"id":${JSON.stringify(old)}`);
+      return { ...reply, body: Buffer.from(body) };
+    };
+    await move.put(
+      { id: '1', customerId: 'a', tenantId: 'P' },
+      { id: 'old', customerId: 'a', tenantId: 'P' },
+    );
+    expect((await cosmig(move, 'copy')).code).toBe(5);
+    const verify = await cosmig(move, 'verify', '--deadline', '5s', '--json');
+    expect([verify.code, JSON.parse(verify.stdout)]).toMatchObject([
+      0,
+      { equal: true, letters: { open: 1 }, source: { count: 2 }, target: { count: 1 } },
+    ]);
+    expect((await typed(move, 'dead-letters', 'discard', '1')).code).toBe(0);
+    const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
+    expect([cut.code, (await move.documents(move.target)).map(({ id }) => id)]).toEqual([0, ['1']]);
+  },
+  60_000,
+);
+
+test('beside such an id that has no letter nothing is proven equal', async () => {
+  await using move = await Move.open();
+  await using tap = await Tap.open(move.emulator);
+  move.connectionString = tap.connectionString;
+  tap.meddle = async ({ container }, forward) => {
+    const reply = await forward();
+    if (container !== 'orders') return reply;
+    return { ...reply, body: Buffer.from(reply.body.toString().replaceAll('"id":"old"', '"id":"a/b"')) };
+  };
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' }, { id: 'old', customerId: 'a', tenantId: 'P' });
+  await move.run('copy');
+  await move.run('catch-up');
+  expect(await verifyMove(move)).toMatchObject({ equal: true, letters: { open: 1 } });
+  {
+    using ledger = Ledger.openForOperator(move.ledgerPath);
+    const identity = must(ledger.letters.get(1), 'it has its letter').identity;
+    const close = { change: 'close', identity, atMs: systemClock.now() } as const;
+    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters: [close] }]);
+  }
+  expect(await verifyMove(move)).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'a/b' }] });
+});

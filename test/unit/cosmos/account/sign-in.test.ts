@@ -1,0 +1,131 @@
+/** Signing in, with Microsoft's package in the hands of the test: what it does on a real machine is its own affair. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ServiceError } from '../../../../src/lib/errors.ts';
+import { connect } from '../../../../src/cosmos/account/client.ts';
+import { Connection } from '../../../../src/spec/connection.ts';
+import { KEY } from '../../spec/loading.ts';
+import { inspect } from 'node:util';
+
+const ENDPOINT = 'https://acme.documents.azure.com/';
+const OWN = 'https://acme.documents.azure.com/.default';
+const COMMON = 'https://cosmos.azure.com/.default';
+
+let loaded = 0;
+let asked: string[] = [];
+/** What asking for a scope ends with: a token, or an error. */
+let answers: Record<string, Error | undefined> = {};
+
+class FakeCredential {
+  async getToken(scope: string): Promise<{ token: string; expiresOnTimestamp: number }> {
+    asked.push(scope);
+    const answer = answers[scope];
+    if (answer !== undefined) throw answer;
+    return { token: `token for ${scope}`, expiresOnTimestamp: 0 };
+  }
+}
+
+beforeEach(() => {
+  [loaded, asked, answers] = [0, [], {}];
+  vi.resetModules();
+  vi.doMock('@azure/identity', () => {
+    loaded += 1;
+    return { DefaultAzureCredential: FakeCredential };
+  });
+});
+afterEach(() => vi.doUnmock('@azure/identity'));
+
+const signal = new AbortController().signal;
+
+async function signIn(): Promise<{ getToken: (scopes: string) => Promise<unknown> }> {
+  const module = await import('../../../../src/cosmos/account/sign-in.ts');
+  return module.signIn(ENDPOINT, signal);
+}
+
+/** A new class would not be the one that a test knows, since modules are loaded anew. */
+async function refusal(): Promise<ServiceError> {
+  const error: unknown = await signIn().catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'service', exitCode: 6 });
+  return error as ServiceError;
+}
+
+function named(name: string, message: string, errors?: Error[]): Error {
+  return Object.assign(new Error(message), { name }, errors === undefined ? {} : { errors });
+}
+
+describe('Entra ID', () => {
+  test('gives a token for the account', async () => {
+    const identity = await signIn();
+    expect(await identity.getToken('whatever the SDK asks')).toMatchObject({ token: `token for ${OWN}` });
+    expect(asked).toEqual([OWN, OWN]);
+  });
+
+  test('gives one for all accounts where the account is no resource of its own', async () => {
+    answers[OWN] = named('AuthenticationError', 'AADSTS500011: the resource principal was not found');
+    const identity = await signIn();
+    expect(await identity.getToken(OWN)).toMatchObject({ token: `token for ${COMMON}` });
+    expect(asked).toEqual([OWN, COMMON, COMMON]);
+  });
+
+  test('says what to do when there is no identity', async () => {
+    const none = ['EnvironmentCredential is unavailable.', 'Azure CLI could not be found.'].map((message) =>
+      named('CredentialUnavailableError', message),
+    );
+    answers[OWN] = named('AggregateAuthenticationError', 'ChainedTokenCredential failed\nand so on', none);
+    const { message, why, hint, cause } = await refusal();
+    expect({ message, why, hint }).toEqual({
+      message: `signing in to ${ENDPOINT} with Entra ID failed`,
+      why: 'no identity was found on this machine (2 ways were tried)',
+      hint: 'run az login, or set the variables or the managed identity of a service; or give the account key by COSMIG_SOURCE_KEY (COSMIG_TARGET_KEY); --verbose shows every way that was tried',
+    });
+    expect(cause).toBe(answers[OWN]);
+  });
+
+  test('says why an identity was turned away, and not that others are missing', async () => {
+    answers[OWN] = named('AggregateAuthenticationError', 'ChainedTokenCredential failed', [
+      named('CredentialUnavailableError', 'EnvironmentCredential is unavailable.'),
+      named('AuthenticationError', 'AADSTS7000215: Invalid client secret provided.\n Trace ID: 1'),
+    ]);
+    expect((await refusal()).why).toBe('AADSTS7000215: Invalid client secret provided.');
+  });
+
+  test('that fails for all accounts as well is a refusal', async () => {
+    answers[OWN] = named('AuthenticationError', 'AADSTS500011: no such resource');
+    answers[COMMON] = named('AuthenticationError', 'AADSTS53003: blocked by Conditional Access');
+    expect((await refusal()).why).toBe('AADSTS53003: blocked by Conditional Access');
+  });
+
+  test('is left when the operator stops', async () => {
+    const { signIn: freshSignIn } = await import('../../../../src/cosmos/account/sign-in.ts');
+    const reason = new Error('stopped');
+    answers[OWN] = named('AbortError', 'The operation was aborted.');
+    await expect(freshSignIn(ENDPOINT, AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+});
+
+describe('connecting', () => {
+  test('with a key loads nothing of it, and shows no key', async () => {
+    using account = await connect(new Connection(ENDPOINT, KEY), { signal });
+    expect(loaded).toBe(0);
+    expect(inspect(account, { depth: 9 })).toBe(`Account { ${ENDPOINT} }`);
+    expect(JSON.stringify(account)).toBe(`{"endpoint":"${ENDPOINT}"}`);
+  });
+
+  test('without a key loads it once', async () => {
+    const { connect: freshConnect } = await import('../../../../src/cosmos/account/client.ts');
+    using _account = await freshConnect(new Connection(ENDPOINT, undefined), { signal });
+    expect({ loaded, asked }).toEqual({ loaded: 1, asked: [OWN] });
+  });
+
+  test('by plain http beyond this machine is a bug, whoever asks for it', async () => {
+    const { Agent } = await import('node:http');
+    using agent = disposable(new Agent());
+    const connection = new Connection('http://acme.example/', KEY);
+    await expect(connect(connection, { signal, agent: agent.value })).rejects.toThrow(
+      'for this machine only',
+    );
+  });
+});
+
+function disposable<T extends { destroy(): void }>(value: T): { value: T } & Disposable {
+  return { value, [Symbol.dispose]: () => value.destroy() };
+}

@@ -1,0 +1,151 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  BODY_BYTES_MAX,
+  Batcher,
+  OPERATIONS_MAX,
+  Bodies,
+  textOf,
+  type Batch,
+  type Batched,
+} from '../../../../src/cosmos/bulk/batcher.ts';
+import { ManualClock } from '../../../../src/lib/clock.ts';
+
+interface Numbered extends Batched {
+  readonly number: number;
+}
+
+function operation(number: number, sizeBytes = 20, slot = number): Numbered {
+  const text = JSON.stringify({ n: number, fill: '' });
+  const bytes = Buffer.from(`${text.slice(0, -2)}${'x'.repeat(Math.max(0, sizeBytes - text.length))}"}`);
+  return { number, ...textOf(bytes), slot: Uint32Array.of(0, slot & 7, 1, 2, slot), slotAt: 1 };
+}
+
+function batcher(): { clock: ManualClock; batches: Batcher<Numbered> } {
+  const clock = new ManualClock();
+  return { clock, batches: new Batcher<Numbered>(clock) };
+}
+
+const numbersOf = (batch: Batch<Numbered> | undefined): number[] | undefined =>
+  batch?.operations.map(({ number }) => number);
+
+describe('a batch', () => {
+  test('goes at once from an idle range, after a little waiting from a busy one', () => {
+    const { clock, batches } = batcher();
+    batches.add(operation(1));
+    clock.advance(3);
+    batches.add(operation(2));
+    expect(batches.next('busy')).toBeUndefined();
+    expect(batches.dueMs).toBe(clock.now() + 2);
+    clock.advance(2);
+    expect(numbersOf(batches.next('busy'))).toEqual([1, 2]);
+    expect(batches.dueMs).toBeUndefined();
+    batches.add(operation(3));
+    expect(numbersOf(batches.next('idle'))).toEqual([3]);
+    expect([batches.next('idle'), batches.size]).toEqual([undefined, 0]);
+  });
+
+  test('is sealed by count', () => {
+    const { batches } = batcher();
+    for (let i = 0; i < OPERATIONS_MAX + 1; i += 1) batches.add(operation(i));
+    expect(batches.next('busy')?.operations).toHaveLength(OPERATIONS_MAX);
+    expect(batches.next('busy')).toBeUndefined();
+  });
+
+  test('is sealed by bytes, to the last one', () => {
+    const { batches } = batcher();
+    batches.add(operation(1, BODY_BYTES_MAX / 2 - 2));
+    batches.add(operation(2, BODY_BYTES_MAX / 2 - 1));
+    const full = batches.next('busy');
+    expect([full?.sizeBytes, numbersOf(full)]).toEqual([BODY_BYTES_MAX, [1, 2]]);
+    batches.add(operation(3, BODY_BYTES_MAX / 2 - 1));
+    batches.add(operation(4, BODY_BYTES_MAX / 2 - 1));
+    expect(numbersOf(batches.next('busy'))).toEqual([3]);
+  });
+
+  test('an operation that is too big for a batch travels alone', () => {
+    const { batches } = batcher();
+    batches.add(operation(1));
+    batches.add(operation(2, BODY_BYTES_MAX * 3));
+    batches.add(operation(3));
+    expect([1, 2].map(() => numbersOf(batches.next('busy')))).toEqual([[1], [2]]);
+    expect(numbersOf(batches.next('idle'))).toEqual([3]);
+  });
+
+  test('never has two operations of one slot', () => {
+    const { batches } = batcher();
+    for (const slot of [8, 16, 8]) batches.add(operation(slot, 20, slot));
+    expect(numbersOf(batches.next('busy'))).toEqual([8, 16]);
+    expect(numbersOf(batches.next('idle'))).toEqual([8]);
+    batches.putBack([operation(1, 20, 5), operation(2, 20, 5)]);
+    expect([1, 2].map(() => numbersOf(batches.next('busy')))).toEqual([[1], [2]]);
+  });
+
+  test('what was put back goes first', () => {
+    const { batches } = batcher();
+    for (let i = 0; i < 5; i += 1) batches.add(operation(i));
+    const batch = batches.next('idle');
+    batches.add(operation(9));
+    batches.putBack(batch?.operations.slice(2) ?? []);
+    batches.putBack(batch?.operations.slice(0, 1) ?? []);
+    expect(numbersOf(batches.next('busy'))).toEqual([0, 2, 3, 4]);
+    expect(batches.takeAll().map(({ number }) => number)).toEqual([9]);
+    expect([batches.size, batches.isReady('idle')]).toEqual([0, false]);
+  });
+});
+
+test('whatever comes: once, in order, within the limits, as the JSON it should be', () => {
+  const steps = fc.array(
+    fc.record({
+      sizeBytes: fc.oneof(fc.nat(2000), fc.nat(60_000), fc.nat(BODY_BYTES_MAX * 2)),
+      slot: fc.nat(60),
+      waitMs: fc.nat(3),
+      takes: fc.constantFrom('idle', 'busy', 'nothing'),
+      most: fc.constantFrom(OPERATIONS_MAX, 7, 1),
+      refused: fc.nat(3),
+    }),
+    { maxLength: 200 },
+  );
+  const bodies = new Bodies();
+  fc.assert(
+    fc.property(steps, (all) => {
+      const { clock, batches } = batcher();
+      const out: number[] = [];
+      const waiting: number[] = [];
+      const check = (batch: Batch<Numbered>): void => {
+        const { operations, sizeBytes } = batch;
+        const slots = new Set(operations.map(({ slot }) => slot[4]));
+        const { bytes: body, free } = bodies.make(batch);
+        const parsed = JSON.parse(Buffer.from(body).toString()) as { n: number }[];
+        expect(parsed.map(({ n }) => n)).toEqual(numbersOf(batch));
+        expect(body).toHaveLength(sizeBytes);
+        free();
+        expect(slots.size).toBe(operations.length);
+        expect(operations.length).toBeLessThanOrEqual(OPERATIONS_MAX);
+        expect(operations.length === 1 || sizeBytes <= BODY_BYTES_MAX).toBe(true);
+      };
+      for (const [number, { sizeBytes, slot, waitMs, takes, most, refused }] of all.entries()) {
+        clock.advance(waitMs);
+        batches.add(operation(number, sizeBytes, slot));
+        waiting.push(number);
+        const batch = takes === 'nothing' ? undefined : batches.next(takes, most);
+        if (batch === undefined) continue;
+        check(batch);
+        expect(batch.operations.length).toBeLessThanOrEqual(most);
+        const done = batch.operations.slice(0, Math.max(0, batch.operations.length - refused));
+        batches.putBack(batch.operations.slice(done.length));
+        out.push(...waiting.splice(0, done.length));
+        expect(done.map(({ number }) => number)).toEqual(out.slice(out.length - done.length));
+      }
+      expect(batches.size).toBe(waiting.length);
+      const sizes = all.map((one, number) => operation(number, one.sizeBytes).sizeBytes + 1);
+      expect(batches.sizeBytes).toBe(waiting.reduce((sum, number) => sum + (sizes[number] ?? 0), 0));
+      for (let batch = batches.next('idle'); batch !== undefined; batch = batches.next('idle')) {
+        check(batch);
+        expect(numbersOf(batch)).toEqual(waiting.splice(0, batch.operations.length));
+      }
+      expect([batches.size, batches.sizeBytes, waiting.length]).toEqual([0, 0, 0]);
+    }),
+    { numRuns: 60 },
+  );
+});

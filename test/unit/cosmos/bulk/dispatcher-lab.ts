@@ -1,0 +1,170 @@
+/** A target of ranges, and a time, that do what a test says; nothing here waits for a real clock. */
+import { Patience } from '../../../../src/cosmos/load/retry.ts';
+import { Bodies, OPERATIONS_MAX, textOf } from '../../../../src/cosmos/bulk/batcher.ts';
+import type {
+  Operation,
+  Outcome,
+  RangeMap,
+  RefusalKind,
+  Refused,
+  Reply,
+  Result,
+} from '../../../../src/cosmos/bulk/operation.ts';
+import { Writer, type WriterParts } from '../../../../src/cosmos/bulk/dispatcher.ts';
+import { abortReason } from '../../../../src/lib/abort.ts';
+import { ManualClock } from '../../../../src/lib/clock.ts';
+import { seededRandom, type Random } from '../../../../src/lib/random.ts';
+
+/** A request that waits for its reply. */
+export interface Request {
+  readonly range: string;
+  readonly numbers: readonly number[];
+  readonly sentMs: number;
+  reply(reply: Reply<number>): void;
+  fail(error: Error): void;
+}
+
+export const PLACES = 64;
+
+export class Lab implements RangeMap {
+  readonly clock = new ManualClock();
+  readonly random: Random;
+  readonly stop = new AbortController();
+  readonly requests: Request[] = [];
+  readonly outcomes = new Map<number, Outcome<number>[]>();
+  readonly writer: Writer<number>;
+  refreshes = 0;
+  /** Where ranges begin, as we know it and as it is. */
+  known = [0];
+  actual = [0];
+  readonly #bodies = new Bodies();
+  readonly #timers: { atMs: number; ring: () => void }[] = [];
+  #numbers = 0;
+
+  constructor(parts: Partial<WriterParts<number>> & { seed?: number } = {}) {
+    this.random = seededRandom(parts.seed ?? 1);
+    const { clock, random } = this;
+    this.writer = new Writer({
+      clock,
+      patience: new Patience({ clock, random }),
+      ranges: this,
+      sleep: async (delayMs, signal) => this.#sleep(delayMs, signal),
+      governor: { operationsMax: () => OPERATIONS_MAX, admit: () => 'go', observe: () => {} },
+      send: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes),
+      ...parts,
+    });
+  }
+
+  /** The number of the operation that was made last. */
+  get added(): number {
+    return this.#numbers;
+  }
+
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  rangeOf(place: string): string {
+    return `r${this.known.filter((start) => start <= Number(place)).at(-1)}/${this.known.length}`;
+  }
+
+  async refresh(): Promise<void> {
+    this.refreshes += 1;
+    await this.#sleep(10, this.stop.signal);
+    this.known = this.actual;
+  }
+
+  isThere(range: string): boolean {
+    return this.actual.some((start) => range === `r${start}/${this.actual.length}`);
+  }
+
+  operation(place: number, told: (outcome: Outcome<number>) => void = () => {}): Operation<number> {
+    const number = (this.#numbers += 1);
+    return {
+      ...textOf(Buffer.from(String(number))),
+      slot: Uint32Array.of(number, 0, 0, 0),
+      slotAt: 0,
+      place: String(place),
+      complete: (outcome) => {
+        this.outcomes.set(number, [...(this.outcomes.get(number) ?? []), outcome]);
+        told(outcome);
+      },
+    };
+  }
+
+  /** Adds one; gives its number. */
+  add(place = 0): number {
+    this.writer.add(this.operation(place));
+    return this.#numbers;
+  }
+
+  /** How an operation ended. */
+  outcome(number: number): string {
+    return (this.outcomes.get(number) ?? []).map(({ is }) => is).join();
+  }
+
+  /** The oldest request, which is then ours to answer. */
+  take(): Request {
+    const [request] = this.requests.splice(0, 1);
+    if (request === undefined) throw new Error('nothing was sent');
+    return request;
+  }
+
+  async advance(deltaMs: number): Promise<void> {
+    await settled();
+    this.clock.advance(deltaMs);
+    const due = this.#timers.filter(({ atMs }) => atMs <= this.clock.now());
+    for (const timer of due) timer.ring();
+    await settled();
+  }
+
+  async #sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw abortReason(signal);
+    await new Promise<void>((resolve, reject) => {
+      const timer = { atMs: this.clock.now() + delayMs, ring: (): void => {} };
+      const leave = (): void => {
+        this.#timers.splice(this.#timers.indexOf(timer), 1);
+        signal.removeEventListener('abort', calledOff);
+      };
+      const calledOff = (): void => {
+        leave();
+        reject(abortReason(signal));
+      };
+      timer.ring = (): void => {
+        leave();
+        resolve();
+      };
+      signal.addEventListener('abort', calledOff);
+      this.#timers.push(timer);
+    });
+  }
+
+  async #send(range: string, body: Uint8Array): Promise<Reply<number>> {
+    const numbers = JSON.parse(Buffer.from(body).toString()) as number[];
+    return new Promise((reply, fail) => {
+      this.requests.push({ range, numbers, sentMs: this.clock.now(), reply, fail });
+    });
+  }
+}
+
+/** Lets everything that was woken come to its next wait. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 4; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+export const done = (request: Request): Reply<number> => ({
+  chargeRu: request.numbers.length,
+  results: request.numbers.map((value): Result<number> => ({ is: 'done', value })),
+});
+
+/** Nothing of it has happened. */
+export const refused = (
+  kind: RefusalKind,
+  hint: { retryAfterMs?: number; cause?: unknown } = {},
+): Refused => ({
+  is: 'refused',
+  kind,
+  trouble: { kind, status: 0, substatus: 0, what: `it is ${kind}`, chargeRu: 0, ...hint },
+});
+
+export const throttled = (retryAfterMs: number): Refused => refused('throttled', { retryAfterMs });

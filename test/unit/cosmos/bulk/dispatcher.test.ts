@@ -1,0 +1,554 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { OPERATIONS_MAX, textOf } from '../../../../src/cosmos/bulk/batcher.ts';
+import type { Observation, RangeWait, Reply, Result } from '../../../../src/cosmos/bulk/operation.ts';
+import { Lab, PLACES, done, refused, settled, throttled, type Request } from './dispatcher-lab.ts';
+
+const reasons = (waits: RangeWait[]): string[] => waits.map(({ reason }) => reason);
+
+describe('a range', () => {
+  test('sends at once what one turn of the loop brings, and waits for company while it is busy', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 3; i += 1) lab.add();
+    await settled();
+    const first = lab.take();
+    expect(first.numbers).toEqual([1, 2, 3]);
+    lab.add();
+    await settled();
+    expect(lab.requests).toEqual([]);
+    expect(reasons(lab.writer.waits())).toEqual(['filling']);
+    await lab.advance(5);
+    expect(lab.requests.map(({ numbers }) => numbers)).toEqual([[4]]);
+    expect(reasons(lab.writer.waits())).toEqual(['in flight']);
+    first.reply(done(first));
+    const second = lab.take();
+    second.reply(done(second));
+    await settled();
+    expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual(['done', 'done', 'done', 'done']);
+    expect(reasons(lab.writer.waits())).toEqual(['nothing to do']);
+    lab.writer.drain();
+    await run;
+    expect(lab.timers).toBe(0);
+  });
+
+  test('that is throttled rests as long as it was told, and no other does', async () => {
+    const lab = new Lab();
+    lab.known = lab.actual = [0, 32];
+    const run = lab.writer.run(lab.stop.signal);
+    const slow = lab.add(0);
+    await settled();
+    lab.take().reply({ chargeRu: 0, results: throttled(1000) });
+    await settled();
+    for (let round = 0; round < 10; round += 1) {
+      const quick = lab.add(40);
+      await settled();
+      const request = lab.take();
+      expect(request.range).toBe('r32/2');
+      request.reply(done(request));
+      await lab.advance(50);
+      expect(lab.outcome(quick)).toBe('done');
+    }
+    expect(lab.writer.waits()[0]).toMatchObject({ range: 'r0/2', reason: 'throttled', operations: 1 });
+    await lab.advance(499);
+    expect(lab.requests).toEqual([]);
+    // The hint is kept; jitter only adds to it.
+    await lab.advance(252);
+    const request = lab.take();
+    expect(request.numbers).toEqual([slow]);
+    request.reply(done(request));
+    lab.writer.drain();
+    await run;
+  });
+
+  test('sends again what was refused, and never what may have happened', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 4; i += 1) lab.add();
+    await settled();
+    const results: Result<number>[] = [
+      { is: 'done', value: 1 },
+      throttled(10),
+      { is: 'ambiguous' },
+      refused('transient'),
+    ];
+    lab.take().reply({ chargeRu: 4, results });
+    await lab.advance(100);
+    const again = lab.take();
+    expect(again.numbers).toEqual([2, 4]);
+    again.reply(done(again));
+    lab.writer.drain();
+    await run;
+    expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual(['done', 'done', 'ambiguous', 'done']);
+  });
+
+  test('that did not reply rests, though nothing of it is sent again', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    lab.take().reply({ chargeRu: 0, results: { is: 'ambiguous' } });
+    await settled();
+    lab.add();
+    await settled();
+    expect([lab.outcome(1), lab.requests.length]).toEqual(['ambiguous', 0]);
+    expect(reasons(lab.writer.waits())).toEqual(['transient']);
+    await lab.advance(100);
+    const request = lab.take();
+    expect(request.numbers).toEqual([2]);
+    request.reply(done(request));
+    lab.writer.drain();
+    await run;
+  });
+
+  test('that has split is asked for once, and its operations go where they belong', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add(1);
+    lab.add(50);
+    await settled();
+    lab.add(51);
+    await lab.advance(5);
+    lab.add(2);
+    lab.actual = [0, 32];
+    const split: Reply<number> = { chargeRu: 0, results: refused('split') };
+    const [first, second] = [lab.take(), lab.take()];
+    first.reply(split);
+    await settled();
+    expect(reasons(lab.writer.waits())).toEqual(['splitting']);
+    await lab.advance(10);
+    second.reply(split);
+    await settled();
+    const told: Request[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      await lab.advance(5);
+      told.push(...lab.requests.splice(0));
+      for (const request of told) request.reply(done(request));
+    }
+    const sent = told.map(({ range, numbers }) => `${range}: ${numbers.join()}`);
+    expect(sent.toSorted()).toEqual(['r0/2: 1,4', 'r32/2: 2', 'r32/2: 3']);
+    expect(lab.refreshes).toBe(1);
+    lab.writer.drain();
+    await run;
+    expect(lab.writer.waits().map(({ range }) => range)).not.toContain('r0/1');
+  });
+
+  test('whose split is not told yet rests before it is asked for again', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    const number = lab.add(1);
+    await settled();
+    lab.take().reply({ chargeRu: 0, results: refused('split') });
+    await lab.advance(10);
+    expect(lab.requests).toEqual([]);
+    expect(reasons(lab.writer.waits())).toEqual(['split']);
+    await lab.advance(100);
+    const request = lab.take();
+    request.reply(done(request));
+    lab.writer.drain();
+    await run;
+    expect(lab.outcome(number)).toBe('done');
+  });
+
+  test('goes when the governor says so, who sees every reply', async () => {
+    const seen: Observation[] = [];
+    let budget = false;
+    const lab = new Lab({
+      governor: {
+        operationsMax: () => OPERATIONS_MAX,
+        admit: () => (budget ? 'go' : { reason: 'no budget', delayMs: 20 }),
+        observe: (_range, observation) => seen.push(observation),
+      },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    lab.add();
+    await lab.advance(20);
+    expect(lab.requests).toEqual([]);
+    expect(reasons(lab.writer.waits())).toEqual(['no budget']);
+    budget = true;
+    await lab.advance(20);
+    const request = lab.take();
+    lab.clock.advance(7);
+    request.reply({ chargeRu: 12.5, results: [throttled(3), { is: 'done', value: 1 }] });
+    await settled();
+    expect(seen).toEqual([
+      { chargeRu: 12.5, operations: 2, throttled: 1, retryAfterMs: 3, elapsedMs: 7, inFlight: 0 },
+    ]);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('has room for so many; whoever waits outside is woken', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    const calledOff = new AbortController();
+    while (lab.writer.hasRoom('0')) lab.add(0);
+    const full = lab.writer.unfinished;
+    const outside = lab.writer.whenRoom('0', lab.stop.signal);
+    const impatient = lab.writer.whenRoom('0', calledOff.signal);
+    calledOff.abort(new Error('enough'));
+    await expect(impatient).rejects.toThrow('enough');
+    await settled();
+    await outside;
+    expect(lab.requests.flatMap(({ numbers }) => numbers)).toHaveLength(full);
+    for (const request of lab.requests) request.reply(done(request));
+    lab.writer.drain();
+    await run;
+  });
+});
+
+describe('rests and rooms', () => {
+  /** A lab with two batches of one range on their way. */
+  async function twoOnTheirWay(): Promise<{ lab: Lab; run: Promise<void> }> {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 200; i += 1) lab.add();
+    await settled();
+    expect(lab.requests).toHaveLength(2);
+    return { lab, run };
+  }
+
+  test('what was sent before a rest does not count as another attempt', async () => {
+    const { lab, run } = await twoOnTheirWay();
+    for (const request of lab.requests.splice(0))
+      request.reply({ chargeRu: 0, results: refused('transient') });
+    await lab.advance(100);
+    expect(lab.requests).toHaveLength(2);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('a shorter hint does not end a longer rest', async () => {
+    const { lab, run } = await twoOnTheirWay();
+    lab.take().reply({ chargeRu: 0, results: throttled(1000) });
+    lab.take().reply({ chargeRu: 0, results: throttled(10) });
+    await lab.advance(999);
+    expect(lab.requests).toEqual([]);
+    await lab.advance(251);
+    expect(lab.requests).toHaveLength(2);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('an earlier alarm is not forgotten for a later one', async () => {
+    let delayMs = 1000;
+    const lab = new Lab({
+      governor: {
+        operationsMax: () => OPERATIONS_MAX,
+        admit: () => (delayMs > 0 ? { reason: 'no budget', delayMs } : 'go'),
+        observe: () => {},
+      },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    delayMs = 10;
+    lab.add();
+    await settled();
+    delayMs = 0;
+    await lab.advance(10);
+    expect(lab.take().numbers).toEqual([1, 2]);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect(lab.timers).toBe(0);
+  });
+
+  test('there is a limit to what is on its way, whatever the governor says', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 7000; i += 1) lab.add();
+    await settled();
+    expect(lab.requests).toHaveLength(64);
+    expect(lab.writer.waits()[0]).toMatchObject({ reason: 'in flight', operations: 600, inFlight: 64 });
+    const sinceMs = lab.writer.waits()[0]?.sinceMs ?? 0;
+    lab.clock.advance(77);
+    const request = lab.take();
+    request.reply(done(request));
+    await settled();
+    // Progress: a watchdog starts to count anew.
+    expect(lab.writer.waits()[0]?.sinceMs).toBe(sinceMs + 77);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  test('big documents fill the room sooner', () => {
+    const lab = new Lab();
+    const bytes = Buffer.alloc(1024 * 1024);
+    for (let i = 0; i < 2; i += 1) {
+      expect(lab.writer.hasRoom('0')).toBe(true);
+      lab.writer.add({ ...lab.operation(0), ...textOf(bytes) });
+    }
+    expect(lab.writer.hasRoom('0')).toBe(false);
+    expect(lab.writer.hasRoom('1')).toBe(false);
+  });
+
+  test('whoever waits for room in a range that splits looks again', async () => {
+    const lab = new Lab({
+      governor: {
+        operationsMax: () => OPERATIONS_MAX,
+        admit: (_range, { inFlight }) => (inFlight < 1 ? 'go' : { reason: 'in flight' }),
+        observe: () => {},
+      },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    for (let i = 0; i < 1400; i += 1) lab.add(i % 64);
+    let woken = '';
+    await settled();
+    const outside = lab.writer.whenRoom('0', lab.stop.signal).then(() => (woken = 'woken'));
+    await settled();
+    expect(woken).toBe('');
+    lab.actual = [0, 32];
+    lab.take().reply({ chargeRu: 0, results: refused('split') });
+    await lab.advance(10);
+    await outside;
+    expect(lab.writer.hasRoom('0')).toBe(true);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+  });
+});
+
+describe('the end', () => {
+  test('nobody waits for room in a writer that has ended', async () => {
+    const lab = new Lab({
+      governor: {
+        operationsMax: () => OPERATIONS_MAX,
+        admit: () => ({ reason: 'no budget', delayMs: 50 }),
+        observe: () => {},
+      },
+    });
+    const run = lab.writer.run(lab.stop.signal);
+    while (lab.writer.hasRoom('0')) lab.add(0);
+    const outside = lab.writer.whenRoom('0', new AbortController().signal);
+    await settled();
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    await outside;
+  });
+
+  test('whoever goes on adding while it comes is told every time', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    const ends: string[] = [];
+    const insist = async (): Promise<void> => {
+      while (ends.length < 40)
+        await new Promise<void>((resolve) => {
+          lab.writer.add(
+            lab.operation(0, ({ is }) => {
+              ends.push(is);
+              resolve();
+            }),
+          );
+        });
+    };
+    const insisting = insist();
+    await settled();
+    lab.stop.abort(new Error('enough'));
+    // Not a turn of the loop in between: right while the group ends.
+    const late: number[] = [];
+    for (let hops = 0; hops < 40; hops += 1) {
+      late.push(lab.add());
+      await Promise.resolve();
+    }
+    await expect(run).rejects.toThrow('enough');
+    await insisting;
+    expect(ends[0]).toBe('ambiguous');
+    expect(new Set([...ends.slice(1), ...late.map((number) => lab.outcome(number))])).toEqual(
+      new Set(['not-done']),
+    );
+  });
+
+  test('drain sends what waits for company, and ends when all is complete', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    lab.add();
+    await settled();
+    expect(lab.timers).toBe(1);
+    lab.writer.drain();
+    expect(() => lab.add()).toThrow('drains');
+    await settled();
+    expect(lab.requests).toHaveLength(2);
+    for (const request of lab.requests) request.reply(done(request));
+    await run;
+    expect([lab.writer.unfinished, lab.timers]).toEqual([0, 0]);
+  });
+
+  test('abort: what waits is not done, what is on its way is ambiguous, whoever comes is told', async () => {
+    const lab = new Lab();
+    lab.known = [0, 32];
+    lab.actual = [0, 32];
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add(1);
+    lab.add(40);
+    await settled();
+    lab.take();
+    lab.take().reply({ chargeRu: 0, results: throttled(60_000) });
+    await settled();
+    lab.add(1);
+    lab.stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    lab.add(1);
+    expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual([
+      'ambiguous',
+      'not-done',
+      'not-done',
+      'not-done',
+    ]);
+    expect([lab.writer.unfinished, lab.timers]).toEqual([0, 0]);
+  });
+
+  test('a request that fails in a way nobody foresaw ends the run', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    lab.add();
+    lab.take().fail(new Error('what is this'));
+    await expect(run).rejects.toThrow('what is this');
+    expect([1, 2].map((number) => lab.outcome(number))).toEqual(['ambiguous', 'not-done']);
+  });
+
+  test('one who throws when told does not keep others from being told', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    lab.writer.add(
+      lab.operation(0, () => {
+        throw new Error('mine');
+      }),
+    );
+    const other = lab.add();
+    await settled();
+    const request = lab.take();
+    request.reply(done(request));
+    await expect(run).rejects.toThrow('mine');
+    expect([lab.outcome(other), lab.writer.unfinished]).toEqual(['done', 0]);
+  });
+
+  test('a target that denies for too long ends the run with what it said', async () => {
+    const lab = new Lab();
+    const run = lab.writer.run(lab.stop.signal);
+    const number = lab.add();
+    const thrown: unknown[] = [];
+    const watched = run.catch((error: unknown) => thrown.push(error));
+    for (let attempts = 0; attempts < 50 && thrown.length === 0; attempts += 1) {
+      await settled();
+      for (const request of lab.requests.splice(0))
+        request.reply({ chargeRu: 0, results: refused('denied') });
+      await settled();
+      await lab.advance(10_000);
+    }
+    await watched;
+    expect(thrown.map(String)).toEqual([expect.stringContaining('it is denied')]);
+    expect(lab.outcome(number)).toBe('not-done');
+  });
+});
+
+/** What a target in a bad mood says to a request. */
+function moody(lab: Lab, request: Request): Reply<number> {
+  const { random } = lab;
+  if (!lab.isThere(request.range)) return { chargeRu: 0, results: refused('split') };
+  const mood = random.below(12);
+  if (mood === 0) return { chargeRu: 0, results: throttled(random.below(50)) };
+  if (mood === 1) return { chargeRu: 0, results: { is: 'ambiguous' } };
+  if (mood === 2) return { chargeRu: 0, results: refused('transient') };
+  return {
+    chargeRu: 1,
+    results: request.numbers.map((value): Result<number> => {
+      const mood = random.below(20);
+      if (mood === 0) return throttled(random.below(20));
+      return mood === 1 ? { is: 'ambiguous' } : { is: 'done', value };
+    }),
+  };
+}
+
+test('whatever the target does: one outcome each, the right one, and nothing is left behind', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), fc.boolean(), async (seed, aborts) => {
+      let limit = 3;
+      const lab = new Lab({
+        seed,
+        governor: {
+          operationsMax: () => OPERATIONS_MAX,
+          admit: (_range, { inFlight }) => (inFlight < limit ? 'go' : { reason: 'in flight' }),
+          observe: () => {},
+        },
+      });
+      const { random, writer } = lab;
+      const run = writer.run(lab.stop.signal);
+      const ended = run.then(
+        () => 'drained',
+        (error: unknown) => String(error),
+      );
+      /** What the target did with each operation, the last word first. */
+      const truth = new Map<number, string>();
+      const onItsWay = new Set<number>();
+      const answered = new Set<Request>();
+      let overlaps = 0;
+      const answer = (request: Request): void => {
+        const reply = moody(lab, request);
+        const { results } = reply;
+        for (const [i, number] of request.numbers.entries()) {
+          const result = 'is' in results ? results : results[i];
+          truth.set(number, result?.is ?? '');
+          onItsWay.delete(number);
+        }
+        answered.add(request);
+        request.reply(reply);
+      };
+      const open: Request[] = [];
+      const collect = (): void => {
+        for (const request of lab.requests.splice(0)) {
+          open.push(request);
+          for (const number of request.numbers) {
+            // Not twice at once, and never again after an answer that was not a refusal.
+            const before = truth.get(number);
+            if (onItsWay.has(number) || before === 'done' || before === 'ambiguous') overlaps += 1;
+            onItsWay.add(number);
+          }
+        }
+      };
+      let added = 0;
+      for (let steps = 0; steps < 120; steps += 1) {
+        for (let more = random.below(30); more > 0; more -= 1) {
+          const place = random.below(PLACES);
+          if (!writer.hasRoom(String(place))) continue;
+          lab.add(place);
+          added += 1;
+        }
+        await settled();
+        collect();
+        for (let some = random.below(4); some > 0 && open.length > 0; some -= 1)
+          answer(open.splice(random.below(open.length), 1)[0] as Request);
+        if (random.below(4) === 0) await lab.advance(random.below(30));
+        if (random.below(30) === 0) lab.actual = [0, ...lab.actual.map((start) => start / 2 + 32)];
+        limit = 1 + random.below(4);
+      }
+      await settled();
+      collect();
+      if (aborts) lab.stop.abort(new Error('enough'));
+      else writer.drain();
+      const ends: string[] = [];
+      const watched = ended.then((how) => ends.push(how));
+      for (let steps = 0; ends.length === 0; steps += 1) {
+        await lab.advance(20);
+        collect();
+        if (!aborts) for (const request of open.splice(0)) answer(request);
+        expect(steps).toBeLessThan(aborts ? 3 : 2000);
+      }
+      await watched;
+      expect(ends).toEqual([aborts ? 'Error: enough' : 'drained']);
+      expect([writer.unfinished, lab.timers, overlaps]).toEqual([0, 0, 0]);
+      expect(lab.outcomes.size).toBe(added);
+      const wrong = [...lab.outcomes].filter(([number, outcomes]) => {
+        const said = outcomes.map(({ is }) => is).join();
+        if (onItsWay.has(number)) return said !== 'ambiguous';
+        const did = truth.get(number);
+        return said !== (did === undefined || did === 'refused' ? 'not-done' : did);
+      });
+      expect(wrong).toEqual([]);
+    }),
+    { numRuns: 15 },
+  );
+});

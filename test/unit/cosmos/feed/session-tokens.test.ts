@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { lsnOf, newestSession, Sessions } from '../../../../src/cosmos/feed/session-tokens.ts';
+
+test.each([
+  ['0:-1#17', 17],
+  ['3:1#9#4=8#5=7', 9],
+  ['0:42', 42],
+  ['0:-1#5,1:-1#9', 9],
+  ['', undefined],
+  ['nonsense', undefined],
+  ['0:1#', undefined],
+  [undefined, undefined],
+])('%s has come to %s', (token, lsn) => {
+  expect(lsnOf(token)).toBe(lsn);
+});
+
+test.each([
+  ['0:-1#5', '0:-1#7', '0:-1#7'],
+  ['0:-1#7', '0:-1#5', '0:-1#7'],
+  // A newer version counts alone: the account's regions have changed.
+  ['0:1#900', '0:2#7', '0:2#7'],
+  ['0:1#9#4=8#5=7', '0:1#8#4=9#6=1', '0:1#9#4=9#5=7#6=1'],
+  ['0:-1#5', '1:-1#2', '0:-1#5,1:-1#2'],
+  [undefined, '0:-1#5', '0:-1#5'],
+  ['0:-1#5', undefined, '0:-1#5'],
+])('the newest of %s and %s', (one, other, newest) => {
+  expect(newestSession(one, other)).toBe(newest);
+});
+
+test('a child is read with what its parents had seen', () => {
+  const sessions = new Sessions();
+  sessions.add('0:-1#5');
+  sessions.add('9:-1#1');
+  const child = { id: '2', parents: ['0', '1'] };
+  expect(sessions.of(child)).toBe('0:-1#5');
+  sessions.add('2:-1#8');
+  expect(sessions.of(child)).toBe('0:-1#5,2:-1#8');
+  expect(sessions.of({ id: '7', parents: [] })).toBeUndefined();
+});
+
+test.each([
+  ['0:-1#5', { id: '0', parents: [] }, 1, '0:-1#6', 6],
+  ['0:1#9#4=8#5=7', { id: '0', parents: [] }, 4, '0:1#13#4=8#5=7', 13],
+  // Its parents had come further than it has told itself.
+  ['0:-1#50,1:-1#70,2:-1#8', { id: '2', parents: ['0', '1'] }, 1, '2:-1#71', 71],
+  ['0:-1#50', { id: '2', parents: ['0'] }, 2, '2:-1#52', 52],
+])('after %s, %j is asked for %i more by %s', (seen, range, more, token, lsn) => {
+  const sessions = new Sessions();
+  sessions.add(seen);
+  expect(sessions.beyond(range, more)).toEqual({ token, lsn });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { TroubleError, type Trouble, type TroubleKind } from '../../../../src/cosmos/transport/trouble.ts';
+import {
+  Patience,
+  retrying,
+  tellWaits,
+  type PatienceParts,
+  type Wait,
+} from '../../../../src/cosmos/load/retry.ts';
+import { ManualClock } from '../../../../src/lib/clock.ts';
+import { createLog } from '../../../../src/lib/log.ts';
+import { seededRandom } from '../../../../src/lib/random.ts';
+
+const { signal: forever } = new AbortController();
+
+function trouble(kind: TroubleKind, more: Partial<Trouble> = {}): Trouble {
+  return { kind, status: 0, substatus: 0, what: `it was ${kind}`, chargeRu: 0, ...more };
+}
+
+/** Time passes by waiting only. */
+function rig(random = seededRandom(1)): {
+  patience: Patience;
+  waits: Wait[];
+  parts: PatienceParts & { readonly clock: ManualClock };
+} {
+  const clock = new ManualClock();
+  const waits: Wait[] = [];
+  const parts = {
+    clock,
+    random,
+    onWait: (wait: Wait) => void waits.push(wait),
+    pause: async (delayMs: number, signal: AbortSignal) => {
+      signal.throwIfAborted();
+      clock.advance(delayMs);
+    },
+  };
+  return { patience: new Patience(parts), waits, parts };
+}
+
+/** Fails in these ways, then gives a word. */
+function failing(...troubles: readonly Trouble[]): () => Promise<string> {
+  let at = 0;
+  return async () => {
+    const next = troubles[at];
+    at += 1;
+    if (next !== undefined) throw new TroubleError(next);
+    return 'done';
+  };
+}
+
+test('waits longer and longer, with the reason by name, and gives what came in the end', async () => {
+  const { patience, waits } = rig();
+  const work = failing(
+    trouble('transient'),
+    trouble('transient'),
+    trouble('transient'),
+    trouble('throttled'),
+  );
+  await expect(retrying(work, { signal: forever, patience })).resolves.toBe('done');
+  expect(waits.map(({ reason, attempt }) => [reason, attempt])).toEqual([
+    ['transient', 1],
+    ['transient', 2],
+    ['transient', 3],
+    ['throttled', 1],
+  ]);
+  const [first = 0, second = 0, third = 0] = waits.map(({ delayMs }) => delayMs);
+  expect(first).toBeGreaterThanOrEqual(50);
+  expect(first).toBeLessThanOrEqual(100);
+  expect(second).toBeGreaterThanOrEqual(100);
+  expect(third).toBeGreaterThanOrEqual(200);
+});
+
+test('is never sooner than the service asks, and two who were told the same do not come together', () => {
+  const delays = Array.from(
+    { length: 50 },
+    (_, seed) => rig(seededRandom(seed)).patience.next(trouble('throttled', { retryAfterMs: 1000 })).delayMs,
+  );
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(1000);
+  expect(Math.max(...delays)).toBeLessThanOrEqual(1300);
+  expect(new Set(delays).size).toBeGreaterThan(20);
+});
+
+describe('gives up', () => {
+  test.each(['ambiguous', 'conflict', 'too-large', 'fatal', 'split'] as const)(
+    'at once: %s',
+    async (kind) => {
+      const { patience, waits } = rig();
+      const run = retrying(failing(trouble(kind)), { signal: forever, patience });
+      await expect(run).rejects.toMatchObject({ trouble: { kind } });
+      expect(waits).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['denied', 120],
+    ['transient', 300],
+    ['throttled', 900],
+  ] as const)('%s: within %i s, as exit code 6', async (kind, seconds) => {
+    const { patience, waits, parts } = rig();
+    const startedMs = parts.clock.now();
+    const run = retrying(() => Promise.reject(new TroubleError(trouble(kind))), {
+      signal: forever,
+      patience,
+    });
+    await expect(run).rejects.toMatchObject({ exitCode: 6, trouble: { kind } });
+    const lastedMs = parts.clock.now() - startedMs;
+    expect(lastedMs).toBeLessThanOrEqual(seconds * 1000);
+    expect(lastedMs).toBeGreaterThan(seconds * 1000 * 0.85);
+    // Even so nobody hammers.
+    expect(waits.length).toBeLessThan(200);
+  });
+
+  test('kinds of trouble that take turns do not make it patient for ever', async () => {
+    const { patience, waits, parts } = rig();
+    const startedMs = parts.clock.now();
+    let turn = 0;
+    const work = async (): Promise<never> => {
+      turn += 1;
+      parts.clock.advance(1000);
+      throw new TroubleError(trouble(turn % 2 === 0 ? 'transient' : 'throttled'));
+    };
+    await expect(retrying(work, { signal: forever, patience })).rejects.toMatchObject({
+      trouble: { kind: 'transient' },
+    });
+    expect(parts.clock.now() - startedMs).toBeLessThan(16 * 60_000);
+    expect(waits.length).toBeGreaterThan(10);
+  });
+
+  test('a wait is over when the signal says so', async () => {
+    const stop = new AbortController();
+    const run = retrying(failing(trouble('throttled', { retryAfterMs: 60_000 })), {
+      signal: stop.signal,
+      patience: new Patience({
+        clock: new ManualClock(),
+        random: seededRandom(1),
+        onWait: () => stop.abort(new Error('stop')),
+      }),
+    });
+    await expect(run).rejects.toThrow('stop');
+  });
+
+  test('our own mistakes are not tried again', async () => {
+    const { patience } = rig();
+    await expect(
+      retrying(() => Promise.reject(new TypeError('ours')), { signal: forever, patience }),
+    ).rejects.toThrow(TypeError);
+  });
+});
+
+test('a split is waited for where that is asked, and success makes patient again', async () => {
+  const { patience, waits } = rig();
+  const options = { signal: forever, patience, splits: 'waited-for' } as const;
+  await retrying(failing(trouble('split'), trouble('split')), options);
+  await retrying(failing(trouble('split')), options);
+  expect(waits.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
+});
+
+test('who waits for long is told now and then, by the account', async () => {
+  const said: string[] = [];
+  const clock = new ManualClock();
+  const write = (line: string): void => void said.push(line);
+  const onWait = tellWaits(createLog({ level: 'warn', format: 'text', clock, write }), clock);
+  const at = 'https://myaccount.documents.azure.com/';
+  // Each asks for three seconds of patience, and several wait at a time.
+  for (let lastedMs = 0; lastedMs <= 60_000; lastedMs += 3000) {
+    for (const reason of ['throttled', 'transient'] as const)
+      onWait({ reason, delayMs: 3000, attempt: 1, lastedMs, trouble: trouble('throttled', { at }) });
+    clock.advance(3000);
+  }
+  expect(said).toEqual([
+    expect.stringContaining(`waiting for ${at}: it was throttled, for 6 s now`),
+    expect.stringContaining(`waiting for ${at}: it was throttled, for 36 s now`),
+  ]);
+});

@@ -1,0 +1,218 @@
+/** The lane alone: what goes through it, and what the SDK gets to see. */
+import {
+  createHttpHeaders,
+  createPipelineRequest,
+  type HttpClient,
+  type PipelineRequest,
+  type PipelineResponse,
+} from '@azure/core-rest-pipeline';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { LANE_HEADER, RawLane, type Passage } from '../../../../src/cosmos/transport/byte-transport.ts';
+import { failure } from '../../../helpers/failure.ts';
+
+type Answer = (request: PipelineRequest) => Promise<PipelineResponse>;
+
+function answering(status: number, body = '', headers: Record<string, string> = {}): Answer {
+  return async (request) => ({
+    status,
+    request,
+    headers: createHttpHeaders(headers),
+    readableStreamBody: Readable.from([Buffer.from(body)]),
+  });
+}
+
+function laneOver(...answers: readonly Answer[]): { lane: RawLane; sent: PipelineRequest[] } {
+  const sent: PipelineRequest[] = [];
+  const inner: HttpClient = {
+    sendRequest: async (request) => {
+      const answer = answers[sent.length];
+      sent.push(request);
+      if (answer === undefined) throw new Error('nothing more was expected');
+      return answer(request);
+    },
+  };
+  return { lane: new RawLane(inner), sent };
+}
+
+function requestOf(passage?: Passage, url = 'https://acme.documents.azure.com/'): PipelineRequest {
+  return createPipelineRequest({ url, headers: createHttpHeaders(passage?.headers ?? {}), body: 'a stub' });
+}
+
+test('the token stays here, the bytes go, the reply is kept, the SDK gets a stub', async () => {
+  const { lane, sent } = laneOver(answering(200, '[1]', { etag: '"7"', 'x-ms-session-token': '0:1#2' }));
+  using passage = lane.open({ body: Buffer.from('[true]') });
+  const stub = await lane.sendRequest(requestOf(passage));
+  expect(sent[0]?.headers.has(LANE_HEADER)).toBe(false);
+  expect(sent[0]?.body).toEqual(Buffer.from('[true]'));
+  expect(passage.reply?.body.toString()).toBe('[1]');
+  expect(passage.reply?.header('etag')).toBe('"7"');
+  expect(stub.bodyAsText).toBe('{}');
+  // The SDK keeps no session of its own beside ours.
+  expect(stub.headers.toJSON()).toEqual({});
+});
+
+test('a passage that is shown gives the SDK the reply itself, and of a refusal a stub', async () => {
+  const { lane, sent } = laneOver(
+    answering(200, '{"id":"orders"}', { etag: '"7"' }),
+    answering(503, '<html>', { 'x-ms-substatus': '5' }),
+  );
+  using passage = lane.open({ isShown: true });
+  const shown = await lane.sendRequest(requestOf(passage));
+  expect(shown).toMatchObject({ status: 200, bodyAsText: '{"id":"orders"}' });
+  expect(shown.headers.get('etag')).toBe('"7"');
+  expect(sent[0]?.body).toBe('a stub');
+  const refusal = await lane.sendRequest(requestOf(passage));
+  expect(JSON.parse(refusal.bodyAsText ?? '')).toMatchObject({ code: 'refused' });
+  expect(refusal.headers.get('x-ms-substatus')).toBe('5');
+  expect(passage.reply?.body.toString()).toBe('<html>');
+});
+
+test('what carries no token goes its usual way', async () => {
+  const { lane, sent } = laneOver(answering(200, '{}'));
+  const request = requestOf();
+  await lane.sendRequest(request);
+  expect(sent).toEqual([request]);
+  expect(request.body).toBe('a stub');
+});
+
+test('a passage that is over is not sent again by anybody', async () => {
+  const { lane, sent } = laneOver(answering(200));
+  const passage = lane.open();
+  passage[Symbol.dispose]();
+  expect(lane.size).toBe(0);
+  await expect(lane.sendRequest(requestOf(passage))).rejects.toThrow('belongs to a passage');
+  expect(sent).toEqual([]);
+});
+
+test.each([
+  ['http://127.0.0.1:8081/', true],
+  ['http://localhost/', true],
+  ['http://10.0.0.7/', false],
+  ['https://localhost/', false],
+])('plain http is for this machine only: %s', async (url, allowed) => {
+  const { lane, sent } = laneOver(answering(200));
+  await lane.sendRequest(requestOf(undefined, url));
+  expect(sent[0]?.allowInsecureConnection).toBe(allowed);
+});
+
+test('a failure on the way is kept, and has no code by which the SDK would try again', async () => {
+  const reset = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+  const { lane } = laneOver(() => Promise.reject(reset));
+  using passage = lane.open();
+  const seen = await failure(lane.sendRequest(requestOf(passage)));
+  expect(seen.code).toBeUndefined();
+  expect(passage).toMatchObject({ sent: true, reply: undefined, failure: reset });
+});
+
+describe('a reply that is not whole', () => {
+  const cut = { 'content-length': '100' };
+  test('is a failure', async () => {
+    const { lane } = laneOver(answering(200, '{"Documents":[', cut));
+    using passage = lane.open();
+    await failure(lane.sendRequest(requestOf(passage)));
+    expect(passage).toMatchObject({ reply: undefined, failure: { name: 'CutShort' } });
+  });
+
+  test.each([new Error('socket hang up'), undefined])(
+    'is a failure when it was gone before anybody listened: %s',
+    async (why) => {
+      const body = new Readable({ read: () => undefined });
+      // Whoever sent it has heard of it; its last event has been.
+      body.on('error', () => undefined);
+      const closed = new Promise<void>((resolve) => body.once('close', resolve));
+      body.destroy(why);
+      await closed;
+      const { lane } = laneOver(async (request) => ({
+        ...(await answering(200)(request)),
+        readableStreamBody: body,
+      }));
+      using passage = lane.open();
+      await failure(lane.sendRequest(requestOf(passage)));
+      expect(passage).toMatchObject({ reply: undefined, failure: { name: 'CutShort' } });
+    },
+  );
+
+  test('is a refusal all the same when its status says so', async () => {
+    const { lane } = laneOver(answering(429, '{"code"', { ...cut, 'x-ms-retry-after-ms': '9' }));
+    using passage = lane.open();
+    await lane.sendRequest(requestOf(passage));
+    expect(passage.reply?.status).toBe(429);
+    expect(passage.reply?.header('x-ms-retry-after-ms')).toBe('9');
+  });
+
+  test('is none of the kind when it has no body to be whole', async () => {
+    const { lane } = laneOver(answering(304, '', cut));
+    using passage = lane.open();
+    await lane.sendRequest(requestOf(passage));
+    expect(passage.reply?.status).toBe(304);
+  });
+});
+
+describe('sent again by the SDK', () => {
+  const twice = async (lane: RawLane, passage: Passage): Promise<void> => {
+    await lane.sendRequest(requestOf(passage)).catch(() => undefined);
+    await lane.sendRequest(requestOf(passage)).catch(() => undefined);
+  };
+
+  test.each([401, 403])('a write goes out after %i', async (status) => {
+    const { lane, sent } = laneOver(answering(status), answering(200, '[]'));
+    using passage = lane.open({ body: Buffer.from('[]') });
+    await twice(lane, passage);
+    expect(sent).toHaveLength(2);
+    expect(passage.reply?.status).toBe(200);
+  });
+
+  test.each([408, 500, 503])('a write that may have been done does not, after %i', async (status) => {
+    const { lane, sent } = laneOver(answering(status), answering(409));
+    using passage = lane.open({ body: Buffer.from('[]') });
+    await twice(lane, passage);
+    expect(sent).toHaveLength(1);
+    expect(passage.reply?.status).toBe(status);
+  });
+
+  test('nor after no reply', async () => {
+    const { lane, sent } = laneOver(() => Promise.reject(new Error('lost')), answering(409));
+    using passage = lane.open({ body: Buffer.from('[]') });
+    await twice(lane, passage);
+    expect(sent).toHaveLength(1);
+    expect(passage).toMatchObject({ reply: undefined, failure: { message: 'lost' } });
+  });
+
+  test('a read goes out, and its last reply counts', async () => {
+    const { lane } = laneOver(answering(503), answering(200, '{}'));
+    using passage = lane.open();
+    await twice(lane, passage);
+    expect(passage.reply?.status).toBe(200);
+  });
+});
+
+describe('a reply in pieces', () => {
+  const pieces = [70_000, 1, 300_000, 900_000].map((size, i) => Buffer.alloc(size, String(i)));
+  const whole = Buffer.concat(pieces);
+  const inPieces =
+    (headers: Record<string, string>): Answer =>
+    async (request) => ({
+      status: 200,
+      request,
+      headers: createHttpHeaders(headers),
+      readableStreamBody: Readable.from(pieces),
+    });
+
+  test.each([{}, { 'content-length': String(whole.length) }])('is put together: %j', async (headers) => {
+    const { lane } = laneOver(inPieces(headers), inPieces(headers), inPieces(headers));
+    const read = async (): Promise<Passage> => {
+      const passage = lane.open();
+      await lane.sendRequest(requestOf(passage));
+      expect(passage.reply?.body.equals(whole)).toBe(true);
+      return passage;
+    };
+    const [one, two] = [await read(), await read()];
+    // Both are whole still; the third may use the memory of one, and does.
+    expect(one.reply?.body.equals(whole)).toBe(true);
+    two.reply?.free();
+    const three = await read();
+    expect(three.reply?.body.buffer).toBe(two.reply?.body.buffer);
+    expect(one.reply?.body.buffer).not.toBe(three.reply?.body.buffer);
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { demoText, type Findings, type Spread } from '../../../src/demo/picture.ts';
+
+const before: Spread = {
+  container: 'shop/orders',
+  partitionKey: '/tenantId',
+  documents: 2501,
+  keys: 10,
+  top: [
+    { key: 'amber', documents: 1616 },
+    { key: null, documents: 2 },
+  ],
+  ranges: [
+    { id: '1', documents: 414, ru: 102, throttled: 0 },
+    { id: '3', documents: 2087, ru: 482, throttled: 12 },
+  ],
+};
+
+const findings: Findings = {
+  before,
+  after: { ...before, container: 'shop/orders-by-customer', partitionKey: '/customerId', ranges: [] },
+  seeded: {},
+  moved: { copied: 2584, replayed: 712, moved: 142, deleted: 139 },
+  application: { created: 614, updated: 630, moved: 289, deleted: 283, throttled: 10 },
+  split: { from: '3', into: ['5', '6'] },
+  letters: [
+    { number: 1, state: 'discarded', reason: 'collision', id: '"invoice-9"', targetKey: '["c-117"]' },
+    { number: 2, state: 'closed', reason: 'collision', id: '"invoice-7"', targetKey: null },
+  ],
+  refused: 'exit code 3: a document is not in the target',
+  stoppedMs: 6012,
+  proof: {
+    equal: true,
+    compared: 2738,
+    orders: { known: 400, found: 400 },
+    long: { source: '9007199254740993', target: null },
+    lateWrites: 0,
+  },
+};
+
+test('the picture fits 80 columns and tells each letter with its end', () => {
+  const lines = demoText(findings).split('\n');
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'BEFORE  shop/orders by /tenantId: 2,501 documents, 10 key values',
+      `  amber      ${'█'.repeat(30)}  1,616  65%`,
+      `  (none)     █${' '.repeat(29)}      2   0%`,
+      `  range 3    ${'█'.repeat(30)}    482 RU/s, 2,087 docs, 12 x 429`,
+      'dead letter 1        collision of "invoice-9" at ["c-117"]: discarded by number',
+      'dead letter 2        collision of "invoice-7" at no key: mended in the source',
+      'writers stopped for  6.0 s',
+      '                     the integer 9007199254740993 before, none after',
+    ]),
+  );
+});

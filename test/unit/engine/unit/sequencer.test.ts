@@ -1,0 +1,312 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HashTable } from '../../../../src/engine/unit/hash-table.ts';
+import { Sequencer, type FeedOrder, type Turn } from '../../../../src/engine/unit/sequencer.ts';
+import { seededRandom } from '../../../../src/lib/random.ts';
+
+const never = new AbortController().signal;
+
+/** Hashes that stand for numbers; the first words collide on purpose, as do the buckets. */
+function names(...numbers: number[]): Uint32Array {
+  return Uint32Array.from(numbers.flatMap((number) => [number & 3, 7, number, 9]));
+}
+
+function enter(sequencer: Sequencer, numbers: number[], order?: FeedOrder): Turn {
+  return sequencer.enter(names(...numbers), numbers.length, order);
+}
+
+/** Lets everything that was woken come to its next wait. */
+async function settled(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+describe('the table of names', () => {
+  test('gives each hash one number, beyond its first capacity and after drops', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(3000), fc.boolean()), { maxLength: 4000 }), (steps) => {
+        const table = new HashTable();
+        const model = new Map<number, number>();
+        let changed = false;
+        for (const [hash, drops] of steps) {
+          const known = model.get(hash);
+          if (drops && known !== undefined) {
+            table.drop(known);
+            model.delete(hash);
+          } else {
+            const number = table.take(names(hash), 0, 0);
+            changed ||= known !== undefined && known !== number;
+            model.set(hash, number);
+          }
+        }
+        expect(changed).toBe(false);
+        expect(table.size).toBe(model.size);
+        expect(new Set(model.values()).size).toBe(model.size);
+        for (const [hash, number] of model) expect(table.take(names(hash), 0, 0)).toBe(number);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('gives out again what was dropped', () => {
+    const table = new HashTable();
+    const given = new Set<number>();
+    for (let round = 0; round < 100; round += 1) {
+      const numbers = [1, 2, 3].map((hash) => table.take(names(hash + round * 3), 0, 0));
+      for (const number of numbers) {
+        given.add(number);
+        table.drop(number);
+      }
+    }
+    expect(given.size).toBe(3);
+  });
+
+  test('grows', () => {
+    const table = new HashTable();
+    const numbers = Array.from({ length: 3000 }, (_, hash) => table.take(names(hash), 0, 0));
+    expect(new Set(numbers).size).toBe(3000);
+    expect(numbers.map((_, hash) => table.take(names(hash), 0, 0))).toEqual(numbers);
+  });
+});
+
+describe('a turn', () => {
+  test('is held at once when its names are free, and by one at a time', async () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    const first = enter(sequencer, [1, 2]);
+    const second = enter(sequencer, [1, 3]);
+    const apart = enter(sequencer, [4, 5, 5]);
+    expect([first, second, apart].map(({ state }) => state)).toEqual(['held', 'waiting', 'held']);
+    sequencer.release(first);
+    expect(await sequencer.ready(second, never)).toBe('held');
+    sequencer.release(second);
+    sequencer.release(second);
+    sequencer.release(apart);
+    expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+  });
+
+  test('tells an identity from a slot with the same hash', () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    expect(enter(sequencer, [1, 1]).state).toBe('held');
+    expect(enter(sequencer, [2, 1]).state).toBe('waiting');
+  });
+
+  test('does not overtake: who waits keeps its place in lines that were free', async () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    const holder = enter(sequencer, [1, 10]);
+    const both = enter(sequencer, [2, 10, 20]);
+    const late = enter(sequencer, [3, 20]);
+    expect(late.state).toBe('waiting');
+    sequencer.release(holder);
+    expect([both.state, late.state]).toEqual(['held', 'waiting']);
+    sequencer.release(both);
+    expect(await sequencer.ready(late, never)).toBe('held');
+  });
+
+  test('lets go and comes back with another slot, behind those who wait', async () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    const turn = enter(sequencer, [1, 10]);
+    const waiting = enter(sequencer, [2, 20, 10]);
+    sequencer.again(turn, names(1, 20), 2);
+    expect([turn.state, waiting.state]).toEqual(['waiting', 'held']);
+    sequencer.release(waiting);
+    expect(await sequencer.ready(turn, never)).toBe('held');
+  });
+
+  test('leaves its lines when it is called off', async () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    const stop = new AbortController();
+    const holder = enter(sequencer, [1, 10]);
+    const middle = enter(sequencer, [2, 10, 20]);
+    const last = enter(sequencer, [3, 20]);
+    const waits = sequencer.ready(middle, stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(waits).rejects.toThrow('enough');
+    expect(last.state).toBe('held');
+    sequencer.release(holder);
+    sequencer.release(last);
+    expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+    await expect(sequencer.ready(enter(sequencer, [1]), stop.signal)).rejects.toThrow('enough');
+    expect(sequencer.held).toBe(0);
+  });
+});
+
+describe('hot documents', () => {
+  const order = (lsn: number, feed = 'LV'): FeedOrder => ({ feed, lsn });
+
+  test('a later event that waits makes an earlier one of its feed needless', async () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    const running = enter(sequencer, [1, 10], order(1));
+    const earlier = enter(sequencer, [1, 20], order(2));
+    const waits = sequencer.ready(earlier, never);
+    const later = enter(sequencer, [1, 30], order(3));
+    expect(await waits).toBe('superseded');
+    // It does not keep slot 20 any longer.
+    expect(enter(sequencer, [2, 20]).state).toBe('held');
+    expect([running.state, later.state]).toEqual(['held', 'waiting']);
+    sequencer.release(running);
+    expect(later.state).toBe('held');
+  });
+
+  test('a late page does not bring back what is needless', () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    enter(sequencer, [1], order(1));
+    const later = enter(sequencer, [1], order(3));
+    expect(enter(sequencer, [1], order(2)).state).toBe('superseded');
+    expect(later.state).toBe('waiting');
+    expect(sequencer.waiting).toBe(1);
+  });
+
+  test.each([
+    ['equal places', order(2), order(2)],
+    ['another feed', order(2, 'AVAD'), order(3)],
+    ['a task without a place', undefined, order(3)],
+  ])('%s: both are needed', (_why, one, other) => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    enter(sequencer, [1], order(1));
+    expect([enter(sequencer, [1], one).state, enter(sequencer, [1], other).state]).toEqual([
+      'waiting',
+      'waiting',
+    ]);
+  });
+
+  test('what has started is not superseded, even while it waits for other slots', () => {
+    const sequencer = new Sequencer({ waitingMax: 10 });
+    const turn = enter(sequencer, [1, 10], order(1));
+    enter(sequencer, [2, 20], order(1));
+    sequencer.again(turn, names(1, 20), 2);
+    enter(sequencer, [1, 30], order(5));
+    expect(turn.state).toBe('waiting');
+  });
+});
+
+describe('a full sequencer', () => {
+  test('wakes the next one when the first does not come, or was called off', async () => {
+    const sequencer = new Sequencer({ waitingMax: 1 });
+    const stop = new AbortController();
+    const holder = enter(sequencer, [1]);
+    enter(sequencer, [1]);
+    const calledOff = sequencer.whenRoom(stop.signal);
+    const others = [sequencer.whenRoom(never), sequencer.whenRoom(never)];
+    stop.abort(new Error('enough'));
+    sequencer.release(holder);
+    await expect(calledOff).rejects.toThrow('enough');
+    await Promise.all(others);
+    expect(sequencer.hasRoom).toBe(true);
+  });
+
+  test('takes nobody in, and wakes those outside one after the other', async () => {
+    const sequencer = new Sequencer({ waitingMax: 1 });
+    const holder = enter(sequencer, [1]);
+    const waiting = enter(sequencer, [1]);
+    expect(sequencer.hasRoom).toBe(false);
+    expect(() => enter(sequencer, [2])).toThrow('full sequencer');
+    const entered: number[] = [];
+    const outside = [1, 2, 3].map(async (number) => {
+      while (!sequencer.hasRoom) await sequencer.whenRoom(never);
+      const turn = enter(sequencer, [1]);
+      entered.push(number);
+      await sequencer.ready(turn, never);
+      sequencer.release(turn);
+    });
+    const stop = new AbortController();
+    const calledOff = sequencer.whenRoom(stop.signal);
+    await settled();
+    stop.abort(new Error('enough'));
+    await expect(calledOff).rejects.toThrow('enough');
+    expect(entered).toEqual([]);
+    sequencer.release(holder);
+    await settled();
+    expect(entered).toEqual([1]);
+    sequencer.release(waiting);
+    await Promise.all(outside);
+    expect(entered).toEqual([1, 2, 3]);
+    expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+  });
+});
+
+test('whatever comes: never two with one name, all come to an end, in the order of each document', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 8 }), async (seed, waitingMax) => {
+      const random = seededRandom(seed);
+      const sequencer = new Sequencer({ waitingMax });
+      const stop = new AbortController();
+      const busy = new Set<string>();
+      const running: (() => void)[] = [];
+      const ends: string[] = [];
+      const pause = async (): Promise<void> => new Promise<void>((resolve) => running.push(resolve));
+      const use = async (words: string[]): Promise<void> => {
+        for (const name of words) {
+          expect(busy.has(name)).toBe(false);
+          busy.add(name);
+        }
+        await pause();
+        for (const name of words) busy.delete(name);
+      };
+      const task = async (number: number): Promise<string> => {
+        const id = random.below(4);
+        const slots = [random.below(5), random.below(5)].slice(random.below(2));
+        const order = random.below(2) === 0 ? undefined : { feed: 'LV', lsn: number };
+        const mayStop = random.below(10) === 0;
+        const signal = mayStop ? stop.signal : never;
+        try {
+          while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
+          const turn = enter(sequencer, [id, ...slots], order);
+          if ((await sequencer.ready(turn, signal)) === 'superseded') return 'superseded';
+          await use([`id ${id}`, ...new Set(slots.map((slot) => `slot ${slot}`))]);
+          for (let more = random.below(3); more > 0; more -= 1) {
+            const slot = random.below(5);
+            sequencer.again(turn, names(id, slot), 2);
+            await sequencer.ready(turn, signal);
+            await use([`id ${id}`, `slot ${slot}`]);
+          }
+          sequencer.release(turn);
+          return 'done';
+        } catch (error) {
+          if (mayStop && stop.signal.aborted) return 'called off';
+          throw error;
+        }
+      };
+      const tasks = Array.from({ length: 40 }, async (_, number) => {
+        ends.push(await task(number));
+      });
+      for (let steps = 0; ends.length < 40; steps += 1) {
+        await settled();
+        if (steps === 10) stop.abort(new Error('enough'));
+        const [next] = running.splice(random.below(Math.max(1, running.length)), 1);
+        next?.();
+        expect(steps).toBeLessThan(1000);
+      }
+      await Promise.all(tasks);
+      expect([sequencer.held, sequencer.waiting, busy.size]).toEqual([0, 0, 0]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('first come, first served: of two that share a name the first one starts first', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { maxLength: 40 }),
+      fc.nat(),
+      (lists, seed) => {
+        const random = seededRandom(seed);
+        const sequencer = new Sequencer({ waitingMax: 100 });
+        const turns = lists.map((list) => enter(sequencer, list));
+        const shares = (a: number[], b: number[]): boolean =>
+          a[0] === b[0] || a.slice(1).some((slot) => b.slice(1).includes(slot));
+        for (let left = turns.length; left > 0; left -= 1) {
+          const may = turns.map(
+            ({ state }, i) =>
+              state !== 'over' &&
+              !turns.some(
+                (other, j) => j < i && other.state !== 'over' && shares(lists[i] ?? [], lists[j] ?? []),
+              ),
+          );
+          expect(turns.map(({ state }) => state === 'held')).toEqual(may);
+          const held = turns.filter(({ state }) => state === 'held');
+          sequencer.release(held[random.below(held.length)] as Turn);
+        }
+        expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
+      },
+    ),
+  );
+});

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Memory } from '../../../../src/engine/unit/pending-outcomes.ts';
+import { Tally } from '../../../../src/engine/progress/counters.ts';
+import { Unit } from '../../../../src/engine/unit/unit-of-work.ts';
+import { IntentGroup } from '../../../../src/state/intent-group.ts';
+import { hashOf, openLedger, temporaryFolder } from '../../state/making.ts';
+
+test.each([
+  { kind: 'write', may: true },
+  { kind: 'remove', may: true },
+  { kind: 'takeover', may: false },
+] as const)('a claim to $kind lets its document write to the slot: $may', async ({ kind, may }) => {
+  using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
+  const unit = new Unit(
+    {
+      ledger,
+      intents: new IntentGroup(ledger.pages, () => []),
+      memory: new Memory(ledger),
+      tally: new Tally(),
+      point: () => {},
+      alongside: () => ({}),
+      committed: () => {},
+    },
+    { lease: null, feed: 'LV' },
+  );
+  const who = { hash: hashOf('d'), name: ['"d"', '"a"'] };
+  const slot = { hash: hashOf('P'), key: ['P'] };
+  await unit.begin([{ kind, who, slot }]);
+  expect(unit.claims(who, slot)).toBe(may);
+  expect(ledger.pages.readIntent(unit.page, 1).claims).toMatchObject([{ kind, identity: who.hash }]);
+  unit.commit();
+  expect(ledger.pages.unsettled()).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { keyOfLevels, type Level } from '../../../src/keys/key-levels.ts';
+import type { Derived } from '../../../src/keys/strategies/strategy.ts';
+
+const value = (of: string | number | null): Derived => ({ kind: 'value', value: of });
+const missing: Derived = { kind: 'missing', path: ['b'] };
+const invalid: Derived = { kind: 'invalid', path: ['b'], why: 'it is odd' };
+
+function levels(...found: Derived[]): Level[] {
+  return found.map((derived, index) => ({ path: ['abc'.charAt(index)], derived }));
+}
+
+describe('the levels of a key', () => {
+  test.each<[name: string, levels: Level[], mayMiss: boolean, expected: object]>([
+    ['one', levels(value('x')), false, { kind: 'key', values: ['x'], missing: false }],
+    [
+      'three, with their types',
+      levels(value('x'), value(1), value(null)),
+      false,
+      { kind: 'key', values: ['x', 1, null], missing: false },
+    ],
+    [
+      'one missing that may',
+      levels(value('x'), missing, value(1)),
+      true,
+      { kind: 'key', values: ['x', undefined, 1], missing: true },
+    ],
+    ['all missing that may', levels(missing), true, { kind: 'key', values: [undefined], missing: true }],
+    [
+      'one missing that may not',
+      levels(value('x'), missing),
+      false,
+      { kind: 'refused', reason: 'missing-key', why: '/b is missing' },
+    ],
+    [
+      'an ingredient missing',
+      levels(missing),
+      false,
+      { kind: 'refused', reason: 'missing-key', why: '/b is missing, which /a is made of' },
+    ],
+    [
+      'invalid',
+      levels(value('x'), invalid),
+      true,
+      { kind: 'refused', reason: 'invalid-key', why: '/b cannot be a key: it is odd' },
+    ],
+    ['none', [], false, { kind: 'key', values: [], missing: false }],
+  ])('%s', (_name, found, mayMiss, expected) => {
+    expect(keyOfLevels(found, mayMiss, 2048)).toEqual(expected);
+  });
+
+  test.each([
+    ['a'.repeat(101), 101, true],
+    ['a'.repeat(102), 101, false],
+    ['é'.repeat(50), 101, true],
+    ['é'.repeat(51), 101, false],
+    ['🎉'.repeat(512), 2048, true],
+    ['🎉'.repeat(513), 2048, false],
+    ['\ud800'.repeat(34), 101, false],
+  ])('%s fits into %i bytes: %s', (text, bytesMax, fits) => {
+    expect(keyOfLevels(levels(value(text)), false, bytesMax).kind).toBe(fits ? 'key' : 'refused');
+  });
+
+  test('levels count together', () => {
+    expect(keyOfLevels(levels(value('a'.repeat(1024)), value('b'.repeat(1025))), false, 2048)).toEqual({
+      kind: 'refused',
+      reason: 'key-too-long',
+      why: 'the key has 2049 bytes, and the target takes 2048',
+    });
+  });
+});

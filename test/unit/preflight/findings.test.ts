@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import type { ContainerFacts } from '../../../src/cosmos/container/inspect.ts';
+import { notesOf, warningsOf, type FindingParts } from '../../../src/preflight/findings.ts';
+import type { Sample } from '../../../src/preflight/sample.ts';
+import { parseDerivation } from '../../../src/keys/strategies/parse.ts';
+import { load, KEY, WHOLE } from '../spec/loading.ts';
+import { containerFacts, NONE_REFUSED, sampleOf } from './facts.ts';
+
+const GB = 1024 ** 3;
+const { spec } = load({ flags: WHOLE, env: { COSMIG_SOURCE_KEY: KEY } });
+
+interface Case {
+  readonly sample?: Partial<Sample>;
+  readonly source?: Partial<ContainerFacts>;
+  readonly target?: Partial<ContainerFacts>;
+  readonly more?: Partial<FindingParts>;
+}
+
+function partsOf({ sample, source, target, more }: Case): FindingParts {
+  return {
+    spec,
+    source: containerFacts(source),
+    target: containerFacts(target),
+    sample: sampleOf(sample),
+    differences: [],
+    ...more,
+  };
+}
+
+const kinds = (of: Case): string[] => warningsOf(partsOf(of)).map(({ kind }) => kind);
+const notes = (of: Case): string => [...notesOf(partsOf(of))].join('\n');
+const refused = (more: Partial<Sample['refused']>): Sample['refused'] => ({ ...NONE_REFUSED, ...more });
+
+describe('warnings of the key', () => {
+  test.each<[string, Partial<Sample>, Partial<ContainerFacts>, string[]]>([
+    ['none for a good key', {}, {}, []],
+    ['none for an empty source', { documents: 0, distinct: 0, biggest: [] }, { documentCount: 0 }, []],
+    ['no document has it', { missing: 1000, distinct: 1 }, {}, ['no-key']],
+    [
+      'the only document lacks it',
+      { documents: 1, refused: refused({ 'missing-key': 1 }), distinct: 0 },
+      {},
+      ['no-key'],
+    ],
+    ['just more than half lack it', { missing: 501 }, {}, ['most-lack-key']],
+    [
+      'kept and refused count alike',
+      { missing: 300, refused: refused({ 'missing-key': 300 }) },
+      {},
+      ['most-lack-key'],
+    ],
+    ['half lack it', { missing: 500 }, {}, []],
+    ['most of a few lack it', { documents: 9, missing: 8, distinct: 2 }, { documentCount: 9 }, []],
+    [
+      'most are refused',
+      { refused: refused({ 'too-large': 400, 'invalid-key': 101 }) },
+      {},
+      ['most-refused'],
+    ],
+    ['some are refused', { refused: refused({ 'too-large': 400 }) }, {}, []],
+    ['one value for everything', { distinct: 1 }, {}, ['few-values']],
+    ['a handful, with much behind each', { distinct: 9 }, { documentCount: 450 }, ['few-values']],
+    ['a handful, with little behind each', { distinct: 9 }, { documentCount: 449 }, []],
+    ['tens, with much behind each', { distinct: 99 }, { documentCount: 99_000 }, ['few-values']],
+    ['tens, with less behind each', { distinct: 99 }, { documentCount: 98_999 }, []],
+    ['hundreds, with much behind each', { distinct: 100 }, { documentCount: 1e9 }, []],
+    ['nobody knows how many', { distinct: 1 }, { documentCount: null }, ['few-values']],
+    ['a collision', { collisions: 1, collided: [{ id: 'x', targetKey: ['a'] }] }, {}, ['collisions']],
+    [
+      '15 GB under one value',
+      { biggest: [{ values: ['a'], documents: 150 }] },
+      { sizeBytes: 100 * GB },
+      ['big-value'],
+    ],
+    [
+      'not quite 14 GB under one value',
+      { biggest: [{ values: ['a'], documents: 139 }] },
+      { sizeBytes: 100 * GB },
+      [],
+    ],
+  ])('%s', (_name, sample, source, expected) => {
+    expect(kinds({ sample, source })).toEqual(expected);
+  });
+
+  test.each([
+    [{}, ['/site'], "--derive '/pk={/site}-{/tenantId}'"],
+    [{}, ['/pk', '/"a b"'], `--derive '/newPk={/pk}-{/"a b"}-{/tenantId}'`],
+    [{ derive: ['/k={at|month}'], partitionKey: ['/k'] }, ['/site'], "--derive '/k={/site}-{at|month}'"],
+  ])('of collisions name a key that has none, which can be read: %o from %o', (key, keyPaths, flag) => {
+    const sample = { collisions: 1, collided: [{ id: 'x', targetKey: ['a'] }] };
+    const asked = { ...spec, derive: [], partitionKey: ['/tenantId'], ...key };
+    const [first] = warningsOf(partsOf({ sample, source: { keyPaths }, more: { spec: asked } }));
+    expect(first?.hint).toBe(`choose a finer key, for instance with the old one in front: ${flag}`);
+    expect(() => parseDerivation(flag.slice("--derive '".length, -1))).not.toThrow();
+  });
+
+  test('never show more of an id or a key than a line', () => {
+    const long = 'x'.repeat(5000);
+    const sample = {
+      collisions: 1,
+      collided: [{ id: long, targetKey: [long] }],
+      biggest: [{ values: [long], documents: 900 }],
+    };
+    const told = warningsOf(partsOf({ sample, source: { sizeBytes: 100 * GB } }));
+    expect(told.map(({ kind }) => kind)).toEqual(['collisions', 'big-value']);
+    for (const { message, why, hint } of told) expect(`${message}${why}${hint}`.length).toBeLessThan(600);
+  });
+});
+
+describe('warnings of the lifetime', () => {
+  test.each<[source: number | null, target: number | null, withTtl: number, expected: string[]]>([
+    [null, null, 0, []],
+    [60, 60, 0, []],
+    [60, 61, 0, []],
+    [60, 59, 0, ['ttl']],
+    [60, -1, 0, []],
+    [60, null, 0, ['ttl']],
+    [-1, null, 0, ['ttl']],
+    [-1, -1, 5, []],
+    [-1, 60, 0, ['ttl']],
+    [null, 60, 0, ['ttl']],
+    [null, -1, 0, []],
+    [null, -1, 1, ['ttl']],
+  ])('source %j, target %j, %i documents with a ttl', (source, target, withTtl, expected) => {
+    const of = { source: { defaultTtl: source }, target: { defaultTtl: target }, sample: { withTtl } };
+    expect(kinds(of)).toEqual(expected);
+    expect(kinds({ ...of, more: { target: null } })).toEqual([]);
+  });
+});
+
+describe('warnings of other settings', () => {
+  test('unique keys that differ, and masking that would be lost', () => {
+    const differences = [
+      { setting: 'unique keys', source: 'none', target: '/a' },
+      { setting: 'data masking', source: '{}', target: 'none' },
+      { setting: 'indexing', source: 'a', target: 'b' },
+    ] as const;
+    const source = { dataMaskingPolicy: { isPolicyEnabled: true } };
+    expect(kinds({ source, more: { differences } })).toEqual(['unique-keys', 'data-masking']);
+    expect(kinds({ more: { differences } })).toEqual(['unique-keys']);
+    expect(notes({ more: { differences } })).toContain('indexing differ: source a, target b');
+  });
+});
+
+describe('notes', () => {
+  test.each<[string, Case, string]>([
+    ['TTL restarts', { source: { defaultTtl: 60 } }, 'the countdown of each document starts again'],
+    [
+      'TTL cannot remain',
+      { more: { spec: { ...spec, ttl: 'remaining' } } },
+      'TTL is off in the source, so --ttl remaining changes nothing',
+    ],
+    [
+      'unique keys',
+      {
+        source: {
+          settings: { ...containerFacts().settings, uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/a'] }] } },
+        },
+      },
+      'unique keys hold within a key value',
+    ],
+    ['several regions', { source: { account: { id: null, multiWrite: true } } }, 'stop all of them before'],
+    ['regions nobody may know', { source: { account: { id: null, multiWrite: null } } }, 'cannot be read'],
+    ['an old target', { target: { keyKind: 'hash-v1' } }, 'values end at 101 bytes'],
+    ['a source without a key', { source: { hasSystemKey: true } }, 'is in no document'],
+    ['expired ones', { sample: { expired: 3 } }, '3 sampled documents expire'],
+    ['a part', { sample: { isWhole: false } }, 'have not changed for longest'],
+  ])('%s', (_name, of, expected) => {
+    expect(notes(of)).toContain(expected);
+  });
+
+  test('none where there is nothing to say', () => {
+    expect(notes({})).toBe('');
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { SampleTally, type Sample } from '../../../src/preflight/sample.ts';
+import { makePlan, type PlanOptions } from '../../../src/keys/plan.ts';
+import type { RekeyOptions } from '../../../src/keys/rekey.ts';
+
+const DATE = new Date(1_000_000_000_000).toUTCString();
+
+function options(
+  plan: Partial<PlanOptions> = {},
+  ttl: RekeyOptions['ttl'] = { mode: 'restart' },
+): RekeyOptions {
+  const whole: PlanOptions = {
+    sourcePaths: ['/pk'],
+    partitionKey: ['/tenantId'],
+    derive: [],
+    missingKey: 'keep',
+    ...plan,
+  };
+  const kind = whole.partitionKey.length > 1 ? 'multi-hash' : 'hash-v2';
+  return { plan: makePlan(whole), kind, ttl };
+}
+
+function page(...documents: object[]): { bytes: Buffer; chargeRu: number; date: string } {
+  const bytes = Buffer.from(JSON.stringify({ Documents: documents }));
+  return { bytes, chargeRu: documents.length * 2, date: DATE };
+}
+
+function sample(documents: object[], of: RekeyOptions = options()): Sample {
+  const tally = new SampleTally(of);
+  tally.add(page(...documents), documents.length);
+  return tally.result(true);
+}
+
+describe('a sample', () => {
+  test('counts each document once, and those of all pages together', () => {
+    const tally = new SampleTally(options());
+    expect(tally.add(page({ id: '1', pk: 'a', tenantId: 't' }), 9)).toBe(1);
+    expect(tally.add(page({ id: '1', pk: 'a', tenantId: 'u' }, { id: '1', pk: 'b', tenantId: 'u' }), 9)).toBe(
+      2,
+    );
+    expect(tally.result(false)).toMatchObject({
+      documents: 2,
+      distinct: 2,
+      collisions: 0,
+      isWhole: false,
+      readRu: 2,
+    });
+  });
+
+  test('takes no more of a page than it is told', () => {
+    const tally = new SampleTally(options());
+    expect(tally.add(page({ id: '1' }, { id: '2' }, { id: '3' }), 2)).toBe(2);
+    expect(tally.result(false).documents).toBe(2);
+  });
+
+  test('of nothing has no averages', () => {
+    expect(sample([])).toMatchObject({ documents: 0, averageBytes: 0, averageKeyBytes: 0, readRu: 0 });
+  });
+
+  test('sees collisions by typed values, and names a few', () => {
+    const seen = sample([
+      { id: '1', pk: 'a', tenantId: 't' },
+      { id: '1', pk: 'b', tenantId: 't' },
+      { id: '1', pk: 'c', tenantId: 't' },
+      { id: '1', pk: 'd', tenantId: 1 },
+      { id: '1', pk: 'e', tenantId: '1' },
+      { id: '1', pk: 'f', tenantId: null },
+      { id: '1', pk: 'g' },
+    ]);
+    expect(seen).toMatchObject({ documents: 7, distinct: 5, missing: 1, collisions: 2 });
+    expect(seen.collided).toEqual([
+      { id: '1', targetKey: ['t'] },
+      { id: '1', targetKey: ['t'] },
+    ]);
+    expect(seen.biggest[0]).toEqual({ values: ['t'], documents: 3 });
+  });
+
+  test('counts refusals by reason, and none of them as a value of the key', () => {
+    const seen = sample(
+      [
+        { id: '1', pk: 'a' },
+        { id: '2', pk: 'a', tenantId: {} },
+        { id: '3', pk: 'a', tenantId: 'x'.repeat(2049) },
+        { id: '4'.repeat(1024), pk: 'a', tenantId: 't' },
+        { id: '5', pk: 'a', tenantId: 't', big: 'x'.repeat(2 * 1024 * 1024) },
+      ],
+      options({ missingKey: 'dead-letter' }),
+    );
+    expect(seen).toMatchObject({ documents: 5, distinct: 0, missing: 0 });
+    expect(seen.refused).toEqual({
+      'missing-key': 1,
+      'invalid-key': 1,
+      'key-too-long': 1,
+      'bad-id': 1,
+      'too-large': 1,
+      'key-conflict': 0,
+    });
+  });
+
+  test('sees what stands where a derived key goes', () => {
+    const derived = options({ partitionKey: [], derive: ['/key={tenantId}-x'] });
+    const seen = sample(
+      [
+        { id: '1', pk: 'a', tenantId: 't', key: 'mine' },
+        { id: '2', pk: 'a', tenantId: 't', key: 't-x' },
+      ],
+      derived,
+    );
+    expect(seen.refused['key-conflict']).toBe(1);
+    expect(seen.distinct).toBe(1);
+  });
+
+  test('counts the first levels of a hierarchical key', () => {
+    const documents = Array.from({ length: 6 }, (_, n) => ({
+      id: `${n}`,
+      pk: 'a',
+      tenantId: `t${n % 2}`,
+      user: n,
+    }));
+    const seen = sample(documents, options({ partitionKey: ['/tenantId', '/user'] }));
+    expect(seen).toMatchObject({ distinct: 6, distinctFirst: 2 });
+  });
+
+  test('by the service’s clock knows what has expired, where it is carried over', () => {
+    const documents = [
+      { id: '1', pk: 'a', tenantId: 't', ttl: 5, _ts: 999_999_990 },
+      { id: '2', pk: 'a', tenantId: 't', ttl: 50, _ts: 999_999_990 },
+    ];
+    const remaining = options({}, { mode: 'remaining', defaultTtl: -1 });
+    expect(sample(documents, remaining)).toMatchObject({ documents: 2, expired: 1, withTtl: 2, distinct: 1 });
+    expect(sample(documents)).toMatchObject({ expired: 0, withTtl: 2 });
+  });
+
+  test('averages bytes, and the values that an index would take', () => {
+    const document = { id: '1', pk: 'a', tenantId: 't', list: [1, { deep: null }], _ts: 5, _rid: 'x' };
+    expect(sample([document])).toMatchObject({
+      averageBytes: JSON.stringify(document).length,
+      averageKeyBytes: '["t"]'.length,
+      // id, pk, tenantId, two in the list, and _ts.
+      averageTerms: 6,
+    });
+  });
+});

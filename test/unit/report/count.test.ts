@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { verifyJson, verifyText } from '../../../src/report/verify.ts';
+import { VERDICT } from './verdict.ts';
+
+test('a count says that it is one, range by range, and what the letters have to do with it', () => {
+  expect(verifyText(VERDICT).split('\n')).toEqual([
+    'migration            shop/orders -> shop/by-tenant',
+    'level                count (says nothing about what is in the documents)',
+    'equal                yes, in number',
+    'source               66,003 documents',
+    '  0                           1,000  [, 01FFFFFF..)',
+    ...[1, 2, 3, 4, 5, 6, 7].map(
+      (n) => `  ${n}                           ${n + 1},000  [0${n}FFFFFF.., 0${n + 1}FFFFFF..)`,
+    ),
+    '  3 more                     30,000  one by one with --json',
+    'target               66,000 documents',
+    '  0                           1,000  [, 01FFFFFF..)',
+    'differences          none',
+    'dead letters         5 open, 1 discarded; 3 of the open ones cannot be in the target',
+    'RU                   12 source, 13 target',
+    'took                 0.9 s',
+  ]);
+  expect(verifyJson(VERDICT)).toMatchObject({
+    level: 'count',
+    ranges: VERDICT.details.ranges,
+  });
+});
+
+test('a count that is not proven does not know since when', () => {
+  const told = verifyText({ ...VERDICT, equal: null, inFlight: 2 });
+  expect(told).toMatch(/^in flight +2 documents$/m);
+});
+
+test('a digest names documents, and no ranges', () => {
+  const digest = { ...VERDICT, level: 'digest' } as const;
+  expect(verifyText(digest)).toMatch(/^equal +yes\nsource +66,003 documents\ntarget +66,000 documents\n/m);
+  expect(verifyJson(digest)).not.toHaveProperty('ranges');
+});
+
+test('what differs, is on its way or left out is told in words, with how much of it there is', () => {
+  const [id, sourceKey, targetKey] = ['o1', ['a'], ['b']];
+  const sample = { kind: 'wrongSlot', id, sourceKey, targetKey } as const;
+  const told = verifyText({
+    ...VERDICT,
+    level: 'digest',
+    equal: false,
+    differences: { missing: 0, extra: 2, different: 0, wrongSlot: 1 },
+    inFlight: 2,
+    samples: [sample],
+    // The oldest need not be among those that are listed.
+    details: {
+      ...VERDICT.details,
+      listed: { inFlight: [{ ...sample, ageMs: 1000 }], differences: [sample, sample, sample], waived: [] },
+      oldestInFlightMs: 61_000,
+    },
+  });
+  expect(told.split('\n').slice(5)).toEqual([
+    'differences          2 extra, 1 wrong key',
+    'in flight            2 documents, the oldest for 1 min',
+    'dead letters         5 open, 1 discarded; their documents are no differences',
+    'RU                   12 source, 13 target',
+    'took                 0.9 s',
+    'wrong key    "o1"  source key ["a"]  target key ["b"]',
+    'and 2 more; all of them with --report FILE',
+  ]);
+});
+
+test('long settings that begin alike are shown from where they differ', () => {
+  const policy = (last: string): string =>
+    JSON.stringify({ paths: ['/*', '/some/name/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/?', last] });
+  const settings = [{ setting: 'indexing', source: policy('/x/?'), target: policy('/y/?') }] as const;
+  expect(verifyText({ ...VERDICT, settings })).toContain(
+    String.raw`indexing: .../j/k/l/m/n/o/p/?","/x/?"]} in the source, .../j/k/l/m/n/o/p/?","/y/?"]} in the target`,
+  );
+  const ttl = [{ setting: 'TTL', source: 'off', target: '60 s' }] as const;
+  expect(verifyText({ ...VERDICT, settings: ttl })).toContain('TTL: off in the source, 60 s in the target');
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { CutoverLine } from '../../../src/report/cutover-line.ts';
+import type { Step } from '../../../src/engine/cutover/contract.ts';
+import type { Snapshot } from '../../../src/engine/progress/snapshot.ts';
+import { ManualClock } from '../../../src/lib/clock.ts';
+
+const SNAPSHOT: Snapshot = {
+  migration: 'shop/orders -> shop/by-tenant',
+  goal: 'catch-up',
+  phase: 'fencing',
+  complete: false,
+  documents: { read: 12_345, written: 12_000, deleted: 0, moved: 0, deadLettered: 0 },
+  ru: { source: 1, target: 2 },
+  throttled: 0,
+  durationMs: 9000,
+  lagSeconds: 3.2,
+  ranges: [],
+  waitsFor: null,
+  sweepPending: false,
+  outlook: { documents: 2_000_000, readBefore: 0, underWay: 0, targetRu: 4000 },
+};
+const PROOF = {
+  stage: 'reading',
+  source: 1_200_000,
+  target: 900_000,
+  open: 0,
+  waitsFor: null,
+  expected: 2_000_000,
+  ru: 9,
+  throttled: 0,
+  budgetRu: null,
+};
+
+interface Case {
+  readonly name: Step['name'];
+  readonly stopped?: boolean;
+  readonly proof?: object;
+  readonly waitsFor?: string;
+  readonly line: string;
+}
+
+describe('the line of a cutover', () => {
+  test.each<Case>([
+    { name: 'catching up', line: 'catching up            12,345 docs     210/s  lag 3 s' },
+    { name: 'stopping writers', stopped: true, line: 'running --on-fence  writers stopped 17 s of 120 s' },
+    {
+      name: 'draining',
+      stopped: true,
+      line: 'catching up            12,345 docs     210/s  lag 3 s  writers stopped 17 s of 120 s',
+    },
+    { name: 'watching the fence', stopped: true, line: 'waiting for quiet   writers stopped 17 s of 120 s' },
+    {
+      name: 'proving',
+      stopped: true,
+      proof: PROOF,
+      line: 'comparing           60%  1,200,000 source    900,000 target  writers stopped 17 s of 120 s',
+    },
+    {
+      name: 'proving',
+      stopped: true,
+      proof: { ...PROOF, source: 12, target: 14 },
+      line: 'comparing                  12 source         14 target  writers stopped 17 s of 120 s',
+    },
+    {
+      name: 'proving',
+      stopped: true,
+      proof: { ...PROOF, stage: 'looking again', open: 3 },
+      line: 'comparing                   3 documents to look at again  writers stopped 17 s of 120 s',
+    },
+    {
+      name: 'bringing right',
+      stopped: true,
+      waitsFor: 'the target is throttled',
+      line: 'bringing right      writers stopped 17 s of 120 s  waits: the target is throttled',
+    },
+    { name: 'letting writers on', line: 'backed out, running --on-abort  for 17 s' },
+    { name: 'after the commit', line: 'settings, then --on-commit  for 17 s' },
+    { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
+  ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
+    const clock = new ManualClock(1_000_000);
+    const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
+    shown.see({ name, stoppedAtMs: stopped ? 1_000_000 : null });
+    if (proof !== undefined) shown.seeProof(proof as typeof PROOF);
+    clock.advance(17_900);
+    const rates = { documents: 210.4, ru: null };
+    expect(shown.tell({ ...SNAPSHOT, waitsFor }, rates, Infinity)).toBe(line);
+    // The time that is running is told even where there is little room.
+    const narrow = shown.tell({ ...SNAPSHOT, waitsFor }, rates, 52);
+    expect(narrow.length).toBeLessThanOrEqual(52);
+    expect(narrow.includes('writers stopped 17 s of 120 s')).toBe(stopped);
+  });
+
+  test('tells scripts the same', () => {
+    const clock = new ManualClock(1_000_000);
+    const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
+    expect(shown.picture()).toEqual({
+      step: 'catching up',
+      stoppedMs: null,
+      deadlineMs: 120_000,
+      proof: null,
+    });
+    shown.see({ name: 'proving', stoppedAtMs: 1_000_000 });
+    shown.seeProof(PROOF);
+    clock.advance(4000);
+    expect(shown.picture()).toEqual({ step: 'proving', stoppedMs: 4000, deadlineMs: 120_000, proof: PROOF });
+    shown.see({ name: 'bringing right', stoppedAtMs: 1_000_000 });
+    expect(shown.picture()).toMatchObject({ step: 'bringing right', proof: null });
+  });
+});

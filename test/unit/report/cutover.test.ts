@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { cutoverJson, troubleOf } from '../../../src/report/cutover.ts';
+import type { CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import { NotReadyError } from '../../../src/lib/errors.ts';
+
+const DONE: CutoverResult = { committedAtMs: 0, stoppedMs: 1, settings: [], trouble: null, lateWrites: [] };
+const trouble = new NotReadyError('no right to see them', { why: 'it', hint: 'sign in' });
+const lateWrites = [{ range: '0', ids: ['"late"'], what: 'written' }] as const;
+
+test.each<readonly [string, Partial<CutoverResult>, string | undefined]>([
+  ['nothing', {}, undefined],
+  ['settings that nobody could look at', { trouble }, 'no right to see them'],
+  ['late writes', { lateWrites }, '1 document or more changed in the source after the commit'],
+  ['both', { trouble, lateWrites }, '1 document or more changed in the source after the commit'],
+])('a committed cutover with %s to tell', (_what, told, message) => {
+  const result = { ...DONE, ...told };
+  expect(troubleOf(result)?.message).toBe(message);
+  expect(cutoverJson(result)).toMatchObject({ lateWrites: result.lateWrites });
+});

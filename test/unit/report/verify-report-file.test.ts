@@ -1,0 +1,59 @@
+/** A report names every document that differs, however many there are. */
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { writeReport } from '../../../src/report/verify-report-file.ts';
+import type { Candidate } from '../../../src/verify/recheck/candidate-store.ts';
+import { listedIn, namedIn } from '../../../src/verify/difference-lists.ts';
+import { VerifyStore } from '../../../src/verify/store.ts';
+import { VERDICT } from './verdict.ts';
+
+const COUNT = 3500;
+
+function candidate(n: number, state: Candidate['state']): Candidate {
+  const identity = Buffer.alloc(16);
+  identity.writeUInt32BE(n, 12);
+  const name = { id: `"o${n}"`, sourceKey: ['"a"', null], targetKeys: [[`${n}`]] };
+  return { identity, name, state, kind: 'missing', seen: null, fenceLsn: null, sinceMs: 1000 };
+}
+
+test('all that differ, are on their way or left out are in it, and only the first in memory', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
+  using store = VerifyStore.open(join(folder, 'verify.db'));
+  const found = Array.from({ length: COUNT }, (_none, n) => candidate(n, 'confirmed'));
+  found.push(candidate(COUNT, 'open'), candidate(COUNT + 1, 'waived'), candidate(COUNT + 2, 'equal'));
+  store.candidates.add(found);
+  store.candidates.set(found);
+  const verdict = { ...VERDICT, details: { ...VERDICT.details, listed: listedIn(store, 2000) } };
+  expect(verdict.details.listed.differences).toHaveLength(1000);
+
+  const path = join(folder, 'proof.json');
+  expect(writeReport(path, verdict, namedIn(store, 2000))).toBeUndefined();
+  const sample = (n: number): object => ({
+    kind: 'missing',
+    id: `o${n}`,
+    sourceKey: ['a', {}],
+    targetKey: [n],
+  });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+    equal: VERDICT.equal,
+    fingerprint: VERDICT.details.fingerprint,
+    listed: {
+      differences: Array.from({ length: COUNT }, (_none, n) => sample(n)),
+      inFlight: [{ ...sample(COUNT), ageMs: 1000 }],
+      waived: [sample(COUNT + 1)],
+    },
+  });
+});
+
+test('a count names nobody, and a comparison that found nothing has empty lists', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
+  using store = VerifyStore.open(join(folder, 'verify.db'));
+  const path = join(folder, 'proof.json');
+  const written = (): unknown => JSON.parse(readFileSync(path, 'utf8'));
+  expect(writeReport(path, VERDICT, null)).toBeUndefined();
+  expect(written()).not.toHaveProperty('listed');
+  expect(writeReport(path, VERDICT, namedIn(store, 1))).toBeUndefined();
+  expect(written()).toMatchObject({ listed: { differences: [], inFlight: [], waived: [] } });
+});

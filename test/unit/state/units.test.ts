@@ -1,0 +1,265 @@
+import { statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { IntentGroup } from '../../../src/state/intent-group.ts';
+import type { Ledger } from '../../../src/state/ledger.ts';
+import type { Claim } from '../../../src/state/unit-records.ts';
+import {
+  beginLease,
+  buildIndex,
+  crashCopy,
+  hashOf,
+  intendPage,
+  openLedger,
+  rowOf,
+  temporaryFolder,
+} from './making.ts';
+
+function somePath(): string {
+  return join(temporaryFolder(), 'ledger.db');
+}
+
+function claimOf(kind: Claim['kind'], identity: string, slot: string): Claim {
+  const name = [`"${identity}"`, '"source"'];
+  return {
+    kind,
+    identity: hashOf(identity),
+    slot: hashOf(slot),
+    targetKey: [slot],
+    name,
+    etag: null,
+    lsn: 7,
+  };
+}
+
+const DOCUMENTS = [
+  { identity: 'a', slot: 'p' },
+  { identity: 'b', slot: 'q', landed: false },
+];
+
+describe('an intent', () => {
+  test('is there after a crash, with who its documents are, until its commit', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    const commit = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"9"' });
+    using crashed = openLedger(crashCopy(path));
+    expect(crashed.pages.unsettled()).toEqual([1]);
+    const { segments, claims, lease: number, feed } = crashed.pages.readIntent(1, 1);
+    expect({ claims, number, feed }).toEqual({ claims: [], number: lease.number, feed: 'LV' });
+    expect(segments.map(({ names, tree, part }) => [names, tree, part.count])).toEqual([
+      [
+        [
+          ['"id"', '"pk"'],
+          ['"id"', '"pk"'],
+        ],
+        lease.tree,
+        2,
+      ],
+    ]);
+    expect(crashed.leases.get(lease.number).lvPosition).toBeNull();
+    expect(crashed.pages.nextPage()).toBe(2);
+
+    commit();
+    using after = openLedger(crashCopy(path));
+    expect(after.pages.unsettled()).toEqual([]);
+    expect(after.leases.get(lease.number).lvPosition).toBe('"9"');
+  });
+
+  test('grows by what is found out later: other slots, removals, takeovers', () => {
+    using ledger = openLedger(somePath());
+    const page = ledger.pages.nextPage();
+    const [write, remove, takeover] = [
+      claimOf('write', 'a', 'p'),
+      claimOf('remove', 'a', 'q'),
+      claimOf('takeover', 'b', 'p'),
+    ];
+    ledger.pages.intend([{ page, lease: null, feed: 'AVAD', claims: [write] }]);
+    ledger.pages.intend([{ page, lease: null, feed: 'AVAD', claims: [remove, takeover] }]);
+    expect(ledger.pages.readIntent(page, 1)).toEqual({
+      page,
+      lease: null,
+      feed: 'AVAD',
+      segments: [],
+      claims: [write, remove, takeover],
+    });
+    ledger.pages.commit([{ page, move: null }]);
+    expect(ledger.pages.unsettled()).toEqual([]);
+  });
+
+  test('keeps the session tokens, which later runs may not read behind', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    const tokens = [
+      { rangeId: '0', token: '0:-1#5' },
+      { rangeId: '1', token: '1:-1#8' },
+    ];
+    ledger.pages.intend([], { tokens });
+    ledger.pages.intend([], { tokens: [{ rangeId: '0', token: '0:-1#6' }] });
+    using crashed = openLedger(crashCopy(path));
+    expect(crashed.tokens.all()).toEqual([{ rangeId: '0', token: '0:-1#6' }, tokens[1]]);
+  });
+
+  test('shares its sync with the others of its turn', async () => {
+    using ledger = openLedger(somePath());
+    let flushes = 0;
+    const group = new IntentGroup(ledger.pages, () => {
+      flushes += 1;
+      return [];
+    });
+    const intents = [1, 2, 3].map((page) => ({ page, lease: null, feed: 'LV' as const }));
+    await Promise.all(intents.map((intent) => group.add(intent)));
+    expect(flushes).toBe(1);
+    expect(ledger.pages.unsettled()).toEqual([1, 2, 3]);
+    const lost = group.add({ page: 4, lease: 99, feed: 'LV' });
+    await expect(lost).rejects.toThrow(/FOREIGN KEY/);
+    await group.add({ page: 5, lease: null, feed: 'LV' });
+  });
+});
+
+describe('a commit', () => {
+  test('moves a position only behind the older pages of its lease', () => {
+    using ledger = openLedger(somePath());
+    const lease = beginLease(ledger);
+    const first = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' });
+    const second = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"2"' });
+    expect(second).toThrow(/all older pages/);
+    expect(ledger.pages.unsettled()).toEqual([1, 2]);
+    first();
+    expect(ledger.leases.get(lease.number).lvPosition).toBe('"1"');
+    second();
+    expect(ledger.leases.get(lease.number).lvPosition).toBe('"2"');
+  });
+
+  test('of a page without documents waits as well', () => {
+    using ledger = openLedger(somePath());
+    const lease = beginLease(ledger);
+    const first = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' });
+    const page = ledger.pages.nextPage();
+    const move = { lease: lease.number, feed: 'AVAD' as const, position: '"2"', documents: 3 };
+    expect(() => ledger.pages.commit([{ page, move }])).toThrow(/all older pages/);
+    first();
+    ledger.pages.commit([{ page, move }]);
+    expect(ledger.leases.get(lease.number)).toMatchObject({
+      lvPosition: '"1"',
+      avadPosition: '"2"',
+      documents: 3,
+    });
+  });
+
+  test('never leaves an empty position, nor a document without an outcome', () => {
+    using ledger = openLedger(somePath());
+    const lease = beginLease(ledger);
+    expect(intendPage(ledger, { lease, documents: DOCUMENTS, position: '' })).toThrow(/never empty/);
+    const [page] = ledger.pages.unsettled();
+    const move = { lease: lease.number, feed: 'LV' as const, position: '"1"' };
+    expect(() => ledger.pages.commit([{ page: page ?? 0, move, outcomes: [1] }])).toThrow(/has an outcome/);
+    expect(ledger.leases.get(lease.number).lvPosition).toBeNull();
+    expect(ledger.counters.all()).toEqual({});
+  });
+
+  test('is all or nothing, over several pages', () => {
+    using ledger = openLedger(somePath());
+    const lease = beginLease(ledger);
+    const good = { page: ledger.pages.nextPage(), move: null, rows: [rowOf('a', 'p')] };
+    const bad = { page: ledger.pages.nextPage(), move: { lease: 77, feed: 'LV' as const, position: '"1"' } };
+    expect(() => ledger.pages.commit([good, bad], { counters: { read: 1 } })).toThrow(/lease 77/);
+    expect(ledger.lookup.find(hashOf('a'), lease.tree)).toBeNull();
+    ledger.pages.commit([good], { counters: { read: 2, moved: 0 } });
+    ledger.pages.commit([], { counters: { read: -1 } });
+    expect(ledger.lookup.find(hashOf('a'), null)).toEqual(rowOf('a', 'p'));
+    expect(ledger.counters.all()).toEqual({ read: 1 });
+  });
+
+  test('numbers outcomes beyond those of the runs before', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    const outcomes = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' })();
+    using crashed = openLedger(crashCopy(path));
+    expect(crashed.pages.nextSequence()).toBeGreaterThan(Math.max(...outcomes));
+  });
+});
+
+describe('a power cut', () => {
+  test('leaves a prefix of what was done: never a position without its outcomes, nor the other way round', () => {
+    const pages = 20;
+    const path = somePath();
+    using ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    for (let n = 1; n <= pages; n += 1) {
+      const page = ledger.pages.nextPage();
+      ledger.pages.intend([
+        { page, lease: lease.number, feed: 'AVAD', claims: [claimOf('write', `d${n}`, 'p')] },
+      ]);
+      const move = { lease: lease.number, feed: 'AVAD' as const, position: `"${100 + n}"` };
+      ledger.pages.commit([{ page, move, rows: [rowOf(`d${n}`, 'p')] }], { counters: { read: 1 } });
+    }
+    const seen = new Set<number>();
+    const sizeBytes = statSync(`${path}-wal`).size;
+    for (let cut = sizeBytes; cut > 0; cut -= 9001) {
+      const copy = crashCopy(path);
+      truncateSync(`${copy}-wal`, cut);
+      using left = openLedger(copy);
+      const done = Number(left.leases.live()[0]?.avadPosition?.slice(1, -1) ?? '100') - 100;
+      seen.add(done);
+      const committed = Math.max(done, 0);
+      expect(left.counters.all()['read'] ?? 0).toBe(committed);
+      for (let n = 1; n <= pages; n += 1)
+        expect(left.lookup.find(hashOf(`d${n}`), null)).toEqual(n <= committed ? rowOf(`d${n}`, 'p') : null);
+      for (const page of left.pages.unsettled()) expect(page).toBe(committed + 1);
+    }
+    expect(seen.size).toBeGreaterThan(10);
+  });
+});
+
+describe('settling', () => {
+  function settle(ledger: Ledger): void {
+    const sequence = ledger.pages.nextSequence();
+    const overrides = [{ identity: hashOf('a'), slot: hashOf('p'), sequence }];
+    ledger.pages.settle({ pages: ledger.pages.unsettled(), rows: [rowOf('c', null)], overrides });
+  }
+
+  test('leaves what was found, and nothing else', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    const documents = [{ identity: 'a', slot: 'p' }];
+    intendPage(ledger, { lease, documents, position: '"1"' })();
+    intendPage(ledger, { lease, documents: DOCUMENTS, position: '"2"' });
+    using crashed = openLedger(crashCopy(path));
+    settle(crashed);
+    expect(crashed.pages.unsettled()).toEqual([]);
+    buildIndex(crashed, lease.tree);
+    const slots = ['a', 'b', 'c'].map((one) => crashed.lookup.find(hashOf(one), lease.tree));
+    // a was copied, and settling found its copy gone.
+    expect(slots).toEqual([null, null, rowOf('c', null)]);
+  });
+
+  test('does not hide what is written after it', () => {
+    using ledger = openLedger(somePath());
+    const lease = beginLease(ledger);
+    const documents = [{ identity: 'a', slot: 'p' }];
+    intendPage(ledger, { lease, documents, position: '"1"' });
+    settle(ledger);
+    intendPage(ledger, { lease, documents, position: '"1"' })();
+    buildIndex(ledger, lease.tree);
+    expect(ledger.lookup.find(hashOf('a'), lease.tree)?.slot).toEqual(hashOf('p'));
+  });
+
+  test('an override beats what was intended before it and written before it, and no later write', () => {
+    using ledger = openLedger(somePath());
+    const lease = beginLease(ledger);
+    const commit = intendPage(ledger, { lease, documents: [{ identity: 'a', slot: 'p' }], position: '"1"' });
+    const override = { identity: hashOf('a'), slot: hashOf('p'), sequence: ledger.pages.nextSequence() };
+    commit();
+    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, overrides: [override] }]);
+    buildIndex(ledger, lease.tree);
+    expect(ledger.lookup.find(hashOf('a'), lease.tree)?.slot).toEqual(hashOf('p'));
+    const sequence = ledger.pages.nextSequence();
+    ledger.pages.commit([
+      { page: ledger.pages.nextPage(), move: null, overrides: [{ ...override, sequence }] },
+    ]);
+    expect(ledger.lookup.find(hashOf('a'), lease.tree)).toBeNull();
+  });
+});

@@ -1,0 +1,239 @@
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makePlan } from '../../../../src/keys/plan.ts';
+import { seededRandom, type Random } from '../../../../src/lib/random.ts';
+import { Buckets, BUCKETS } from '../../../../src/verify/pass/buckets.ts';
+import { Guard, isSampled } from '../../../../src/verify/pass/json-cross-check.ts';
+import { listAll, listCandidates } from '../../../../src/verify/recheck/find-candidates.ts';
+import type { RowOptions } from '../../../../src/verify/pass/rows.ts';
+import { VerifyStore } from '../../../../src/verify/store.ts';
+import { SideTally } from '../../../../src/verify/pass/side-sums.ts';
+
+const PLAN = makePlan({
+  sourcePaths: ['/customerId'],
+  partitionKey: ['/tenantId'],
+  derive: [],
+  missingKey: 'keep',
+});
+const OPTIONS: RowOptions = {
+  rekey: { plan: PLAN, kind: 'hash-v2', ttl: { mode: 'restart' } },
+  marker: null,
+};
+const PAGE_DOCUMENTS = 500;
+
+let folder: string;
+let store: VerifyStore;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cosmig-planted-'));
+  store = VerifyStore.open(join(folder, 'verify.db'));
+  store.begin({
+    fingerprint: 'f',
+    sourceRid: 's',
+    targetRid: 't',
+    beganAtMs: 0,
+    extent: 'all',
+    isAfterRepair: false,
+  });
+});
+afterEach(() => {
+  store[Symbol.dispose]();
+  rmSync(folder, { recursive: true });
+});
+
+/** A document's JSON, with a number that JSON.parse would round. */
+const textOf = (n: number): string =>
+  `{"id":"o${n}","customerId":"c${n % 997}","tenantId":"t${n % 13}","n":${n},"big":92233720368547${10_000 + (n % 89_999)},"text":"order ${n}"`;
+
+function take(side: 'source' | 'target', texts: readonly string[]): Buckets {
+  const tally = new SideTally(side, OPTIONS);
+  for (let at = 0; at < texts.length; at += PAGE_DOCUMENTS) {
+    const rows = texts
+      .slice(at, at + PAGE_DOCUMENTS)
+      .map((text, i) => `${text},"_rid":"r","_etag":"\\"${side}\\"","_ts":1700000000,"_lsn":${at + i}}`);
+    tally.take(Buffer.from(`{"_rid":"x","Documents":[${rows.join(',')}]}`), texts.length);
+    const isDue = (at / PAGE_DOCUMENTS) % 7 === 6 || at + PAGE_DOCUMENTS >= texts.length;
+    if (!isDue) continue;
+    store.checkpoint(side, {
+      parts: [],
+      buckets: tally.buckets.view(),
+      refused: {},
+      entries: tally.runs.words,
+    });
+    tally.runs.clear();
+  }
+  return new Buckets(store.sums(side)?.buckets);
+}
+
+async function listed(source: readonly string[], target: readonly string[]): Promise<string[]> {
+  const sums = { source: take('source', source), target: take('target', target) };
+  await listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  return store.candidates
+    .list({ state: 'open', after: Buffer.alloc(0), limit: 1000 })
+    .map(({ name }) => JSON.parse(name.id) as string)
+    .toSorted();
+}
+
+function shuffled<T>(all: readonly T[], random: Random): T[] {
+  const list = [...all];
+  for (let i = list.length - 1; i > 0; i -= 1) {
+    const j = random.below(i + 1);
+    [list[i], list[j]] = [list[j] as T, list[i] as T];
+  }
+  return list;
+}
+
+/** What is done to a document of the target; nothing: it is taken out. */
+const PLANTED: Readonly<Record<string, (text: string, n: number) => readonly string[]>> = {
+  'one flipped byte': (text) => [text.replace('order ', 'orfer ')],
+  'a rounded integer': (text) => [text.replace(/"big":(\d+)/, (_all, big: string) => `"big":${Number(big)}`)],
+  'a dropped property': (text) => [text.replace(/,"n":\d+/, '')],
+  'a stale version': (text, n) => [text.replace(`"n":${n}`, `"n":${n - 1}`)],
+  'a duplicate under another key': (text) => [text, text.replace(/"tenantId":"[^"]+"/, '"tenantId":"tX"')],
+  'another key': (text) => [text.replace(/"tenantId":"[^"]+"/, '"tenantId":"tX"')],
+  'nothing at all': () => [],
+  'a space': (text) => [text.replace('{', '{ ')],
+};
+
+describe('errors planted among many documents', () => {
+  const COUNT = 20_000;
+  const source = Array.from({ length: COUNT }, (_, n) => textOf(n));
+
+  test('none are found where there are none, in whatever order documents come', async () => {
+    await expect(listed(source, shuffled(source, seededRandom(1)))).resolves.toEqual([]);
+  });
+
+  test.each([
+    { how: 'where the scan sees none', more: [] },
+    { how: 'also where a side was read again', more: source },
+  ])(
+    'where JSON.parse sees another document, $how, all of the sample is looked at, and nothing else',
+    async ({ more }) => {
+      const sums = { source: take('source', source), target: take('target', [...source, ...more]) };
+      for (let bucket = 0; bucket < BUCKETS; bucket += 1)
+        sums.target.addGuard(bucket, new Uint32Array([1, 0, 0, 0]), 0);
+      await listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+      const found = store.candidates.list({ state: 'open', after: Buffer.alloc(0), limit: COUNT });
+      const words = found.map(({ identity }) => new Uint32Array(Uint8Array.from(identity).buffer));
+      expect(words.every((identity) => isSampled(identity, 0))).toBe(true);
+      // One of 256 is looked at so.
+      expect(found.length).toBeGreaterThan(COUNT / 512);
+    },
+  );
+
+  test.each([1, 2, 3])('each of them is found, and nothing else, at any position (%i)', async (seed) => {
+    const random = seededRandom(seed);
+    const target = source.map((text) => [text]);
+    const expected: string[] = [];
+    for (const plant of Object.values(PLANTED)) {
+      const n = 1 + random.below(COUNT - 1);
+      if (expected.includes(`o${n}`)) continue;
+      target[n] = [...plant(textOf(n), n)];
+      expected.push(`o${n}`);
+    }
+    target.push(['{"id":"nobody","customerId":"c1","tenantId":"t1"']);
+    expected.push('nobody');
+    await expect(listed(source, shuffled(target.flat(), random))).resolves.toEqual(expected.toSorted());
+  });
+
+  test('two changes that make up for each other are two', async () => {
+    const target = [...source];
+    target[100] = textOf(100).replace('"n":100', '"n":101');
+    target[101] = textOf(101).replace('"n":101', '"n":100');
+    await expect(listed(source, target)).resolves.toEqual(['o100', 'o101']);
+  });
+});
+
+test.each(['source', 'target'] as const)(
+  'what the %s has read again, just as it was, is counted and is no candidate',
+  async (side) => {
+    const texts = Array.from({ length: 50 }, (_, n) => textOf(n));
+    const other = side === 'source' ? 'target' : 'source';
+    const again = { [side]: take(side, [...texts, ...texts.slice(20, 27)]), [other]: take(other, texts) };
+    const sums = { source: new Buckets(), target: new Buckets(), ...again };
+    const repeated = await listCandidates({
+      store,
+      sums,
+      sourceLevels: 1,
+      signal: new AbortController().signal,
+    });
+    expect(repeated).toEqual({ source: 0, target: 0, [side]: 7 });
+    expect(store.candidates.openCount()).toBe(0);
+  },
+);
+
+test('what a power cut has taken out of the runs is noticed', async () => {
+  const source = [textOf(1), textOf(2)];
+  const sums = { source: take('source', source), target: take('target', [textOf(1), textOf(3)]) };
+  truncateSync(join(folder, 'verify.db-runs'), 200);
+  const listing = listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  await expect(listing).rejects.toThrow('cannot be trusted');
+});
+
+test.each([
+  { what: 'what differs', list: listCandidates },
+  { what: 'all', list: listAll },
+])('runs that are not what was summed are noticed where $what is listed', async ({ list }) => {
+  const sums = { source: take('source', [textOf(1)]), target: take('target', [textOf(2)]) };
+  const path = join(folder, 'verify.db-runs');
+  const bytes = readFileSync(path);
+  bytes[25] = (bytes[25] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+  const listing = list({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  await expect(listing).rejects.toThrow('cannot be trusted');
+});
+
+describe('a candidate', () => {
+  test('is named by what was seen on both sides', async () => {
+    const moved = textOf(7).replace(/"tenantId":"[^"]+"/, '"tenantId":"tX"');
+    await listed([textOf(7)], [moved]);
+    const [found] = store.candidates.list({ state: 'open', after: Buffer.alloc(0), limit: 2 });
+    expect(found?.name).toEqual({ id: '"o7"', sourceKey: ['"c7"'], targetKeys: [['"tX"'], ['"t7"']] });
+  });
+
+  test('may have a key that is missing, null, or no key at all', async () => {
+    const keyed = (key: string): string => `{"id":"a\\n"${key}`;
+    await listed([keyed(''), keyed(',"customerId":null'), keyed(',"customerId":{"a":\n1}')], []);
+    const names = store.candidates
+      .list({ state: 'open', after: Buffer.alloc(0), limit: 9 })
+      .map(({ name }) => JSON.stringify(name))
+      .toSorted();
+    expect(names).toEqual([
+      '{"id":"\\"a\\\\n\\"","sourceKey":["null"],"targetKeys":[[null]]}',
+      '{"id":"\\"a\\\\n\\"","sourceKey":[null],"targetKeys":[[null]]}',
+      '{"id":"\\"a\\\\n\\"","sourceKey":[null],"targetKeys":[[null]]}',
+    ]);
+  });
+});
+
+describe('the second opinion', () => {
+  const guard = new Guard(PLAN, { keyPaths: PLAN.sourcePaths, ttl: 'compared' });
+  const read = (text: string, who = text): string => {
+    const tally = new SideTally('source', OPTIONS);
+    tally.take(Buffer.from(`{"Documents":[${who.slice(0, -1)},"_lsn":1}]}`), 1);
+    return guard.text(Buffer.from(text), tally.runs.words.slice(1, 5));
+  };
+  const one = '{"id":"a","customerId":"c","tenantId":"t","n":1}';
+
+  test('does not care for order or spelling, nor for what belongs to the service', () => {
+    expect(read('{"n":1.0,"tenantId":"\\u0074","_ts":5,"_etag":"x","id":"a","customerId":"c"}')).toBe(
+      read(one),
+    );
+  });
+
+  test('sees another value, another name and another shape', () => {
+    for (const other of [
+      one.replace('1', '2'),
+      one.replace('"n"', '"m"'),
+      one.replace('1', '[1]'),
+      one.replace('1', '"1"'),
+    ])
+      expect(read(other)).not.toBe(read(one));
+  });
+
+  test('refuses a document that is not whom the scan takes it for', () => {
+    expect(() => read(one.replace('"a"', '"b"'), one)).toThrow('JSON.parse');
+    expect(() => read(one.replace('"c"', 'null'), one)).toThrow('JSON.parse');
+  });
+});
