@@ -31,7 +31,11 @@ async function killed(move: Move, killAfter: VerifyOrder['killAfter']): Promise<
     deadlineMs: 5000,
     killAfter,
   };
-  await using child = new MigrationProcess('verify-child.ts', order, `${move.ledgerPath}.log`);
+  await using child = new MigrationProcess(
+    new URL('../../helpers/verify-child.ts', import.meta.url),
+    order,
+    `${move.ledgerPath}.log`,
+  );
   expect(await child.ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 

@@ -96,7 +96,7 @@ export class CutoverStage implements AsyncDisposable {
       isOff: this.#file('is-off'),
     };
     const log = this.#file('application.log');
-    this.#application = new MigrationProcess('cutover-application-child.ts', order, log);
+    this.#application = new MigrationProcess(new URL('application-child.ts', import.meta.url), order, log);
     const line = await this.#application.line((each) => each === 'writing', START_WITHIN_MS);
     if (line === undefined) throw new Error(`the application did not start, see ${log}`);
   }

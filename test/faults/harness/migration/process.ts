@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { within } from '../../../helpers/wait.ts';
@@ -20,10 +21,10 @@ export class MigrationProcess implements AsyncDisposable {
   readonly #name: string;
   #onLine: (() => void) | undefined;
 
-  /** `file` stands beside this one; what it says on stderr goes to the file `log`. */
-  constructor(file: string, order: unknown, log: string) {
-    this.#name = file;
-    const path = fileURLToPath(new URL(`./${file}`, import.meta.url));
+  /** `script` is the module to run. Its stderr is appended to the file `log`. */
+  constructor(script: URL, order: unknown, log: string) {
+    const path = fileURLToPath(script);
+    this.#name = basename(path);
     this.#child = spawn(process.execPath, ['--import', 'tsx', path, JSON.stringify(order)], {
       cwd: ROOT,
       stdio: ['pipe', 'pipe', 'pipe'],

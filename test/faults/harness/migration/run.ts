@@ -205,7 +205,7 @@ class MigrationRun {
       log: this.#versionLog,
     };
     await using application = new MigrationProcess(
-      'migration-application-child.ts',
+      new URL('application-child.ts', import.meta.url),
       order,
       this.#log('application'),
     );
@@ -265,7 +265,11 @@ class MigrationRun {
 
   #start(goal: MoverOrder['goal'], kill?: Kill): MigrationProcess {
     this.#starts += 1;
-    return new MigrationProcess('migration-mover-child.ts', this.#order(goal, kill), this.#log('mover'));
+    return new MigrationProcess(
+      new URL('mover-child.ts', import.meta.url),
+      this.#order(goal, kill),
+      this.#log('mover'),
+    );
   }
 
   /** Starts a mover that does not live long. */

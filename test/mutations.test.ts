@@ -1,0 +1,30 @@
+/**
+ * The mutations that `npm run mutations` applies still fit the code: a text that was edited would otherwise be noticed
+ * only by the nightly run.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { CUTOVER_RULES } from './faults/mutations-cutover.ts';
+import { PATCHES } from './faults/mutations-patches.ts';
+import { VERIFY_RULES } from './faults/mutations-verify.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const RULES = [...VERIFY_RULES, ...CUTOVER_RULES];
+
+test.each([...PATCHES, ...RULES])(
+  'mutation $name: each text it replaces occurs exactly once',
+  ({ edits }) => {
+    const stale = edits.filter(
+      ({ file, find }) => readFileSync(`${ROOT}${file}`, 'utf8').split(find).length !== 2,
+    );
+    expect(stale).toEqual([]);
+  },
+);
+
+test.each(RULES)('mutation $name: the test that must notice it exists', ({ test: file, by }) => {
+  expect(existsSync(`${ROOT}${file}`)).toBe(true);
+  // `by` is a pattern, and a test.each fills its name from a table: so word by word.
+  const text = readFileSync(`${ROOT}${file}`, 'utf8');
+  expect(by.split(/[\s.]+/).filter((word) => !text.includes(word))).toEqual([]);
+});
