@@ -215,6 +215,26 @@ describe('texts', () => {
     expect(files.filter((file) => machine.test(read(file)))).toEqual([]);
   });
 
+  test('architecture.md names every folder of src', () => {
+    const named = new Set(
+      [...read('docs/internals/architecture.md').matchAll(/`(src\/[\w/-]+)`/g)].map(([, path]) => path),
+    );
+    const folders = new Set(sources.map(dirname));
+    expect([...folders].filter((folder) => folder !== 'src' && !named.has(folder))).toEqual([]);
+  });
+
+  test.each(['ledger', 'verify'])('ledger.md names every table of migrations/%s', (name) => {
+    const made = filesUnder(`migrations/${name}`)
+      .flatMap((file) => [...read(file).matchAll(/(CREATE|DROP) TABLE (\w+)/g)])
+      .reduce((tables, [, verb, table = '']) => {
+        if (verb === 'CREATE') tables.add(table);
+        else tables.delete(table);
+        return tables;
+      }, new Set<string>());
+    const rows = [...read('docs/internals/ledger.md').matchAll(/^\| `(\w+)` +\|/gm)].map(([, row]) => row);
+    expect([...made].filter((table) => !rows.includes(table))).toEqual([]);
+  });
+
   test('README and help name the same commands', () => {
     const mentioned = [...read('README.md').matchAll(/\bcosmig ([a-z][a-z-]*)\b(?= --|`| *$)/gm)];
     const real = commands.map(({ name, group }) => group?.name ?? name);

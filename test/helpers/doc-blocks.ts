@@ -2,7 +2,8 @@
  * README and docs/ as what can be checked of them: fenced blocks, headings, links and what is quoted. A block is a
  * language and perhaps the name of the file that a reader saves it as: ```js app.mjs
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -47,6 +48,15 @@ export function readDoc(name: string): Doc {
 export function readDocs(): Doc[] {
   const others = readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md'));
   return ['README.md', ...others.toSorted().map((name) => `docs/${name}`)].map(readDoc);
+}
+
+/** Every document of the repository, those for contributors too. */
+export function readAllDocs(): Doc[] {
+  const listed = execFileSync('git', ['ls-files', '-z', '--', '*.md'], { cwd: ROOT, encoding: 'utf8' });
+  return listed
+    .split('\0')
+    .filter((name) => name !== '' && existsSync(`${ROOT}${name}`))
+    .map(readDoc);
 }
 
 /** The commands of a shell block, one a line; a backslash at the end of a line joins it with the next. */
