@@ -95,7 +95,7 @@ export class DemoAccount implements AsyncDisposable {
   }
 
   async look(container: string, signal: AbortSignal): Promise<Occupancy | undefined> {
-    // The emulator's own contract (cli.md 6): it is ours, and of the same version.
+    // The emulator's own contract (docs/emulator.md): it is ours, and of the same version.
     const state = (await this.#ask('GET', 'state', { signal })) as State;
     return state.containers.find(({ id }) => id === container);
   }

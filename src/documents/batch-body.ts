@@ -1,5 +1,5 @@
 /**
- * The body of a batch request: an array of operations around documents that are bytes already (facts/sdk.md 1.5).
+ * The body of a batch request: an array of operations around documents that are bytes already (fact SDK-8).
  * An operation's partition key is a JSON text inside a JSON text, with {} for a missing level.
  */
 import type { KeyComponent } from '../epk/effective-key.ts';

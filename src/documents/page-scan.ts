@@ -31,7 +31,7 @@ export interface DocumentNodes {
   readonly lsn: number;
 }
 
-/** What stands around a document in the all-versions feed (facts/sdk.md 1.6). */
+/** What stands around a document in the all-versions feed (fact SVC-18). */
 export interface EnvelopeNodes {
   readonly previous: number;
   readonly metadata: number;

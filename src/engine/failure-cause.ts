@@ -11,7 +11,7 @@ type Parts = Parameters<typeof readBoth>[0] & { readonly ledger: Ledger };
 
 /** The error that says it best. */
 export async function whyLost(error: unknown, { ledger, ...parts }: Parts): Promise<unknown> {
-  // A container that was made anew has not come as far as our session: 404/1002 (facts/service.md 4.4).
+  // A container that was made anew has not come as far as our session: 404/1002 (fact SVC-38).
   if (troubleOf(error)?.status !== 404) return error;
   try {
     const { source, target } = await readBoth(parts);

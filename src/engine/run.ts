@@ -153,7 +153,7 @@ const COMMANDS: Readonly<Record<Goal, string>> = {
   'catch-up': 'tail --until-caught-up',
 };
 
-/** Half of what the shortest continuous backup keeps (facts/service.md 1.10): beyond it deletes are forgotten. */
+/** Half of what the shortest continuous backup keeps (fact SVC-19): beyond it deletes are forgotten. */
 const AGE_MAX_MS = 3.5 * 24 * 3600 * 1000;
 
 function warnOfAge({ facts }: Ledger, { clock, log }: RunParts): void {

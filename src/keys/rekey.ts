@@ -22,11 +22,11 @@ import type { ComputedKey, KeyPlan } from './plan.ts';
 import { composite } from './strategies/strategy.ts';
 import type { Path, Value } from './strategies/strategy.ts';
 
-/** 2 MB, as the service counts an item (facts/service.md 2.1). */
+/** 2 MB, as the service counts an item (fact SVC-8). */
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
-/** facts/service.md 2.3 */
+/** The longest id that the service accepts (fact SVC-2). */
 const ID_BYTES_MAX = 1023;
-/** A time to live ends here (facts/service.md 2.11). */
+/** A time to live ends here (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;
 
 /** Why a document cannot be moved: reasons of dead letters. */

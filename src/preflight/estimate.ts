@@ -1,6 +1,6 @@
 /**
  * What a migration will cost, from a sample and what the service says of both containers. Pure. The numbers of the
- * service are illustrative, real ones differ by a third (facts/service.md 3.12): an estimate, and it says so.
+ * service are illustrative, real ones differ by a third (fact SVC-31): an estimate, and it says so.
  */
 import type { Sample } from './sample.ts';
 
@@ -29,7 +29,7 @@ export interface EstimateParts {
   readonly indexed: 'all' | 'some' | 'none';
 }
 
-/** RU to write a document of 1, 2, 4, ... 2048 KB (facts/service.md 3). */
+/** RU to write a document of 1, 2, 4, ... 2048 KB (fact SVC-31). */
 const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625, 1250] as const;
 /** Each value in the index. */
 const TERM_RU = 0.2;

@@ -37,14 +37,14 @@ export interface FindingParts {
 
 /** Fewer documents tell nothing about most of them. */
 const TELLING_MIN = 10;
-/** Key values should be hundreds at least (facts/service.md 9.1) ... */
+/** Key values should be hundreds at least (fact SVC-13) ... */
 const VALUES_MIN = 100;
 /** ... where there is enough behind each of them to matter (9.5); a handful is few with less behind it. */
 const DOCUMENTS_PER_VALUE_MAX = 1000;
 const HANDFUL = 10;
 const DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX = 50;
 const GB = 1024 ** 3;
-/** Where the service stops, and where its own advice is to be alarmed (facts/service.md 9.2). */
+/** Where the service stops, and where its own advice is to be alarmed (fact SVC-9). */
 const VALUE_BYTES_MAX = 20 * GB;
 const VALUE_BYTES_ALARM = 14 * GB;
 

@@ -40,7 +40,7 @@ export async function probe(parts: ProbeParts): Promise<void> {
   await probeDocuments(parts);
 }
 
-/** The feed is refused to whoever would be shown masked documents (facts/service.md 10.18). */
+/** The feed is refused to whoever would be shown masked documents (fact SVC-47). */
 async function probeFeed(parts: ProbeParts): Promise<void> {
   const { lane, signal, timeoutMs, patience } = parts;
   const read = async (): Promise<void> => {

@@ -242,7 +242,7 @@ async function readInto(
   return true;
 }
 
-/** Scalars of a document, elements of arrays too: each is a term of an index on everything (facts/service.md 3.11). */
+/** Scalars of a document, elements of arrays too: each is a term of an index on everything (fact SVC-33). */
 function termsIn(document: Buffer): number {
   const parsed: unknown = JSON.parse(document.toString());
   if (typeof parsed !== 'object' || parsed === null) return 0;

@@ -4,7 +4,7 @@ import type { RekeyOptions } from '../keys/rekey.ts';
 import { planFor } from './key-rules.ts';
 import type { MigrationSpec } from './migration-spec.ts';
 
-/** Without large partition keys (facts/service.md 2.5). */
+/** Without large partition keys (fact SVC-4). */
 const KEY_BYTES_MAX_V1 = 101;
 
 /** What counts of a container. */

@@ -40,7 +40,7 @@ export interface Batch extends BatchCall {
   readonly reads?: (operation: number) => boolean;
 }
 
-/** The service takes no more in one request (facts/sdk.md 1.5). */
+/** The service takes no more in one request (fact SDK-8). */
 export const OPERATIONS_MAX = 100;
 
 /** Of a write that was done nothing else is of interest; there are millions of them, so they share these. */

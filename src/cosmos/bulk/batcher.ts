@@ -12,7 +12,7 @@ import { assert } from '../../lib/assert.ts';
 import { BufferPool } from '../../lib/buffers.ts';
 import type { Clock } from '../../lib/clock.ts';
 
-/** The service refuses more (facts/sdk.md 1.5). */
+/** The service refuses more (fact SDK-8). */
 export const OPERATIONS_MAX = 100;
 /** Well below the service's 2 MB: a batch runs for seconds at most, and a retry repeats little. */
 export const BODY_BYTES_MAX = 200 * 1024;
@@ -28,7 +28,7 @@ const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 
 /** What a batch needs to know of an operation. */
 export interface Batched {
-  /** The size of its JSON text (facts/sdk.md 1.5). */
+  /** The size of its JSON text (fact SDK-8). */
   readonly sizeBytes: number;
   /** Writes that text, whenever the operation is sent; its size stays the same until the operation is done. */
   writeTo(body: Buffer, at: number): void;

@@ -82,7 +82,7 @@ export interface Observation {
   readonly inFlight: number;
 }
 
-/** Load control of design 8. Every `go` is followed by one `observe`, unless the run is called off. */
+/** Load control (docs/internals/load-control.md). Every `go` is followed by one `observe`, unless the run is called off. */
 export interface Governor {
   admit(range: string, load: { readonly inFlight: number }): Admission;
   /** How many operations the request that is admitted may have. */

@@ -90,7 +90,7 @@ function refuseOtherKey({ keyPaths }: ContainerFacts, { name, keyPaths: asked }:
   });
 }
 
-/** For some minutes a new container may not be known everywhere (facts/service.md 4.4). */
+/** For some minutes a new container may not be known everywhere (fact SVC-38). */
 async function readMade(
   account: Account,
   name: ContainerName,

@@ -93,7 +93,7 @@ function expected(name: keyof ContainerSettings, from: ContainerFacts, to: Conta
   return value;
 }
 
-/** What a definition has from the service, or what belongs to one container only (facts/sdk.md 6, 3.5). */
+/** What a definition has from the service, or what belongs to one container only (fact SDK-26). */
 const NOT_CLONED = new Set(['id', 'partitionKey', 'statistics', 'changeFeedPolicy', 'materializedViews']);
 
 /** The definition of a container like `source` with another name and key; its throughput is not part of it. */
@@ -140,7 +140,7 @@ function withOwnProcedure(
   return { ...Object(policy), conflictResolutionProcedure: procedure.replace(old ?? '', own ?? '') };
 }
 
-/** Queries by key need the key in the index, and nothing puts it there by itself (facts/service.md 9.10). */
+/** Queries by key need the key in the index, and nothing puts it there by itself (fact SVC-14). */
 function withKeyIndexed(policy: unknown, keyPaths: readonly string[]): unknown {
   const [included, excluded] = [pathsIn(policy, 'includedPaths'), pathsIn(policy, 'excludedPaths')];
   const lacking = keyPaths.filter((keyPath) => {

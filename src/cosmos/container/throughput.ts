@@ -69,7 +69,7 @@ export async function readOffer(
   link: string,
   call: ControlCall,
 ): Promise<Throughput | undefined> {
-  // An identity of Entra ID may read a container without its throughput (facts/service.md 5.10).
+  // An identity of Entra ID may read a container without its throughput (fact SVC-37).
   const seen = await findOffer(account, link, call);
   if (seen === 'forbidden') return { kind: 'unknown' };
   if (seen === 'serverless') return { kind: 'serverless' };

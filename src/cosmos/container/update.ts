@@ -10,7 +10,7 @@ import { readContainer, type ContainerFacts } from './inspect.ts';
 import { controlUnless, type ControlCall } from '../account/control-plane.ts';
 import { replaceOffer, throughputText } from './throughput.ts';
 
-/** What the service lets change after a container is made (facts/service.md 2.10, 2.11). */
+/** What the service lets change after a container is made (fact SVC-46). */
 export type Changeable = 'ttl' | 'indexing' | 'throughput';
 
 /** Somebody else changes the definition as well; nobody does so all the time. */

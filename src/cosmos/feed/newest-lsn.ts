@@ -15,7 +15,7 @@ import type { Sessions } from './session-tokens.ts';
 
 /** Enough for the steps to reach any end. */
 const ASKS_MAX = 128;
-/** Answers that say more than was asked for, or less: there are four replicas (facts/service.md 2.7), and writers. */
+/** Answers that say more than was asked for, or less: there are four replicas (fact SVC-10), and writers. */
 const OTHERS_MAX = 16;
 
 /** Who asks. */

@@ -3,7 +3,7 @@
  * back, and a child of a split range knows what its parents had seen.
  */
 
-/** `<range>:<version>#<lsn>[#<region>=<lsn>...]` (facts/sdk.md 1.3), or the older `<range>:<lsn>`. */
+/** `<range>:<version>#<lsn>[#<region>=<lsn>...]` (fact SDK-4), or the older `<range>:<lsn>`. */
 interface Seen {
   readonly version: number;
   readonly lsn: number;

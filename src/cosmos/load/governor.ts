@@ -47,7 +47,7 @@ export class Governor {
     this.budget = new RuBudget(clock, ruPerSecond);
   }
 
-  /** What the container has, and in how many ranges: each has its even share, and no more (facts/service.md 5.6). */
+  /** What the container has, and in how many ranges: each has its even share, and no more (fact SVC-28). */
   setCapacity(containerRu: number | undefined, ranges: readonly string[]): void {
     const share = containerRu === undefined ? undefined : (containerRu * PACE) / ranges.length;
     for (const range of ranges) this.#gate(range).budget.rate = share;

@@ -29,7 +29,7 @@ interface Limit {
 
 const MINUTE_MS = 60_000;
 
-/** What waiting helps against. A key that is being rotated needs minutes (facts/service.md 4.2); a split as well. */
+/** What waiting helps against. A key that is being rotated needs minutes (fact SVC-40); a split as well. */
 const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   throttled: { firstMs: 100, longestMs: 10_000, totalMs: 15 * MINUTE_MS },
   transient: { firstMs: 100, longestMs: 10_000, totalMs: 5 * MINUTE_MS },

@@ -22,7 +22,7 @@ import type { Differing, SignedRequest } from './signed-requests.ts';
 /** Names the passage; taken off before anything is sent. */
 export const LANE_HEADER = 'x-cosmig-lane';
 
-/** A page is 4 MB, and more when a transaction does not fit (facts/service.md 1.25). Beyond this nobody is sane. */
+/** A page is 4 MB, and more when a transaction does not fit (fact SVC-8). Beyond this nobody is sane. */
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
 /** Where no length was told, so much is made ready for what follows the first piece. */
 const UNTOLD_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
  * The one place that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk`
- * (facts/sdk.md 0, level B), with the raw lane around them. What always holds: a request is sent once, has its own
+ * (fact SDK-2), with the raw lane around them. What always holds: a request is sent once, has its own
  * time limit, and gives a whole reply or says why there is none. No other file knows these two methods; the contract
  * test of this one tells when a new SDK version has changed them.
  */

@@ -1,6 +1,6 @@
 /**
  * Batches that the SDK has signed, sent again with other bytes. What the SDK does for a request costs more than all that
- * we do for the documents in it, and the signature covers the verb, the container and the date (facts/sdk.md 1.3), so
+ * we do for the documents in it, and the signature covers the verb, the container and the date (fact SDK-3), so
  * one is good for the next batches too.
  *
  * What always holds: but for the range, the session and the length, what is sent is what the SDK has sent; a signature

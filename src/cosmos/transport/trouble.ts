@@ -1,7 +1,7 @@
 /**
  * What an answer of the service means to somebody who moves data, or that there was none. What always holds: every
  * status has a kind, nothing is told by the words of a message, and a write that may have happened is never called
- * anything but ambiguous. The codes are those of facts/service.md 4.
+ * anything but ambiguous. The codes are those of facts SVC-38 to SVC-43.
  */
 import { PageError } from '../../documents/page-error.ts';
 import { ServiceError } from '../../lib/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * How many index terms a document has, which is what makes writes of the same size differ in price
- * (facts/service.md 3.11).
+ * (fact SVC-33).
  *
  * Every scalar on an indexed path is a term, each element of an array by itself. `id` and `_ts` are always
  * indexed, the other system properties never, so it makes no difference whether the document at hand carries

@@ -29,7 +29,7 @@ export interface AuthSettings {
   readonly nowMs: number;
 }
 
-/** The service's own window: a token dated further off than this, either way, is refused (facts/service.md 4.2). */
+/** The service's own window: a token dated further off than this, either way, is refused (fact SVC-40). */
 const SKEW_MAX_MS = 15 * 60 * 1000;
 
 /** Entra identities hold data-plane roles only; databases, containers and throughput need a key or ARM. */

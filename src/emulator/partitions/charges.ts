@@ -1,6 +1,6 @@
 /**
  * What each operation costs in request units: the tables and formulas of Microsoft's "Understand request unit
- * consumption", as gathered in facts/service.md 3. Real charges differ by up to a third; what matters here is
+ * consumption", as gathered in facts SVC-31 to SVC-35. Real charges differ by up to a third; what matters here is
  * that they have the right shape, and that every answer carries one.
  *
  * What always holds: a charge has at most two decimals, as on the service, and is never negative.
@@ -15,15 +15,15 @@ const KB = 1024;
 const TERM_RU = 0.2;
 /** Each property a patch names: the one difference to a replace, so patching saves no RU. */
 const PATCH_OPERATION_RU = 0.4;
-/** A read or delete that finds nothing; seen in a production trace (facts 3.10). */
+/** A read or delete that finds nothing; seen in a production trace (fact SVC-34). */
 const POINT_MISS_RU = 1.24;
-/** A create that meets its own id. Nobody has published a figure: taken to cost what a miss costs (facts 3.10). */
+/** A create that meets its own id. Nobody has published a figure: taken to cost what a miss costs (fact SVC-34). */
 const CONFLICT_RU = 1.24;
-/** A 429; seen in a trace (facts 3.10). */
+/** A 429; seen in a trace (fact SVC-34). */
 const THROTTLED_RU = 0.38;
-/** A feed page with nothing on it, 200 or 304 (facts 3.7). */
+/** A feed page with nothing on it, 200 or 304 (fact SVC-34). */
 const EMPTY_POLL_RU = 2;
-/** A query, for each physical range it visits, whatever it finds there (facts 3.8). */
+/** A query, for each physical range it visits, whatever it finds there (fact SVC-35). */
 const QUERY_RANGE_RU = 2.5;
 
 /** What a refused operation costs when its reason has no price of its own. */
@@ -70,7 +70,7 @@ export function feedCharge(itemBytes: readonly number[]): number {
 
 /**
  * A query, from the number of physical ranges visited and what it had to load, which counts by its average size. What an
- * index answers alone, as how many documents there are, loads nothing; what the index takes nobody has published (facts 3.9).
+ * index answers alone, as how many documents there are, loads nothing; what the index takes nobody has published (fact SVC-34).
  */
 export function queryCharge(
   ranges: number,

@@ -1,6 +1,6 @@
 /**
  * Throughput: what a request for it may say, what an offer's content looks like, how many ranges it means,
- * and what it may not fall below once it was high. The numbers are the service's (facts 5.1 to 5.6).
+ * and what it may not fall below once it was high. The numbers are the service's (facts SVC-28 and SVC-36).
  */
 import { isObject, own, type JsonObject } from '../container-definition.ts';
 import { Refusal } from '../http/refusal.ts';

@@ -1,5 +1,5 @@
 /**
- * Throughput budgets, one bucket per physical range. The rules, after facts/service.md 3.17 and 5.12:
+ * Throughput budgets, one bucket per physical range. The rules, after facts SVC-32 and SVC-29:
  *
  * - At every whole second a bucket is refilled, never beyond one second's budget: idle time is not banked.
  * - A request that starts while anything is left runs to its end, even when it overshoots. What is missing

@@ -1,5 +1,5 @@
 /**
- * The apply rule of design 5, under the locks of the identity and of every slot it touches:
+ * The apply rule of docs/internals/apply-rule.md, under the locks of the identity and of every slot it touches:
  *
  *   change -> locks -> replay?            -> dropped, and the row's LSN raised
  *                   -> equal/older LSN?   -> point read of the source; its answer takes the change's place

@@ -1,6 +1,6 @@
 /**
  * A slot changing hands. Each write is a create, or insists on the etag of a document whose identity was rebuilt: ours
- * is replaced, another's is adjudicated in the source (design 5, rule 5), a stranger's is left alone.
+ * is replaced, another's is adjudicated in the source (rule 5 of docs/internals/apply-rule.md), a stranger's is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
 import type { Mover } from '../context.ts';

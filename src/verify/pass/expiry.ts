@@ -7,7 +7,7 @@ import type { PageScan } from '../../documents/page-scan.ts';
 import type { RekeyOptions } from '../../keys/rekey.ts';
 import { integerAt } from '../integer.ts';
 
-/** A time to live ends here (facts/service.md 2.11). */
+/** A time to live ends here (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;
 /** In the place of every rewritten `ttl`. */
 export const TTL_MARK = 1;
