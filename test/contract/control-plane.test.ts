@@ -82,7 +82,7 @@ forEachBackend('databases', (backend) => {
   });
 });
 
-/** Every setting of facts/sdk.md 6, and one nobody has heard of yet. */
+/** Every setting of fact SDK-26, and one nobody has heard of yet. */
 const FULL_DEFINITION = {
   partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
   indexingPolicy: {

@@ -27,7 +27,7 @@ interface Vector {
   readonly v2: string;
 }
 
-/** facts/sdk.md 2. */
+/** The effective keys of fact SDK-7. */
 const VECTORS: readonly Vector[] = [
   { key: [''], text: '""', v1: '05C1CF33970FF80800', v2: '32E9366E637A71B4E710384B2F4970A0' },
   { key: ['abc'], text: '"abc"', v1: '05C1ED155F4F7C0862636400', v2: '2424691CC38A7EEF2A65ADE404E1F528' },

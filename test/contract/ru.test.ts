@@ -1,4 +1,4 @@
-/** Request units: what things cost, who has to wait, and for how long. facts/service.md 3. */
+/** Request units: what things cost, who has to wait, and for how long. Facts SVC-28 to SVC-36. */
 import type { OfferDefinition, OperationInput } from '@azure/cosmos';
 import { expect, it } from 'vitest';
 import { failure } from '../helpers/failure.ts';

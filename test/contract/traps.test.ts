@@ -1,5 +1,5 @@
 /**
- * The SDK's traps (facts/sdk.md 7): each one that a server can spring is sprung here, and the SDK's documented
+ * The SDK's traps (facts SDK-12 to SDK-25): each one that a server can spring is sprung here, and the SDK's documented
  * behaviour asserted. Where these fail after an upgrade, the SDK has changed and our guards want a look.
  */
 import type {

@@ -524,7 +524,7 @@ async function makeContainer(account: { endpoint: string; key: string }): Promis
   const client = new CosmosClient({ ...account, connectionPolicy: { enableEndpointDiscovery: false } });
   try {
     const { database } = await client.databases.create({ id: 'd' });
-    // A copy, because the SDK takes the throughput out of what it is given (facts/sdk.md 7, 22).
+    // A copy, because the SDK takes the throughput out of what it is given (fact SDK-22).
     await database.containers.create(structuredClone(BODY));
   } finally {
     client.dispose();

@@ -1,4 +1,4 @@
-/** The emulator's own controls (cli.md 6), for tests: no key, loopback only. */
+/** The emulator's own controls (docs/emulator.md), for tests: no key, loopback only. */
 import { must } from '../../src/lib/assert.ts';
 import { exchange, parseJson, type Reply } from './raw.ts';
 

@@ -213,7 +213,7 @@ export function signed(request: GarbageRequest, key: string, now: Date): Record<
   return token(`type=master&ver=1.0&sig=${signature}`);
 }
 
-/** Resource type and link (facts/sdk.md 1.3); of a path that cannot be decoded, anything. */
+/** Resource type and link (fact SDK-3); of a path that cannot be decoded, anything. */
 function signedTarget(path: string): { type: string; link: string } {
   let parts: string[];
   try {

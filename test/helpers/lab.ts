@@ -107,7 +107,7 @@ export class Lab implements AsyncDisposable {
   /** A client as an ordinary application makes it, unless told otherwise. */
   client(options: ClientOptions = {}): cosmos.CosmosClient {
     const { onRequest, ...rest } = options;
-    // `plugins` is honoured by the SDK although its options type does not have it (facts/sdk.md 5).
+    // `plugins` is honoured by the SDK although its options type does not have it (fact SDK-1).
     const plugins = onRequest && [
       {
         on: 'request',

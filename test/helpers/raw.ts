@@ -125,7 +125,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Resource type and link as facts/sdk.md 1.3 has them, derived from an unescaped path. */
+/** Resource type and link as fact SDK-3 has them, derived from an unescaped path. */
 function signedTarget(path: string): SignedTarget {
   const parts = path.split('?')[0]?.split('/').filter(Boolean).map(decoded) ?? [];
   const [first, second] = parts;

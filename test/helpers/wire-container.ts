@@ -1,4 +1,4 @@
-/** One container, spoken to in raw signed requests: facts/sdk.md 1.3 to 1.6 as functions. */
+/** One container, spoken to in raw signed requests: facts SDK-3 to SDK-9 as functions. */
 import { asHeaderJson, type Headers, parseJson, type RawAccount, type Reply } from './raw.ts';
 
 /** A key as the header carries it: one value per level, `{}` for none. */

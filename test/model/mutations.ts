@@ -1,9 +1,9 @@
 /**
- * Owns the names of the rules. Every rule of design 5-7, and every rule the model had to add, can be
+ * Owns the names of the rules. Every rule of the first design, and every rule the model had to add, can be
  * switched off here by name; a mutation says what a mover without that rule would do.
  */
 
-/** Rules of design 5-7. */
+/** Rules of the first design (docs/internals/apply-rule.md and positions.md). */
 export const DESIGN_MUTATIONS = [
   'no-intent',
   'unconditional-upsert',
@@ -27,7 +27,7 @@ export const DESIGN_MUTATIONS = [
   'letters-not-closed',
 ] as const;
 
-/** Rules that design 5-7 does not spell out; README.md beside this file tells the trace behind each. */
+/** Rules that the first design did not have; README.md beside this file tells the trace behind each. */
 export const FOUND_MUTATIONS = [
   'page-behind-anchor-accepted',
   'removal-without-intent',

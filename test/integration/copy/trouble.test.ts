@@ -1,5 +1,5 @@
 /**
- * Trouble that passes and trouble that lasts (facts/service.md 4): servers that hang, bodies that are cut, replicas that
+ * Trouble that passes and trouble that lasts (facts SVC-38 to SVC-43): servers that hang, bodies that are cut, replicas that
  * lag, a feed that has forgotten, access that is gone, containers that are made anew. Nothing is lost by any of it, and
  * whatever ends a run leaves a ledger that the next one goes on with.
  */

@@ -1,5 +1,5 @@
 /**
- * Load control and the ends of a run (design 8, cli.md 3 and 5): budgets are kept, the source's users come first, time
+ * Load control and the ends of a run (docs/internals/load-control.md): budgets are kept, the source's users come first, time
  * that is over and a Ctrl-C leave a ledger that goes on, and whoever waits says what for.
  */
 import { describe, expect, test } from 'vitest';

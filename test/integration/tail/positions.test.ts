@@ -1,6 +1,6 @@
 /**
  * Where a reader is, and that it never is anywhere else: ranges that split and merge, positions the service refuses,
- * pages that say nothing (facts/sdk.md 3.4 and 4). Every interleaving is made, not hoped for: something stands between
+ * pages that say nothing (facts SDK-12 and SDK-13). Every interleaving is made, not hoped for: something stands between
  * cosmig and the account and holds a request until the test has done what it must.
  */
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /**
- * Owns the apply rule of design 5, under the locks of the identity and of every slot it touches:
+ * Owns the apply rule of docs/internals/apply-rule.md, under the locks of the identity and of every slot it touches:
  *
  *   event -> locks -> replay?            -> dropped, and the row's LSN raised
  *                  -> equal/older LSN?   -> point read of the source; its answer takes the event's place

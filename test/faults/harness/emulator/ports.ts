@@ -168,7 +168,7 @@ export class SdkPort implements Port, Disposable {
   readonly #container: Container;
 
   constructor(account: { endpoint: string; key: string }, names: { database: string; container: string }) {
-    // `plugins` is honoured by the SDK although its options type does not have it (facts/sdk.md 5).
+    // `plugins` is honoured by the SDK although its options type does not have it (fact SDK-1).
     const options = {
       ...account,
       connectionPolicy: { enableEndpointDiscovery: false, requestTimeout: SILENCE_MS },
@@ -208,7 +208,7 @@ export class SdkPort implements Port, Disposable {
 
   async bulk(writes: readonly Write[]): Promise<readonly Answer[]> {
     // Of one key, so that it is one request at a time: a call that spans ranges fails with the first of them,
-    // while those for others go on behind the caller's back and write after that (facts/sdk.md 4.1).
+    // while those for others go on behind the caller's back and write after that (fact SDK-14).
     const here = writes.filter((write) => Object.is(write.pk, writes[0]?.pk));
     const results = await this.#container.items.bulk(here.map(inputOf));
     return writes.map((write) => {

@@ -1,4 +1,4 @@
-/** Every code of facts/service.md 4, and what we make of it. */
+/** Every code of facts SVC-38 to SVC-43, and what we make of it. */
 import { describe, expect, test } from 'vitest';
 import {
   classifyOperation,

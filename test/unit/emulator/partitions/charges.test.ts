@@ -16,7 +16,7 @@ import {
 
 const KB = 1024;
 
-describe('the tables of facts/service.md 3', () => {
+describe('the tables of fact SVC-31', () => {
   test.each([
     [1, 1, 4.95],
     [2, 1.04, 6.29],
@@ -50,7 +50,7 @@ describe('the tables of facts/service.md 3', () => {
 
 // Microsoft's page works its examples with a 1 KB write of 5 RU, its own table says 4.95. We keep the table,
 // so each example comes out 0.05 RU lower for every version of the item that is written.
-describe('the worked examples of facts/service.md 3.1 to 3.4', () => {
+describe('the worked examples of fact SVC-31', () => {
   const WRITE_ROUNDED_UP_RU = 0.05;
   test.each([
     ['create 1 KB with 10 terms', createCharge(KB, 10), 7, 1],
