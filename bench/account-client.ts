@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request is signed as (facts/sdk.md 1.3): its resource type, and the link of the resource. */
+/** What a request is signed as (fact SDK-3): its resource type, and the link of the resource. */
 export interface Signed {
   readonly verb: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly type: 'dbs' | 'colls' | 'pkranges' | 'docs';

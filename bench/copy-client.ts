@@ -100,7 +100,7 @@ async function bulkInHundreds(target: Container, items: Item[]): Promise<void> {
       partitionKey: item.tenantId,
       resourceBody: item,
     }));
-    // The bulk call that can be used at all (facts/sdk.md 4), and without the documents in its reply.
+    // The bulk call that can be used at all (fact SDK-14), and without the documents in its reply.
     const done = await target.items.bulk(operations, undefined, { contentResponseOnWriteEnabled: false });
     if (done.length !== call.length || done.some(({ statusCode }) => statusCode !== 201))
       throw new Error('not everything was written');

@@ -15,7 +15,7 @@ export interface Migration {
   readonly target?: string;
 }
 
-/** What a bench reads of the result that cli.md 4 promises. */
+/** What a bench reads of the result of `--json`. */
 export interface Outcome {
   readonly complete: boolean;
   readonly documents: { readonly read: number; readonly written: number };

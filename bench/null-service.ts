@@ -1,5 +1,5 @@
 /**
- * A service that does nothing, quickly: it speaks the gateway protocol (facts/sdk.md 1) with canned replies, so that
+ * A service that does nothing, quickly: it speaks the gateway protocol (facts SDK-3 to SDK-10) with canned replies, so that
  * its client is what is measured. Any database is there. A container `source-N` holds N documents of 1 KB, keyed by
  * /deviceId, in eight ranges, and `moved-N` the same ones, keyed by /tenantId; `target-R` is empty, keyed by /tenantId,
  * has R ranges and forgets what it is given.
