@@ -84,7 +84,7 @@ function copyGroup({ ledger, lease, builder }: Filler, first: number): void {
       page,
       lease: lease.number,
       feed: 'LV' as const,
-      copied: { tree: lease.tree, parts },
+      copied: { indexId: lease.indexId, parts },
     })),
     { tokens },
   );
@@ -148,7 +148,7 @@ interface Index {
 }
 
 function buildIndex({ ledger, lease }: Filler, documents: number): Index {
-  const build = ledger.buildIndex(lease.tree);
+  const build = ledger.buildIndex(lease.indexId);
   const start = performance.now();
   let longestStepMs = 0;
   for (let before = start, more = true; more; before = performance.now()) {
@@ -162,7 +162,7 @@ function lookUp({ ledger, lease }: Filler, documents: number): number {
   const start = performance.now();
   for (let n = 0; n < LOOKUPS; n += 1) {
     const document = (Math.imul(n, 0x9e37_79b1) >>> 0) % documents;
-    const found = ledger.lookup.find(hashToBytes(hashWords(document, hashes)), lease.tree);
+    const found = ledger.lookup.find(hashToBytes(hashWords(document, hashes)), lease.indexId);
     if (found?.lsn !== document) throw new Error(`the index does not know document ${document}`);
   }
   return (LOOKUPS * 1000) / (performance.now() - start);

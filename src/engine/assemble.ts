@@ -23,15 +23,15 @@ import { IntentGroup } from '../state/intent-group.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { SessionToken } from '../state/session-tokens.ts';
 import { Backlog } from './progress/backlog.ts';
-import { Memory } from './unit/pending-outcomes.ts';
-import type { Mover } from './context.ts';
+import { PendingOutcomes } from './unit/pending-outcomes.ts';
+import type { RunContext } from './context.ts';
 import type { Point } from './unit/crash-points.ts';
 import { Promoter } from './letters/promoter.ts';
 import { Sequencer } from './unit/sequencer.ts';
 import { ServiceTime } from './progress/service-time.ts';
 import type { Side } from '../cosmos/side.ts';
-import { Slots } from './apply/target-slots.ts';
-import { SourceReads } from './apply/source-documents.ts';
+import { TargetSlots } from './apply/target-slots.ts';
+import { SourceDocuments } from './apply/source-documents.ts';
 import { Tally } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
@@ -67,7 +67,7 @@ export function hasBegun(path: string): boolean {
   return Ledger.hasBegun(path);
 }
 
-export interface MoverParts {
+export interface ContextParts {
   readonly spec: MigrationSpec;
   readonly accounts: { readonly source: Account; readonly target: Account };
   readonly sides: Sides;
@@ -78,10 +78,10 @@ export interface MoverParts {
   readonly timing: Timing;
   /** Aborted when there is no time left for order. */
   readonly signal: AbortSignal;
-  readonly start: Mover['start'];
-  readonly stop: Mover['stop'];
-  readonly stopped: Mover['stopped'];
-  readonly committed: Mover['committed'];
+  readonly start: RunContext['start'];
+  readonly stop: RunContext['stop'];
+  readonly stopped: RunContext['stopped'];
+  readonly committed: RunContext['committed'];
   readonly onPoint: (point: Point) => void;
   /** Somebody waits for the service. */
   readonly onWait: (side: 'source' | 'target', wait: Wait) => void;
@@ -90,9 +90,9 @@ export interface MoverParts {
 /** Turns that wait for their locks; more pages than these fill would only wait in memory. */
 const WAITING_MAX = 50_000;
 
-export async function makeMover(
-  parts: MoverParts,
-): Promise<{ readonly mover: Mover; readonly promoter: Promoter }> {
+export async function makeContext(
+  parts: ContextParts,
+): Promise<{ readonly context: RunContext; readonly promoter: Promoter }> {
   const { spec, sides, ledger, clock, log, timing, signal, accounts } = parts;
   const { source, target, deletes } = sides;
   const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
@@ -114,7 +114,7 @@ export async function makeMover(
   const nextCosts = newCostsOf(sourceSide, targetSide);
   const serviceTs = (): number => Math.floor(time.nowMs() / 1000);
   const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
-  const mover: Mover = {
+  const context: RunContext = {
     spec,
     plan,
     versions,
@@ -123,7 +123,7 @@ export async function makeMover(
     expires: source.defaultTtl !== null,
     sourceSide,
     targetSide,
-    source: new SourceReads({
+    source: new SourceDocuments({
       ...versions,
       side: sourceSide,
       clock,
@@ -132,10 +132,10 @@ export async function makeMover(
       serviceTs,
       seeDate: (date) => time.see(date),
     }),
-    slots: new Slots({ side: targetSide, plan, unique, clock, timing, sleep, serviceTs, signal }),
+    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, sleep, serviceTs, signal }),
     ledger,
     intents: new IntentGroup(ledger.pages, nextTokens),
-    memory: new Memory(ledger),
+    pending: new PendingOutcomes(ledger),
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
     tally: new Tally(),
     backlog: new Backlog(clock),
@@ -157,8 +157,8 @@ export async function makeMover(
     }),
     committed: parts.committed,
   };
-  const promoter = new Promoter(mover);
-  return { mover, promoter };
+  const promoter = new Promoter(context);
+  return { context, promoter };
 }
 
 async function makeSide(
@@ -168,7 +168,7 @@ async function makeSide(
     facts,
     budget,
   }: { readonly account: Account; readonly facts: ContainerFacts; readonly budget: Budget },
-  { clock, random, signal, timing, onWait }: MoverParts,
+  { clock, random, signal, timing, onWait }: ContextParts,
 ): Promise<Side> {
   const lane = new ContainerLane(account, facts.name, facts.rid);
   const patience = new Patience({ clock, random, onWait: (wait) => onWait(is, wait) });

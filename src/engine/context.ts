@@ -9,18 +9,18 @@ import type { Ledger } from '../state/ledger.ts';
 import type { Alongside } from '../state/unit-records.ts';
 import type { Backlog } from './progress/backlog.ts';
 import type { Freed } from './letters/dead-letters.ts';
-import type { Memory } from './unit/pending-outcomes.ts';
+import type { PendingOutcomes } from './unit/pending-outcomes.ts';
 import type { Point } from './unit/crash-points.ts';
 import type { Sequencer } from './unit/sequencer.ts';
 import type { Side } from '../cosmos/side.ts';
-import type { Slots } from './apply/target-slots.ts';
-import type { SourceReads } from './apply/source-documents.ts';
+import type { TargetSlots } from './apply/target-slots.ts';
+import type { SourceDocuments } from './apply/source-documents.ts';
 import type { Counts, Tally } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import type { UniqueKeys } from './apply/unique-keys.ts';
 import type { VersionParts } from './tail/source-version.ts';
 
-export interface Mover {
+export interface RunContext {
   readonly spec: MigrationSpec;
   readonly plan: KeyPlan;
   readonly versions: VersionParts;
@@ -30,11 +30,11 @@ export interface Mover {
   readonly expires: boolean;
   readonly sourceSide: Side;
   readonly targetSide: Side;
-  readonly source: SourceReads;
-  readonly slots: Slots;
+  readonly source: SourceDocuments;
+  readonly slots: TargetSlots;
   readonly ledger: Ledger;
   readonly intents: IntentGroup;
-  readonly memory: Memory;
+  readonly pending: PendingOutcomes;
   readonly sequencer: Sequencer;
   readonly tally: Tally;
   readonly backlog: Backlog;

@@ -7,7 +7,7 @@
  * What always holds: only a committed migration has left its source, and nothing leads back from there.
  */
 import { InternalError, LedgerError } from '../lib/errors.ts';
-import type { Mover } from './context.ts';
+import type { RunContext } from './context.ts';
 
 export const PHASES = [
   'new',
@@ -32,7 +32,7 @@ const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
   committed: [],
 };
 
-export function phaseOf({ ledger }: Pick<Mover, 'ledger'>): Phase {
+export function phaseOf({ ledger }: Pick<RunContext, 'ledger'>): Phase {
   const { phase } = ledger.facts.read();
   const known = PHASES.find((one) => one === phase);
   if (known !== undefined) return known;
@@ -43,11 +43,15 @@ export function phaseOf({ ledger }: Pick<Mover, 'ledger'>): Phase {
 }
 
 /** Durable when it returns. */
-export function enter(mover: Pick<Mover, 'ledger' | 'clock'>, phase: Phase, details: object = {}): void {
-  const from = phaseOf(mover);
+export function enter(
+  context: Pick<RunContext, 'ledger' | 'clock'>,
+  phase: Phase,
+  details: object = {},
+): void {
+  const from = phaseOf(context);
   if (!MOVES[from].includes(phase)) throw new InternalError(`no way leads from ${from} to ${phase}`);
-  mover.ledger.facts.enter(phase, { nowMs: mover.clock.now(), details });
-  mover.ledger.noteProgress();
+  context.ledger.facts.enter(phase, { nowMs: context.clock.now(), details });
+  context.ledger.noteProgress();
 }
 
 /** Whether the tail may run: the copy has ended, and the source is still in use. */
@@ -64,6 +68,6 @@ export function isCuttingOver(phase: Phase): boolean {
 export const LET_ON = 'let on';
 
 /** Whether a cutover may have stopped the writers whom nobody has let on since: also one that died, whatever ran since. */
-export function mayBeStopped({ ledger }: Pick<Mover, 'ledger'>): boolean {
+export function mayBeStopped({ ledger }: Pick<RunContext, 'ledger'>): boolean {
   return ledger.facts.lastOf(['phase fencing', LET_ON]) === 'phase fencing';
 }

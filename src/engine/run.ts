@@ -25,7 +25,7 @@ import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-lease
 import { whyLost } from './failure-cause.ts';
 import { meetOlder } from './restored-ledger.ts';
 import { enter, isCuttingOver, mayBeStopped, phaseOf } from './phases.ts';
-import { makeMover } from './assemble.ts';
+import { makeContext } from './assemble.ts';
 import type { Point } from './unit/crash-points.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
@@ -62,10 +62,10 @@ export interface RunParts {
 export async function run(goal: Goal, parts: RunParts): Promise<Snapshot> {
   return withLedger(goal, parts, async (prepared, accounts) =>
     work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
-      const { mover } = leases;
-      if (isCuttingOver(phaseOf(mover))) {
-        if (mayBeStopped(mover)) parts.say?.(STOPPED);
-        enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
+      const { context } = leases;
+      if (isCuttingOver(phaseOf(context))) {
+        if (mayBeStopped(context)) parts.say?.(STOPPED);
+        enter(context, 'tailing', { why: 'the last cutover was interrupted' });
       }
       await runLeases(goal, leases);
     }),
@@ -85,8 +85,8 @@ export async function retryLetters(
     const before = prepared.ledger.letters.openCount();
     let retried = 0;
     const all = { ...parts, ...prepared, accounts };
-    const snapshot = await work('catch-up', all, async ({ mover, promoter, reading }) => {
-      refuseCommitted(mover);
+    const snapshot = await work('catch-up', all, async ({ context, promoter, reading }) => {
+      refuseCommitted(context);
       retried = await promoter.retryAll(which === 'all' ? which : new Set(which), reading);
     });
     return { ...snapshot, retried, closed: Math.max(0, before - snapshot.documents.deadLettered) };
@@ -98,7 +98,7 @@ export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): 
   return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
     work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
       await runLeases('catch-up', leases);
-      await repairEach(leases.mover, suspects, leases.reading);
+      await repairEach(leases.context, suspects, leases.reading);
     }),
   );
 }
@@ -218,7 +218,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
   let isOver = false;
   try {
     return await group(abort, async (members) => {
-      const { mover, promoter } = await makeMover({
+      const { context, promoter } = await makeContext({
         spec,
         accounts,
         sides,
@@ -239,42 +239,42 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         if (!isOver) remember(ledger, snapshot, clock);
         parts.onSnapshot?.(snapshot);
       };
-      const pictures = (camera = new Camera({ mover, goal, sides, waits, onSnapshot }));
+      const pictures = (camera = new Camera({ context, goal, sides, waits, onSnapshot }));
       const over = new ChildSignal(members.signal);
-      members.start(async (signal) => mover.slots.writer.run(signal));
-      members.start(async (signal) => mover.source.writer.run(signal));
+      members.start(async (signal) => context.slots.writer.run(signal));
+      members.start(async (signal) => context.source.writer.run(signal));
       members.start(async () => pictures.show(over.signal));
       members.start(async () =>
         stopping.atDeadline(spec, {
           clock,
           signal: over.signal,
           say,
-          drainMs: () => mover.backlog.drainMs,
+          drainMs: () => context.backlog.drainMs,
         }),
       );
       // Who only waits for those that were called off is told as well.
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,
       });
-      await settleAll(mover, { signal: members.signal, say });
+      await settleAll(context, { signal: members.signal, say });
       const reading = stopping.signal;
       try {
-        await body({ mover, promoter, camera: pictures, reading });
+        await body({ context, promoter, camera: pictures, reading });
       } catch (error) {
         if (members.signal.aborted) throw error;
         // Told to stop, or refused: what is under way is finished all the same, and nothing is left to settle.
         if (error instanceof NotReadyError) stopping.stop(error);
         else if (error !== stopping.signal.reason) throw error;
       }
-      const { slots, source } = mover;
+      const { slots, source } = context;
       const progress = (): string =>
         [tasks.running, slots.writer.unfinished, slots.settling, source.writer.unfinished].join(' ');
       const { requestTimeoutMs } = timing;
       await finish(tasks, { stop: reading, signal: members.signal, clock, log, progress, requestTimeoutMs });
       pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());
       over.abort(new Error('the run is over'));
-      mover.slots.writer.drain();
-      mover.source.writer.drain();
+      context.slots.writer.drain();
+      context.source.writer.drain();
       stopping.throwIfStopped(pictures.complete);
       return pictures.take();
     });

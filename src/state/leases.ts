@@ -26,8 +26,8 @@ export interface Anchor {
 
 export interface Lease {
   readonly number: number;
-  /** Leases that come from one range have one tree, and one index. */
-  readonly tree: number;
+  /** Leases that come from one range share one index. */
+  readonly indexId: number;
   readonly rangeId: string;
   /** Numbers of the leases it came from. */
   readonly parents: readonly number[];
@@ -47,8 +47,8 @@ export interface Lease {
   readonly documents: number;
 }
 
-/** What is there before a lease has a number; without a tree it begins one. */
-export type NewLease = Omit<Lease, 'number' | 'tree' | 'documents'> & { readonly tree?: number };
+/** What is there before a lease has a number; without an index it begins one. */
+export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents'> & { readonly indexId?: number };
 
 /** The end of a page. */
 export interface Move {
@@ -78,7 +78,7 @@ export class LeaseStore {
       insert: database.prepare(
         `INSERT INTO leases (tree, range_id, parents, min, max, phase, lv_position, avad_position, back_position,
            anchor_etag, anchor_lsn, anchor_session, sweep_pending)
-         VALUES (@tree, @rangeId, @parents, @min, @max, @phase, @lvPosition, @avadPosition, @backPosition,
+         VALUES (@indexId, @rangeId, @parents, @min, @max, @phase, @lvPosition, @avadPosition, @backPosition,
            @anchorEtag, @anchorLsn, @anchorSession, @sweepPending)`,
       ),
       plant: database.prepare('UPDATE leases SET tree = number WHERE number = ?'),
@@ -97,8 +97,8 @@ export class LeaseStore {
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       inFlight: database.prepare<[number], number>('SELECT count(*) FROM intents WHERE lease = ?').pluck(),
-      regrow: database.prepare('UPDATE leases SET tree = @into WHERE tree = @tree'),
-      regrowSegments: database.prepare('UPDATE segments SET tree = @into WHERE tree = @tree'),
+      regrow: database.prepare('UPDATE leases SET tree = @into WHERE tree = @indexId'),
+      regrowSegments: database.prepare('UPDATE segments SET tree = @into WHERE tree = @indexId'),
       dropBlocks: database.prepare(
         'DELETE FROM index_blocks WHERE run IN (SELECT number FROM index_runs WHERE tree = ?)',
       ),
@@ -142,11 +142,11 @@ export class LeaseStore {
           'children start when all pages of their parent are done',
         );
       }
-      const [tree, ...others] = new Set(parents.map((parent) => this.get(parent).tree));
-      for (const other of others) this.#join(other, must(tree, 'a child has a parent'));
+      const [indexId, ...others] = new Set(parents.map((parent) => this.get(parent).indexId));
+      for (const other of others) this.#join(other, must(indexId, 'a child has a parent'));
       for (const parent of parents) this.#sql.replace.run(parent);
       const numbers = children.map((child) =>
-        this.#insert({ ...child, parents, tree: must(tree, 'a child has a parent') }),
+        this.#insert({ ...child, parents, indexId: must(indexId, 'a child has a parent') }),
       );
       this.#checkTiling();
       return numbers.map((one) => this.get(one));
@@ -170,21 +170,21 @@ export class LeaseStore {
   }
 
   #insert(lease: NewLease): number {
-    const columns = columnsOf({ ...lease, tree: lease.tree ?? 0, number: 0, documents: 0 });
+    const columns = columnsOf({ ...lease, indexId: lease.indexId ?? 0, number: 0, documents: 0 });
     const inserted = Number(this.#sql.insert.run(columns).lastInsertRowid);
-    if (lease.tree === undefined) this.#sql.plant.run(inserted);
+    if (lease.indexId === undefined) this.#sql.plant.run(inserted);
     return inserted;
   }
 
-  /** Two trees become one, whose index is built anew, since a document of either may be asked of it. */
-  #join(tree: number, into: number): void {
-    for (const one of [tree, into]) {
+  /** Two indexes become one, whose index is built anew, since a document of either may be asked of it. */
+  #join(indexId: number, into: number): void {
+    for (const one of [indexId, into]) {
       this.#sql.dropBlocks.run(one);
       this.#sql.dropRuns.run(one);
       this.#sql.dropBuild.run(one);
     }
-    this.#sql.regrow.run({ tree, into });
-    this.#sql.regrowSegments.run({ tree, into });
+    this.#sql.regrow.run({ indexId, into });
+    this.#sql.regrowSegments.run({ indexId, into });
   }
 
   #checkTiling(): void {
@@ -220,7 +220,7 @@ function parseLease(row: Columns): Lease {
   const etag = orNull(row, 'anchor_etag', text);
   return {
     number: number(row, 'number'),
-    tree: number(row, 'tree'),
+    indexId: number(row, 'tree'),
     rangeId: text(row, 'range_id'),
     parents: list(row, 'parents').map(Number),
     min: text(row, 'min'),

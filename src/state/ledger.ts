@@ -167,14 +167,14 @@ export class Ledger {
     return this.#index.transactions.atOnce(body);
   }
 
-  /** The index over the segments of a tree; ask for steps until there are no more. */
-  buildIndex(tree: number, sizes?: BuildSizes): IndexBuild {
-    return new IndexBuild(this.#index, tree, sizes);
+  /** The index over the segments of an index; ask for steps until there are no more. */
+  buildIndex(indexId: number, sizes?: BuildSizes): IndexBuild {
+    return new IndexBuild(this.#index, indexId, sizes);
   }
 
-  /** Whether the documents of a tree are found by `lookup`. */
-  isIndexed(tree: number): boolean {
-    return this.#index.runs.state(tree)?.phase === 'done';
+  /** Whether the documents of an index are found by `lookup`. */
+  isIndexed(indexId: number): boolean {
+    return this.#index.runs.state(indexId)?.phase === 'done';
   }
 
   /** A copy of this moment; the mover goes on, also when another process calls this. Refuses to overwrite. */

@@ -28,7 +28,7 @@ export interface Intent {
   readonly lease: number | null;
   readonly feed: Feed;
   /** Documents of the copy. */
-  readonly copied?: { readonly tree: number; readonly parts: readonly Part[] };
+  readonly copied?: { readonly indexId: number; readonly parts: readonly Part[] };
   readonly claims?: readonly Claim[];
 }
 
@@ -46,7 +46,7 @@ export interface Commit {
 
 /** A segment of an intent. */
 export interface IntendedSegment {
-  readonly tree: number;
+  readonly indexId: number;
   readonly part: Part;
   readonly names: ReadonlyArray<readonly (string | null)[]>;
 }

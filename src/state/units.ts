@@ -54,7 +54,7 @@ export class PageStore {
       ),
       segment: database.prepare(
         `INSERT INTO segments (tree, feed, count, lsn_base, data)
-         VALUES (@tree, @feed, @count, @lsnBase, @data)`,
+         VALUES (@indexId, @feed, @count, @lsnBase, @data)`,
       ),
       names: database.prepare('INSERT INTO segment_names (page, segment, data) VALUES (?, ?, ?)'),
       claims: database
@@ -133,7 +133,7 @@ export class PageStore {
       const row = this.#sql.intent.get(page);
       assert(row !== undefined, 'an intent is read while it is there');
       const segments = this.#sql.readSegments.all(page).map((one) => ({
-        tree: number(one, 'tree'),
+        indexId: number(one, 'tree'),
         part: {
           count: number(one, 'count'),
           lsnBase: number(one, 'lsn_base'),
@@ -168,13 +168,16 @@ export class PageStore {
   #intend({ page, lease, feed, copied, claims = [] }: Intent): void {
     this.#sql.intend.run({ page, lease, feed });
     if (lease !== null && copied !== undefined) {
-      // A merge elsewhere may have joined its tree to another: who still has the old lease would copy past the index.
-      assert(this.#parts.leases.get(lease).tree === copied.tree, 'a page goes to the tree its lease has now');
+      // A merge elsewhere may have joined its index to another: who still has the old lease would copy past the index.
+      assert(
+        this.#parts.leases.get(lease).indexId === copied.indexId,
+        'a page goes to the index its lease has now',
+      );
     }
     for (const part of copied?.parts ?? []) {
       const { count, lsnBase, data } = part;
-      const tree = copied?.tree ?? 0;
-      const { lastInsertRowid } = this.#sql.segment.run({ tree, feed, count, lsnBase, data });
+      const indexId = copied?.indexId ?? 0;
+      const { lastInsertRowid } = this.#sql.segment.run({ indexId, feed, count, lsnBase, data });
       this.#sql.names.run(page, lastInsertRowid, part.names);
     }
     if (claims.length === 0) return;

@@ -67,8 +67,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: "const to = await readFence(mover, 'newest', reading);",
-        replace: "const to = await readFence(mover, 'as told', reading);",
+        find: "const to = await readFence(context, 'newest', reading);",
+        replace: "const to = await readFence(context, 'as told', reading);",
       },
     ],
     test: 'test/integration/cutover/cutover.test.ts',
@@ -91,8 +91,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/cutover.ts',
-        find: "    refuseLetters(mover);\n    enter(mover, 'proven');",
-        replace: "    enter(mover, 'proven');",
+        find: "    refuseLetters(context);\n    enter(context, 'proven');",
+        replace: "    enter(context, 'proven');",
       },
     ],
     test: 'test/integration/cutover/late-gate-changes.test.ts',
@@ -103,8 +103,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: "const isTold = mover.deletes === 'avad' || !mover.expires;",
-        replace: "const isTold = mover.deletes !== 'none';",
+        find: "const isTold = context.deletes === 'avad' || !context.expires;",
+        replace: "const isTold = context.deletes !== 'none';",
       },
     ],
     test: 'test/integration/cutover/late-gate-changes.test.ts',
@@ -260,8 +260,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/cutover.ts',
-        find: 'if (hasStopped && !isCalledOff(mover))',
-        replace: 'if (!hasStopped && !isCalledOff(mover))',
+        find: 'if (hasStopped && !isCalledOff(context))',
+        replace: 'if (!hasStopped && !isCalledOff(context))',
       },
     ],
     test: 'test/integration/cutover/after-commit.test.ts',

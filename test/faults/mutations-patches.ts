@@ -58,7 +58,7 @@ export const PATCHES: readonly Patch[] = [
     edits: [
       {
         file: PLACE,
-        find: 'if (seen === null || !seen.who.hash.equals(who.hash)) {',
+        find: 'if (seen === null || !seen.identity.hash.equals(identity.hash)) {',
         replace: 'if (seen === null) {',
       },
     ],
@@ -68,8 +68,8 @@ export const PATCHES: readonly Patch[] = [
     edits: [
       {
         file: 'src/engine/unit/page-work.ts',
-        find: 'await orAborted(this.#whenDone, this.#mover.signal);',
-        replace: 'await orAborted(Promise.resolve(), this.#mover.signal);',
+        find: 'await orAborted(this.#whenDone, this.#context.signal);',
+        replace: 'await orAborted(Promise.resolve(), this.#context.signal);',
       },
     ],
   },
@@ -80,7 +80,7 @@ export const PATCHES: readonly Patch[] = [
         file: APPLY,
         find: '  let result = await put(placing, first);',
         replace:
-          '  if (moves) await removeIfOurs({ mover, unit, who, slot: old });\n  let result = await put(placing, first);',
+          '  if (moves) await removeIfOurs({ context, unit, identity, slot: old });\n  let result = await put(placing, first);',
       },
     ],
   },
@@ -101,7 +101,7 @@ export const PATCHES: readonly Patch[] = [
       { file: PLACE, find: '      for (const from of taken) revoke(placing, from);\n', replace: '' },
       {
         file: SETTLE,
-        find: '  for (const takeover of takeovers) await settleTakeover(mover, takeover, findings);\n',
+        find: '  for (const takeover of takeovers) await settleTakeover(context, takeover, findings);\n',
         replace: '',
       },
     ],
@@ -111,8 +111,8 @@ export const PATCHES: readonly Patch[] = [
     edits: [
       {
         file: APPLY,
-        find: "state: 'tombstone', slot: null, targetKey: null, etag: null, ...order });",
-        replace: "state: 'tombstone', slot: null, targetKey: null, etag: null, ...order, lsn: null });",
+        find: "state: 'tombstone', ...nowhere, ...orderOf(change, row) });",
+        replace: "state: 'tombstone', ...nowhere, ...orderOf(change, row), lsn: null });",
       },
     ],
   },
@@ -140,11 +140,11 @@ export const PATCHES: readonly Patch[] = [
         file: LEASE,
         find: "      return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';\n",
         replace: `      const place = { mode, range: this.#range() };
-      const end = await endOf(this.#mover, place, reading).catch(() => undefined);
+      const end = await endOf(this.#context, place, reading).catch(() => undefined);
       const etag = end?.page.position.etag ?? this.#position;
       this.#position = etag;
       const move = mode === 'latest-version' ? { lvPosition: etag } : { avadPosition: etag };
-      this.#lease = this.#mover.ledger.leases.change(this.#lease.number, move);
+      this.#lease = this.#context.ledger.leases.change(this.#lease.number, move);
       return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
 `,
       },

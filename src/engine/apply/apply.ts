@@ -13,17 +13,17 @@ import { assert, must } from '../../lib/assert.ts';
 import type { Feed, Row } from '../../state/rows.ts';
 import { etagToBytes } from '../../state/segments/segment.ts';
 import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { put, removeIfOurs, type Failing, type Placing } from './put-in-slot.ts';
 import type { FeedOrder, Turn } from '../unit/sequencer.ts';
 import type { Written } from './target-slots.ts';
-import type { Unit } from '../unit/unit-of-work.ts';
+import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
-import { mapKey, wordsOf, type Slot, type Who } from './identity.ts';
+import { mapKey, wordsOf, type Slot, type SourceIdentity } from './identity.ts';
 
 /** One change of one document, or the wish to look at it again. */
 export interface Change {
-  readonly who: Who;
+  readonly identity: SourceIdentity;
   /** `read` asks for the current version, whatever it is: another try of a letter. */
   readonly kind: 'upsert' | 'delete' | 'read';
   /** Of an upsert. */
@@ -31,7 +31,7 @@ export interface Change {
   readonly feed: Feed;
   readonly lsn: number | null;
   /** The tree of its lease, if that is known. */
-  readonly tree: number | null;
+  readonly indexId: number | null;
 }
 
 /** A change that has its turn, held or not yet, and perhaps what became of its create. */
@@ -41,8 +41,8 @@ export interface Held {
 }
 
 export interface Task {
-  readonly mover: Mover;
-  readonly unit: Unit;
+  readonly context: RunContext;
+  readonly unit: UnitOfWork;
   readonly change: Change;
   /** Of the copy, where a document without a row goes to the segment: told when it has landed there. */
   readonly onLive?: () => void;
@@ -50,20 +50,20 @@ export interface Task {
 
 /** Applies a change; when it resolves, its outcome is known to everybody. */
 export async function apply(task: Task, held?: Held): Promise<void> {
-  const { mover, change } = task;
-  const { sequencer, memory } = mover;
+  const { context, change } = task;
+  const { sequencer, pending } = context;
   const locks = new Locks(task, held?.turn);
   try {
-    let row = memory.rowOf(change.who.hash, change.tree);
+    let row = pending.rowOf(change.identity.hash, change.indexId);
     const taken =
       held === undefined
         ? await locks.take(change.version?.slot ?? null, row)
-        : await sequencer.ready(held.turn, mover.signal);
+        : await sequencer.ready(held.turn, context.signal);
     if (taken === 'superseded') return;
     let hint = change.version?.slot ?? null;
     let asks = change.kind === 'read';
     for (;;) {
-      row = memory.rowOf(change.who.hash, change.tree);
+      row = pending.rowOf(change.identity.hash, change.indexId);
       // The row may have moved while we waited.
       if (!locks.cover(row)) {
         await locks.take(hint, row);
@@ -73,7 +73,7 @@ export async function apply(task: Task, held?: Held): Promise<void> {
       if (verdict === 'replay') return raise(task, must(row, 'a replay is one of a row'));
       let version = change.kind === 'delete' ? ('gone' as const) : (change.version ?? 'gone');
       if (verdict === 'ask') {
-        version = await mover.source.read(change.who);
+        version = await context.source.read(change.identity);
         const slot = version === 'gone' ? null : version.slot;
         if (slot !== null && !locks.holds(slot.hash)) {
           hint = slot;
@@ -119,10 +119,10 @@ class Locks {
 
   /** Waits for the identity and these slots, after letting go of what is held. */
   async take(hint: Slot | null, row: Row | null): Promise<'held' | 'superseded'> {
-    const { mover, change } = this.#task;
-    const { sequencer, signal } = mover;
+    const { context, change } = this.#task;
+    const { sequencer, signal } = context;
     const slots = [hint?.hash, row?.slot].filter((slot) => slot !== undefined && slot !== null);
-    const names = wordsOf(change.who.hash, ...slots);
+    const names = wordsOf(change.identity.hash, ...slots);
     const count = slots.length + 1;
     this.#held = new Set(slots.map(mapKey));
     if (this.turn === undefined) {
@@ -159,19 +159,20 @@ function orderOf({ feed, lsn }: Change, row: Row | null): Pick<Row, 'feed' | 'ls
 }
 
 /** Rule 4. */
-async function remove({ mover, unit, change, row }: Subject): Promise<void> {
-  const { who } = change;
+async function remove({ context, unit, change, row }: Subject): Promise<void> {
+  const { identity } = change;
   const old = slotIn(row);
-  if (old !== null && (await removeIfOurs({ mover, unit, who, slot: old }))) unit.count('documentsDeleted');
-  const order = orderOf(change, row);
-  unit.row({ identity: who.hash, state: 'tombstone', slot: null, targetKey: null, etag: null, ...order });
-  closeLetter(mover, unit, who);
+  if (old !== null && (await removeIfOurs({ context, unit, identity, slot: old })))
+    unit.count('documentsDeleted');
+  const nowhere = { slot: null, targetKey: null, etag: null };
+  unit.row({ identity: identity.hash, state: 'tombstone', ...nowhere, ...orderOf(change, row) });
+  closeLetter(context, unit, identity);
 }
 
 /** Rules 2, 3 and 6. */
 async function place(subject: Subject, version: Version, first: Written | undefined): Promise<void> {
-  const { mover, unit, change, row } = subject;
-  const { who } = change;
+  const { context, unit, change, row } = subject;
+  const { identity } = change;
   if (version.slot === null || version.refusal !== null) {
     const { reason, why } = must(version.refusal, 'what has no slot is refused');
     return settleRefused(subject, version, { reason, code: reason, why });
@@ -180,29 +181,29 @@ async function place(subject: Subject, version: Version, first: Written | undefi
   const old = slotIn(row);
   const moves = old !== null && !old.hash.equals(slot.hash);
   const isThere = old !== null && !moves;
-  const placing: Placing = { mover, unit, who, slot, version, lsn: change.lsn, isThere };
+  const placing: Placing = { context, unit, identity, slot, version, lsn: change.lsn, isThere };
   let result = await put(placing, first);
   if (result !== 'ok' && result.reason === 'unique-key') {
     const hasWaited = isWaiting(subject, version);
     await settleFailed(subject, version, result);
     if (hasWaited) return;
     // Whoever held the value may have left since the refusal, before our letter could be promoted.
-    const kept = mover.memory.rowOf(who.hash, change.tree)?.slot ?? null;
+    const kept = context.pending.rowOf(identity.hash, change.indexId)?.slot ?? null;
     result = await put({ ...placing, isThere: kept !== null && kept.equals(slot.hash) });
   }
   if (result !== 'ok') return settleFailed(subject, version, result);
   if (moves) {
-    mover.point('moved');
-    await removeIfOurs({ mover, unit, who, slot: old });
+    context.point('moved');
+    await removeIfOurs({ context, unit, identity, slot: old });
     unit.count('documentsMoved');
   }
   unit.count('documentsWritten');
-  const known = mover.memory.rowOf(who.hash, change.tree);
+  const known = context.pending.rowOf(identity.hash, change.indexId);
   if (known === null && subject.onLive !== undefined) subject.onLive();
   else {
     const etag = etagToBytes(version.etag);
     unit.row({
-      identity: who.hash,
+      identity: identity.hash,
       state: 'live',
       slot: slot.hash,
       targetKey: slot.key,
@@ -210,14 +211,14 @@ async function place(subject: Subject, version: Version, first: Written | undefi
       ...orderOf(change, row),
     });
   }
-  closeLetter(mover, unit, who);
+  closeLetter(context, unit, identity);
 }
 
 /** Its letter waits for just this: who has left since would have had it tried again. */
-function isWaiting({ mover, change: { who } }: Subject, { slot, body }: Version): boolean {
-  const letter = mover.memory.letterOf(who.hash);
+function isWaiting({ context, change: { identity } }: Subject, { slot, body }: Version): boolean {
+  const letter = context.pending.letterOf(identity.hash);
   const waitsHere = letter?.waits.for === 'key' && slot !== null && letter.targetKey === printKey(slot.key);
-  return waitsHere && mover.unique.wants(who.hash, mover.unique.heldBy(body));
+  return waitsHere && context.unique.wants(identity.hash, context.unique.heldBy(body));
 }
 
 async function settleFailed(subject: Subject, version: Version, { reason, code }: Failing): Promise<void> {
@@ -235,27 +236,28 @@ const WHY: Readonly<Record<Failing['reason'], string>> = {
 
 /** Rule 6: the letter is known before the locks are released, so that whoever leaves next sees it. */
 async function settleRefused(
-  { mover, unit, change, row }: Subject,
+  { context, unit, change, row }: Subject,
   version: Version,
   refusal: Parameters<typeof quarantine>[2]['refusal'],
 ): Promise<void> {
-  const { who } = change;
-  const old = slotIn(mover.memory.rowOf(who.hash, change.tree) ?? row);
+  const { identity } = change;
+  const old = slotIn(context.pending.rowOf(identity.hash, change.indexId) ?? row);
   const isRight = old !== null && version.slot !== null && old.hash.equals(version.slot.hash);
   // A stale copy may stay where its document still belongs, unless it holds a unique value that another waits for.
-  const leaves = old !== null && (!isRight || mover.unique.exist);
-  if (leaves && (await removeIfOurs({ mover, unit, who, slot: old }))) unit.count('documentsDeleted');
+  const leaves = old !== null && (!isRight || context.unique.exist);
+  if (leaves && (await removeIfOurs({ context, unit, identity, slot: old }))) unit.count('documentsDeleted');
   const kept = leaves ? null : old;
   unit.row({
-    identity: who.hash,
+    identity: identity.hash,
     state: 'quarantined',
     slot: kept?.hash ?? null,
     targetKey: kept?.key ?? null,
     etag: etagToBytes(version.etag),
     ...orderOf(change, row),
   });
-  if (refusal.reason === 'unique-key') mover.unique.want(who.hash, mover.unique.heldBy(version.body));
-  quarantine(mover, unit, { who, slot: version.slot, refusal });
+  if (refusal.reason === 'unique-key')
+    context.unique.want(identity.hash, context.unique.heldBy(version.body));
+  quarantine(context, unit, { identity, slot: version.slot, refusal });
 }
 
 function slotIn(row: Row | null): Slot | null {

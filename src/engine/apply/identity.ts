@@ -8,7 +8,7 @@ import { effectiveKey } from '../../epk/effective-key.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 
 /** A document of the source. */
-export interface Who {
+export interface SourceIdentity {
   /** 16 bytes. */
   readonly hash: Buffer;
   /** The id, then the levels of the source key, as JSON texts; null where there is none. */
@@ -38,17 +38,17 @@ export function wordsOf(...hashes: readonly Buffer[]): Uint32Array {
 }
 
 /** The key values in a name. */
-export function keyOf({ name }: Pick<Who, 'name'>): KeyComponent[] {
+export function keyOf({ name }: Pick<SourceIdentity, 'name'>): KeyComponent[] {
   return name.slice(1).map(valueOf);
 }
 
 /** Where a document of the source lies in its hash space. */
-export function placeOf(who: Pick<Who, 'name'>, kind: KeyKind): string {
-  return effectiveKey(kind, keyOf(who));
+export function placeOf(identity: Pick<SourceIdentity, 'name'>, kind: KeyKind): string {
+  return effectiveKey(kind, keyOf(identity));
 }
 
 /** The id in a name, as JSON text in bytes. */
-export function idOf({ name }: Pick<Who, 'name'>): Buffer {
+export function idOf({ name }: Pick<SourceIdentity, 'name'>): Buffer {
   return Buffer.from(name[0] ?? '""');
 }
 

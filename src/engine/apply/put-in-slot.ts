@@ -3,17 +3,17 @@
  * is replaced, another's is adjudicated in the source (rule 5 of docs/internals/apply-rule.md), a stranger's is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { Found, Refusing, Written } from './target-slots.ts';
 import { givenUp, type Held } from './unique-keys.ts';
-import type { Unit } from '../unit/unit-of-work.ts';
+import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
-import { idOf, type Slot, type Who } from './identity.ts';
+import { idOf, type Slot, type SourceIdentity } from './identity.ts';
 
 export interface Placing {
-  readonly mover: Mover;
-  readonly unit: Unit;
-  readonly who: Who;
+  readonly context: RunContext;
+  readonly unit: UnitOfWork;
+  readonly identity: SourceIdentity;
   readonly slot: Slot;
   readonly version: Version;
   readonly lsn: number | null;
@@ -42,11 +42,11 @@ const TRIES_MAX = 100;
  * is not done yet.
  */
 export async function put(placing: Placing, first?: Written): Promise<'ok' | Failing> {
-  const { mover, unit, who, slot, version, isThere } = placing;
-  const { slots } = mover;
-  if (!unit.claims(who, slot)) await unit.begin([{ kind: 'write', who, slot, lsn: placing.lsn }]);
-  const id = idOf(who);
-  const taken: Who[] = [];
+  const { context, unit, identity, slot, version, isThere } = placing;
+  const { slots } = context;
+  if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot, lsn: placing.lsn }]);
+  const id = idOf(identity);
+  const taken: SourceIdentity[] = [];
   const held: Held[] = [];
   let seen = isThere ? await slots.read(slot, id) : null;
   let written = first;
@@ -64,7 +64,7 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
       for (const from of taken) revoke(placing, from);
       // What was replaced may have held a unique value that somebody waits for.
       if (held.length > 0)
-        mover.free({ slot, emptied: false, given: givenUp(held, mover.unique.heldBy(version.body)) });
+        context.free({ slot, emptied: false, given: givenUp(held, context.unique.heldBy(version.body)) });
       return 'ok';
     }
     if (typeof written === 'object') return written;
@@ -72,7 +72,7 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
     const was = written;
     written = undefined;
     seen = await slots.read(slot, id);
-    if (was === 'conflict' && seen === null && mover.unique.exist) return UNIQUE_KEY;
+    if (was === 'conflict' && seen === null && context.unique.exist) return UNIQUE_KEY;
   }
   throw restless();
 }
@@ -81,17 +81,17 @@ const UNIQUE_KEY: Failing = { reason: 'unique-key', code: '409' };
 
 /** Whether the one who stands there must go. */
 async function adjudicate(
-  { mover, unit, who, slot }: Placing,
+  { context, unit, identity, slot }: Placing,
   seen: Found,
-  taken: Who[],
+  taken: SourceIdentity[],
 ): Promise<Failing | undefined> {
-  if (seen.who.hash.equals(who.hash)) return undefined;
-  if (seen.foreign || !isCopyOfOurs(mover, seen.who, slot))
+  if (seen.identity.hash.equals(identity.hash)) return undefined;
+  if (seen.foreign || !isCopyOfOurs(context, seen.identity, slot))
     return { reason: 'foreign-document', code: 'foreign' };
-  if (await stillMaps(mover, seen.who, slot)) return { reason: 'collision', code: 'slot-taken' };
-  await unit.begin([{ kind: 'takeover', who: seen.who, slot }]);
-  mover.point('takeover-intended');
-  taken.push(seen.who);
+  if (await stillMaps(context, seen.identity, slot)) return { reason: 'collision', code: 'slot-taken' };
+  await unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]);
+  context.point('takeover-intended');
+  taken.push(seen.identity);
   return undefined;
 }
 
@@ -99,15 +99,15 @@ async function adjudicate(
  * Whether we have written it: the ledger knows every copy once it is indexed. Until then a document that names no
  * source key at all is taken for a stranger.
  */
-function isCopyOfOurs({ memory, ledger }: Mover, other: Who, slot: Slot): boolean {
-  const row = memory.rowOf(other.hash, null);
+function isCopyOfOurs({ pending, ledger }: RunContext, other: SourceIdentity, slot: Slot): boolean {
+  const row = pending.rowOf(other.hash, null);
   if (row !== null) return row.slot !== null && row.slot.equals(slot.hash);
-  const isIndexed = ledger.leases.live().every(({ tree }) => ledger.isIndexed(tree));
+  const isIndexed = ledger.leases.live().every(({ indexId }) => ledger.isIndexed(indexId));
   return !isIndexed && other.name.slice(1).some((level) => level !== null);
 }
 
 /** Does the source still put `other` here? */
-async function stillMaps({ source }: Mover, other: Who, slot: Slot): Promise<boolean> {
+async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
   if (version === 'gone') return false;
   // Nobody can tell: it stays.
@@ -116,8 +116,8 @@ async function stillMaps({ source }: Mover, other: Who, slot: Slot): Promise<boo
 }
 
 /** The ledger must not say that somebody is in a slot that another has taken. */
-function revoke({ mover, unit, slot }: Placing, from: Who): void {
-  const row = mover.memory.rowOf(from.hash, null);
+function revoke({ context, unit, slot }: Placing, from: SourceIdentity): void {
+  const row = context.pending.rowOf(from.hash, null);
   if (row === null) unit.override(from.hash, slot.hash);
   else if (row.slot?.equals(slot.hash) === true) {
     const state = row.state === 'live' ? 'tombstone' : row.state;
@@ -126,19 +126,19 @@ function revoke({ mover, unit, slot }: Placing, from: Who): void {
 }
 
 export interface Removal {
-  readonly mover: Mover;
-  readonly unit: Unit;
-  readonly who: Who;
+  readonly context: RunContext;
+  readonly unit: UnitOfWork;
+  readonly identity: SourceIdentity;
   readonly slot: Slot;
 }
 
 /** Deletes our copy from a slot, and nobody else's; whether there was one. */
-export async function removeIfOurs({ mover, unit, who, slot }: Removal): Promise<boolean> {
-  if (!unit.claims(who, slot)) await unit.begin([{ kind: 'remove', who, slot }]);
-  const { end, held } = await withdraw(mover, who, slot);
+export async function removeIfOurs({ context, unit, identity, slot }: Removal): Promise<boolean> {
+  if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);
+  const { end, held } = await withdraw(context, identity, slot);
   if (end === 'not ours') return false;
-  if (end === 'removed') mover.point('removed');
-  mover.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
+  if (end === 'removed') context.point('removed');
+  context.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
   return end === 'removed';
 }
 
@@ -149,12 +149,16 @@ export interface Withdrawn {
 }
 
 /** Deletes our copy, which somebody has claimed; of a reply that was lost, not ours any more counts as removed. */
-export async function withdraw({ slots }: Pick<Mover, 'slots'>, who: Who, slot: Slot): Promise<Withdrawn> {
-  const id = idOf(who);
+export async function withdraw(
+  { slots }: Pick<RunContext, 'slots'>,
+  identity: SourceIdentity,
+  slot: Slot,
+): Promise<Withdrawn> {
+  const id = idOf(identity);
   const held: Held[] = [];
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const seen = await slots.read(slot, id);
-    if (seen === null || !seen.who.hash.equals(who.hash)) {
+    if (seen === null || !seen.identity.hash.equals(identity.hash)) {
       if (tries > 0) return { end: 'removed', held };
       return { end: seen === null ? 'empty' : 'not ours', held };
     }

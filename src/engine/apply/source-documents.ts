@@ -11,7 +11,7 @@ import { LaneSend, type Decision, type SideOperation } from '../../cosmos/bulk/e
 import type { Side } from '../../cosmos/side.ts';
 import type { Timing } from '../../spec/timing.ts';
 import { versionPaths, VersionReader, type Version, type VersionParts } from '../tail/source-version.ts';
-import { idOf, keyOf, placeOf, wordsOf, type Who } from './identity.ts';
+import { idOf, keyOf, placeOf, wordsOf, type SourceIdentity } from './identity.ts';
 import { Writer } from '../../cosmos/bulk/dispatcher.ts';
 
 /** What the source says of a document. */
@@ -37,7 +37,7 @@ interface Parts extends VersionParts {
   readonly seeDate: (date: string | undefined) => void;
 }
 
-export class SourceReads {
+export class SourceDocuments {
   /** Only reads go through it. */
   readonly writer: Writer<SourceReply>;
   readonly #side: Side;
@@ -75,16 +75,16 @@ export class SourceReads {
   }
 
   /** The document's current version. */
-  async read(who: Who): Promise<Version | 'gone'> {
+  async read(identity: SourceIdentity): Promise<Version | 'gone'> {
     this.#body.clear();
-    this.#body.read(keyOf(who), { id: idOf(who) });
+    this.#body.read(keyOf(identity), { id: idOf(identity) });
     const bytes = Uint8Array.prototype.slice.call(this.#body.out.view(), 1);
     return new Promise((resolve, reject) => {
       const operation: SideOperation<SourceReply> = {
         ...textOf(bytes),
-        slot: wordsOf(who.hash),
+        slot: wordsOf(identity.hash),
         slotAt: 0,
-        place: placeOf(who, this.#side.kind),
+        place: placeOf(identity, this.#side.kind),
         reads: true,
         complete: (outcome) => {
           if (outcome.is === 'done') resolve(outcome.value.version);

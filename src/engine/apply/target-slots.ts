@@ -21,11 +21,11 @@ import type { Side } from '../../cosmos/side.ts';
 import type { Timing } from '../../spec/timing.ts';
 import type { Held, UniqueKeys } from './unique-keys.ts';
 import type { Version } from '../tail/source-version.ts';
-import { idOf, textsAt, toWords, type Slot, type Who } from './identity.ts';
+import { idOf, textsAt, toWords, type Slot, type SourceIdentity } from './identity.ts';
 
 /** Whose document stands in a slot. */
 export interface Found {
-  readonly who: Who;
+  readonly identity: SourceIdentity;
   /** To insist on, in a write. */
   readonly etag: string;
   /** It is no copy of anything: what its properties say of its key is not where it stands. */
@@ -68,7 +68,7 @@ type Document = Pick<Version, 'body' | 'lifetime'>;
 /** No document has it, so a write that insists on it is refused, and its reply tells how far the range has come. */
 const NO_ETAG = '"cosmig"';
 
-export class Slots {
+export class TargetSlots {
   readonly writer: Writer<SlotReply>;
   readonly #parts: Parts;
   readonly #lane: LaneSend<SlotReply>;
@@ -111,16 +111,16 @@ export class Slots {
   async replace(
     slot: Slot,
     document: Document,
-    { who, etag }: Pick<Found, 'who' | 'etag'>,
+    { identity, etag }: Pick<Found, 'identity' | 'etag'>,
   ): Promise<Written> {
     return this.#write(
       slot,
-      this.#writing(document, (body) => body.replace(slot.key, { id: idOf(who), ifMatch: etag })),
+      this.#writing(document, (body) => body.replace(slot.key, { id: idOf(identity), ifMatch: etag })),
     );
   }
 
-  async remove(slot: Slot, { who, etag }: Pick<Found, 'who' | 'etag'>): Promise<Written> {
-    return this.#write(slot, textOf(this.#delete(slot, idOf(who), etag)));
+  async remove(slot: Slot, { identity, etag }: Pick<Found, 'identity' | 'etag'>): Promise<Written> {
+    return this.#write(slot, textOf(this.#delete(slot, idOf(identity), etag)));
   }
 
   /** Who is in a slot; `id` as JSON text. */
@@ -317,7 +317,7 @@ class Owners {
     this.#placement.read(row);
     const name = textsAt(this.#replies, row, this.#name);
     const held = this.#unique.heldBy(this.#replies.bytes(row, this.#replies.nodes.document));
-    return { who: { hash: hashToBytes(hashes), name }, etag, foreign: this.#isForeign(row), held };
+    return { identity: { hash: hashToBytes(hashes), name }, etag, foreign: this.#isForeign(row), held };
   }
 
   #isForeign(row: number): boolean {

@@ -5,19 +5,19 @@
  */
 import { unreachable } from '../../lib/assert.ts';
 import { apply, type Held } from '../apply/apply.ts';
-import type { Copied } from './flat-page.ts';
+import type { FlatPage } from './flat-page.ts';
 import type { CopyOperation, Ends } from './copy-operation.ts';
 import type { Outcome } from '../../cosmos/bulk/operation.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { PageWork } from '../unit/page-work.ts';
 import { decided, type SlotReply } from '../apply/target-slots.ts';
-import type { Unit } from '../unit/unit-of-work.ts';
+import type { UnitOfWork } from '../unit/unit-of-work.ts';
 
 interface CopyPageParts {
-  readonly mover: Mover;
-  readonly unit: Unit;
-  readonly copied: Copied;
-  readonly tree: number;
+  readonly context: RunContext;
+  readonly unit: UnitOfWork;
+  readonly copied: FlatPage;
+  readonly indexId: number;
 }
 
 export class CopyPage extends PageWork implements Ends {
@@ -26,7 +26,7 @@ export class CopyPage extends PageWork implements Ends {
   #written = 0;
 
   constructor(parts: CopyPageParts) {
-    super(parts.mover, parts.unit);
+    super(parts.context, parts.unit);
     this.#parts = parts;
   }
 
@@ -37,26 +37,26 @@ export class CopyPage extends PageWork implements Ends {
 
   /** INTENT, and then every document on its way. */
   override async begin(): Promise<void> {
-    const { mover, unit, copied, tree } = this.#parts;
-    const { sequencer, memory, slots, signal } = mover;
+    const { context, unit, copied, indexId } = this.#parts;
+    const { sequencer, pending, slots, signal } = context;
     const { count, hashes, others, parts } = copied;
     unit.count('documentsRead', copied.documents);
     this.expect(count + others.length);
-    if (count > 0) await unit.begin([], { tree, parts });
+    if (count > 0) await unit.begin([], { indexId, parts });
     for (let entry = 0; entry < count; entry += 1) {
       while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
       const turn = copied.operation(entry, this);
       sequencer.admit(turn, hashes, entry * 8, 2);
       // Who waits for others, or may have a row, is not new.
-      if (turn.state !== 'held' || memory.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
+      if (turn.state !== 'held' || pending.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
       else slots.writer.add(turn);
     }
-    for (const change of others) this.start(async () => apply({ mover, unit, change }));
+    for (const change of others) this.start(async () => apply({ context, unit, change }));
   }
 
   /** The service's time in seconds. */
   get nowTs(): number {
-    return Math.floor(this.#parts.mover.serviceMs() / 1000);
+    return Math.floor(this.#parts.context.serviceMs() / 1000);
   }
 
   override async whenDone(): Promise<void> {
@@ -73,7 +73,7 @@ export class CopyPage extends PageWork implements Ends {
           return this.#contest(entry, { turn, written: decided(outcome.value) });
         this.#land(entry);
         this.#written += 1;
-        this.#parts.mover.sequencer.release(turn);
+        this.#parts.context.sequencer.release(turn);
         return this.complete();
       case 'ambiguous':
         return this.#contest(entry, { turn, written: 'ambiguous' });
@@ -86,20 +86,20 @@ export class CopyPage extends PageWork implements Ends {
   }
 
   #contest(entry: number, held: Held): void {
-    const { mover, unit, copied, tree } = this.#parts;
+    const { context, unit, copied, indexId } = this.#parts;
     this.start(async () => {
-      const change = copied.change(entry, tree);
-      if (held.written === 'ambiguous') await mover.slots.settle();
+      const change = copied.change(entry, indexId);
+      if (held.written === 'ambiguous') await context.slots.settle();
       const { slot } = change.version ?? { slot: null };
       // The segment has claimed it.
-      if (slot !== null) unit.claimed(change.who.hash, slot.hash);
-      await apply({ mover, unit, change, onLive: () => this.#land(entry) }, held);
+      if (slot !== null) unit.claimed(change.identity.hash, slot.hash);
+      await apply({ context, unit, change, onLive: () => this.#land(entry) }, held);
     });
   }
 
   /** Our copy is where the segment says. */
   #land(entry: number): void {
-    const { mover, copied } = this.#parts;
-    copied.outcomes[entry] = mover.ledger.pages.nextSequence();
+    const { context, copied } = this.#parts;
+    copied.outcomes[entry] = context.ledger.pages.nextSequence();
   }
 }

@@ -15,7 +15,7 @@ import { must } from '../../lib/assert.ts';
 import { readEntry, SegmentBuilder, type Part, type Stored } from '../../state/segments/segment.ts';
 import type { Change } from '../apply/apply.ts';
 import { CopyOperation, type Ends, type PageOfOperations } from './copy-operation.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { RowFilter } from './row-filter.ts';
 import { versionPaths, VersionReader } from '../tail/source-version.ts';
 
@@ -23,7 +23,7 @@ export interface Reading {
   readonly anchorLsn: number;
   /** The service's time in seconds. */
   readonly nowTs: number;
-  readonly tree: number;
+  readonly indexId: number;
 }
 
 /**
@@ -37,7 +37,7 @@ const END = 0x7d;
 const NO_PAGE = Buffer.alloc(0);
 
 /** The page must stand until it is over; then another one is put here, and nothing is allocated for it. */
-export class Copied implements PageOfOperations {
+export class FlatPage implements PageOfOperations {
   /** How many documents are created. */
   count = 0;
   /** Documents up to the anchor, those that are not created as well. */
@@ -144,7 +144,7 @@ export class Copied implements PageOfOperations {
   }
 
   /** The same document for the long way. */
-  change(entry: number, tree: number): Change {
+  change(entry: number, indexId: number): Change {
     const [document, behind] = [this.#mark(entry, 1), this.#mark(entry, 2)];
     const room = Buffer.alloc(this.operationBytes(entry));
     const body = room.subarray(0, this.pieces.write(document, behind, room, 0));
@@ -152,7 +152,7 @@ export class Copied implements PageOfOperations {
     const etag = texts.pop() ?? null;
     const { identity, slot, targetKey } = this.#stored(entry);
     return {
-      who: { hash: Buffer.from(identity), name: texts },
+      identity: { hash: Buffer.from(identity), name: texts },
       kind: 'upsert',
       version: {
         etag: etag === null ? '' : decodedEtag(etag),
@@ -163,7 +163,7 @@ export class Copied implements PageOfOperations {
       },
       feed: 'LV',
       lsn: this.lsns[entry] ?? null,
-      tree,
+      indexId,
     };
   }
 
@@ -201,33 +201,33 @@ function decodedEtag(text: string): string {
 const IDLE_MAX = 64;
 
 /** What it needs of a run. */
-type ReaderParts = Pick<Mover, 'plan' | 'versions'> & {
-  readonly memory: { readonly filter: Pick<RowFilter, 'mayHave'> };
+type ReaderParts = Pick<RunContext, 'plan' | 'versions'> & {
+  readonly pending: { readonly filter: Pick<RowFilter, 'mayHave'> };
 };
 
 /** Takes documents out of pages; one is enough for all ranges. */
 export class CopyReader {
-  readonly #mover: ReaderParts;
+  readonly #context: ReaderParts;
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
   readonly #segment = new SegmentBuilder();
   /** What names a document, and last its etag. */
   readonly #names: readonly number[];
   /** Of pages that are over. */
-  readonly #idle: Copied[] = [];
+  readonly #idle: FlatPage[] = [];
 
-  constructor(mover: ReaderParts) {
-    this.#mover = mover;
-    this.#scan = latestVersionScan(versionPaths(mover.versions));
-    this.#versions = new VersionReader(this.#scan, mover.versions);
+  constructor(context: ReaderParts) {
+    this.#context = context;
+    this.#scan = latestVersionScan(versionPaths(context.versions));
+    this.#versions = new VersionReader(this.#scan, context.versions);
     const { id, etag } = this.#scan.nodes;
-    this.#names = [id, ...mover.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
+    this.#names = [id, ...context.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
   }
 
   /** Throws a PageError for a damaged page, which must stand until it is over; `giveBack` says so. */
-  read(page: Buffer, { anchorLsn, nowTs, tree }: Reading): Copied {
+  read(page: Buffer, { anchorLsn, nowTs, indexId }: Reading): FlatPage {
     const scan = this.#scan.scan(page);
-    const copied = this.#idle.pop() ?? new Copied(this.#names.length - 1);
+    const copied = this.#idle.pop() ?? new FlatPage(this.#names.length - 1);
     copied.begin(page, scan.count);
     this.#segment.begin(copied.memory);
     const versions = this.#versions;
@@ -239,18 +239,18 @@ export class CopyReader {
       }
       copied.documents += 1;
       if (versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row)) this.#add(row, copied, lsn);
-      else this.#addOther(row, { copied, nowTs, tree });
+      else this.#addOther(row, { copied, nowTs, indexId });
     }
     copied.parts = this.#segment.finish();
     return copied;
   }
 
-  giveBack(copied: Copied): void {
+  giveBack(copied: FlatPage): void {
     copied.end();
     if (this.#idle.length < IDLE_MAX) this.#idle.push(copied);
   }
 
-  #add(row: number, copied: Copied, lsn: number): void {
+  #add(row: number, copied: FlatPage, lsn: number): void {
     const { rekey } = this.#versions;
     const scan = this.#scan;
     copied.lsns[copied.count] = lsn;
@@ -268,11 +268,16 @@ export class CopyReader {
   /** A document that is not created; there may be nothing to do about it. */
   #addOther(
     row: number,
-    { copied, nowTs, tree }: { readonly copied: Copied; readonly nowTs: number; readonly tree: number },
+    {
+      copied,
+      nowTs,
+      indexId,
+    }: { readonly copied: FlatPage; readonly nowTs: number; readonly indexId: number },
   ): void {
-    const { who, version, lsn } = this.#versions.read(row, nowTs);
-    if (version !== 'gone') copied.others.push({ who, kind: 'upsert', version, feed: 'LV', lsn, tree });
-    else if (this.#mover.memory.filter.mayHave(this.#versions.rekey.hashes, 0))
-      copied.others.push({ who, kind: 'delete', version: null, feed: 'LV', lsn, tree });
+    const { identity, version, lsn } = this.#versions.read(row, nowTs);
+    if (version !== 'gone')
+      copied.others.push({ identity, kind: 'upsert', version, feed: 'LV', lsn, indexId });
+    else if (this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))
+      copied.others.push({ identity, kind: 'delete', version: null, feed: 'LV', lsn, indexId });
   }
 }

@@ -8,7 +8,7 @@ import { Deadline, sleep } from '../../lib/abort.ts';
 import { CosmigError, NotReadyError, ServiceError } from '../../lib/errors.ts';
 import type { AfterParts, CutoverResult, SettingTold } from './contract.ts';
 import { fenceOfLedger, IDS_MAX, readFence, stragglers, type Fence, type Straggler } from './source-ends.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 
 /** Writers are stopped until the application is switched, so that it is not kept waiting for less. */
 const SETTINGS_WITHIN_MS = 10_000;
@@ -16,14 +16,14 @@ const SETTINGS_WITHIN_MS = 10_000;
 const LOOK_MAX_MS = 24 * 3600 * 1000;
 
 export async function finish(
-  mover: Mover,
+  context: RunContext,
   parts: AfterParts,
   { fence, signal }: { readonly fence: Fence | null; readonly signal: AbortSignal },
 ): Promise<CutoverResult> {
-  const { ledger, clock } = mover;
+  const { ledger, clock } = context;
   const { onCommit, likeSource = [], say, onStep } = parts;
   onStep?.({ name: 'after the commit', stoppedAtMs: null });
-  const { atMs, stoppedMs, asked, done } = committed(mover);
+  const { atMs, stoppedMs, asked, done } = committed(context);
   const note = (event: string, details: object = {}): void =>
     ledger.facts.note(event, { nowMs: clock.now(), details });
   // What was asked for with the commit is done once: later somebody may have changed it on purpose.
@@ -47,12 +47,12 @@ export async function finish(
   const isLongAgo = isOver && clock.now() - atMs > LOOK_MAX_MS;
   if (isLongAgo) say('the source is not looked at any more');
   const looking = isOver ? { ...parts, watchMs: 1 } : parts;
-  const from = fence ?? fenceOfLedger(mover);
+  const from = fence ?? fenceOfLedger(context);
   let lateWrites: readonly Straggler[] = [];
   try {
-    if (!isLongAgo) lateWrites = await watch(mover, looking, { from, signal });
+    if (!isLongAgo) lateWrites = await watch(context, looking, { from, signal });
   } catch (error) {
-    if (!isForgotten(mover, error)) throw error;
+    if (!isForgotten(context, error)) throw error;
     // However often it is asked again.
     if (!isOver) note('watched', { isForgotten: true });
     throw forgotten(atMs, error);
@@ -100,7 +100,7 @@ export interface Commitment {
 }
 
 /** What the journal says since the commit. */
-function committed({ ledger }: Mover): {
+function committed({ ledger }: RunContext): {
   readonly atMs: number;
   readonly stoppedMs: number;
   /** Settings that were asked for then. */
@@ -126,7 +126,7 @@ function committed({ ledger }: Mover): {
 }
 
 /** The feed of deletes does not know any more what it told until the commit. */
-function isForgotten({ deletes }: Mover, error: unknown): boolean {
+function isForgotten({ deletes }: RunContext, error: unknown): boolean {
   return deletes === 'avad' && troubleOf(error)?.status === 400;
 }
 
@@ -141,7 +141,7 @@ function forgotten(committedAtMs: number, cause: unknown): NotReadyError {
 
 /** Late writes are lost to the application: nothing brings them over any more. */
 async function watch(
-  mover: Mover,
+  context: RunContext,
   { watchMs, quietMs, say }: AfterParts,
   { from: first, signal }: { readonly from: Fence; readonly signal: AbortSignal },
 ): Promise<Straggler[]> {
@@ -149,19 +149,19 @@ async function watch(
   // What is written while it is looked at is seen once more the next time.
   const named = new Set<string>();
   let from = first;
-  const endMs = mover.clock.now() + watchMs;
+  const endMs = context.clock.now() + watchMs;
   // Once at least, where it is to be watched at all.
-  for (let isDue = watchMs > 0; isDue; isDue = mover.clock.now() < endMs) {
-    await sleep(Math.max(1, Math.min(quietMs, endMs - mover.clock.now())), signal);
-    const to = await readFence(mover, 'as told', signal);
-    for await (const straggler of stragglers(mover, { from, to }, signal)) {
+  for (let isDue = watchMs > 0; isDue; isDue = context.clock.now() < endMs) {
+    await sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.now())), signal);
+    const to = await readFence(context, 'as told', signal);
+    for await (const straggler of stragglers(context, { from, to }, signal)) {
       if (straggler.what === 'split') continue;
       const names = straggler.ids.map((id) => `${straggler.what} ${id}`);
       if (names.length > 0 && names.every((name) => named.has(name))) continue;
       for (const name of names) named.add(name);
       late.push(straggler);
       say(`LATE WRITE after the commit, not brought over: ${told(straggler)}`);
-      mover.ledger.facts.note('late write', { nowMs: mover.clock.now(), details: straggler });
+      context.ledger.facts.note('late write', { nowMs: context.clock.now(), details: straggler });
     }
     from = to;
   }

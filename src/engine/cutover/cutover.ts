@@ -24,29 +24,29 @@ import { passGate, refuseLetters } from './gate.ts';
 import { step, type CutoverParts, type CutoverResult, type Stopped } from './contract.ts';
 import type { Fence } from './source-ends.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { enter, LET_ON, mayBeStopped, phaseOf } from '../phases.ts';
 
 /** From the gate to the look at the source afterwards; or what is left of one that has died after its commit. */
 export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise<CutoverResult> {
-  const { mover, reading } = leases;
-  if (phaseOf(mover) === 'committed') {
+  const { context, reading } = leases;
+  if (phaseOf(context) === 'committed') {
     leases.camera.rests = true;
     parts.say('committed already: going on with what is left');
-    return finish(mover, parts, { fence: null, signal: reading });
+    return finish(context, parts, { fence: null, signal: reading });
   }
-  const hasStopped = mayBeStopped(mover);
+  const hasStopped = mayBeStopped(context);
   try {
     await passGate(leases, parts);
   } catch (error) {
     // One that died had the writers stopped, and nobody has let them on again.
-    if (hasStopped && !isCalledOff(mover)) await backOut(mover, parts, error);
+    if (hasStopped && !isCalledOff(context)) await backOut(context, parts, error);
     throw error;
   }
   const { fence, stoppedMs } = await commit(leases, parts);
   leases.camera.rests = true;
   parts.say(`committed: the target is in use from now on (writers were stopped for ${seconds(stoppedMs)})`);
-  return finish(mover, parts, { fence, signal: reading });
+  return finish(context, parts, { fence, signal: reading });
 }
 
 /**
@@ -54,29 +54,29 @@ export async function cutOver(leases: LeasesParts, parts: CutoverParts): Promise
  * the target has not answered then is under way still, and whoever ends the run waits for it, or gives it up.
  */
 async function commit(leases: LeasesParts, parts: CutoverParts): Promise<Committed> {
-  const { mover, reading } = leases;
+  const { context, reading } = leases;
   using deadline = new Deadline(parts.deadlineMs, 'the cutover', reading);
-  const begun = { stoppedAtMs: mover.clock.now(), stopping: Promise.resolve(), haveStopped: false };
+  const begun = { stoppedAtMs: context.clock.now(), stopping: Promise.resolve(), haveStopped: false };
   const stopped: Stopped = { ...parts, ...begun, at: 'stopping writers', stillWritten: null, unproven: null };
   const work = settled(async () => untilCommitted({ ...leases, reading: deadline.signal }, stopped));
-  mover.start(async () => void (await work));
+  context.start(async () => void (await work));
   try {
     const end = await orAborted(work, deadline.signal);
     return end();
   } catch (error) {
-    if (isCalledOff(mover)) throw error;
+    if (isCalledOff(context)) throw error;
     // In the very moment in which it was called off.
-    if (phaseOf(mover) === 'committed') return (await work)();
+    if (phaseOf(context) === 'committed') return (await work)();
     const thrown = deadline.signal.reason instanceof DeadlinePassed ? tooLate(stopped) : error;
     // Whoever stops the writers must not go on behind the one who lets them on again.
     await stopped.stopping;
-    await backOut(mover, parts, thrown);
+    await backOut(context, parts, thrown);
     throw thrown;
   }
 }
 
 /** By the operator, who has no time left for order. Whatever else fails, the application waits to be let on again. */
-function isCalledOff({ signal }: Mover): boolean {
+function isCalledOff({ signal }: RunContext): boolean {
   return signal.aborted && signal.reason instanceof CanceledError;
 }
 
@@ -86,8 +86,8 @@ interface Committed {
 }
 
 async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Committed> {
-  const { mover, reading } = leases;
-  enter(mover, 'fencing');
+  const { context, reading } = leases;
+  enter(context, 'fencing');
   parts.say('stopping the writers');
   step(parts, 'stopping writers');
   leases.camera.rests = true;
@@ -99,29 +99,33 @@ async function untilCommitted(leases: LeasesParts, parts: Stopped): Promise<Comm
   for (;;) {
     const fence = await fenceOff(leases, parts);
     if (fence === null) {
-      if (phaseOf(mover) !== 'fencing') enter(mover, 'fencing');
+      if (phaseOf(context) !== 'fencing') enter(context, 'fencing');
       continue;
     }
     // Who is called off may have let the writers on again.
     reading.throwIfAborted();
     // Of what was written last, behind the gate.
-    refuseLetters(mover);
-    enter(mover, 'proven');
-    const stoppedMs = mover.clock.now() - parts.stoppedAtMs;
+    refuseLetters(context);
+    enter(context, 'proven');
+    const stoppedMs = context.clock.now() - parts.stoppedAtMs;
     const commitment: Commitment = { stoppedMs, likeSource: parts.likeSource ?? [] };
-    enter(mover, 'committed', commitment);
-    mover.point('cut-over');
+    enter(context, 'committed', commitment);
+    context.point('cut-over');
     return { fence, stoppedMs };
   }
 }
 
 /** Traffic stays on the source. */
-async function backOut(mover: Mover, { onAbort, say, onStep }: CutoverParts, reason: unknown): Promise<void> {
-  const { ledger, clock, log } = mover;
+async function backOut(
+  context: RunContext,
+  { onAbort, say, onStep }: CutoverParts,
+  reason: unknown,
+): Promise<void> {
+  const { ledger, clock, log } = context;
   const why = reason instanceof Error ? reason.message : String(reason);
   const kept = reason instanceof CosmigError ? `${why}: ${reason.why}` : why;
   // What keeps the ledger from being written keeps nobody from being let on: the next run finds the fence in its journal.
-  ifItCan(() => phaseOf(mover) !== 'tailing' && enter(mover, 'tailing', { why: kept }));
+  ifItCan(() => phaseOf(context) !== 'tailing' && enter(context, 'tailing', { why: kept }));
   say(`backed out: ${why}; the source stays in use`);
   if (onAbort === null) {
     say('let the application write to the source again yourself: there is no --on-abort that does so');

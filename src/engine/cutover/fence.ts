@@ -12,21 +12,21 @@ import { step, type Stopped } from './contract.ts';
 import { prove } from './proof.ts';
 import { findStraggler, readFence, type Fence, type Straggler } from './source-ends.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { enter } from '../phases.ts';
 
 /** The ends that nobody has moved while both sides were found to hold the same; null: somebody has, or it is not certain. */
 export async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence | null> {
-  const { mover, reading } = leases;
+  const { context, reading } = leases;
   step(parts, 'draining');
-  const from = await readFence(mover, 'as told', reading);
+  const from = await readFence(context, 'as told', reading);
   await catchUp(leases);
   const watch = async (): Promise<Fence | null> => {
     await sleep(parts.quietMs, reading);
     return endsUnmoved(leases, parts, from);
   };
   // Where nobody tells what was deleted and what has expired, that the ends have not moved is not known either.
-  const isTold = mover.deletes === 'avad' || !mover.expires;
+  const isTold = context.deletes === 'avad' || !context.expires;
   const ends = await (isTold ? besideProof : beforeProof)(leases, parts, watch);
   if (ends === null) return null;
   // What has expired meanwhile.
@@ -36,15 +36,15 @@ export async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fen
 
 /** The ends as they are now; null when somebody has moved them, who is named. */
 async function endsUnmoved(
-  { mover, reading }: LeasesParts,
+  { context, reading }: LeasesParts,
   parts: Stopped,
   from: Fence,
 ): Promise<Fence | null> {
-  const to = await readFence(mover, 'newest', reading);
-  const straggler = await findStraggler(mover, { from, to }, reading);
+  const to = await readFence(context, 'newest', reading);
+  const straggler = await findStraggler(context, { from, to }, reading);
   parts.stillWritten = straggler === null || straggler.what === 'split' ? null : told(straggler);
   if (straggler === null) return to;
-  tell(mover, parts, straggler);
+  tell(context, parts, straggler);
   return null;
 }
 
@@ -54,7 +54,7 @@ async function besideProof(
   parts: Stopped,
   watch: () => Promise<Fence | null>,
 ): Promise<Fence | null> {
-  const { mover, reading } = leases;
+  const { context, reading } = leases;
   using over = new ChildSignal(reading);
   let isWatching = true;
   const proving = settled(async () => {
@@ -65,7 +65,7 @@ async function besideProof(
   let ends: Fence | null = null;
   try {
     ends = await watch();
-    if (ends !== null) enter(mover, 'drained');
+    if (ends !== null) enter(context, 'drained');
   } finally {
     isWatching = false;
     if (ends === null) over.abort(new Error('somebody still writes'));
@@ -84,11 +84,11 @@ async function beforeProof(
   step(parts, 'watching the fence');
   const ends = await watch();
   if (ends === null) return null;
-  enter(leases.mover, 'drained');
+  enter(leases.context, 'drained');
   return (await prove(leases, parts)) ? ends : null;
 }
 
-function tell({ ledger, clock }: Mover, { say }: Stopped, straggler: Straggler): void {
+function tell({ ledger, clock }: RunContext, { say }: Stopped, straggler: Straggler): void {
   ledger.facts.note('straggler', { nowMs: clock.now(), details: straggler });
   if (straggler.what === 'split')
     return say(`range ${straggler.range} was split or merged; its ends are read again`);

@@ -12,7 +12,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { seconds } from './after-commit.ts';
 import type { CutoverParts } from './contract.ts';
 import { runLeases, type LeasesParts } from '../leases/run-leases.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { enter, isTailing, phaseOf } from '../phases.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 
@@ -24,19 +24,19 @@ export async function passGate(
   leases: LeasesParts,
   { lastCleanMs, say, onStep }: CutoverParts,
 ): Promise<void> {
-  const { mover } = leases;
-  const { clock } = mover;
-  const phase = phaseOf(mover);
+  const { context } = leases;
+  const { clock } = context;
+  const phase = phaseOf(context);
   if (!isTailing(phase)) throw tooEarly(phase);
   onStep?.({ name: 'catching up', stoppedAtMs: null });
-  if (phase !== 'tailing') enter(mover, 'tailing', { why: 'the last cutover was interrupted' });
+  if (phase !== 'tailing') enter(context, 'tailing', { why: 'the last cutover was interrupted' });
   if (lastCleanMs() === null) {
     throw new NotReadyError('nobody has proven yet that both sides hold the same', {
       why: 'a cutover needs a verify that ended clean, with this spec and these containers, and none after it that found differences',
       hint: 'run cosmig verify beside a running cosmig tail, or cosmig verify --repair without one, then cosmig cutover',
     });
   }
-  const why = whyAll(mover);
+  const why = whyAll(context);
   if (why !== null) say(why);
   say('catching up');
   await catchUp(leases);
@@ -50,16 +50,16 @@ export async function passGate(
       hint: 'let cosmig tail catch up, with more RU/s for the target, then run cosmig cutover again',
     });
   }
-  refuseLetters(mover);
-  await askForNumbers(mover, leases.reading);
-  enter(mover, 'ready');
+  refuseLetters(context);
+  await askForNumbers(context, leases.reading);
+  enter(context, 'ready');
 }
 
 /**
  * Why everything has to be compared with writers stopped, and not only what has changed; null where it need not. A delete
  * that nobody has told of is found by the numbers of both sides, and not if something else is missing in the target.
  */
-export function whyAll({ ledger, deletes, expires }: Mover): string | null {
+export function whyAll({ ledger, deletes, expires }: RunContext): string | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
     return (
       'some deletes of the source were not told of: with writers stopped everything is compared; ' +
@@ -73,7 +73,7 @@ export function whyAll({ ledger, deletes, expires }: Mover): string | null {
 }
 
 /** A comparison takes a letter for an explanation; the application that is switched over would miss the document. */
-export function refuseLetters({ ledger }: Mover): void {
+export function refuseLetters({ ledger }: RunContext): void {
   const open = ledger.letters.openCount();
   if (open === 0) return;
   throw new NotReadyError(
@@ -86,7 +86,10 @@ export function refuseLetters({ ledger }: Mover): void {
 }
 
 /** The comparison asks how many there are: whoever may not should know before the writers are stopped. */
-async function askForNumbers({ sourceSide, targetSide, timing }: Mover, signal: AbortSignal): Promise<void> {
+async function askForNumbers(
+  { sourceSide, targetSide, timing }: RunContext,
+  signal: AbortSignal,
+): Promise<void> {
   for (const side of [sourceSide, targetSide]) {
     const { lane, governor, patience, ranges } = side;
     const work = async (): Promise<unknown> => {

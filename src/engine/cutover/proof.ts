@@ -16,9 +16,9 @@ import { repairEach } from '../letters/repair.ts';
  * writes, and where documents expire others are gone each time.
  */
 export async function prove(leases: LeasesParts, parts: Stopped): Promise<boolean> {
-  const { mover, reading } = leases;
+  const { context, reading } = leases;
   const brought = new Set<string>();
-  let scope: Scope = whyAll(mover) === null ? 'changes' : 'all';
+  let scope: Scope = whyAll(context) === null ? 'changes' : 'all';
   for (;;) {
     step(parts, 'proving');
     const proof = await compare(leases, parts, scope);
@@ -31,9 +31,9 @@ export async function prove(leases: LeasesParts, parts: Stopped): Promise<boolea
       names.length === 1 ? 'a document differs and is' : `${names.length} documents differ and are`;
     parts.say(`${differ} brought right`);
     step(parts, 'bringing right');
-    await repairEach(mover, suspects, reading);
+    await repairEach(context, suspects, reading);
     reading.throwIfAborted();
-    const hasOnlyGone = mover.expires && areExtra === true;
+    const hasOnlyGone = context.expires && areExtra === true;
     if (scope !== 'changes' || isWhole === true) scope = 'what differed';
     else if (hasOnlyGone && brought.size > 0) scope = 'all';
     for (const name of names) brought.add(name);

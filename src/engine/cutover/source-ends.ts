@@ -9,7 +9,7 @@ import { remap, wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { eachOf } from '../../lib/group.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { seeNewest } from '../leases/newest-lsn.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 import { mapKey } from '../apply/identity.ts';
@@ -42,30 +42,30 @@ const TOGETHER = 16;
 export type Look = 'newest' | 'as told';
 
 /** Reads every end now; deletes that a feed tells are looked at as well. */
-export async function readFence(mover: Mover, look: Look, signal: AbortSignal): Promise<Fence> {
+export async function readFence(context: RunContext, look: Look, signal: AbortSignal): Promise<Fence> {
   const ends: End[] = [];
-  await eachPart(mover, mover.sourceSide.ranges.list.map(wholeOf), {
+  await eachPart(context, context.sourceSide.ranges.list.map(wholeOf), {
     signal,
     work: async (range, inner) => {
-      if (look === 'newest') await seeNewest(mover, range, inner);
-      ends.push(await readEnd(mover, range, inner));
+      if (look === 'newest') await seeNewest(context, range, inner);
+      ends.push(await readEnd(context, range, inner));
     },
   });
   return new Map(ends.map((end) => [placeOf(end), end]));
 }
 
-async function readEnd(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<End> {
+async function readEnd(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<End> {
   // The feed that tells more is read first: what happens in between is then seen by both.
   const avad =
-    mover.deletes === 'avad'
-      ? (await endOf(mover, { mode: 'all-versions', range }, signal)).page.position.etag
+    context.deletes === 'avad'
+      ? (await endOf(context, { mode: 'all-versions', range }, signal)).page.position.etag
       : null;
-  const { lsn, page } = await endOf(mover, { mode: 'latest-version', range }, signal);
+  const { lsn, page } = await endOf(context, { mode: 'latest-version', range }, signal);
   return { range, lsn, lv: page.position.etag, avad };
 }
 
 /** Where the mover has come to: what lies beyond was brought over by nobody. */
-export function fenceOfLedger({ ledger, sourceSide }: Mover): Fence {
+export function fenceOfLedger({ ledger, sourceSide }: RunContext): Fence {
   const ends = ledger.leases.live().map(({ rangeId, min, max, lvPosition, avadPosition }): End => {
     const range = sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
     return {
@@ -84,7 +84,7 @@ function placeOf({ range: { range, min, max } }: End): string {
 
 /** Does something with every range; one that was split or merged meanwhile is asked again as what it has become. */
 async function eachPart(
-  { sourceSide }: Mover,
+  { sourceSide }: RunContext,
   parts: readonly FeedRange[],
   {
     signal,
@@ -116,17 +116,17 @@ async function eachPart(
 
 /** Who has written between two fences; null when nobody has, but for what has expired. */
 export async function findStraggler(
-  mover: Mover,
+  context: RunContext,
   { from, to }: { readonly from: Fence; readonly to: Fence },
   signal: AbortSignal,
 ): Promise<Straggler | null> {
-  for await (const straggler of stragglers(mover, { from, to }, signal)) return straggler;
+  for await (const straggler of stragglers(context, { from, to }, signal)) return straggler;
   return null;
 }
 
 /** All of them, range by range, what was written apart from what was deleted. */
 export async function* stragglers(
-  mover: Mover,
+  context: RunContext,
   { from, to }: { readonly from: Fence; readonly to: Fence },
   signal: AbortSignal,
 ): AsyncGenerator<Straggler> {
@@ -135,7 +135,7 @@ export async function* stragglers(
     if (now !== undefined && now.lsn === end.lsn) continue;
     // Behind a split other numbers count: that they differ says nothing.
     const isTelling = now !== undefined && end.lsn !== null;
-    for (const straggler of await changesSince(mover, end, signal))
+    for (const straggler of await changesSince(context, end, signal))
       yield isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
 }
@@ -147,17 +147,17 @@ const NAMES_MAX = 2 * IDS_MAX;
 /** or for more changes: somebody may write the same few without end. */
 const CHANGES_MAX = 1000;
 
-async function changesSince(mover: Mover, end: End, signal: AbortSignal): Promise<Straggler[]> {
+async function changesSince(context: RunContext, end: End, signal: AbortSignal): Promise<Straggler[]> {
   const range = end.range.range.id;
   const { lv, avad } = end;
   const touched: Touched = new Map();
-  if (lv !== null) await touch(mover, { end, mode: 'latest-version', etag: lv, touched }, signal);
-  if (avad !== null) await touch(mover, { end, mode: 'all-versions', etag: avad, touched }, signal);
+  if (lv !== null) await touch(context, { end, mode: 'latest-version', etag: lv, touched }, signal);
+  if (avad !== null) await touch(context, { end, mode: 'all-versions', etag: avad, touched }, signal);
   const found = (['written', 'deleted'] as const).flatMap((what) => {
     const ids = [...touched.values()].flatMap((one) => (one.what === what ? [one.id] : []));
     return ids.length === 0 ? [] : [{ range, ids: ids.slice(0, IDS_MAX), what }];
   });
-  if (found.length > 0 || avad !== null || mover.expires) return found;
+  if (found.length > 0 || avad !== null || context.expires) return found;
   // Nobody tells what it was; where documents expire it would be that.
   return [{ range, ids: [], what: 'deleted' }];
 }
@@ -176,20 +176,25 @@ interface Since {
 }
 
 /** Notes documents that somebody has touched since; those that have expired are left out. */
-async function touch(mover: Mover, { end, mode, etag, touched }: Since, signal: AbortSignal): Promise<void> {
-  await eachPart(mover, [end.range], {
+async function touch(
+  context: RunContext,
+  { end, mode, etag, touched }: Since,
+  signal: AbortSignal,
+): Promise<void> {
+  await eachPart(context, [end.range], {
     signal,
-    work: async (range, inner) => touchIn(mover, { range, mode, etag, touched }, inner),
+    work: async (range, inner) => touchIn(context, { range, mode, etag, touched }, inner),
   });
 }
 
 async function touchIn(
-  mover: Mover,
+  context: RunContext,
   { range, mode, etag, touched }: Omit<Since, 'end'> & { readonly range: FeedRange },
   signal: AbortSignal,
 ): Promise<void> {
-  const { sourceSide, timing, serviceMs } = mover;
-  const reader: ChangeReader = mode === 'latest-version' ? new LatestChanges(mover) : new AllChanges(mover);
+  const { sourceSide, timing, serviceMs } = context;
+  const reader: ChangeReader =
+    mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
   const pages = new Feed(sourceSide.lane, { mode, range }).pages(
     { mode, etag },
     {
@@ -202,12 +207,12 @@ async function touchIn(
   for (let seen = 0; ;) {
     const { value: page }: { value: Page } = await pages.next();
     if (page.status === 304 || touched.size >= NAMES_MAX || seen >= CHANGES_MAX) return;
-    const options = { nowTs: Math.floor(serviceMs() / 1000), tree: 0, anchorLsn: Infinity };
+    const options = { nowTs: Math.floor(serviceMs() / 1000), indexId: 0, anchorLsn: Infinity };
     const { changes, unnamed, expired } = reader.read(page.bytes, options);
     for (const change of changes) {
       if (expired.has(change)) continue;
       seen += 1;
-      const { name, hash } = change.who;
+      const { name, hash } = change.identity;
       const what = change.kind === 'upsert' ? 'written' : 'deleted';
       touched.set(mapKey(hash), { id: name[0] ?? NOBODY, what });
     }

@@ -10,7 +10,7 @@ import { retrying } from '../../cosmos/load/retry.ts';
 import { NotReadyError, ServiceError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 
 interface Anchors {
@@ -20,8 +20,8 @@ interface Anchors {
 }
 
 /** All ranges, before the copy starts; durable when it resolves. */
-export async function anchorAll(mover: Mover, signal: AbortSignal): Promise<readonly Lease[]> {
-  const { ledger, sourceSide } = mover;
+export async function anchorAll(context: RunContext, signal: AbortSignal): Promise<readonly Lease[]> {
+  const { ledger, sourceSide } = context;
   const patience = sourceSide.patience.fresh();
   for (;;) {
     const { list } = sourceSide.ranges;
@@ -30,7 +30,7 @@ export async function anchorAll(mover: Mover, signal: AbortSignal): Promise<read
       await group(signal, async (members) => {
         for (const range of list) {
           members.start(async (inner) => {
-            const { back, avad, anchor } = await prime(mover, wholeOf(range), inner);
+            const { back, avad, anchor } = await prime(context, wholeOf(range), inner);
             leases.push({
               rangeId: range.id,
               parents: [],
@@ -54,7 +54,7 @@ export async function anchorAll(mover: Mover, signal: AbortSignal): Promise<read
       continue;
     }
     const begun = ledger.leases.begin(leases.toSorted((a, b) => (a.min < b.min ? -1 : 1)));
-    mover.point('anchored');
+    context.point('anchored');
     return begun;
   }
 }
@@ -65,12 +65,12 @@ export async function anchorAll(mover: Mover, signal: AbortSignal): Promise<read
  * are to be swept.
  */
 export async function anchorAgain(
-  mover: Mover,
+  context: RunContext,
   { lease, range }: { readonly lease: Lease; readonly range: FeedRange },
   signal: AbortSignal,
 ): Promise<Lease> {
-  const { back, avad, anchor } = await prime(mover, range, signal);
-  return mover.ledger.leases.change(lease.number, {
+  const { back, avad, anchor } = await prime(context, range, signal);
+  return context.ledger.leases.change(lease.number, {
     phase: 'again',
     lvPosition: lease.backPosition ?? lease.lvPosition,
     avadPosition: avad,
@@ -82,11 +82,11 @@ export async function anchorAgain(
 
 /** Where the feed of a range ends now. */
 export async function endOf(
-  mover: Mover,
+  context: RunContext,
   { mode, range }: { readonly mode: FeedMode; readonly range: FeedRange },
   signal: AbortSignal,
 ): Promise<{ readonly lsn: number; readonly page: Page }> {
-  const { sourceSide, timing } = mover;
+  const { sourceSide, timing } = context;
   const feed = new Feed(sourceSide.lane, { mode, range });
   const patience = sourceSide.patience.fresh();
   const page = await retrying(
@@ -98,7 +98,7 @@ export async function endOf(
       }),
     { signal, patience },
   );
-  checkContainer(mover, page);
+  checkContainer(context, page);
   sourceSide.sessions.add(page.sessionToken);
   const { lsn } = page;
   if (lsn === undefined) {
@@ -111,7 +111,7 @@ export async function endOf(
 }
 
 /** The container under this name may be another by now. */
-export function checkContainer({ sourceSide }: Mover, { containerRid }: Page): void {
+export function checkContainer({ sourceSide }: RunContext, { containerRid }: Page): void {
   if (containerRid === undefined || containerRid === sourceSide.rid) return;
   throw new NotReadyError('the source container was deleted and created again', {
     why: `its _rid was ${sourceSide.rid} and is ${containerRid} now, so what the ledger knows of it is void`,
@@ -119,9 +119,9 @@ export function checkContainer({ sourceSide }: Mover, { containerRid }: Page): v
   });
 }
 
-async function prime(mover: Mover, range: FeedRange, signal: AbortSignal): Promise<Anchors> {
-  const read = async (mode: FeedMode): ReturnType<typeof endOf> => endOf(mover, { mode, range }, signal);
-  if (mover.deletes !== 'avad') {
+async function prime(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<Anchors> {
+  const read = async (mode: FeedMode): ReturnType<typeof endOf> => endOf(context, { mode, range }, signal);
+  if (context.deletes !== 'avad') {
     const { page, lsn } = await read('latest-version');
     return { back: null, avad: null, anchor: anchorFrom(page, lsn) };
   }

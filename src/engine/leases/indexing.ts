@@ -3,13 +3,13 @@
  * asks it for every document it meets. In small steps, with room for other work in between; a crash costs little.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 
-export async function buildIndexes({ ledger, point }: Mover, signal: AbortSignal): Promise<void> {
-  const trees = new Set(ledger.leases.live().map(({ tree }) => tree));
-  for (const tree of trees) {
-    if (ledger.isIndexed(tree)) continue;
-    const build = ledger.buildIndex(tree);
+export async function buildIndexes({ ledger, point }: RunContext, signal: AbortSignal): Promise<void> {
+  const indexIds = new Set(ledger.leases.live().map(({ indexId }) => indexId));
+  for (const indexId of indexIds) {
+    if (ledger.isIndexed(indexId)) continue;
+    const build = ledger.buildIndex(indexId);
     while (build.step()) {
       point('index-step');
       await nextTurn();

@@ -25,16 +25,16 @@ import type { Feed as FeedName } from '../../state/rows.ts';
 import { anchorAgain, checkContainer, endOf } from './anchor.ts';
 import { ChangePage } from '../tail/change-page.ts';
 import type { ChangeReader, Changes } from '../tail/change-reader.ts';
-import type { Copied, CopyReader } from '../copy/flat-page.ts';
+import type { FlatPage, CopyReader } from '../copy/flat-page.ts';
 import { CopyPage } from '../copy/copy-page.ts';
 import type { Look } from '../cutover/source-ends.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { seeNewest } from './newest-lsn.ts';
 import type { PageWork } from '../unit/page-work.ts';
 import type { RangePicture } from '../progress/range-progress.ts';
-import type { Room } from './page-budget.ts';
+import type { PageBudget } from './page-budget.ts';
 import { tokenOf } from '../../cosmos/side.ts';
-import { Unit } from '../unit/unit-of-work.ts';
+import { UnitOfWork } from '../unit/unit-of-work.ts';
 
 /** What all leases of a run share. */
 export interface Control {
@@ -42,7 +42,7 @@ export interface Control {
   readonly reading: AbortSignal;
   /** Ends where the feed ended when the run began, by this look at it; or not at all. */
   readonly untilCaughtUp: Look | false;
-  readonly room: Room;
+  readonly room: PageBudget;
   readonly copies: CopyReader;
   readonly latest: ChangeReader;
   readonly all: ChangeReader;
@@ -77,12 +77,12 @@ interface Reading {
 
 interface Taken {
   /** It needs its page until it is over. */
-  readonly copied?: Copied;
+  readonly copied?: FlatPage;
   readonly changes?: Changes;
 }
 
 export class LeaseRun {
-  readonly #mover: Mover;
+  readonly #context: RunContext;
   readonly #control: Control;
   readonly #picture: RangePicture;
   #lease: Lease;
@@ -92,8 +92,8 @@ export class LeaseRun {
   /** Where the next page is read; the ledger has where commits have come to. */
   #position: string | null = null;
 
-  constructor(mover: Mover, control: Control, lease: Lease) {
-    this.#mover = mover;
+  constructor(context: RunContext, control: Control, lease: Lease) {
+    this.#context = context;
     this.#control = control;
     this.#lease = lease;
     this.#picture = control.pictureOf(lease);
@@ -107,9 +107,9 @@ export class LeaseRun {
       const end = await this.#read(this.#readingOf(phase));
       if (end === 'anew') continue;
       if (end !== 'anchor') return;
-      this.#lease = this.#mover.ledger.leases.change(this.#lease.number, { phase: 'tail' });
+      this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail' });
       this.#picture.phase = 'tail';
-      this.#mover.point('caught-up');
+      this.#context.point('caught-up');
       // The tail asks an index over all that was copied, which is built when every range is here.
       if (phase === 'copy') return;
       this.#control.caughtUp();
@@ -121,12 +121,12 @@ export class LeaseRun {
     const anchorLsn = must(anchor, 'a lease has its anchor').lsn;
     if (phase === 'copy') return { feed: 'LV', copies: true, anchorLsn };
     if (phase === 'again') return { feed: 'LV', copies: false, anchorLsn };
-    return { feed: this.#mover.deletes === 'avad' ? 'AVAD' : 'LV', copies: false, anchorLsn: null };
+    return { feed: this.#context.deletes === 'avad' ? 'AVAD' : 'LV', copies: false, anchorLsn: null };
   }
 
   #range(): FeedRange {
     const { rangeId, min, max } = this.#lease;
-    const range = this.#mover.sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
+    const range = this.#context.sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
     return { range, min, max };
   }
 
@@ -134,7 +134,7 @@ export class LeaseRun {
   async #read(reading: Reading): Promise<End> {
     const { feed } = reading;
     const mode: FeedMode = feed === 'LV' ? 'latest-version' : 'all-versions';
-    const patience = this.#mover.sourceSide.patience.fresh();
+    const patience = this.#context.sourceSide.patience.fresh();
     this.#position = feed === 'LV' ? this.#lease.lvPosition : this.#lease.avadPosition;
     for (;;) {
       let end: End | 'again';
@@ -152,14 +152,14 @@ export class LeaseRun {
   }
 
   async #pages(reading: Reading, { mode, patience }: Reader): Promise<End> {
-    const { sourceSide, timing, point, serviceMs } = this.#mover;
+    const { sourceSide, timing, point, serviceMs } = this.#context;
     const { untilCaughtUp, reading: signal, room } = this.#control;
     const range = this.#range();
     let fence = Infinity;
     this.#asks(true);
     if (untilCaughtUp !== false && reading.anchorLsn === null) {
-      if (untilCaughtUp === 'newest') await seeNewest(this.#mover, range, signal);
-      fence = (await endOf(this.#mover, { mode, range }, signal)).lsn;
+      if (untilCaughtUp === 'newest') await seeNewest(this.#context, range, signal);
+      fence = (await endOf(this.#context, { mode, range }, signal)).lsn;
     }
     let taken: Taken = {};
     const start: FeedStart = this.#position === null ? 'beginning' : { mode, etag: this.#position };
@@ -202,22 +202,22 @@ export class LeaseRun {
   }
 
   #asks(isAsking: boolean): void {
-    this.#picture.askedMs = isAsking ? this.#mover.clock.now() : null;
+    this.#picture.askedMs = isAsking ? this.#context.clock.now() : null;
   }
 
   /** Takes a page apart at once; what it throws has the page read again, or ends the run. */
   #take(page: Page, { copies, anchorLsn, feed }: Reading): Taken {
-    const { sourceSide, serviceMs, seeDate } = this.#mover;
-    checkContainer(this.#mover, page);
+    const { sourceSide, serviceMs, seeDate } = this.#context;
+    checkContainer(this.#context, page);
     // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early. That of a
     // child is never behind for good: it takes its parents' sessions, so its LSNs go on from theirs (cosmos/session.ts).
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
     seeDate(page.date);
     sourceSide.sessions.add(page.sessionToken);
     if (page.status === 304) return {};
-    const { tree } = this.#lease;
+    const { indexId } = this.#lease;
     const nowTs = Math.floor(serviceMs() / 1000);
-    const options = { nowTs, tree, anchorLsn: anchorLsn ?? Infinity };
+    const options = { nowTs, indexId, anchorLsn: anchorLsn ?? Infinity };
     const { latest, all } = this.#control;
     if (copies) return { copied: this.#control.copies.read(page.bytes, options) };
     return { changes: (feed === 'LV' ? latest : all).read(page.bytes, options) };
@@ -225,9 +225,9 @@ export class LeaseRun {
 
   /** Sends a page on its way, and moves on; its commit waits for those before it. */
   #launch(page: Page, { copied, changes }: Taken, { feed }: Reading): void {
-    const mover = this.#mover;
-    const { ledger, point } = mover;
-    const { number: lease, tree } = this.#lease;
+    const context = this.#context;
+    const { ledger, point } = context;
+    const { number: lease, indexId } = this.#lease;
     // All that is needed was taken out.
     if (copied === undefined) page.free();
     const isWhole = copied?.beyond !== true && changes?.beyond !== true;
@@ -235,37 +235,37 @@ export class LeaseRun {
     const documents = copied?.documents ?? changes?.changes.length ?? 0;
     // A 304 that brings nothing new, not even a position.
     if (documents === 0 && (!isWhole || etag === this.#position)) return this.#forget(page, copied);
-    const unit = new Unit(mover, { lease, feed });
+    const unit = new UnitOfWork(context, { lease, feed });
     const work: PageWork =
       copied === undefined
-        ? new ChangePage({ mover, unit, changes: changes ?? NOTHING })
-        : new CopyPage({ mover, unit, copied, tree });
+        ? new ChangePage({ context, unit, changes: changes ?? NOTHING })
+        : new CopyPage({ context, unit, copied, indexId });
     if (isWhole) this.#position = etag;
     const previous = this.#underWay.at(-1) ?? Promise.resolve();
     let committed = (): void => {};
     const commit = new Promise<void>((resolve) => (committed = resolve));
     this.#underWay.push(commit);
-    mover.start(async () => {
+    context.start(async () => {
       await work.begin();
       await work.whenDone();
-      await orAborted(previous, mover.signal);
+      await orAborted(previous, context.signal);
       point('written');
       if ((changes?.unnamed ?? 0) > 0) this.#mustSweep();
       const move = { lease, feed, position: isWhole ? etag : null, documents };
-      ledger.pages.commit([unit.ending({ move, outcomes: work.outcomes })], mover.alongside(unit.counts));
+      ledger.pages.commit([unit.ending({ move, outcomes: work.outcomes })], context.alongside(unit.counts));
       unit.committed();
       work.committed();
       point('committed');
       this.#picture.documents += documents;
       if (changes?.lastTs !== undefined && changes.lastTs !== null) this.#picture.lastTs = changes.lastTs;
-      mover.committed();
+      context.committed();
       this.#underWay = this.#underWay.filter((other) => other !== commit);
       this.#forget(page, copied);
       committed();
     });
   }
 
-  #forget(page: Page, copied: Copied | undefined): void {
+  #forget(page: Page, copied: FlatPage | undefined): void {
     this.#control.room.adjust(-page.bytes.length);
     if (copied === undefined) return;
     page.free();
@@ -275,7 +275,7 @@ export class LeaseRun {
   /** Somebody was deleted, and nobody knows who: only a comparison of both sides finds out. */
   #mustSweep(): void {
     if (this.#lease.sweepPending) return;
-    this.#lease = this.#mover.ledger.leases.change(this.#lease.number, { sweepPending: true });
+    this.#lease = this.#context.ledger.leases.change(this.#lease.number, { sweepPending: true });
   }
 
   async #oldest(signal: AbortSignal): Promise<void> {
@@ -287,7 +287,7 @@ export class LeaseRun {
    * run was told to stop: nobody reads any more, and who ends it waits for what is under way, or does not.
    */
   async #rests(): Promise<boolean> {
-    const { signal, stopped } = this.#mover;
+    const { signal, stopped } = this.#context;
     try {
       await orAborted(this.#underWay.at(-1) ?? Promise.resolve(), stopped);
     } catch (error) {
@@ -295,14 +295,14 @@ export class LeaseRun {
       if (stopped.aborted) return false;
       throw error;
     }
-    this.#lease = this.#mover.ledger.leases.get(this.#lease.number);
+    this.#lease = this.#context.ledger.leases.get(this.#lease.number);
     return true;
   }
 
   /** What an error means for the lease; those that mean nothing to it are thrown. */
   async #endBy(error: unknown, { mode, patience }: Reader): Promise<End | 'again'> {
     const { reading } = this.#control;
-    const { signal, sourceSide } = this.#mover;
+    const { signal, sourceSide } = this.#context;
     if (reading.aborted && !signal.aborted) return 'stopped';
     const trouble = troubleOf(error);
     if (trouble?.kind === 'split') {
@@ -322,7 +322,7 @@ export class LeaseRun {
 
   /** The service refuses a position that was good: it is too old, or the feed is switched off. */
   async #endByRefusal(error: unknown, reader: Reader): Promise<End | 'again'> {
-    const { sourceSide, timing } = this.#mover;
+    const { sourceSide, timing } = this.#context;
     const { reading } = this.#control;
     const feed = new Feed(sourceSide.lane, { mode: 'all-versions', range: this.#range() });
     const asking = { signal: reading, patience: sourceSide.patience.fresh() };
@@ -344,13 +344,13 @@ export class LeaseRun {
 
   async #anchorAgain(reader: Reader): Promise<End | 'again'> {
     const { rangeId: range } = this.#lease;
-    this.#mover.log.warn(
+    this.#context.log.warn(
       'the source has forgotten changes that were not read; its documents are read again',
       { range },
     );
     try {
       const at = { lease: this.#lease, range: this.#range() };
-      this.#lease = await anchorAgain(this.#mover, at, this.#control.reading);
+      this.#lease = await anchorAgain(this.#context, at, this.#control.reading);
       return 'anew';
     } catch (error) {
       return this.#endBy(error, reader);
@@ -359,8 +359,8 @@ export class LeaseRun {
 
   /** The children go on from here. */
   #replace(): void {
-    const { ledger, sourceSide, point } = this.#mover;
-    const { number, tree: _tree, documents: _documents, ...lease } = this.#lease;
+    const { ledger, sourceSide, point } = this.#context;
+    const { number, indexId: _indexId, documents: _documents, ...lease } = this.#lease;
     const { readers } = remap(sourceSide.ranges.list, this.#range());
     const children: NewLease[] = readers.map(({ range, min, max }) => ({
       ...lease,

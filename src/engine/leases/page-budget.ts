@@ -4,7 +4,7 @@
  */
 import { orAborted } from '../../lib/abort.ts';
 
-export class Room {
+export class PageBudget {
   readonly #max: number;
   #used = 0;
   #waiting: (() => void)[] = [];

@@ -15,10 +15,10 @@ import { CopyReader } from '../copy/flat-page.ts';
 import type { Look } from '../cutover/source-ends.ts';
 import { buildIndexes } from './indexing.ts';
 import { LeaseRun, type Control } from './lease-run.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { enter, phaseOf, type Phase } from '../phases.ts';
 import type { Promoter } from '../letters/promoter.ts';
-import { Room } from './page-budget.ts';
+import { PageBudget } from './page-budget.ts';
 import type { Goal } from '../progress/snapshot.ts';
 
 /**
@@ -28,7 +28,7 @@ import type { Goal } from '../progress/snapshot.ts';
 const ROOM_BYTES = 8 * 1024 * 1024;
 
 export interface LeasesParts {
-  readonly mover: Mover;
+  readonly context: RunContext;
   readonly promoter: Promoter;
   readonly camera: Camera;
   /** Aborted when no more pages are to be read. */
@@ -39,31 +39,31 @@ export interface LeasesParts {
 
 /** Runs them until the goal is reached, or nobody reads any more. */
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
-  const { mover, promoter, reading } = parts;
-  const { ledger } = mover;
-  const phase = phaseOf(mover);
-  refuseCommitted(mover);
+  const { context, promoter, reading } = parts;
+  const { ledger } = context;
+  const phase = phaseOf(context);
+  refuseCommitted(context);
   if (goal !== 'copy' && isCopying(phase)) throw tooEarly();
-  if (ledger.leases.live().length === 0) await anchorAll(mover, reading);
-  replaceGone(mover);
-  if (phase === 'new') enter(mover, 'copying');
-  mover.start(async () => promoter.retryWaiting(reading));
+  if (ledger.leases.live().length === 0) await anchorAll(context, reading);
+  replaceGone(context);
+  if (phase === 'new') enter(context, 'copying');
+  context.start(async () => promoter.retryWaiting(reading));
   if (isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
     if (reading.aborted) return;
-    await buildIndexes(mover, reading);
-    enter(mover, 'tailing');
+    await buildIndexes(context, reading);
+    enter(context, 'tailing');
     // Who holds a place is known for certain from here on.
-    mover.start(async () => promoter.retryWaiting(reading));
+    context.start(async () => promoter.retryWaiting(reading));
     return;
   }
-  await buildIndexes(mover, reading);
+  await buildIndexes(context, reading);
   await runEach(parts, { untilCaughtUp: goal !== 'tail', wanted: () => true });
 }
 
 /** What is written to the source now would take back what the application has written to the target. */
-export function refuseCommitted(mover: Mover): void {
-  if (phaseOf(mover) !== 'committed') return;
+export function refuseCommitted(context: RunContext): void {
+  if (phaseOf(context) !== 'committed') return;
   throw new NotReadyError('this migration is committed: the target is in use', {
     why: 'changes of the source are not brought over any more, they might undo newer ones of the target',
     hint: 'see cosmig status; begin another migration with --ledger if the source is to be moved again',
@@ -83,8 +83,8 @@ function tooEarly(): NotReadyError {
 }
 
 /** Ranges that were split or merged while nobody was looking. */
-function replaceGone({ ledger, sourceSide, point }: Mover): void {
-  for (const { number, tree: _tree, documents: _documents, ...lease } of ledger.leases.live()) {
+function replaceGone({ ledger, sourceSide, point }: RunContext): void {
+  for (const { number, indexId: _indexId, documents: _documents, ...lease } of ledger.leases.live()) {
     const { rangeId, min, max } = lease;
     if (sourceSide.ranges.find(rangeId) !== undefined) continue;
     const gone = { range: { id: rangeId, min, max, parents: [] }, min, max };
@@ -99,17 +99,17 @@ function replaceGone({ ledger, sourceSide, point }: Mover): void {
 }
 
 async function runEach(
-  { mover, promoter, camera, reading, look = 'newest' }: LeasesParts,
+  { context, promoter, camera, reading, look = 'newest' }: LeasesParts,
   { untilCaughtUp, wanted }: { readonly untilCaughtUp: boolean; readonly wanted: (lease: Lease) => boolean },
 ): Promise<void> {
-  const copies = new CopyReader(mover);
-  const latest = new LatestChanges(mover);
-  const all = new AllChanges(mover);
-  const room = new Room(ROOM_BYTES);
-  for (const lease of mover.ledger.leases.live()) camera.pictureOf(lease);
-  await group(mover.signal, async (members) => {
+  const copies = new CopyReader(context);
+  const latest = new LatestChanges(context);
+  const all = new AllChanges(context);
+  const room = new PageBudget(ROOM_BYTES);
+  for (const lease of context.ledger.leases.live()) camera.pictureOf(lease);
+  await group(context.signal, async (members) => {
     const spawn = (lease: Lease): void =>
-      members.start(async () => new LeaseRun(mover, control, lease).run());
+      members.start(async () => new LeaseRun(context, control, lease).run());
     const control: Control = {
       reading,
       untilCaughtUp: untilCaughtUp ? look : false,
@@ -118,9 +118,9 @@ async function runEach(
       latest,
       all,
       spawn,
-      caughtUp: () => mover.start(async () => promoter.retryWaiting(reading)),
+      caughtUp: () => context.start(async () => promoter.retryWaiting(reading)),
       pictureOf: (lease) => camera.pictureOf(lease),
     };
-    for (const lease of mover.ledger.leases.live().filter(wanted)) spawn(lease);
+    for (const lease of context.ledger.leases.live().filter(wanted)) spawn(lease);
   });
 }

@@ -3,10 +3,10 @@ import type { KeyComponent } from '../../epk/effective-key.ts';
 import { DeadLetterError } from '../../lib/errors.ts';
 import type { Reason, Waits } from '../../state/dead-letters.ts';
 import type { OpenLetter } from '../unit/pending-outcomes.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { Held } from '../apply/unique-keys.ts';
-import type { Unit } from '../unit/unit-of-work.ts';
-import type { Slot, Who } from '../apply/identity.ts';
+import type { UnitOfWork } from '../unit/unit-of-work.ts';
+import type { Slot, SourceIdentity } from '../apply/identity.ts';
 
 /** A slot that changed hands: letters may wait for it. */
 export interface Freed {
@@ -18,39 +18,43 @@ export interface Freed {
 }
 
 interface Quarantine {
-  readonly who: Who;
+  readonly identity: SourceIdentity;
   /** Where it would belong. */
   readonly slot: Slot | null;
   readonly refusal: { readonly reason: Reason; readonly code: string; readonly why: string };
 }
 
 /** Opens a letter, or keeps one open with another reason. */
-export function quarantine(mover: Mover, unit: Unit, { who, slot, refusal }: Quarantine): void {
+export function quarantine(
+  context: RunContext,
+  unit: UnitOfWork,
+  { identity, slot, refusal }: Quarantine,
+): void {
   const { reason, code, why } = refusal;
   const letter: OpenLetter = {
-    identity: who.hash,
+    identity: identity.hash,
     reason,
     code,
     why,
-    id: who.name[0] ?? 'null',
-    sourceKey: `[${who.name
+    id: identity.name[0] ?? 'null',
+    sourceKey: `[${identity.name
       .slice(1)
       .map((level) => level ?? '{}')
       .join(',')}]`,
     targetKey: slot === null ? null : printKey(slot.key),
     slot: slot?.hash ?? null,
     waits: waitsOf(reason, slot),
-    atMs: mover.serviceMs(),
+    atMs: context.serviceMs(),
   };
-  unit.letter(who.hash, { change: 'open', letter });
-  mover.memory.anyLetters = true;
-  if (fails(mover, reason)) mover.stop(new DeadLetterError(...failure(letter)));
+  unit.letter(identity.hash, { change: 'open', letter });
+  context.pending.anyLetters = true;
+  if (fails(context, reason)) context.stop(new DeadLetterError(...failure(letter)));
 }
 
 /** The document is where it belongs, or nowhere. */
-export function closeLetter(mover: Mover, unit: Unit, { hash }: Who): void {
-  if (!mover.memory.anyLetters || mover.memory.letterOf(hash) === null) return;
-  unit.letter(hash, { change: 'close', identity: hash, atMs: mover.serviceMs() });
+export function closeLetter(context: RunContext, unit: UnitOfWork, { hash }: SourceIdentity): void {
+  if (!context.pending.anyLetters || context.pending.letterOf(hash) === null) return;
+  unit.letter(hash, { change: 'close', identity: hash, atMs: context.serviceMs() });
 }
 
 /** A key as JSON; a missing level is {}, as on the wire. */
@@ -64,7 +68,7 @@ function waitsOf(reason: Reason, slot: Slot | null): Waits {
   return reason === 'unique-key' ? { for: 'key', key: slot.key } : { for: 'nothing' };
 }
 
-function fails({ spec }: Mover, reason: Reason): boolean {
+function fails({ spec }: RunContext, reason: Reason): boolean {
   if (reason === 'collision') return spec.onCollision === 'fail';
   return reason === 'missing-key' && spec.missingKey === 'fail';
 }
@@ -82,7 +86,11 @@ function failure({ reason, id, targetKey, why }: OpenLetter): ConstructorParamet
 }
 
 /** Whose letter it is. */
-export function whoOf({ identity, id, sourceKey }: Pick<OpenLetter, 'identity' | 'id' | 'sourceKey'>): Who {
+export function identityOf({
+  identity,
+  id,
+  sourceKey,
+}: Pick<OpenLetter, 'identity' | 'id' | 'sourceKey'>): SourceIdentity {
   const levels: unknown = JSON.parse(sourceKey);
   const texts = (Array.isArray(levels) ? levels : []).map((level: unknown) =>
     typeof level === 'object' && level !== null ? null : JSON.stringify(level),

@@ -6,34 +6,34 @@
 import { orAborted } from '../../lib/abort.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { apply } from '../apply/apply.ts';
-import { whoOf, type Freed } from './dead-letters.ts';
+import { identityOf, type Freed } from './dead-letters.ts';
 import type { OpenLetter } from '../unit/pending-outcomes.ts';
-import type { Mover } from '../context.ts';
-import { Unit } from '../unit/unit-of-work.ts';
+import type { RunContext } from '../context.ts';
+import { UnitOfWork } from '../unit/unit-of-work.ts';
 import { mapKey, type Slot } from '../apply/identity.ts';
 
 /** Letters that are tried at a time. */
 const TOGETHER = 64;
 
 export class Promoter {
-  readonly #mover: Mover;
+  readonly #context: RunContext;
   /** By document: the try that has begun, and the one that comes after it. */
   readonly #begun = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
   #roundWanted = false;
   #roundUnderWay = false;
 
-  constructor(mover: Mover) {
-    this.#mover = mover;
+  constructor(context: RunContext) {
+    this.#context = context;
   }
 
   /** Called by whoever leaves a slot, still under its lock: the promoted one waits for that. */
   free({ slot, emptied, given }: Freed): void {
-    const { memory, start, unique } = this.#mover;
-    if (!memory.anyLetters) return;
+    const { pending, start, unique } = this.#context;
+    if (!pending.anyLetters) return;
     if (emptied) this.#promoteNext(slot, new Set());
     if (!unique.exist || given?.length === 0) return;
-    for (const letter of memory.waitingForKey(slot.key))
+    for (const letter of pending.waitingForKey(slot.key))
       if (given === null || unique.mayWant(letter.identity, given)) start(async () => this.retry(letter));
   }
 
@@ -89,7 +89,7 @@ export class Promoter {
 
   /** A task of the run, which waits for its end even when nobody else does. */
   async #begin(key: string, letter: OpenLetter): Promise<void> {
-    const { start, signal } = this.#mover;
+    const { start, signal } = this.#context;
     const over = new Promise<void>((resolve) => {
       start(async () => {
         await this.#retry(letter);
@@ -109,38 +109,38 @@ export class Promoter {
   }
 
   async #retry(letter: OpenLetter): Promise<void> {
-    const mover = this.#mover;
+    const context = this.#context;
     // Another try, or a change of the document, was quicker.
-    if (mover.memory.letterOf(letter.identity) === null) return;
-    const unit = new Unit(mover, { lease: null, feed: 'LV' });
+    if (context.pending.letterOf(letter.identity) === null) return;
+    const unit = new UnitOfWork(context, { lease: null, feed: 'LV' });
     const change = {
-      who: whoOf(letter),
+      identity: identityOf(letter),
       kind: 'read',
       version: null,
       feed: 'LV',
       lsn: null,
-      tree: null,
+      indexId: null,
     } as const;
-    await apply({ mover, unit, change });
-    mover.point('letter-promoted');
+    await apply({ context, unit, change });
+    context.point('letter-promoted');
     unit.commit();
   }
 
   #promoteNext(slot: Slot, tried: ReadonlySet<string>): void {
-    const { memory, start } = this.#mover;
-    const next = memory.nextForSlot(slot.hash, tried);
+    const { pending, start } = this.#context;
+    const next = pending.nextForSlot(slot.hash, tried);
     if (next === null) return;
     start(async () => {
       await this.retry(next);
-      const took = memory.rowOf(next.identity, null)?.slot?.equals(slot.hash) === true;
-      const waits = memory.waitsForSlot(memory.letterOf(next.identity), slot.hash);
+      const took = pending.rowOf(next.identity, null)?.slot?.equals(slot.hash) === true;
+      const waits = pending.waitsForSlot(pending.letterOf(next.identity), slot.hash);
       if (!took && !waits) this.#promoteNext(slot, new Set([...tried, mapKey(next.identity)]));
     });
   }
 
   *#open(): Generator<Letter[]> {
     for (let after = 0; ;) {
-      const letters = this.#mover.ledger.letters.list({ state: 'open', after, limit: TOGETHER });
+      const letters = this.#context.ledger.letters.list({ state: 'open', after, limit: TOGETHER });
       const last = letters.at(-1);
       if (last === undefined) return;
       yield letters;

@@ -9,10 +9,10 @@ import type { KeyComponent } from '../../epk/effective-key.ts';
 import { group } from '../../lib/group.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
 import { apply } from '../apply/apply.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { removeIfOurs } from '../apply/put-in-slot.ts';
-import { Unit } from '../unit/unit-of-work.ts';
-import { keyOf, wordsOf, type Slot, type Who } from '../apply/identity.ts';
+import { UnitOfWork } from '../unit/unit-of-work.ts';
+import { keyOf, wordsOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** A document, and where copies of it were seen in the target. */
 export interface Suspect {
@@ -27,48 +27,48 @@ const TOGETHER = 64;
 
 /** Brings documents right, a few at a time, until told to stop. */
 export async function repairEach(
-  mover: Mover,
+  context: RunContext,
   suspects: readonly Suspect[],
-  reading: AbortSignal = mover.signal,
+  reading: AbortSignal = context.signal,
 ): Promise<void> {
   for (let at = 0; at < suspects.length && !reading.aborted; at += TOGETHER) {
-    mover.signal.throwIfAborted();
-    await group(mover.signal, async (members) => {
+    context.signal.throwIfAborted();
+    await group(context.signal, async (members) => {
       for (const suspect of suspects.slice(at, at + TOGETHER))
-        members.start(async () => repair(mover, suspect));
+        members.start(async () => repair(context, suspect));
     });
   }
 }
 
 /** Brings one document right; it is committed when this resolves. */
-async function repair(mover: Mover, { name, seenAt }: Suspect): Promise<void> {
-  const who = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
-  const unit = new Unit(mover, { lease: null, feed: 'LV' });
-  const change = { who, kind: 'read', version: null, feed: 'LV', lsn: null, tree: null } as const;
-  await apply({ mover, unit, change });
+async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<void> {
+  const identity = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
+  const unit = new UnitOfWork(context, { lease: null, feed: 'LV' });
+  const change = { identity, kind: 'read', version: null, feed: 'LV', lsn: null, indexId: null } as const;
+  await apply({ context, unit, change });
   for (const key of seenAt) {
     const slot = { hash: hashOf(name[0] ?? null, key), key };
-    await leave(mover, unit, { who, slot });
+    await leave(context, unit, { identity, slot });
   }
   unit.commit();
 }
 
 /** A copy that the ledger does not know of, or knows elsewhere. */
 async function leave(
-  mover: Mover,
-  unit: Unit,
-  { who, slot }: { readonly who: Who; readonly slot: Slot },
+  context: RunContext,
+  unit: UnitOfWork,
+  { identity, slot }: { readonly identity: SourceIdentity; readonly slot: Slot },
 ): Promise<void> {
-  const { sequencer, signal, source, memory } = mover;
+  const { sequencer, signal, source, pending } = context;
   while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
-  const turn = sequencer.enter(wordsOf(who.hash, slot.hash), 2);
+  const turn = sequencer.enter(wordsOf(identity.hash, slot.hash), 2);
   try {
     await sequencer.ready(turn, signal);
     // Our copy by the ledger: it was just put there, or stays there with a letter.
-    if (memory.rowOf(who.hash, null)?.slot?.equals(slot.hash) === true) return;
-    const version = await source.read(who);
+    if (pending.rowOf(identity.hash, null)?.slot?.equals(slot.hash) === true) return;
+    const version = await source.read(identity);
     if (version !== 'gone' && version.slot?.hash.equals(slot.hash) === true) return;
-    if (await removeIfOurs({ mover, unit, who, slot })) unit.count('documentsDeleted');
+    if (await removeIfOurs({ context, unit, identity, slot })) unit.count('documentsDeleted');
   } finally {
     sequencer.release(turn);
   }

@@ -3,14 +3,14 @@ import { sleep } from '../../lib/abort.ts';
 import { ruOf } from '../../cosmos/container/throughput.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Lease } from '../../state/leases.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { Sides } from '../assemble.ts';
 import type { RangePicture } from './range-progress.ts';
 import type { Goal, Outlook, Snapshot } from './snapshot.ts';
 import { Watchdog, type Waits } from './stall.ts';
 
 interface CameraParts {
-  readonly mover: Mover;
+  readonly context: RunContext;
   readonly goal: Goal;
   readonly sides: Sides;
   readonly waits: Waits;
@@ -32,8 +32,8 @@ export class Camera {
 
   constructor(parts: CameraParts) {
     this.#parts = parts;
-    this.#startedMs = parts.mover.clock.now();
-    this.#watchdog = new Watchdog(parts.mover.clock);
+    this.#startedMs = parts.context.clock.now();
+    this.#watchdog = new Watchdog(parts.context.clock);
     this.#outlook = outlookOf(parts);
   }
 
@@ -53,8 +53,8 @@ export class Camera {
   }
 
   take(): Snapshot {
-    const { mover, goal, waits } = this.#parts;
-    const { spec, ledger, tally, sourceSide, targetSide, clock } = mover;
+    const { context, goal, waits } = this.#parts;
+    const { spec, ledger, tally, sourceSide, targetSide, clock } = context;
     return Object.freeze({
       migration: migrationName(spec),
       goal,
@@ -75,7 +75,7 @@ export class Camera {
       durationMs: clock.now() - this.#startedMs,
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
-      waitsFor: waits.now(mover.slots.writer.waits(), mover.source.writer.waits()) ?? this.#settling(),
+      waitsFor: waits.now(context.slots.writer.waits(), context.source.writer.waits()) ?? this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
       outlook: { ...this.#outlook, underWay: tally.underWay },
     });
@@ -83,10 +83,10 @@ export class Camera {
 
   /** Shows a picture now and then, until called off. */
   async show(signal: AbortSignal): Promise<void> {
-    const { mover, onSnapshot } = this.#parts;
+    const { context, onSnapshot } = this.#parts;
     while (!signal.aborted) {
       try {
-        await sleep(mover.timing.showMs, signal);
+        await sleep(context.timing.showMs, signal);
       } catch (error) {
         if (signal.aborted) return;
         throw error;
@@ -99,9 +99,9 @@ export class Camera {
 
   /** Who keeps a run waiting that no wait has told of. */
   #whyStill(seconds: number): string {
-    const { mover, waits } = this.#parts;
+    const { context, waits } = this.#parts;
     const feeds = this.#live().map(({ id, askedMs }) => ({ range: id, sinceMs: askedMs }));
-    const { slots, source } = mover;
+    const { slots, source } = context;
     return waits.whyStill(seconds, { target: slots.writer.waits(), source: source.writer.waits(), feeds });
   }
 
@@ -111,7 +111,7 @@ export class Camera {
   }
 
   #settling(): string | null {
-    const { settling } = this.#parts.mover.slots;
+    const { settling } = this.#parts.context.slots;
     if (settling === 0) return null;
     return `${settling === 1 ? 'a write was' : `${settling} writes were`} not answered, and may land late`;
   }
@@ -127,7 +127,7 @@ export class Camera {
     const live = this.#live();
     // Nothing was read: who knows.
     if (live.length === 0) return null;
-    const nowMs = this.#parts.mover.serviceMs();
+    const nowMs = this.#parts.context.serviceMs();
     let lagMs = 0;
     for (const { phase, caughtUpMs, lastTs } of live) {
       const seenMs = Math.max(caughtUpMs ?? 0, (lastTs ?? 0) * 1000);
@@ -138,18 +138,18 @@ export class Camera {
   }
 
   #watch({ documents, waitsFor, ranges, outlook }: Snapshot): void {
-    const { mover, goal } = this.#parts;
+    const { context, goal } = this.#parts;
     const caughtUp = this.#live().map(({ caughtUpMs }) => caughtUpMs);
     const seconds = this.#watchdog.look(JSON.stringify([documents, outlook.underWay, ranges, caughtUp]));
     if (seconds === null || this.rests) return;
     const isIdle = goal === 'tail' && this.haveAllCaughtUp();
     const why = waitsFor ?? (isIdle ? 'there is nothing to do' : this.#whyStill(seconds));
-    mover.log.warn(`nothing has moved for ${seconds} s: ${why}`);
+    context.log.warn(`nothing has moved for ${seconds} s: ${why}`);
   }
 }
 
-function outlookOf({ mover, sides }: CameraParts): Omit<Outlook, 'underWay'> {
-  const { ledger, targetSide } = mover;
+function outlookOf({ context, sides }: CameraParts): Omit<Outlook, 'underWay'> {
+  const { ledger, targetSide } = context;
   return {
     documents: sides.source.documentCount,
     readBefore: ledger.counters.all()['documentsRead'] ?? 0,

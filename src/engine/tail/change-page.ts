@@ -1,13 +1,13 @@
 /** A page of the tail under way: every change goes through the apply rule, all at once but for their locks. */
 import { apply, type Change } from '../apply/apply.ts';
 import type { Changes } from './change-reader.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { PageWork } from '../unit/page-work.ts';
-import type { Claiming, Unit } from '../unit/unit-of-work.ts';
+import type { Claiming, UnitOfWork } from '../unit/unit-of-work.ts';
 
 interface ChangePageParts {
-  readonly mover: Mover;
-  readonly unit: Unit;
+  readonly context: RunContext;
+  readonly unit: UnitOfWork;
   readonly changes: Changes;
 }
 
@@ -15,27 +15,27 @@ export class ChangePage extends PageWork {
   readonly #parts: ChangePageParts;
 
   constructor(parts: ChangePageParts) {
-    super(parts.mover, parts.unit);
+    super(parts.context, parts.unit);
     this.#parts = parts;
   }
 
   /** INTENT for what can be known now, with one sync, and then every change on its way. */
   override async begin(): Promise<void> {
-    const { mover, unit, changes } = this.#parts;
+    const { context, unit, changes } = this.#parts;
     unit.count('documentsRead', changes.changes.length);
     this.expect(changes.changes.length);
     const claims = changes.changes.flatMap((change) => this.#claimsOf(change));
     if (claims.length > 0) await unit.begin(claims);
-    for (const change of changes.changes) this.start(async () => apply({ mover, unit, change }));
+    for (const change of changes.changes) this.start(async () => apply({ context, unit, change }));
   }
 
   /** Where it goes, and where it may be now; what turns out later is claimed then. */
-  #claimsOf({ who, version, tree, lsn }: Change): Claiming[] {
-    const row = this.#parts.mover.memory.rowOf(who.hash, tree);
+  #claimsOf({ identity, version, indexId, lsn }: Change): Claiming[] {
+    const row = this.#parts.context.pending.rowOf(identity.hash, indexId);
     const slot = version === null || version.refusal !== null ? null : version.slot;
-    const claims: Claiming[] = slot === null ? [] : [{ kind: 'write', who, slot, lsn }];
+    const claims: Claiming[] = slot === null ? [] : [{ kind: 'write', identity, slot, lsn }];
     if (row === null || row.slot === null || row.targetKey === null || slot?.hash.equals(row.slot) === true)
       return claims;
-    return [...claims, { kind: 'remove', who, slot: { hash: row.slot, key: row.targetKey } }];
+    return [...claims, { kind: 'remove', identity, slot: { hash: row.slot, key: row.targetKey } }];
   }
 }

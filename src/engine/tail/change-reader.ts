@@ -14,7 +14,7 @@ import { Deletion } from '../../keys/rekey.ts';
 import type { Feed } from '../../state/rows.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
 import type { Change } from '../apply/apply.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { integerAt, versionPaths, VersionReader, type Reading } from './source-version.ts';
 
 /** What a page says. */
@@ -33,7 +33,7 @@ export interface Changes {
 
 export interface ChangesOptions {
   readonly nowTs: number;
-  readonly tree: number;
+  readonly indexId: number;
   /** Only up to here. */
   readonly anchorLsn: number;
 }
@@ -48,12 +48,12 @@ export class LatestChanges implements ChangeReader {
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
 
-  constructor({ versions }: Mover) {
+  constructor({ versions }: RunContext) {
     this.#scan = latestVersionScan(versionPaths(versions));
     this.#versions = new VersionReader(this.#scan, versions);
   }
 
-  read(page: Buffer, { nowTs, tree, anchorLsn }: ChangesOptions): Changes {
+  read(page: Buffer, { nowTs, indexId, anchorLsn }: ChangesOptions): Changes {
     const scan = this.#scan.scan(page);
     const changes: Change[] = [];
     let beyond = false;
@@ -64,7 +64,7 @@ export class LatestChanges implements ChangeReader {
         beyond = true;
         continue;
       }
-      changes.push(changeOf(reading, { feed: 'LV', lsn: reading.lsn, tree }));
+      changes.push(changeOf(reading, { feed: 'LV', lsn: reading.lsn, indexId }));
       lastTs = newer(lastTs, integerAt(scan, row, scan.nodes.ts));
     }
     return { changes, beyond, unnamed: 0, lastTs, lastLsn: newestLsn(changes), expired: NONE };
@@ -78,13 +78,13 @@ export class AllChanges implements ChangeReader {
   readonly #deletion: Deletion;
   readonly #words = new Uint32Array(4);
 
-  constructor({ versions, plan }: Mover) {
+  constructor({ versions, plan }: RunContext) {
     this.#scan = allVersionsScan(versionPaths(versions), plan.sourcePaths);
     this.#versions = new VersionReader(this.#scan, versions);
     this.#deletion = new Deletion(this.#scan);
   }
 
-  read(page: Buffer, { nowTs, tree }: ChangesOptions): Changes {
+  read(page: Buffer, { nowTs, indexId }: ChangesOptions): Changes {
     const scan = this.#scan.scan(page);
     const { around } = scan;
     const changes: Change[] = [];
@@ -96,14 +96,14 @@ export class AllChanges implements ChangeReader {
       if (lsn === null) throw new PageError('a change has no lsn', scan.elementStart(row));
       lastTs = newer(lastTs, integerAt(scan, row, around.crts));
       if (this.#isDelete(row)) {
-        const change = this.#deleteIn(row, { lsn, tree });
+        const change = this.#deleteIn(row, { lsn, indexId });
         if (change === undefined) unnamed += 1;
         else {
           changes.push(change);
           if (scan.bytes(row, around.timeToLiveExpired).equals(TRUE)) expired.add(change);
         }
       } else if (scan.hasDocument(row))
-        changes.push(changeOf(this.#versions.read(row, nowTs), { feed: 'AVAD', lsn, tree }));
+        changes.push(changeOf(this.#versions.read(row, nowTs), { feed: 'AVAD', lsn, indexId }));
       else throw new PageError('a change has no document', scan.elementStart(row));
     }
     return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes), expired };
@@ -114,10 +114,13 @@ export class AllChanges implements ChangeReader {
     return this.#scan.bytes(row, operationType).equals(DELETE);
   }
 
-  #deleteIn(row: number, { lsn, tree }: { readonly lsn: number; readonly tree: number }): Change | undefined {
+  #deleteIn(
+    row: number,
+    { lsn, indexId }: { readonly lsn: number; readonly indexId: number },
+  ): Change | undefined {
     if (!this.#deletion.read(row, this.#words, 0)) return undefined;
-    const who = { hash: hashToBytes(this.#words), name: this.#deletion.name(row) };
-    return { who, kind: 'delete', version: null, feed: 'AVAD', lsn, tree };
+    const identity = { hash: hashToBytes(this.#words), name: this.#deletion.name(row) };
+    return { identity, kind: 'delete', version: null, feed: 'AVAD', lsn, indexId };
   }
 }
 
@@ -126,11 +129,11 @@ const TRUE = Buffer.from('true');
 const NONE: ReadonlySet<Change> = new Set();
 
 function changeOf(
-  { who, version }: Reading,
-  place: { readonly feed: Feed; readonly lsn: number | null; readonly tree: number },
+  { identity, version }: Reading,
+  place: { readonly feed: Feed; readonly lsn: number | null; readonly indexId: number },
 ): Change {
-  if (version === 'gone') return { who, kind: 'delete', version: null, ...place };
-  return { who, kind: 'upsert', version, ...place };
+  if (version === 'gone') return { identity, kind: 'delete', version: null, ...place };
+  return { identity, kind: 'upsert', version, ...place };
 }
 
 function newer(one: number | null, other: number | null): number | null {

@@ -13,7 +13,7 @@ import type { KeyPlan } from '../../keys/plan.ts';
 import { Rekey, rekeyPaths, type Refusal, type TtlMode } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
-import { textsAt, type Slot, type Who } from '../apply/identity.ts';
+import { textsAt, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 export interface Version {
   readonly etag: string;
@@ -29,7 +29,7 @@ export interface Version {
 
 /** A document as it is now; `gone` for one that is deleted, marked as deleted, or past its end. */
 export interface Reading {
-  readonly who: Who;
+  readonly identity: SourceIdentity;
   readonly version: Version | 'gone';
   /** Null where the page does not tell. */
   readonly lsn: number | null;
@@ -72,21 +72,21 @@ export class VersionReader {
   read(row: number, nowTs: number): Reading {
     const { rekey } = this;
     const verdict = rekey.read(row, nowTs);
-    const who = { hash: hashToBytes(rekey.hashes), name: textsAt(this.#scan, row, this.#name) };
+    const identity = { hash: hashToBytes(rekey.hashes), name: textsAt(this.#scan, row, this.#name) };
     const lsn = this.lsn(row);
-    if (verdict === 'expired' || this.isMarked(row)) return { who, version: 'gone', lsn };
+    if (verdict === 'expired' || this.isMarked(row)) return { identity, version: 'gone', lsn };
     const etag = this.etag(row);
     const slotted = (): Slot => ({ hash: hashToBytes(rekey.hashes, 4), key: rekey.key });
     if (verdict === 'refused') {
       const refusal = must(rekey.refusal, 'a refusal has a reason');
       const slot = HAVE_A_KEY.has(refusal.reason) ? slotted() : null;
-      return { who, version: { etag, slot, refusal, body: EMPTY }, lsn };
+      return { identity, version: { etag, slot, refusal, body: EMPTY }, lsn };
     }
     this.#out.clear();
     rekey.write(this.#out);
     const slot = slotted();
     const body = Buffer.from(this.#out.view());
-    return { who, version: { etag, slot, refusal: null, body, lifetime: rekey.lifetime }, lsn };
+    return { identity, version: { etag, slot, refusal: null, body, lifetime: rekey.lifetime }, lsn };
   }
 
   /** Whether the document says of itself that it is deleted: its marker is there and is not false, null, 0 or "". */

@@ -1,18 +1,18 @@
 /** A page of a feed while its documents are under way: how many have no outcome yet, and what its commit will say. */
 import { orAborted } from '../../lib/abort.ts';
-import type { Mover } from '../context.ts';
-import type { Unit } from './unit-of-work.ts';
+import type { RunContext } from '../context.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 export abstract class PageWork {
-  readonly unit: Unit;
-  readonly #mover: Mover;
+  readonly unit: UnitOfWork;
+  readonly #context: RunContext;
   #open = 0;
   #ended = 0;
   #done = (): void => {};
   readonly #whenDone = new Promise<void>((resolve) => (this.#done = resolve));
 
-  constructor(mover: Mover, unit: Unit) {
-    this.#mover = mover;
+  constructor(context: RunContext, unit: UnitOfWork) {
+    this.#context = context;
     this.unit = unit;
   }
 
@@ -27,7 +27,7 @@ export abstract class PageWork {
   /** So many will have an outcome. */
   expect(documents: number): void {
     this.#open += documents;
-    this.#mover.backlog.expect(documents);
+    this.#context.backlog.expect(documents);
     if (this.#open === 0) this.#done();
   }
 
@@ -35,25 +35,25 @@ export abstract class PageWork {
   complete(): void {
     this.#open -= 1;
     this.#ended += 1;
-    this.#mover.tally.underWay += 1;
-    this.#mover.backlog.end();
+    this.#context.tally.underWay += 1;
+    this.#context.backlog.end();
     if (this.#open === 0) this.#done();
   }
 
   /** The page was committed, and its documents are counted with it. */
   committed(): void {
-    this.#mover.tally.underWay -= this.#ended;
+    this.#context.tally.underWay -= this.#ended;
     this.#ended = 0;
   }
 
   /** Every outcome is known. */
   async whenDone(): Promise<void> {
-    await orAborted(this.#whenDone, this.#mover.signal);
+    await orAborted(this.#whenDone, this.#context.signal);
   }
 
   /** A task whose end is the outcome of one document. */
   start(task: () => Promise<void>): void {
-    this.#mover.start(async () => {
+    this.#context.start(async () => {
       await task();
       this.complete();
     });

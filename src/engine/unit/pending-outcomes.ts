@@ -23,7 +23,7 @@ interface Pending {
   attempts: number;
 }
 
-export class Memory {
+export class PendingOutcomes {
   /** Whether a document may have a row at all. */
   readonly filter: RowFilter;
   /** Once there is one, everybody has to look. */
@@ -42,12 +42,12 @@ export class Memory {
   }
 
   /** What is known of a document. With the tree of its lease one index is asked, with null all that are done. */
-  rowOf(identity: Buffer, tree: number | null): Row | null {
+  rowOf(identity: Buffer, indexId: number | null): Row | null {
     const pending = this.#pending.get(mapKey(identity))?.row;
     if (pending !== undefined) return pending;
     return this.#ledger.lookup.find(
       identity,
-      tree,
+      indexId,
       ({ slot, sequence }) =>
         (this.#overrides.get(mapKey(identity) + mapKey(slot))?.sequence ?? -1) > sequence,
     );

@@ -10,16 +10,16 @@ import { group } from '../../lib/group.ts';
 import type { Override, Row } from '../../state/rows.ts';
 import { readEntry } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { withdraw } from '../apply/put-in-slot.ts';
-import { idOf, mapKey, type Slot, type Who } from '../apply/identity.ts';
+import { idOf, mapKey, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** Documents looked at together: enough to fill batches to every range. */
 const TOGETHER = 2000;
 
 interface Claimed {
-  readonly who: Who;
-  readonly tree: number | null;
+  readonly identity: SourceIdentity;
+  readonly indexId: number | null;
   readonly slots: Map<string, Slot>;
 }
 
@@ -31,57 +31,57 @@ interface Findings {
 
 /** How many documents were in doubt; nothing is awaited when there was none. */
 export async function settleAll(
-  mover: Mover,
+  context: RunContext,
   { signal, say }: { readonly signal: AbortSignal; readonly say: (text: string) => void },
 ): Promise<number> {
-  const { ledger, slots } = mover;
+  const { ledger, slots } = context;
   const pages = ledger.pages.unsettled();
   if (pages.length === 0) return 0;
-  const seconds = Math.ceil(mover.timing.requestTimeoutMs / 1000);
+  const seconds = Math.ceil(context.timing.requestTimeoutMs / 1000);
   say(`the last run did not end well: waiting ${seconds} s until nothing that it sent can land any more`);
   await slots.settle();
-  const { claimed, takeovers } = readClaims(mover, pages);
+  const { claimed, takeovers } = readClaims(context, pages);
   const findings: Findings = { rows: new Map(), overrides: [] };
   const all = [...claimed.values()];
   for (let at = 0; at < all.length; at += TOGETHER) {
     await group(signal, async (members) => {
       for (const one of all.slice(at, at + TOGETHER))
-        members.start(async () => settleOne(mover, one, findings));
+        members.start(async () => settleOne(context, one, findings));
     });
   }
-  for (const takeover of takeovers) await settleTakeover(mover, takeover, findings);
+  for (const takeover of takeovers) await settleTakeover(context, takeover, findings);
   const { rows, overrides } = findings;
   ledger.pages.settle({ pages, rows: [...rows.values()], overrides });
-  for (const { identity } of rows.values()) mover.memory.filter.add(identity);
-  mover.point('settled');
+  for (const { identity } of rows.values()) context.pending.filter.add(identity);
+  context.point('settled');
   return all.length;
 }
 
 function readClaims(
-  { ledger, plan }: Mover,
+  { ledger, plan }: RunContext,
   pages: readonly number[],
 ): { readonly claimed: ReadonlyMap<string, Claimed>; readonly takeovers: readonly Claim[] } {
   const claimed = new Map<string, Claimed>();
   const takeovers: Claim[] = [];
-  const add = (who: Who, slot: Slot, tree: number | null): void => {
-    const key = mapKey(who.hash);
+  const add = (identity: SourceIdentity, slot: Slot, indexId: number | null): void => {
+    const key = mapKey(identity.hash);
     let one = claimed.get(key);
-    if (one === undefined) claimed.set(key, (one = { who, tree, slots: new Map() }));
+    if (one === undefined) claimed.set(key, (one = { identity, indexId, slots: new Map() }));
     one.slots.set(mapKey(slot.hash), slot);
   };
   for (const page of pages) {
     const { lease, segments, claims } = ledger.pages.readIntent(page, plan.sourcePaths.length);
-    const treeOfLease = lease === null ? null : ledger.leases.get(lease).tree;
-    for (const { tree, part, names } of segments) {
+    const indexIdOfLease = lease === null ? null : ledger.leases.get(lease).indexId;
+    for (const { indexId, part, names } of segments) {
       names.forEach((name, place) => {
         const { identity, slot, targetKey } = readEntry(part, place);
-        add({ hash: Buffer.from(identity), name }, { hash: Buffer.from(slot), key: targetKey }, tree);
+        add({ hash: Buffer.from(identity), name }, { hash: Buffer.from(slot), key: targetKey }, indexId);
       });
     }
     for (const claim of claims) {
       const { kind, identity, name, slot, targetKey } = claim;
       if (kind === 'takeover') takeovers.push(claim);
-      else add({ hash: identity, name }, { hash: slot, key: targetKey }, treeOfLease);
+      else add({ hash: identity, name }, { hash: slot, key: targetKey }, indexIdOfLease);
     }
   }
   return { claimed, takeovers };
@@ -89,47 +89,55 @@ function readClaims(
 
 /** Leaves our copy where the source still wants it, and nowhere else. */
 async function settleOne(
-  mover: Mover,
-  { who, tree, slots: claimed }: Claimed,
+  context: RunContext,
+  { identity, indexId, slots: claimed }: Claimed,
   findings: Findings,
 ): Promise<void> {
-  const { ledger, memory, slots, source } = mover;
-  const row = memory.rowOf(who.hash, tree);
-  const version = await source.read(who);
+  const { ledger, pending, slots, source } = context;
+  const row = pending.rowOf(identity.hash, indexId);
+  const version = await source.read(identity);
   const wanted = version === 'gone' ? null : version.slot;
   const candidates = new Map(claimed);
   if (row !== null && row.slot !== null && row.targetKey !== null)
     candidates.set(mapKey(row.slot), { hash: row.slot, key: row.targetKey });
   let kept: Slot | null = null;
   for (const slot of candidates.values()) {
-    const seen = await slots.read(slot, idOf(who));
-    if (seen === null || !seen.who.hash.equals(who.hash)) continue;
+    const seen = await slots.read(slot, idOf(identity));
+    if (seen === null || !seen.identity.hash.equals(identity.hash)) continue;
     if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
     // The intent of what may have been written covers its removal.
-    else if ((await withdraw(mover, who, slot)).end === 'removed') mover.tally.add({ documentsDeleted: 1 });
+    else if ((await withdraw(context, identity, slot)).end === 'removed')
+      context.tally.add({ documentsDeleted: 1 });
   }
-  const isKnown = row !== null || (tree !== null && ledger.isIndexed(tree));
+  const isKnown = row !== null || (indexId !== null && ledger.isIndexed(indexId));
   if (isKnown || kept !== null) {
     const state = row?.state === 'quarantined' ? row.state : kept === null ? 'tombstone' : 'live';
     const lsn = row?.lsn ?? null;
     const feed = row?.feed ?? 'LV';
     const at = { slot: kept?.hash ?? null, targetKey: kept?.key ?? null };
-    findings.rows.set(mapKey(who.hash), { identity: who.hash, state, ...at, etag: null, lsn, feed });
+    findings.rows.set(mapKey(identity.hash), {
+      identity: identity.hash,
+      state,
+      ...at,
+      etag: null,
+      lsn,
+      feed,
+    });
     return;
   }
   // Older segments may claim what is not there any more.
   for (const { hash } of candidates.values())
-    findings.overrides.push({ identity: who.hash, slot: hash, sequence: ledger.pages.nextSequence() });
+    findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.pages.nextSequence() });
 }
 
 /** The ledger must not say that somebody is in a slot that another has taken. */
-async function settleTakeover(mover: Mover, claim: Claim, findings: Findings): Promise<void> {
+async function settleTakeover(context: RunContext, claim: Claim, findings: Findings): Promise<void> {
   const { identity, slot, targetKey } = claim;
-  const { memory, slots, ledger } = mover;
+  const { pending, slots, ledger } = context;
   const key = mapKey(identity);
-  const row = findings.rows.get(key) ?? memory.rowOf(identity, null);
+  const row = findings.rows.get(key) ?? pending.rowOf(identity, null);
   const seen = await slots.read({ hash: slot, key: targetKey }, idOf(claim));
-  if (seen?.who.hash.equals(identity) === true) return;
+  if (seen?.identity.hash.equals(identity) === true) return;
   if (row === null) findings.overrides.push({ identity, slot, sequence: ledger.pages.nextSequence() });
   else if (row.slot?.equals(slot) === true) {
     const state = row.state === 'live' ? 'tombstone' : row.state;

@@ -10,11 +10,14 @@ import type { LetterChange } from '../../state/dead-letters.ts';
 import type { Move } from '../../state/leases.ts';
 import type { Feed, Override, Row } from '../../state/rows.ts';
 import type { Claim, Commit, Intent } from '../../state/unit-records.ts';
-import type { Mover } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { Counter, Counts } from '../progress/counters.ts';
-import { mapKey, type Slot, type Who } from '../apply/identity.ts';
+import { mapKey, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
-type UnitParts = Pick<Mover, 'ledger' | 'intents' | 'memory' | 'tally' | 'point' | 'alongside' | 'committed'>;
+type UnitContext = Pick<
+  RunContext,
+  'ledger' | 'intents' | 'pending' | 'tally' | 'point' | 'alongside' | 'committed'
+>;
 
 interface UnitKind {
   /** Null: no position moves. */
@@ -31,15 +34,15 @@ interface Ending {
 /** May have been written, or removed. */
 export interface Claiming {
   readonly kind: 'write' | 'remove' | 'takeover';
-  readonly who: Who;
+  readonly identity: SourceIdentity;
   readonly slot: Slot;
   readonly lsn?: number | null;
 }
 
-export class Unit {
+export class UnitOfWork {
   readonly page: number;
   readonly feed: Feed;
-  readonly #mover: UnitParts;
+  readonly #context: UnitContext;
   readonly #lease: number | null;
   readonly #claimed = new Set<string>();
   readonly #touched = new Map<string, Buffer>();
@@ -47,27 +50,27 @@ export class Unit {
   readonly #counts = new Map<Counter, number>();
   #committed = false;
 
-  constructor(mover: UnitParts, { lease, feed }: UnitKind) {
-    this.#mover = mover;
+  constructor(context: UnitContext, { lease, feed }: UnitKind) {
+    this.#context = context;
     this.#lease = lease;
     this.feed = feed;
-    this.page = mover.ledger.pages.nextPage();
+    this.page = context.ledger.pages.nextPage();
   }
 
   /** INTENT, durable when it resolves; again when a point read showed what was not known before. */
   async begin(claims: readonly Claiming[], copied?: Intent['copied']): Promise<void> {
-    for (const { kind, who, slot } of claims) {
+    for (const { kind, identity, slot } of claims) {
       // Who is thrown out of a slot may not go back to it on the strength of that.
-      if (kind !== 'takeover') this.#claimed.add(nameOf(who.hash, slot.hash));
+      if (kind !== 'takeover') this.#claimed.add(nameOf(identity.hash, slot.hash));
     }
     const intent = { page: this.page, lease: this.#lease, feed: this.feed, claims: claims.map(asClaim) };
-    await this.#mover.intents.add(copied === undefined ? intent : { ...intent, copied });
-    this.#mover.point('intended');
+    await this.#context.intents.add(copied === undefined ? intent : { ...intent, copied });
+    this.#context.point('intended');
   }
 
   /** Whether this unit may write to the slot, or remove from it. */
-  claims(who: Who, slot: Slot): boolean {
-    return this.#claimed.has(nameOf(who.hash, slot.hash));
+  claims(identity: SourceIdentity, slot: Slot): boolean {
+    return this.#claimed.has(nameOf(identity.hash, slot.hash));
   }
 
   /** A document of a copied segment is claimed by it. */
@@ -77,19 +80,19 @@ export class Unit {
 
   row(row: Row): void {
     this.#touch(row.identity);
-    this.#mover.memory.setRow(row);
+    this.#context.pending.setRow(row);
   }
 
   letter(identity: Buffer, change: LetterChange): void {
     this.#touch(identity);
-    this.#mover.memory.setLetter(identity, change);
+    this.#context.pending.setLetter(identity, change);
   }
 
   /** What segments say of this identity at this slot holds no more. */
   override(identity: Buffer, slot: Buffer): void {
-    const override = { identity, slot, sequence: this.#mover.ledger.pages.nextSequence() };
+    const override = { identity, slot, sequence: this.#context.ledger.pages.nextSequence() };
     this.#overrides.push(override);
-    this.#mover.memory.setOverride(override);
+    this.#context.pending.setOverride(override);
   }
 
   count(counter: Counter, delta = 1): void {
@@ -102,8 +105,8 @@ export class Unit {
 
   /** What COMMIT writes; of every document the newest that is known. */
   ending({ move, outcomes = [] }: Ending): Commit {
-    const { memory } = this.#mover;
-    const newest = [...this.#touched.values()].map((identity) => memory.newest(identity));
+    const { pending } = this.#context;
+    const newest = [...this.#touched.values()].map((identity) => pending.newest(identity));
     return {
       page: this.page,
       move,
@@ -118,13 +121,13 @@ export class Unit {
   committed(): void {
     assert(!this.#committed, 'a unit is committed once');
     this.#committed = true;
-    this.#mover.memory.letGo(this.#touched.values(), this.#overrides);
-    this.#mover.tally.add(this.counts);
+    this.#context.pending.letGo(this.#touched.values(), this.#overrides);
+    this.#context.tally.add(this.counts);
   }
 
   /** COMMIT of a unit that moves no position. */
   commit(): void {
-    const { ledger, alongside, committed } = this.#mover;
+    const { ledger, alongside, committed } = this.#context;
     ledger.pages.commit([this.ending({ move: null })], alongside(this.counts));
     this.committed();
     committed();
@@ -135,7 +138,7 @@ export class Unit {
     const key = mapKey(identity);
     if (this.#touched.has(key)) return;
     this.#touched.set(key, identity);
-    this.#mover.memory.touch(identity);
+    this.#context.pending.touch(identity);
   }
 }
 
@@ -143,6 +146,14 @@ function nameOf(identity: Buffer, slot: Buffer): string {
   return mapKey(identity) + mapKey(slot);
 }
 
-function asClaim({ kind, who, slot, lsn = null }: Claiming): Claim {
-  return { kind, identity: who.hash, slot: slot.hash, targetKey: slot.key, name: who.name, etag: null, lsn };
+function asClaim({ kind, identity, slot, lsn = null }: Claiming): Claim {
+  return {
+    kind,
+    identity: identity.hash,
+    slot: slot.hash,
+    targetKey: slot.key,
+    name: identity.name,
+    etag: null,
+    lsn,
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * Owns the building of a tree's index, an external merge sort over its segments:
+ * Owns the building of an index, an external merge sort over its segments:
  *
  *   collect   up to 65,536 entries are sorted in memory and become a run of level 0, until every segment is scanned
  *   merge     up to 64 runs of the lowest level become one of the next, until one is left
@@ -41,7 +41,7 @@ interface Stores {
 
 export class IndexBuild {
   readonly #stores: Stores;
-  readonly #tree: number;
+  readonly #indexId: number;
   readonly #sizes: BuildSizes;
   #state: BuildState;
   /** Collected and not sorted yet. */
@@ -52,14 +52,17 @@ export class IndexBuild {
   #writing: Writing | undefined;
   #merge: Merge | undefined;
 
-  constructor(stores: Stores, tree: number, sizes = SIZES) {
+  constructor(stores: Stores, indexId: number, sizes = SIZES) {
     assert(sizes.runEntries <= SORTED_MAX, 'a sort takes at most 65,536 entries');
     this.#stores = stores;
-    this.#tree = tree;
+    this.#indexId = indexId;
     this.#sizes = sizes;
-    assert(!stores.runs.hasOpenSegments(tree), 'an index is built when every page of its tree is committed');
-    stores.transactions.run(() => stores.runs.begin(tree));
-    this.#state = must(stores.runs.state(tree), 'a build that has begun has a state');
+    assert(
+      !stores.runs.hasOpenSegments(indexId),
+      'an index is built when every page of its index is committed',
+    );
+    stores.transactions.run(() => stores.runs.begin(indexId));
+    this.#state = must(stores.runs.state(indexId), 'a build that has begun has a state');
     this.#scannedTo = this.#state.scannedTo;
     this.#dropUnfinished();
     this.#collected = Buffer.alloc((sizes.runEntries + SEGMENT_ENTRIES_MAX) * INDEX_BYTES);
@@ -90,7 +93,7 @@ export class IndexBuild {
       return;
     }
     const segments = transactions.read(() =>
-      entries.after({ tree: this.#tree, after: this.#scannedTo, limit: this.#sizes.segmentsAStep }),
+      entries.after({ indexId: this.#indexId, after: this.#scannedTo, limit: this.#sizes.segmentsAStep }),
     );
     for (const segment of segments) {
       const { count, data } = segment;
@@ -119,7 +122,7 @@ export class IndexBuild {
     const { sorted, next } = writing;
     if (sorted.length > 0) {
       if (writing.writer === undefined) {
-        const output = runs.addRun(this.#tree, 0);
+        const output = runs.addRun(this.#indexId, 0);
         writing.writer = new IndexWriter(this.#stores, output);
         this.#keep({ ...this.#state, output });
       }
@@ -166,7 +169,7 @@ export class IndexBuild {
   #openMerge(): Merge | undefined {
     const { runs } = this.#stores;
     const { output, consumed } = this.#state;
-    const inputs = runs.runs(this.#tree).filter(({ number }) => number !== output);
+    const inputs = runs.runs(this.#indexId).filter(({ number }) => number !== output);
     if (output === null && inputs.length <= 1) return undefined;
     const lowest = inputs[0]?.level ?? 0;
     // Of the lowest level, or of any where that level has one only; in order, so that a resume takes the same.
@@ -174,13 +177,13 @@ export class IndexBuild {
     const taken = (same.length > 1 ? same : inputs).slice(0, FAN_IN).map(({ number }) => number);
     const level =
       Math.max(...inputs.filter(({ number }) => taken.includes(number)).map((run) => run.level)) + 1;
-    const into = output ?? runs.addRun(this.#tree, level);
+    const into = output ?? runs.addRun(this.#indexId, level);
     this.#state = { ...this.#state, output: into };
     return new Merge(this.#stores, { inputs: taken, output: into, consumed });
   }
 
   #keep(state: BuildState): void {
-    this.#stores.runs.keepState(this.#tree, state);
+    this.#stores.runs.keepState(this.#indexId, state);
     this.#state = state;
   }
 }

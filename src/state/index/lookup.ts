@@ -23,21 +23,21 @@ export class Lookup {
 
   /**
    * The row of a document, as the tail left it or as the copy did; null if nothing is known, or not indexed yet. With
-   * the tree of its lease one index is asked; with null, all. `isCanceled` knows of overrides that are not committed yet.
+   * the indexId of its lease one index is asked; with null, all. `isCanceled` knows of overrides that are not committed yet.
    */
   find(
     identity: Buffer,
-    tree: number | null,
+    indexId: number | null,
     isCanceled: (landed: Landed) => boolean = () => false,
   ): Row | null {
     const { transactions, rows } = this.#stores;
-    return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, tree, isCanceled));
+    return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, indexId, isCanceled));
   }
 
-  #indexed(identity: Buffer, tree: number | null, isCanceled: (landed: Landed) => boolean): Row | null {
+  #indexed(identity: Buffer, indexId: number | null, isCanceled: (landed: Landed) => boolean): Row | null {
     const { runs, entries, rows } = this.#stores;
     identity.copy(this.#probe, 0, 0, HASH_BYTES);
-    for (const run of runs.finished(tree)) {
+    for (const run of runs.finished(indexId)) {
       const block = runs.blockWith(run, this.#probe);
       const at = block === null ? -1 : findIdentity(block.data, identity);
       if (block === null || at < 0) continue;

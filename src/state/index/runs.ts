@@ -6,7 +6,7 @@ import { INDEX_BYTES } from './entry.ts';
 
 const PHASES = ['collect', 'merge', 'done'] as const;
 
-/** How far the index of a tree has come. */
+/** How far an index has come. */
 export interface BuildState {
   readonly phase: (typeof PHASES)[number];
   /** The last segment whose entries are in a run. */
@@ -38,7 +38,7 @@ export class RunStore {
       ),
       keepState: database.prepare(
         `UPDATE index_builds SET phase = @phase, scanned_to = @scannedTo, output = @output, consumed = @consumed
-         WHERE tree = @tree`,
+         WHERE tree = @indexId`,
       ),
       open: database
         .prepare<[number], number>(
@@ -72,8 +72,8 @@ export class RunStore {
     };
   }
 
-  state(tree: number): BuildState | null {
-    const row = this.#sql.state.get(tree);
+  state(indexId: number): BuildState | null {
+    const row = this.#sql.state.get(indexId);
     if (row === undefined) return null;
     return {
       phase: oneOf(row, 'phase', PHASES),
@@ -83,28 +83,28 @@ export class RunStore {
     };
   }
 
-  begin(tree: number): void {
-    this.#sql.begin.run(tree);
+  begin(indexId: number): void {
+    this.#sql.begin.run(indexId);
   }
 
-  keepState(tree: number, state: BuildState): void {
-    this.#sql.keepState.run({ tree, ...state });
+  keepState(indexId: number, state: BuildState): void {
+    this.#sql.keepState.run({ indexId, ...state });
   }
 
-  /** Whether a page of the tree is intended and not committed. */
-  hasOpenSegments(tree: number): boolean {
-    return (this.#sql.open.get(tree) ?? 0) > 0;
+  /** Whether a page of the index is intended and not committed. */
+  hasOpenSegments(indexId: number): boolean {
+    return (this.#sql.open.get(indexId) ?? 0) > 0;
   }
 
   /** Lowest level first. */
-  runs(tree: number): IndexRun[] {
+  runs(indexId: number): IndexRun[] {
     return this.#sql.runs
-      .all(tree)
+      .all(indexId)
       .map((row) => ({ number: number(row, 'number'), level: number(row, 'level') }));
   }
 
-  addRun(tree: number, level: number): number {
-    return Number(this.#sql.addRun.run(tree, level).lastInsertRowid);
+  addRun(indexId: number, level: number): number {
+    return Number(this.#sql.addRun.run(indexId, level).lastInsertRowid);
   }
 
   dropRun(run: number): void {
@@ -130,9 +130,9 @@ export class RunStore {
     return parseBlock(this.#sql.blockAfter.get(run, entry));
   }
 
-  /** The finished index of a tree, or of all: one run a tree at most. */
-  finished(tree: number | null): number[] {
-    return tree === null ? this.#sql.done.all() : this.#sql.doneOf.all(tree);
+  /** The finished index of an index, or of all: at most one run an index. */
+  finished(indexId: number | null): number[] {
+    return indexId === null ? this.#sql.done.all() : this.#sql.doneOf.all(indexId);
   }
 }
 

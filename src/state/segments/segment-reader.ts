@@ -42,9 +42,9 @@ export class EntryStore {
       get: database.prepare<[number], Columns>(
         `SELECT ${COLUMNS} FROM segments JOIN outcomes ON segment = number WHERE number = ?`,
       ),
-      after: database.prepare<[{ tree: number; after: number; limit: number }], Columns>(
+      after: database.prepare<[{ indexId: number; after: number; limit: number }], Columns>(
         `SELECT ${COLUMNS} FROM segments JOIN outcomes ON segment = number
-         WHERE number > @after AND tree = @tree ORDER BY number LIMIT @limit`,
+         WHERE number > @after AND tree = @indexId ORDER BY number LIMIT @limit`,
       ),
     };
   }
@@ -62,8 +62,8 @@ export class EntryStore {
     return landed;
   }
 
-  /** The next committed segments of a tree. */
-  after(window: { readonly tree: number; readonly after: number; readonly limit: number }): Segment[] {
+  /** The next committed segments of an index. */
+  after(window: { readonly indexId: number; readonly after: number; readonly limit: number }): Segment[] {
     return this.#sql.after.all(window).map(parseSegment);
   }
 }

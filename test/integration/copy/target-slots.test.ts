@@ -1,6 +1,6 @@
 /** What is said to the target when its replies are lost and its replicas lag. */
 import { expect, test } from 'vitest';
-import { Slots } from '../../../src/engine/apply/target-slots.ts';
+import { TargetSlots } from '../../../src/engine/apply/target-slots.ts';
 import { UniqueKeys } from '../../../src/engine/apply/unique-keys.ts';
 import type { Side } from '../../../src/cosmos/side.ts';
 import { Governor } from '../../../src/cosmos/load/governor.ts';
@@ -50,7 +50,7 @@ test('a write that lands after its reply was lost is seen, however much was read
     const others: boolean[] = [];
     const read = async (id: string): Promise<boolean> =>
       (await slots.read(slotOf(id), Buffer.from(JSON.stringify(id)))) !== null;
-    const slots = new Slots({
+    const slots = new TargetSlots({
       side,
       plan,
       unique: new UniqueKeys(undefined),

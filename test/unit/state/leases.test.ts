@@ -19,7 +19,7 @@ const LEFT = newLease({ rangeId: '1', min: '', max: '7F' });
 const RIGHT = newLease({ rangeId: '2', min: '7F', max: 'FF' });
 
 describe('leases', () => {
-  test('come back as they were, each with a tree of its own', () => {
+  test('come back as they were, each with an index of its own', () => {
     const path = somePath();
     const ledger = openLedger(path);
     const begun = ledger.leases.begin([
@@ -27,8 +27,8 @@ describe('leases', () => {
       { ...RIGHT, anchor: null, backPosition: null, sweepPending: true },
     ]);
     expect(begun).toEqual([
-      { ...LEFT, number: 1, tree: 1, documents: 0 },
-      { ...RIGHT, anchor: null, backPosition: null, sweepPending: true, number: 2, tree: 2, documents: 0 },
+      { ...LEFT, number: 1, indexId: 1, documents: 0 },
+      { ...RIGHT, anchor: null, backPosition: null, sweepPending: true, number: 2, indexId: 2, documents: 0 },
     ]);
     ledger.close();
     using reopened = openLedger(path);
@@ -58,7 +58,7 @@ describe('leases', () => {
     expect(ledger.leases.get(number)).toMatchObject(change);
   });
 
-  test('children wait for the pages of their parent and belong to its tree', () => {
+  test('children wait for the pages of their parent and belong to its index', () => {
     using ledger = openLedger(somePath());
     const parent = beginLease(ledger);
     const documents = [{ identity: 'a', slot: 'p' }];
@@ -69,14 +69,14 @@ describe('leases', () => {
     split();
     expect(split).toThrow(/replaced once/);
     const live = ledger.leases.live();
-    expect(live.map(({ tree, parents, max }) => ({ tree, parents, max }))).toEqual([
-      { tree: parent.tree, parents: [parent.number], max: '7F' },
-      { tree: parent.tree, parents: [parent.number], max: 'FF' },
+    expect(live.map(({ indexId, parents, max }) => ({ indexId, parents, max }))).toEqual([
+      { indexId: parent.indexId, parents: [parent.number], max: '7F' },
+      { indexId: parent.indexId, parents: [parent.number], max: 'FF' },
     ]);
     const move = { lease: parent.number, feed: 'LV' as const, position: '"9"' };
     expect(() => ledger.pages.commit([{ page: 9, move }])).toThrow(/is being read/);
-    buildIndex(ledger, parent.tree);
-    expect(ledger.lookup.find(hashOf('a'), parent.tree)?.slot).toEqual(hashOf('p'));
+    buildIndex(ledger, parent.indexId);
+    expect(ledger.lookup.find(hashOf('a'), parent.indexId)?.slot).toEqual(hashOf('p'));
   });
 
   test('a split that leaves a gap leaves the parent', () => {
@@ -86,22 +86,22 @@ describe('leases', () => {
     expect(ledger.leases.live()).toEqual([parent]);
   });
 
-  test('a merge makes one tree of two, whose index is built anew', () => {
+  test('a merge makes one index of two and builds it again', () => {
     using ledger = openLedger(somePath());
     const [left, right] = ledger.leases.begin([LEFT, RIGHT]);
     if (left === undefined || right === undefined) throw new Error('two leases were begun');
     intendPage(ledger, { lease: left, documents: [{ identity: 'a', slot: 'p' }], position: '"1"' })();
     intendPage(ledger, { lease: right, documents: [{ identity: 'b', slot: 'q' }], position: '"1"' })();
-    buildIndex(ledger, right.tree);
+    buildIndex(ledger, right.indexId);
     const [merged] = ledger.leases.replace([left.number, right.number], [newLease({ rangeId: '3' })]);
-    expect(merged).toMatchObject({ tree: left.tree, parents: [left.number, right.number] });
-    expect([left.tree, right.tree].map((tree) => ledger.isIndexed(tree))).toEqual([false, false]);
-    buildIndex(ledger, left.tree);
-    const stale = { ...left, number: merged?.number ?? 0, tree: right.tree };
+    expect(merged).toMatchObject({ indexId: left.indexId, parents: [left.number, right.number] });
+    expect([left.indexId, right.indexId].map((indexId) => ledger.isIndexed(indexId))).toEqual([false, false]);
+    buildIndex(ledger, left.indexId);
+    const stale = { ...left, number: merged?.number ?? 0, indexId: right.indexId };
     expect(() => intendPage(ledger, { lease: stale, documents: [], position: '"2"' })).toThrow(
-      /tree its lease has now/,
+      /index its lease has now/,
     );
-    const slots = ['a', 'b'].map((one) => ledger.lookup.find(hashOf(one), left.tree)?.slot);
+    const slots = ['a', 'b'].map((one) => ledger.lookup.find(hashOf(one), left.indexId)?.slot);
     expect(slots).toEqual([hashOf('p'), hashOf('q')]);
   });
 });

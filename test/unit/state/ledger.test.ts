@@ -198,7 +198,7 @@ describe('damage that shows late', () => {
     const lease = beginLease(ledger);
     const documents = ['a', 'b', 'c'].map((identity) => ({ identity, slot: `s${identity}` }));
     intendPage(ledger, { lease, documents, position: '"1"' })();
-    buildIndex(ledger, lease.tree);
+    buildIndex(ledger, lease.indexId);
     ledger.close();
     const database = openDatabase({ path });
     database.exec(sql);
@@ -231,7 +231,7 @@ describe('damage that shows late', () => {
   test('garbage in a table that is read in mid-run is told as damage, whoever reads it', () => {
     const path = somePath();
     const ledger = openLedger(path);
-    buildIndex(ledger, beginLease(ledger).tree);
+    buildIndex(ledger, beginLease(ledger).indexId);
     const root = (name: string): number => {
       const database = openDatabase({ path, readonly: true });
       const found = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(name);

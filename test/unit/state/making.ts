@@ -109,7 +109,7 @@ export function intendPage(ledger: Ledger, { lease, documents, position }: CopyP
     builder.name(name, 5, 9);
   }
   const page = ledger.pages.nextPage();
-  const copied = { tree: lease.tree, parts: builder.finish() };
+  const copied = { indexId: lease.indexId, parts: builder.finish() };
   ledger.pages.intend([{ page, lease: lease.number, feed: 'LV', copied }]);
   return () => {
     const outcomes = documents.map(({ landed = true }) => (landed ? ledger.pages.nextSequence() : 0));
@@ -134,8 +134,8 @@ export function rowOf(identity: string, slot: string | null, row: Partial<Row> =
 /** Many runs and steps for few documents. */
 export const SMALL: BuildSizes = { runEntries: 300, segmentsAStep: 2, blocksAStep: 1 };
 
-export function buildIndex(ledger: Ledger, tree: number, sizes?: BuildSizes): number {
-  const build = ledger.buildIndex(tree, sizes);
+export function buildIndex(ledger: Ledger, indexId: number, sizes?: BuildSizes): number {
+  const build = ledger.buildIndex(indexId, sizes);
   let steps = 0;
   while (build.step()) steps += 1;
   return steps;

@@ -36,8 +36,8 @@ switch (what) {
         intendPage(ledger, { lease, documents, position: `"${first}"` })();
       }
     }
-    const { tree } = must(ledger.leases.live()[0], 'there is a lease');
-    const build = ledger.buildIndex(tree, SMALL);
+    const { indexId } = must(ledger.leases.live()[0], 'there is a lease');
+    const build = ledger.buildIndex(indexId, SMALL);
     for (let step = 0; step < Number(steps); step += 1) build.step();
     say('waiting');
     // Goes on with the index while it waits to be killed.

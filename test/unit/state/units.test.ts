@@ -47,13 +47,13 @@ describe('an intent', () => {
     expect(crashed.pages.unsettled()).toEqual([1]);
     const { segments, claims, lease: number, feed } = crashed.pages.readIntent(1, 1);
     expect({ claims, number, feed }).toEqual({ claims: [], number: lease.number, feed: 'LV' });
-    expect(segments.map(({ names, tree, part }) => [names, tree, part.count])).toEqual([
+    expect(segments.map(({ names, indexId, part }) => [names, indexId, part.count])).toEqual([
       [
         [
           ['"id"', '"pk"'],
           ['"id"', '"pk"'],
         ],
-        lease.tree,
+        lease.indexId,
         2,
       ],
     ]);
@@ -164,7 +164,7 @@ describe('a commit', () => {
     const good = { page: ledger.pages.nextPage(), move: null, rows: [rowOf('a', 'p')] };
     const bad = { page: ledger.pages.nextPage(), move: { lease: 77, feed: 'LV' as const, position: '"1"' } };
     expect(() => ledger.pages.commit([good, bad], { counters: { read: 1 } })).toThrow(/lease 77/);
-    expect(ledger.lookup.find(hashOf('a'), lease.tree)).toBeNull();
+    expect(ledger.lookup.find(hashOf('a'), lease.indexId)).toBeNull();
     ledger.pages.commit([good], { counters: { read: 2, moved: 0 } });
     ledger.pages.commit([], { counters: { read: -1 } });
     expect(ledger.lookup.find(hashOf('a'), null)).toEqual(rowOf('a', 'p'));
@@ -230,8 +230,8 @@ describe('settling', () => {
     using crashed = openLedger(crashCopy(path));
     settle(crashed);
     expect(crashed.pages.unsettled()).toEqual([]);
-    buildIndex(crashed, lease.tree);
-    const slots = ['a', 'b', 'c'].map((one) => crashed.lookup.find(hashOf(one), lease.tree));
+    buildIndex(crashed, lease.indexId);
+    const slots = ['a', 'b', 'c'].map((one) => crashed.lookup.find(hashOf(one), lease.indexId));
     // a was copied, and settling found its copy gone.
     expect(slots).toEqual([null, null, rowOf('c', null)]);
   });
@@ -243,8 +243,8 @@ describe('settling', () => {
     intendPage(ledger, { lease, documents, position: '"1"' });
     settle(ledger);
     intendPage(ledger, { lease, documents, position: '"1"' })();
-    buildIndex(ledger, lease.tree);
-    expect(ledger.lookup.find(hashOf('a'), lease.tree)?.slot).toEqual(hashOf('p'));
+    buildIndex(ledger, lease.indexId);
+    expect(ledger.lookup.find(hashOf('a'), lease.indexId)?.slot).toEqual(hashOf('p'));
   });
 
   test('an override beats what was intended before it and written before it, and no later write', () => {
@@ -254,12 +254,12 @@ describe('settling', () => {
     const override = { identity: hashOf('a'), slot: hashOf('p'), sequence: ledger.pages.nextSequence() };
     commit();
     ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, overrides: [override] }]);
-    buildIndex(ledger, lease.tree);
-    expect(ledger.lookup.find(hashOf('a'), lease.tree)?.slot).toEqual(hashOf('p'));
+    buildIndex(ledger, lease.indexId);
+    expect(ledger.lookup.find(hashOf('a'), lease.indexId)?.slot).toEqual(hashOf('p'));
     const sequence = ledger.pages.nextSequence();
     ledger.pages.commit([
       { page: ledger.pages.nextPage(), move: null, overrides: [{ ...override, sequence }] },
     ]);
-    expect(ledger.lookup.find(hashOf('a'), lease.tree)).toBeNull();
+    expect(ledger.lookup.find(hashOf('a'), lease.indexId)).toBeNull();
   });
 });

@@ -1,12 +1,12 @@
 /** What the copy takes out of pages: the same, whatever pages its memory has served before. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CopyReader, type Copied } from '../../../../src/engine/copy/flat-page.ts';
+import { CopyReader, type FlatPage } from '../../../../src/engine/copy/flat-page.ts';
 import { makePlan } from '../../../../src/keys/plan.ts';
 import '../../../helpers/seed.ts';
 
 const NOW_TS = 1_700_000_000;
-const READING = { anchorLsn: 1000, nowTs: NOW_TS, tree: 3 };
+const READING = { anchorLsn: 1000, nowTs: NOW_TS, indexId: 3 };
 
 /** All that a reader asks of a run. */
 function newReader(): CopyReader {
@@ -18,7 +18,7 @@ function newReader(): CopyReader {
   });
   const ttl = { mode: 'remaining', defaultTtl: -1 } as const;
   const versions = { plan, kind: 'hash-v2', ttl, marker: null } as const;
-  return new CopyReader({ plan, versions, memory: { filter: { mayHave: () => true } } });
+  return new CopyReader({ plan, versions, pending: { filter: { mayHave: () => true } } });
 }
 
 interface Document {
@@ -54,7 +54,7 @@ function pageOf(all: readonly Document[]): Buffer {
 }
 
 /** Everything that anybody asks of it, in memory of its own. */
-function told(copied: Copied): string {
+function told(copied: FlatPage): string {
   const entries = Array.from({ length: copied.count }, (_, entry) => entry);
   const parts = copied.parts.map((part) => ({
     ...part,
@@ -84,7 +84,7 @@ test('is the same in memory that other pages have had', () => {
   const [used, fresh] = [newReader(), newReader()];
   fc.assert(
     fc.property(fc.array(fc.tuple(documents, fc.boolean()), { minLength: 1, maxLength: 6 }), (pages) => {
-      const underWay: Array<{ readonly copied: Copied; readonly all: string; readonly page: Buffer }> = [];
+      const underWay: Array<{ readonly copied: FlatPage; readonly all: string; readonly page: Buffer }> = [];
       const changes: Array<{ readonly was: string; readonly change: unknown }> = [];
       const finish = (): void => {
         for (const { copied, all, page } of underWay.splice(0)) {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { Room } from '../../../../src/engine/leases/page-budget.ts';
+import { PageBudget } from '../../../../src/engine/leases/page-budget.ts';
 
 const NEVER = new AbortController().signal;
 
 describe('room for pages', () => {
   test('is given until it is full, and again when somebody leaves', async () => {
-    const room = new Room(100);
+    const room = new PageBudget(100);
     await room.take(60, NEVER);
     let second = false;
     const waiting = room.take(60, NEVER).then(() => (second = true));
@@ -17,13 +17,13 @@ describe('room for pages', () => {
   });
 
   test('one page always fits, however large', async () => {
-    const room = new Room(100);
+    const room = new PageBudget(100);
     await room.take(5000, NEVER);
     expect(room.usedBytes).toBe(5000);
   });
 
   test('who is called off takes nothing', async () => {
-    const room = new Room(100);
+    const room = new PageBudget(100);
     await room.take(100, NEVER);
     const stop = new AbortController();
     const waiting = room.take(1, stop.signal);

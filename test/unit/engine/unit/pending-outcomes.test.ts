@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Memory, type OpenLetter } from '../../../../src/engine/unit/pending-outcomes.ts';
+import { PendingOutcomes, type OpenLetter } from '../../../../src/engine/unit/pending-outcomes.ts';
 import type { KeyComponent } from '../../../../src/epk/effective-key.ts';
 import type { LetterChange } from '../../../../src/state/dead-letters.ts';
 import type { Ledger } from '../../../../src/state/ledger.ts';
@@ -15,9 +15,9 @@ import {
   wordsOf,
 } from '../../state/making.ts';
 
-function begin(): { ledger: Ledger; memory: Memory } {
+function begin(): { ledger: Ledger; memory: PendingOutcomes } {
   const ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
-  return { ledger, memory: new Memory(ledger) };
+  return { ledger, memory: new PendingOutcomes(ledger) };
 }
 
 const letterOf = (identity: string, slot: string): OpenLetter => ({
@@ -56,16 +56,16 @@ describe('what is known of a document', () => {
     using _ = ledger;
     const lease = beginLease(ledger);
     intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 'P' }], position: '"1"' })();
-    buildIndex(ledger, lease.tree);
-    expect(memory.rowOf(hashOf('d'), lease.tree)?.slot).toEqual(hashOf('P'));
+    buildIndex(ledger, lease.indexId);
+    expect(memory.rowOf(hashOf('d'), lease.indexId)?.slot).toEqual(hashOf('P'));
     const earlier = { identity: hashOf('d'), slot: hashOf('P'), sequence: 0 };
     memory.setOverride(earlier);
-    expect(memory.rowOf(hashOf('d'), lease.tree)).not.toBeNull();
+    expect(memory.rowOf(hashOf('d'), lease.indexId)).not.toBeNull();
     const later = { ...earlier, sequence: ledger.pages.nextSequence() };
     memory.setOverride(later);
-    expect(memory.rowOf(hashOf('d'), lease.tree)).toBeNull();
+    expect(memory.rowOf(hashOf('d'), lease.indexId)).toBeNull();
     memory.letGo([], [earlier, later]);
-    expect(memory.rowOf(hashOf('d'), lease.tree)).not.toBeNull();
+    expect(memory.rowOf(hashOf('d'), lease.indexId)).not.toBeNull();
   });
 });
 
@@ -123,7 +123,7 @@ describe('who waits for a slot', () => {
   });
 });
 
-test('who waits for a target key value is told once, by the newest that is known, and nobody who waits for another', () => {
+test('identity waits for a target key value is told once, by the newest that is known, and nobody who waits for another', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   const waiting = (identity: string, ...key: KeyComponent[]): LetterChange => ({
@@ -165,7 +165,7 @@ test('rows of earlier runs are in the filter from the start', () => {
   const { ledger } = begin();
   using _ = ledger;
   ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('d', 'P')] }]);
-  const { filter } = new Memory(ledger);
+  const { filter } = new PendingOutcomes(ledger);
   expect([filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)]).toEqual([true, false]);
 });
 
@@ -175,7 +175,7 @@ test('where nothing is copied any more no row is read for the filter, and any do
   const copying = beginLease(ledger);
   ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('d', 'P')] }]);
   const answers = (): readonly boolean[] => {
-    const { filter } = new Memory(ledger);
+    const { filter } = new PendingOutcomes(ledger);
     return [filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)];
   };
   expect(answers()).toEqual([true, false]);

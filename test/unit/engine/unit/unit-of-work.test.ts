@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Memory } from '../../../../src/engine/unit/pending-outcomes.ts';
+import { PendingOutcomes } from '../../../../src/engine/unit/pending-outcomes.ts';
 import { Tally } from '../../../../src/engine/progress/counters.ts';
-import { Unit } from '../../../../src/engine/unit/unit-of-work.ts';
+import { UnitOfWork } from '../../../../src/engine/unit/unit-of-work.ts';
 import { IntentGroup } from '../../../../src/state/intent-group.ts';
 import { hashOf, openLedger, temporaryFolder } from '../../state/making.ts';
 
@@ -12,11 +12,11 @@ test.each([
   { kind: 'takeover', may: false },
 ] as const)('a claim to $kind lets its document write to the slot: $may', async ({ kind, may }) => {
   using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
-  const unit = new Unit(
+  const unit = new UnitOfWork(
     {
       ledger,
       intents: new IntentGroup(ledger.pages, () => []),
-      memory: new Memory(ledger),
+      pending: new PendingOutcomes(ledger),
       tally: new Tally(),
       point: () => {},
       alongside: () => ({}),
@@ -24,11 +24,11 @@ test.each([
     },
     { lease: null, feed: 'LV' },
   );
-  const who = { hash: hashOf('d'), name: ['"d"', '"a"'] };
+  const identity = { hash: hashOf('d'), name: ['"d"', '"a"'] };
   const slot = { hash: hashOf('P'), key: ['P'] };
-  await unit.begin([{ kind, who, slot }]);
-  expect(unit.claims(who, slot)).toBe(may);
-  expect(ledger.pages.readIntent(unit.page, 1).claims).toMatchObject([{ kind, identity: who.hash }]);
+  await unit.begin([{ kind, identity, slot }]);
+  expect(unit.claims(identity, slot)).toBe(may);
+  expect(ledger.pages.readIntent(unit.page, 1).claims).toMatchObject([{ kind, identity: identity.hash }]);
   unit.commit();
   expect(ledger.pages.unsettled()).toEqual([]);
 });

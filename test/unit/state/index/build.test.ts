@@ -30,10 +30,10 @@ function copyMany(ledger: Ledger, lease: Lease, count = DOCUMENTS): void {
   }
 }
 
-function expectFound(ledger: Ledger, tree: number, count = DOCUMENTS): void {
+function expectFound(ledger: Ledger, indexId: number, count = DOCUMENTS): void {
   const wrong: string[] = [];
   for (let i = 0; i < count; i += 1) {
-    const slot = ledger.lookup.find(hashOf(`d${i}`), tree)?.slot?.toString('hex');
+    const slot = ledger.lookup.find(hashOf(`d${i}`), indexId)?.slot?.toString('hex');
     if (slot !== (i % 7 === 0 ? undefined : hashOf(`s${i}`).toString('hex'))) wrong.push(`d${i}`);
   }
   expect(wrong).toEqual([]);
@@ -45,11 +45,11 @@ describe('the index', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     copyMany(ledger, lease);
-    expect(ledger.isIndexed(lease.tree)).toBe(false);
-    expect(ledger.lookup.find(hashOf('d1'), lease.tree)).toBeNull();
-    buildIndex(ledger, lease.tree, { runEntries: 512, segmentsAStep: 3, blocksAStep: 2 });
-    expect(ledger.isIndexed(lease.tree)).toBe(true);
-    expectFound(ledger, lease.tree);
+    expect(ledger.isIndexed(lease.indexId)).toBe(false);
+    expect(ledger.lookup.find(hashOf('d1'), lease.indexId)).toBeNull();
+    buildIndex(ledger, lease.indexId, { runEntries: 512, segmentsAStep: 3, blocksAStep: 2 });
+    expect(ledger.isIndexed(lease.indexId)).toBe(true);
+    expectFound(ledger, lease.indexId);
     expect(ledger.lookup.find(hashOf('d1'), null)).toEqual({
       ...rowOf('d1', 's1'),
       lsn: 1,
@@ -61,15 +61,15 @@ describe('the index', () => {
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
     copyMany(ledger, lease);
-    const build = ledger.buildIndex(lease.tree, SMALL);
+    const build = ledger.buildIndex(lease.indexId, SMALL);
     const copies: string[] = [];
     do copies.push(crashCopy(path));
     while (build.step());
     expect(copies.length).toBeGreaterThan(20);
     for (const copy of copies) {
       using reopened = openLedger(copy);
-      buildIndex(reopened, lease.tree, SMALL);
-      expectFound(reopened, lease.tree);
+      buildIndex(reopened, lease.indexId, SMALL);
+      expectFound(reopened, lease.indexId);
     }
   });
 
@@ -78,30 +78,30 @@ describe('the index', () => {
     const lease = beginLease(ledger);
     const count = 40_000;
     copyMany(ledger, lease, count);
-    let build = ledger.buildIndex(lease.tree, SMALL);
+    let build = ledger.buildIndex(lease.indexId, SMALL);
     while (build.phase === 'collect') build.step();
     let steps = 0;
-    for (; build.step(); steps += 1) build = ledger.buildIndex(lease.tree, SMALL);
+    for (; build.step(); steps += 1) build = ledger.buildIndex(lease.indexId, SMALL);
     expect(steps).toBeGreaterThan(300);
-    expectFound(ledger, lease.tree, count);
+    expectFound(ledger, lease.indexId, count);
   });
 
   test('of nothing is done and finds nothing', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
-    const { tree } = beginLease(ledger);
-    buildIndex(ledger, tree);
-    expect(ledger.isIndexed(tree)).toBe(true);
-    expect(ledger.lookup.find(hashOf('d1'), tree)).toBeNull();
+    const { indexId } = beginLease(ledger);
+    buildIndex(ledger, indexId);
+    expect(ledger.isIndexed(indexId)).toBe(true);
+    expect(ledger.lookup.find(hashOf('d1'), indexId)).toBeNull();
   });
 
-  test('is not begun while a page of its tree is open', () => {
+  test('is not begun while a page of its index is open', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     const commit = intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's' }], position: '"1"' });
-    expect(() => ledger.buildIndex(lease.tree)).toThrow(/every page of its tree is committed/);
+    expect(() => ledger.buildIndex(lease.indexId)).toThrow(/every page of its index is committed/);
     commit();
-    buildIndex(ledger, lease.tree);
-    expect(ledger.lookup.find(hashOf('d'), lease.tree)?.slot).toEqual(hashOf('s'));
+    buildIndex(ledger, lease.indexId);
+    expect(ledger.lookup.find(hashOf('d'), lease.indexId)?.slot).toEqual(hashOf('s'));
   });
 
   test('of a document that was copied twice knows the newer version', () => {
@@ -109,8 +109,8 @@ describe('the index', () => {
     const lease = beginLease(ledger);
     for (const lsn of [3, 9])
       intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's', lsn }], position: '"1"' })();
-    buildIndex(ledger, lease.tree);
-    expect(ledger.lookup.find(hashOf('d'), lease.tree)?.lsn).toBe(9);
+    buildIndex(ledger, lease.indexId);
+    expect(ledger.lookup.find(hashOf('d'), lease.indexId)?.lsn).toBe(9);
   });
 
   test('refuses a document in two slots, which the copy never makes', () => {
@@ -118,7 +118,7 @@ describe('the index', () => {
     const lease = beginLease(ledger);
     for (const slot of ['p', 'q'])
       intendPage(ledger, { lease, documents: [{ identity: 'd', slot }], position: '"1"' })();
-    expect(() => buildIndex(ledger, lease.tree)).toThrow(/one slot only/);
+    expect(() => buildIndex(ledger, lease.indexId)).toThrow(/one slot only/);
   });
 });
 
@@ -209,11 +209,11 @@ test('rows, index and overrides together say what an oracle says, whatever happe
       };
       try {
         for (const step of before) play(step);
-        buildIndex(ledger, lease.tree, SMALL);
+        buildIndex(ledger, lease.indexId, SMALL);
         for (const step of after) if (step.op !== 'copy') play(step);
         for (let one = 0; one <= 30; one += 1) {
           const slot = oracle.slotOf(one);
-          const found = ledger.lookup.find(hashOf(`d${one}`), lease.tree)?.slot ?? null;
+          const found = ledger.lookup.find(hashOf(`d${one}`), lease.indexId)?.slot ?? null;
           expect(found).toEqual(slot === null ? null : hashOf(slot));
         }
       } finally {
