@@ -1,6 +1,6 @@
 /**
  * The hot loops over bytes, in AssemblyScript, compiled by `npm run build` to dist/documents/kernel.wasm: the scan of
- * a page and the 128-bit hash. Its one user is src/documents/wasm-kernel.ts; names.ts explains the tables it reads, and
+ * a page and the 128-bit hash. Its one user is src/documents/wasm-kernel.ts; name-tree.ts explains the tables it reads, and
  * test/unit/documents/plain-walk.ts is the same scan written plainly, which the tests hold against this one.
  *
  * Memory is laid out by the user: tables, stack, scratch, the page with 64 zero bytes behind it (so that looking
@@ -434,7 +434,7 @@ function isDocumentsName(from: usize, to: usize): bool {
   return sizeBytes == 9 && load<u64>(at) == 0x746e656d75636f44 && load<u8>(at + 8) == 0x73;
 }
 
-/** Writes a string's inside without escapes to the scratch memory, as names.ts encodes text; gives its size. */
+/** Writes a string's inside without escapes to the scratch memory, as name-tree.ts encodes text; gives its size. */
 function unescape(from: usize, to: usize): usize {
   let at = from;
   let out = scratch;

@@ -213,7 +213,7 @@ export class PageScan<Around = unknown> {
     kernel.hashKept(row, this.start(row, document), this.end(row, document), out, at);
   }
 
-  /** Entries of the rows up to a fence (digests.ts); they stand until something else is asked for. */
+  /** Entries of the rows up to a fence (comparison-entries.ts); they stand until something else is asked for. */
   digest(asked: AskedOfRows, fenceLsn: number): KernelEntries {
     const kernel = scanKernel();
     assert(kernel.generation === this.#generation, 'entries are made before another page is scanned');

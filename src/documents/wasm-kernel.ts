@@ -107,7 +107,7 @@ export interface KernelResult {
   readonly cuts: Int32Array;
 }
 
-/** What the entries of a page are made of, beside its rows (digests.ts). */
+/** What the entries of a page are made of, beside its rows (comparison-entries.ts). */
 export interface AskedOfRows {
   readonly lsn: number;
   readonly document: number;

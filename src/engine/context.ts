@@ -1,4 +1,4 @@
-/** What one run has and its parts share: see the module of each. Made in open.ts, and nowhere else. */
+/** What one run has and its parts share: see the module of each. Made in assemble.ts, and nowhere else. */
 import type { KeyPlan } from '../keys/plan.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';

@@ -55,7 +55,7 @@ export interface Checkpoint {
   readonly parts: readonly Part[];
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
-  /** What was read since the last one (runs.ts). */
+  /** What was read since the last one (pass/entry-chunks.ts). */
   readonly entries: Uint32Array;
 }
 

@@ -5,11 +5,11 @@
  *   fence     writers are stopped; the ends of all ranges are read         -> fencing
  *   drain     everything up to the ends is in the target
  *   watch     the ends have not moved for a while; whoever moved them is   -> drained
- *             named, and the fence starts over (cutover-fence.ts)
+ *             named, and the fence starts over (fence.ts)
  *   prove     both sides are compared beside the tail, and repaired where
- *             no feed tells of deletes (cutover-proof.ts); the ends still
+ *             no feed tells of deletes (proof.ts); the ends still
  *             have not moved                                               -> proven -> committed
- *   after     settings, hooks, a look at the source (cutover-after.ts)
+ *   after     settings, hooks, a look at the source (after-commit.ts)
  *
  * What always holds: before `committed` every way out leads back to tailing, with traffic on the source; a run that died on
  * the way begins at the gate again, and one that died after it goes on with what is left. Nothing but the operator's hooks

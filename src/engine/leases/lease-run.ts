@@ -210,7 +210,7 @@ export class LeaseRun {
     const { sourceSide, serviceMs, seeDate } = this.#context;
     checkContainer(this.#context, page);
     // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early. That of a
-    // child is never behind for good: it takes its parents' sessions, so its LSNs go on from theirs (cosmos/session.ts).
+    // child is never behind for good: it takes its parents' sessions, so its LSNs go on from theirs (cosmos/feed/session-tokens.ts).
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
     seeDate(page.date);
     sourceSide.sessions.add(page.sessionToken);

@@ -1,4 +1,4 @@
-/** How far a range of the source has come, whoever answers (cosmos/newest.ts). */
+/** How far a range of the source has come, whoever answers (cosmos/feed/newest-lsn.ts). */
 import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import type { FeedRange } from '../../cosmos/feed/ranges.ts';
 import { endOf } from './anchor.ts';

@@ -92,7 +92,7 @@ export class PendingOutcomes {
     return [...waiting, ...(this.#waiting.get(nameOf({ for: 'key', key }))?.values() ?? [])];
   }
 
-  // What follows is for units (unit.ts): they touch, say what is new, and let go when they are committed.
+  // What follows is for units (unit-of-work.ts): they touch, say what is new, and let go when they are committed.
 
   touch(identity: Buffer): void {
     const key = mapKey(identity);

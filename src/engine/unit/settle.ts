@@ -3,7 +3,7 @@
  * intent and no commit to at most one slot, which the ledger knows. Settling only ever removes; what is missing comes
  * again, since no position has moved past it.
  *
- * All that is in doubt is in memory at once: the documents of pages that were under way, which ROOM_BYTES of leases.ts
+ * All that is in doubt is in memory at once: the documents of pages that were under way, which ROOM_BYTES of run-leases.ts
  * bounds. A document has 230 bytes on the wire before anybody has put anything into it, so they are at most 36,000.
  */
 import { group } from '../../lib/group.ts';

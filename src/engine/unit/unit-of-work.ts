@@ -3,7 +3,7 @@
  * to move. INTENT before the first byte, COMMIT after the last outcome; see lease-run.ts for the rule.
  *
  * What always holds: whatever is written, removed or taken over was claimed here before, on the disk; outcomes are
- * known to everybody at once (memory.ts) and to the ledger with the commit, which writes the newest of them.
+ * known to everybody at once (pending-outcomes.ts) and to the ledger with the commit, which writes the newest of them.
  */
 import { assert } from '../../lib/assert.ts';
 import type { LetterChange } from '../../state/dead-letters.ts';

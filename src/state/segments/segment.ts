@@ -1,6 +1,6 @@
 /**
  * The bytes of a segment: documents of one page of the copy, packed so that a document costs little and its entry is
- * found by its place. Pure; `pages.ts` stores them, `entries.ts` reads them.
+ * found by its place. Pure; `units.ts` stores them, `segment-reader.ts` reads them.
  *
  *   entry   identity 16 | slot 16 | etag 8 | lsn - base 4 | which key 2
  *   keys    after the last entry: length 2 | typed values, once for neighbours that share it

@@ -1,5 +1,5 @@
 /**
- * Who has contributed what to the sums: entries one behind the other, as digests.ts describes them. What always holds:
+ * Who has contributed what to the sums: entries one behind the other, as comparison-entries.ts describes them. What always holds:
  * entries are whole words, and what is taken for one is one.
  */
 import { ENTRY } from '../../documents/comparison-entries.ts';

@@ -106,7 +106,7 @@ describe('each operation has its outcome', () => {
   });
 });
 
-// One that the SDK makes and signs, and one that is sent with the signature of another (signed.ts).
+// One that the SDK makes and signs, and one that is sent with the signature of another (signed-requests.ts).
 describe.each([{ before: 0 }, { before: 1 }])(
   'a whole batch fails in one way, after $before others',
   ({ before }) => {

@@ -1,5 +1,5 @@
 /**
- * What container-lane.ts takes from the SDK below its public surface. Where this fails after an upgrade, that file
+ * What container-requests.ts takes from the SDK below its public surface. Where this fails after an upgrade, that file
  * wants a look before anything else does.
  */
 import { Agent, createServer, type IncomingMessage } from 'node:http';
