@@ -70,6 +70,14 @@ interface Import {
 const sources = filesUnder('src').filter((file) => file.endsWith('.ts'));
 const imports = sources.flatMap(importsOf);
 const scripts = filesUnder('scripts');
+const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\0')
+  .filter((file) => file !== '' && existsSync(join(ROOT, file)));
+
+/** A path, or the name of a file, in running text. */
+const CITED_PATH = /(?<![\w./*<{}$~-])((?:[\w@.-]+\/)*[\w][\w.-]*\.(?:md|ts|sql))\b(?![\w*]|-)/g;
+/** A name that stands for one of the reader's own. */
+const PLACEHOLDER = /NAME|NNNN/;
 
 function filesUnder(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];
@@ -99,6 +107,19 @@ function importsOf(file: string): Import[] {
     const to = name.startsWith('.') ? normalize(join(dirname(file), name)) : name;
     return { from: file, to, typeOnly: groups?.['only'] !== undefined };
   });
+}
+
+/** Files in which a path is a citation. */
+function isCiting(file: string): boolean {
+  return /\.(?:ts|js|sql|md|yml)$/.test(file) && file !== 'CHANGELOG.md';
+}
+
+/** The comments of code, and all of a document. */
+function citingPartOf(file: string): string {
+  const text = read(file);
+  if (!/\.(?:ts|js|sql)$/.test(file)) return text;
+  const comments = text.matchAll(file.endsWith('.sql') ? /--.*$/gm : /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm);
+  return [...comments].map(([comment]) => comment).join('\n');
 }
 
 /** The folder below src that a file belongs to; nothing for src/index.ts and for packages. */
@@ -210,9 +231,7 @@ describe('sources', () => {
 describe('texts', () => {
   test('no file tells where it was written', () => {
     const machine = new RegExp(`(?<![\\w.])/(?:${['work', 'root', 'home'].join('|')})/[\\w.]`);
-    const listed = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
-    const files = listed.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)));
-    expect(files.filter((file) => machine.test(read(file)))).toEqual([]);
+    expect(tracked.filter((file) => machine.test(read(file)))).toEqual([]);
   });
 
   test('architecture.md names every folder of src', () => {
@@ -233,6 +252,43 @@ describe('texts', () => {
       }, new Set<string>());
     const rows = [...read('docs/internals/ledger.md').matchAll(/^\| `(\w+)` +\|/gm)].map(([, row]) => row);
     expect([...made].filter((table) => !rows.includes(table))).toEqual([]);
+  });
+
+  test('comments and documents cite files that are in the repository', () => {
+    const cited = tracked
+      .filter(isCiting)
+      .flatMap((file) =>
+        [...citingPartOf(file).matchAll(CITED_PATH)].map(([, path = '']) => ({ file, path })),
+      );
+    expect(cited.length).toBeGreaterThan(100);
+    const isThere = (file: string, path: string): boolean =>
+      existsSync(join(ROOT, path)) ||
+      existsSync(join(ROOT, dirname(file), path)) ||
+      tracked.some((other) => other.endsWith(`/${path}`));
+    const wrong = cited.filter(({ file, path }) => !PLACEHOLDER.test(path) && !isThere(file, path));
+    expect(wrong.map(({ file, path }) => `${file}: ${path}`)).toEqual([]);
+  });
+
+  test('facts are cited by an id that docs/internals defines, once', () => {
+    const defined = ['service', 'sdk'].flatMap((name) =>
+      [...read(`docs/internals/${name}-facts.md`).matchAll(/^\| (S(?:VC|DK)-\d+) +\|/gm)].map(([, id]) => id),
+    );
+    expect(new Set(defined).size).toBe(defined.length);
+    const wrong = tracked
+      .filter(isCiting)
+      .flatMap((file) =>
+        [...read(file).matchAll(/\bS(?:VC|DK)-\d+\b/g)]
+          .filter(([id]) => !defined.includes(id))
+          .map(([id]) => `${file}: ${id}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test('no text cites the documents from which the first version was written', () => {
+    const old =
+      /\bfacts\/\w+\.md|\b(?:cli|style)\.md\b|\b[Dd]esign \d|\(facts? \d|(?<!internals\/|[\w\](])design\.md(?! *\]|\))/;
+    const wrong = tracked.filter((file) => isCiting(file) && old.test(citingPartOf(file)));
+    expect(wrong).toEqual([]);
   });
 
   test('README and help name the same commands', () => {
