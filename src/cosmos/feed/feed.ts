@@ -64,8 +64,11 @@ export interface PagesCall extends Omit<PageCall, 'sessionToken'> {
   readonly governor?: Governor;
   /** Asked before every page. */
   readonly sessionToken?: () => string | undefined;
+}
+
+export interface ParsedPagesCall<T> extends PagesCall {
   /** Throws a PageError for a damaged page, or a TroubleError for one that is too old; it is then read again. */
-  readonly check?: (page: Page) => void;
+  readonly parse: (page: Page) => T;
 }
 
 const PAGE_SIZE = 1000;
@@ -122,27 +125,32 @@ export class Feed {
     }
   }
 
+  /** Pages as they come; see `parsedPages`. */
+  pages(start: FeedStart, call: PagesCall): AsyncGenerator<Page, never, undefined> {
+    return this.parsedPages(start, { ...call, parse: (page) => page });
+  }
+
   /**
-   * Pages for as long as somebody pulls, those of 304 too: whether to wait or to end is the reader's to say. Trouble
-   * that may pass is waited for; a split, and what lasts, is thrown, and the last position given is still good.
+   * What `parse` returns for each page, for as long as the caller pulls. Pages of a 304 are included: the caller decides
+   * whether to wait or to end. Trouble that may pass is waited out; a split, and trouble that lasts, is thrown, and the
+   * position of the last page is still good.
    */
-  async *pages(start: FeedStart, call: PagesCall): AsyncGenerator<Page, never, undefined> {
-    const { patience, governor, sessionToken, check, signal, timeoutMs } = call;
+  async *parsedPages<T>(start: FeedStart, call: ParsedPagesCall<T>): AsyncGenerator<T, never, undefined> {
+    const { patience, governor, sessionToken, parse, signal, timeoutMs } = call;
     const { id } = this.#settings.range.range;
     let from = start;
     for (;;) {
-      const page = await retrying(
+      const { parsed, position } = await retrying(
         async () => {
           const ask = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
           const read = (): Promise<Page> => this.read(from, { ...ask, sessionToken: sessionToken?.() });
           const page = governor === undefined ? await read() : await governed(governor, { id, signal, read });
-          check?.(page);
-          return page;
+          return { parsed: parse(page), position: page.position };
         },
         { signal, patience },
       );
-      yield page;
-      from = page.position;
+      yield parsed;
+      from = position;
     }
   }
 }

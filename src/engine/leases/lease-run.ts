@@ -76,6 +76,7 @@ interface Reading {
 }
 
 interface Taken {
+  readonly page: Page;
   /** It needs its page until it is over. */
   readonly copied?: FlatPage;
   readonly changes?: Changes;
@@ -161,24 +162,23 @@ export class LeaseRun {
       if (untilCaughtUp === 'newest') await seeNewest(this.#context, range, signal);
       fence = (await endOf(this.#context, { mode, range }, signal)).lsn;
     }
-    let taken: Taken = {};
     const start: FeedStart = this.#position === null ? 'beginning' : { mode, etag: this.#position };
-    const pages = new Feed(sourceSide.lane, { mode, range }).pages(start, {
+    const pages = new Feed(sourceSide.lane, { mode, range }).parsedPages(start, {
       signal,
       patience,
       governor: sourceSide.governor,
       timeoutMs: timing.requestTimeoutMs,
       sessionToken: () => tokenOf(sourceSide, range.range.id),
-      check: (page) => (taken = this.#take(page, reading)),
+      parse: (page) => this.#take(page, reading),
     });
     for (;;) {
       while (this.#underWay.length >= PAGES_MAX) await this.#oldest(signal);
       const expected = Math.max(PAGE_BYTES_LEAST, this.#pageBytes);
       await room.take(expected, signal);
-      let page: Page;
+      let taken: Taken;
       this.#asks(true);
       try {
-        ({ value: page } = await pages.next());
+        ({ value: taken } = await pages.next());
       } catch (error) {
         room.adjust(-expected);
         throw error;
@@ -186,11 +186,11 @@ export class LeaseRun {
         this.#asks(false);
       }
       point('page-read');
+      const { page, copied, changes } = taken;
       const sizeBytes = page.bytes.length;
       this.#pageBytes = sizeBytes;
       room.adjust(sizeBytes - expected);
-      this.#launch(page, taken, reading);
-      const { copied, changes } = taken;
+      this.#launch(taken, reading);
       if (copied?.beyond === true || changes?.beyond === true) return 'anchor';
       const hasCaughtUp = page.status === 304 ? (page.lsn ?? 0) >= fence : (changes?.lastLsn ?? -1) >= fence;
       if (hasCaughtUp) return 'caught-up';
@@ -214,17 +214,17 @@ export class LeaseRun {
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
     seeDate(page.date);
     sourceSide.sessions.add(page.sessionToken);
-    if (page.status === 304) return {};
+    if (page.status === 304) return { page };
     const { indexId } = this.#lease;
     const nowTs = Math.floor(serviceMs() / 1000);
     const options = { nowTs, indexId, anchorLsn: anchorLsn ?? Infinity };
     const { latest, all } = this.#control;
-    if (copies) return { copied: this.#control.copies.read(page.bytes, options) };
-    return { changes: (feed === 'LV' ? latest : all).read(page.bytes, options) };
+    if (copies) return { page, copied: this.#control.copies.read(page.bytes, options) };
+    return { page, changes: (feed === 'LV' ? latest : all).read(page.bytes, options) };
   }
 
   /** Sends a page on its way, and moves on; its commit waits for those before it. */
-  #launch(page: Page, { copied, changes }: Taken, { feed }: Reading): void {
+  #launch({ page, copied, changes }: Taken, { feed }: Reading): void {
     const context = this.#context;
     const { ledger, point } = context;
     const { number: lease, indexId } = this.#lease;

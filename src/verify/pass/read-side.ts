@@ -184,17 +184,16 @@ export class SidePass {
     const mode = 'latest-version';
     const start: FeedStart = reader.position === null ? 'beginning' : { mode, etag: reader.position };
     try {
-      const pages = new Feed(lane, { mode, range, pageSize }).pages(start, {
+      const pages = new Feed(lane, { mode, range, pageSize }).parsedPages(start, {
         signal,
         timeoutMs,
         governor,
         patience,
         sessionToken: () => tokenOf(side, rangeId),
-        check: (page) => this.#take(page, reader),
+        parse: (page) => this.#take(page, reader),
       });
       while (!reader.isDone) {
-        const { value: page } = await pages.next();
-        page.free();
+        await pages.next();
         this.#parts.onPage();
         this.#saveIfDue();
       }
@@ -228,6 +227,7 @@ export class SidePass {
     // What lies beyond the fence is for those who go on from here.
     if (!reader.isDone || page.status === 304) reader.position = page.position.etag;
     this.#isDirty = true;
+    page.free();
   }
 
   /** The children go on where the parent was. */
