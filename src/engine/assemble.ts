@@ -12,7 +12,6 @@ import { Patience, type Wait } from '../cosmos/load/retry.ts';
 import { allowedRu } from '../cosmos/load/ru-budget.ts';
 import { Sessions } from '../cosmos/feed/session-tokens.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
-import { sleep } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -128,11 +127,10 @@ export async function makeContext(
       side: sourceSide,
       clock,
       timing,
-      sleep,
       serviceTs,
       seeDate: (date) => time.see(date),
     }),
-    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, sleep, serviceTs, signal }),
+    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTs, signal }),
     ledger,
     intents: new IntentGroup(ledger.pages, nextTokens),
     pending: new PendingOutcomes(ledger),

@@ -1,32 +1,22 @@
-/** Time is passed in, so that tests can move it and the emulator can shift it. */
+/**
+ * Time is passed in: what the clock says and how long a wait takes come from one object, so that a test can drive both
+ * and the emulator can shift them.
+ */
+import { sleep } from './abort.ts';
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Resolves after `delayMs`; rejects with the reason as soon as `signal` is aborted. */
+  sleep(delayMs: number, signal: AbortSignal): Promise<void>;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = { now: () => Date.now(), sleep };
 
 /** Tells the milliseconds since it was started. Nobody sets it, as they do a clock on the wall. */
 export function stopwatch(): () => number {
   const beganMs = performance.now();
   return () => performance.now() - beganMs;
-}
-
-/** A clock that stands still until it is told to move. */
-export class ManualClock implements Clock {
-  #nowMs: number;
-
-  constructor(startMs = Date.UTC(2026, 0, 1)) {
-    this.#nowMs = startMs;
-  }
-
-  now(): number {
-    return this.#nowMs;
-  }
-
-  advance(deltaMs: number): void {
-    this.#nowMs += deltaMs;
-  }
 }
 
 /** A time that passes; a clock that is set back meanwhile makes it no longer. */

@@ -1,5 +1,5 @@
 /** The time budget of a comparison: when it is over, what was read is kept, and the next run goes on. */
-import { ChildSignal, sleep } from '../lib/abort.ts';
+import { ChildSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { BudgetError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
@@ -21,7 +21,7 @@ export async function inTime<T>(
   using alarm = new ChildSignal(signal);
   const ring = async (): Promise<void> => {
     for (let restMs = leftMs(); restMs > 0; restMs = leftMs())
-      await sleep(Math.min(restMs, LOOK_MS), alarm.signal);
+      await clock.sleep(Math.min(restMs, LOOK_MS), alarm.signal);
     work.abort(
       new BudgetError('the time is over, and the comparison is not', {
         why: `${asked} was asked for`,

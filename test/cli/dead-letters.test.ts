@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/lib/clock.ts';
 import { Ledger } from '../../src/state/ledger.ts';
 import { REASONS, type LetterChange } from '../../src/state/dead-letters.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import { hashOf, NOW_MS, openLedger, temporaryFolder } from '../unit/state/making.ts';
+import { VirtualClock } from '../helpers/clock.ts';
 
 type Opened = Extract<LetterChange, { change: 'open' }>['letter'];
 
@@ -73,7 +73,7 @@ function made(): string {
 
 function ask(path: string, line: string): Promise<Ran> {
   return runCosmig(['dead-letters', ...line.split(' '), '--ledger', path], {
-    clock: new ManualClock(NOW_MS + 2 * HOUR_MS),
+    clock: new VirtualClock(NOW_MS + 2 * HOUR_MS),
   });
 }
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/main.ts';
-import { ManualClock } from '../../src/lib/clock.ts';
 import { CosmigRun, runCosmig } from '../helpers/run-cosmig.ts';
+import { VirtualClock } from '../helpers/clock.ts';
 
 const ORDERS = [
   { id: 'o-1', tenantId: 'amber', createdAt: '2026-03-01T09:30:00Z' },
@@ -271,7 +271,7 @@ describe('other ends', () => {
     const stderr = { write: (text: string) => (written += text) };
     const signals = { on: () => {}, off: () => {} };
     const argv = ['key', '--partition-key', '/id'];
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const leave = (): void => {};
     const code = await runCommandLine({ argv, env: {}, stdin, stdout, stderr, signals, clock, leave });
     expect({ code, written }).toEqual({ code: 0, written: '"0"\t0\n"1"\t1\n"2"\t2\n' });

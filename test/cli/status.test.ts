@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/lib/clock.ts';
 import type { Ledger } from '../../src/state/ledger.ts';
 import { REASONS, type Reason } from '../../src/state/dead-letters.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
@@ -17,6 +16,7 @@ import {
   SPEC,
   temporaryFolder,
 } from '../unit/state/making.ts';
+import { VirtualClock } from '../helpers/clock.ts';
 
 const MINUTE_MS = 60_000;
 /** When somebody looks. */
@@ -27,7 +27,7 @@ function somePath(): string {
 }
 
 function ask(path: string, ...argv: readonly string[]): Promise<Ran> {
-  return runCosmig(['status', '--ledger', path, ...argv], { clock: new ManualClock(LOOK_MS) });
+  return runCosmig(['status', '--ledger', path, ...argv], { clock: new VirtualClock(LOOK_MS) });
 }
 
 function letterOf(name: string, reason: Reason) {

@@ -155,8 +155,8 @@ export const PATCHES: readonly Patch[] = [
     edits: [
       {
         file: 'src/engine/apply/target-slots.ts',
-        find: 'await sleep(timing.requestTimeoutMs, signal);',
-        replace: 'await sleep(0, signal);',
+        find: 'await clock.sleep(timing.requestTimeoutMs, signal);',
+        replace: 'await clock.sleep(0, signal);',
       },
     ],
   },

@@ -8,8 +8,8 @@ import { execute, type Kind, type Outcome } from '../../src/emulator/documents/o
 import { Refusal } from '../../src/emulator/http/refusal.ts';
 import { WriteTransaction } from '../../src/emulator/documents/write-transaction.ts';
 import type { KeyComponent } from '../../src/epk/effective-key.ts';
-import { ManualClock } from '../../src/lib/clock.ts';
 import { migrate, openDatabase, type Database } from '../../src/lib/sqlite.ts';
+import { VirtualClock } from './clock.ts';
 
 export interface Write {
   readonly kind?: Kind;
@@ -19,7 +19,7 @@ export interface Write {
 }
 
 export class MemoryAccount implements Disposable {
-  readonly clock = new ManualClock();
+  readonly clock = new VirtualClock();
   readonly account: Account;
   readonly database: DatabaseModel;
   readonly sql: Database;

@@ -3,7 +3,8 @@ import type { Command } from '../../src/cli/command.ts';
 import { runCommandLine } from '../../src/cli/main.ts';
 import type { StopSignal } from '../../src/lib/errors.ts';
 import { commands as shippedCommands } from '../../src/commands/all.ts';
-import { ManualClock, type Clock } from '../../src/lib/clock.ts';
+import { type Clock } from '../../src/lib/clock.ts';
+import { VirtualClock } from './clock.ts';
 
 /** What a run left behind. */
 export interface Ran {
@@ -30,7 +31,7 @@ export class CosmigRun {
   #left: number | undefined;
 
   constructor(argv: readonly string[], around: Around = {}) {
-    const { env = {}, commands = shippedCommands, clock = new ManualClock(), stdin = [] } = around;
+    const { env = {}, commands = shippedCommands, clock = new VirtualClock(), stdin = [] } = around;
     const stdout = { write: (text: string) => (this.#stdout += text) };
     const stderr = { write: (text: string) => (this.#stderr += text) };
     const leave = (exitCode: number): void => {

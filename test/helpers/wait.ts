@@ -1,6 +1,5 @@
 /** Waiting with a deadline: polls a claim instead of sleeping and hoping. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../src/lib/clock.ts';
 
 export interface Deadline {
   /** What we wait for, named in the error. */
@@ -35,10 +34,4 @@ export async function within<T>(work: Promise<T>, timeoutMs: number, what: strin
   } finally {
     stop.abort();
   }
-}
-
-/** Minutes pass in seconds, for those who wait for minutes. */
-export function fastClock(times: number): Clock {
-  const startMs = Date.now();
-  return { now: () => startMs + (Date.now() - startMs) * times };
 }

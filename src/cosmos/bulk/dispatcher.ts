@@ -49,7 +49,6 @@ export interface WriterParts<V> {
   /** For each range afresh: how long refusals are borne. */
   readonly patience: Patience;
   /** Resolves after a delay; rejects when called off. */
-  readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** While run() runs. */
@@ -232,10 +231,11 @@ export class Writer<V> {
   #setAlarm(lane: Lane<V>, atMs: number, { members, alarms }: Running): void {
     if (lane.alarmMs <= atMs) return;
     lane.alarmMs = atMs;
+    const { clock } = this.#parts;
     members.start(async (signal) => {
       try {
         // A timer may be early by what the clock rounds away.
-        await this.#parts.sleep(Math.max(1, atMs - this.#parts.clock.now()), alarms.signal);
+        await clock.sleep(Math.max(1, atMs - clock.now()), alarms.signal);
       } catch (error) {
         // Drained: nobody needs it.
         if (alarms.signal.aborted && !signal.aborted) return;

@@ -5,7 +5,7 @@
 import { PriorityLevel, type FeedOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
 import type { Call, ContainerLane, Reply } from '../transport/container-requests.ts';
-import { admitted, type Governor } from '../load/governor.ts';
+import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from '../feed/ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 
@@ -45,7 +45,7 @@ async function ask(
   { governor, sessionToken, where, signal, timeoutMs }: CountCall,
 ): Promise<Reply> {
   const { id } = range.range;
-  await admitted(governor, id, { signal });
+  await governor.admitted(id, signal);
   const options: FeedOptions = {
     priorityLevel: PriorityLevel.Low,
     ...(continuation === undefined ? {} : { continuationToken: continuation }),

@@ -7,7 +7,7 @@ import { PriorityLevel } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { TroubleError, troubleOf } from '../transport/trouble.ts';
 import type { Call, ContainerLane, LaneFeedOptions, Reply } from '../transport/container-requests.ts';
-import { admitted, type Governor } from '../load/governor.ts';
+import type { Governor } from '../load/governor.ts';
 import type { Load } from '../load/range-limit.ts';
 import { isPart, type FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
@@ -164,7 +164,7 @@ async function governed(
     read,
   }: { readonly id: string; readonly signal: AbortSignal; readonly read: () => Promise<Page> },
 ): Promise<Page> {
-  await admitted(governor, id, { signal });
+  await governor.admitted(id, signal);
   let load: Load = { chargeRu: 0, operations: 1, throttled: 0, retryAfterMs: undefined };
   try {
     const page = await read();

@@ -3,7 +3,6 @@
  * not go is told why and when to ask again; a range that is throttled keeps nobody else; and over any longer time a
  * side spends no more than it may, whatever its requests turn out to cost.
  */
-import { sleep } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
@@ -102,6 +101,17 @@ export class Governor {
     return new Map([...this.#gates].map(([range, gate]) => [range, gate.state()]));
   }
 
+  /** Waits until a range with nothing in flight may send; the caller owes an `observe`. */
+  async admitted(range: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const admission = this.admit(range, { inFlight: 0 });
+      if (admission === 'go') return;
+      assert('delayMs' in admission, 'a range with nothing in flight has room');
+      await this.#clock.sleep(admission.delayMs, signal);
+    }
+  }
+
   /** How long until a range has its turn at the budget that all of them share; 0 for now. */
   #turnMs(range: string): number {
     if (this.budget.rate === undefined) return 0;
@@ -123,20 +133,5 @@ export class Governor {
       this.#gates.set(range, gate);
     }
     return gate;
-  }
-}
-
-/** Waits until a range with nothing on its way may send; the caller owes an `observe`. */
-export async function admitted(
-  governor: Governor,
-  range: string,
-  { signal, pause = sleep }: { readonly signal: AbortSignal; readonly pause?: typeof sleep },
-): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted();
-    const admission = governor.admit(range, { inFlight: 0 });
-    if (admission === 'go') return;
-    assert('delayMs' in admission, 'a range with nothing on its way has room');
-    await pause(admission.delayMs, signal);
   }
 }

@@ -3,7 +3,6 @@
  * can be shown, is never shorter than the service asks, is not the same for two who wait, and ends: by success, by
  * the signal, or as the trouble that would not pass.
  */
-import { sleep } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
@@ -47,8 +46,6 @@ export interface PatienceParts {
   readonly random: Random;
   readonly onWait?: (wait: Wait) => void;
   readonly limits?: Readonly<Partial<Record<TroubleKind, Limit>>>;
-  /** How time passes; tests let it pass quicker. */
-  readonly pause?: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** Shorter ones are how the service works; nobody is told of them. */
@@ -92,7 +89,7 @@ export class Patience {
   async bear(trouble: Trouble, signal: AbortSignal): Promise<void> {
     const wait = this.next(trouble);
     this.#parts.onWait?.(wait);
-    await (this.#parts.pause ?? sleep)(wait.delayMs, signal);
+    await this.#parts.clock.sleep(wait.delayMs, signal);
   }
 
   /** How long to wait now; throws like `bear`. */

@@ -31,7 +31,6 @@ interface Parts extends VersionParts {
   readonly side: Side;
   readonly clock: Clock;
   readonly timing: Timing;
-  readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
   /** The service's time in seconds. */
   readonly serviceTs: () => number;
   readonly seeDate: (date: string | undefined) => void;
@@ -44,7 +43,7 @@ export class SourceDocuments {
   readonly #body = new BatchBody(new ByteOutput());
 
   constructor(parts: Parts) {
-    const { side, clock, timing, sleep, serviceTs, seeDate } = parts;
+    const { side, clock, timing, serviceTs, seeDate } = parts;
     this.#side = side;
     const replies = replyScan(versionPaths(parts));
     const reader = new VersionReader(replies, parts);
@@ -70,7 +69,6 @@ export class SourceDocuments {
       governor: side.governor,
       clock,
       patience: side.patience,
-      sleep,
     });
   }
 

@@ -54,7 +54,6 @@ interface Parts {
   readonly unique: UniqueKeys;
   readonly clock: Clock;
   readonly timing: Timing;
-  readonly sleep: (delayMs: number, signal: AbortSignal) => Promise<void>;
   /** The service's time in seconds. */
   readonly serviceTs: () => number;
   readonly signal: AbortSignal;
@@ -81,7 +80,7 @@ export class TargetSlots {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { side, plan, unique, clock, timing, sleep } = parts;
+    const { side, plan, unique, clock, timing } = parts;
     const replies = replyScan(rekeyPaths(plan));
     const owners = new Owners(replies, { plan, unique, side });
     this.#lane = new LaneSend({
@@ -97,7 +96,6 @@ export class TargetSlots {
       governor: side.governor,
       clock,
       patience: side.patience,
-      sleep,
     });
   }
 
@@ -138,10 +136,10 @@ export class TargetSlots {
 
   /** Waits until a write whose reply was lost has landed, or never will. */
   async settle(): Promise<void> {
-    const { sleep, timing, signal } = this.#parts;
+    const { clock, timing, signal } = this.#parts;
     this.#settling += 1;
     try {
-      await sleep(timing.requestTimeoutMs, signal);
+      await clock.sleep(timing.requestTimeoutMs, signal);
     } finally {
       this.#settling -= 1;
     }

@@ -4,7 +4,7 @@
  * again; nothing here leads back, so trouble with one of them is told and does not keep the others from being done.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
-import { Deadline, sleep } from '../../lib/abort.ts';
+import { Deadline } from '../../lib/abort.ts';
 import { CosmigError, NotReadyError, ServiceError } from '../../lib/errors.ts';
 import type { AfterParts, CutoverResult, SettingTold } from './contract.ts';
 import { fenceOfLedger, IDS_MAX, readFence, stragglers, type Fence, type Straggler } from './source-ends.ts';
@@ -152,7 +152,7 @@ async function watch(
   const endMs = context.clock.now() + watchMs;
   // Once at least, where it is to be watched at all.
   for (let isDue = watchMs > 0; isDue; isDue = context.clock.now() < endMs) {
-    await sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.now())), signal);
+    await context.clock.sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.now())), signal);
     const to = await readFence(context, 'as told', signal);
     for await (const straggler of stragglers(context, { from, to }, signal)) {
       if (straggler.what === 'split') continue;

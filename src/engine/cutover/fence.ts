@@ -4,7 +4,7 @@
  *
  * Watch and proof run side by side where everything that happens is told. Elsewhere the proof follows the watch.
  */
-import { ChildSignal, sleep } from '../../lib/abort.ts';
+import { ChildSignal } from '../../lib/abort.ts';
 import { settled } from '../../lib/outcome.ts';
 import { told } from './after-commit.ts';
 import { catchUp } from './gate.ts';
@@ -22,7 +22,7 @@ export async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fen
   const from = await readFence(context, 'as told', reading);
   await catchUp(leases);
   const watch = async (): Promise<Fence | null> => {
-    await sleep(parts.quietMs, reading);
+    await context.clock.sleep(parts.quietMs, reading);
     return endsUnmoved(leases, parts, from);
   };
   // Where nobody tells what was deleted and what has expired, that the ends have not moved is not known either.

@@ -2,7 +2,7 @@
  * Both sides are compared until they hold the same, and what differs is brought right in between. What always holds: a
  * document that was brought right and differs still is never passed over.
  */
-import { ChildSignal, sleep } from '../../lib/abort.ts';
+import { ChildSignal } from '../../lib/abort.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import { whyAll } from './gate.ts';
@@ -51,7 +51,7 @@ async function compare(leases: LeasesParts, parts: Stopped, scope: Scope): Promi
     members.start(async () => {
       while (!reading.aborted) {
         await runLeases('catch-up', { ...leases, reading, look: 'as told' });
-        await sleep(TAIL_EVERY_MS, reading).catch((error: unknown) => {
+        await leases.context.clock.sleep(TAIL_EVERY_MS, reading).catch((error: unknown) => {
           if (!reading.aborted) throw error;
         });
       }

@@ -17,7 +17,7 @@ import { Feed, type FeedMode, type FeedStart, type Page } from '../../cosmos/fee
 import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../../cosmos/load/retry.ts';
 import { TroubleError } from '../../cosmos/transport/trouble.ts';
-import { orAborted, sleep } from '../../lib/abort.ts';
+import { orAborted } from '../../lib/abort.ts';
 import { must } from '../../lib/assert.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { Lease, NewLease } from '../../state/leases.ts';
@@ -197,7 +197,7 @@ export class LeaseRun {
       if (page.status !== 304) continue;
       if (reading.anchorLsn !== null) return 'anchor';
       if (this.#underWay.length === 0) this.#picture.caughtUpMs = serviceMs();
-      await sleep(timing.pollMs, signal);
+      await this.#context.clock.sleep(timing.pollMs, signal);
     }
   }
 

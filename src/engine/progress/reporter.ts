@@ -1,5 +1,4 @@
 /** Takes pictures of a run, once in a while and at its end, and notices when nothing moves. */
-import { sleep } from '../../lib/abort.ts';
 import { ruOf } from '../../cosmos/container/throughput.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Lease } from '../../state/leases.ts';
@@ -86,7 +85,7 @@ export class Camera {
     const { context, onSnapshot } = this.#parts;
     while (!signal.aborted) {
       try {
-        await sleep(context.timing.showMs, signal);
+        await context.clock.sleep(context.timing.showMs, signal);
       } catch (error) {
         if (signal.aborted) return;
         throw error;

@@ -2,7 +2,7 @@
  * How a run comes to its end: reasons to stop reading, and the tasks that are finished first. What always holds: who is
  * told to stop waits for nobody through whom nothing goes; what is under way then is the next run's to settle.
  */
-import { abortReason, ChildSignal, sleep, whenAborted } from '../../lib/abort.ts';
+import { abortReason, ChildSignal, whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { BudgetError } from '../../lib/errors.ts';
 import type { Group } from '../../lib/group.ts';
@@ -39,7 +39,7 @@ export class Stopping implements Disposable {
     const untilThenMs = (): number => leftMs() - Math.max(leastMs, drainMs());
     try {
       for (let restMs = untilThenMs(); restMs > 0; restMs = untilThenMs())
-        await sleep(Math.min(restMs, LOOK_MS), signal);
+        await clock.sleep(Math.min(restMs, LOOK_MS), signal);
     } catch (error) {
       if (signal.aborted) return;
       throw error;
@@ -108,7 +108,7 @@ export async function finish(
   let sinceMs = 0;
   try {
     for (;;) {
-      const waited = sleep(limitMs / LOOKS, looking.signal).then(() => false);
+      const waited = clock.sleep(limitMs / LOOKS, looking.signal).then(() => false);
       if (await Promise.race([idle, waited])) return;
       const now = stop.aborted ? progress() : '';
       if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.now()];

@@ -1,5 +1,4 @@
 /** `--level count`: as many documents on both sides, letters accounted for; cheap, and no word about what is in them. */
-import { sleep } from '../../lib/abort.ts';
 import { Countdown } from '../../lib/clock.ts';
 import { parsePath } from '../../keys/path.ts';
 import { fingerprint } from '../../spec/fingerprint.ts';
@@ -62,7 +61,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
       return verdictOf(comparison, look, { equal: null, waitsFor });
     }
     before = look;
-    await sleep(timing.gapMs, signal);
+    await clock.sleep(timing.gapMs, signal);
   }
 }
 

@@ -9,7 +9,6 @@ import {
   type Outcome,
 } from '../../cosmos/bulk/batch-request.ts';
 import { TroubleError, type Trouble, type TroubleKind } from '../../cosmos/transport/trouble.ts';
-import { admitted } from '../../cosmos/load/governor.ts';
 import { lsnOf } from '../../cosmos/feed/session-tokens.ts';
 import type { Patience } from '../../cosmos/load/retry.ts';
 import { BatchBody } from '../../documents/batch-body.ts';
@@ -160,7 +159,7 @@ export class PointReads<V> {
     const { lane, governor, sessions, timeoutMs } = this.#side;
     const body = new BatchBody(new ByteOutput(4096));
     for (const { wanted } of jobs) body.read(wanted.key, { id: Buffer.from(wanted.id) });
-    await admitted(governor, range, { signal });
+    await governor.admitted(range, signal);
     let result: BatchResult | undefined;
     try {
       const sessionToken = tokenOf(this.#side, range);

@@ -8,7 +8,6 @@
  */
 import { replyScan } from '../../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
-import { sleep } from '../../lib/abort.ts';
 import { Countdown, type Clock } from '../../lib/clock.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import type { Candidate, CandidateName } from './candidate-store.ts';
@@ -80,7 +79,7 @@ export class Recheck {
       if (left === 0) return null;
       if (time.isOver()) return whyOpen(reach);
       waitsFor = reach.behind.length > 0 ? 'the tail' : null;
-      await sleep(gapMs, signal);
+      await clock.sleep(gapMs, signal);
     }
   }
 

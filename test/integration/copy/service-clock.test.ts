@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Point } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Move, type Order } from '../../helpers/move.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
 /** Seconds between the reading of a page and its first write; dates that are older count as a clock that was set back. */
@@ -20,7 +21,7 @@ function openMortal(defaultTtl: number): Promise<Move> {
 test('a copy that had to wait does not live longer for it', async () => {
   await using move = await openMortal(100_000);
   let waitedMs = 0;
-  const clock = { now: () => systemClock.now() + waitedMs };
+  const clock = clockAt(() => systemClock.now() + waitedMs);
   const runWaiting = async (goal: 'copy' | 'catch-up'): Promise<Readonly<Record<string, unknown>>> => {
     waitedMs = 0;
     const onPoint = (point: Point): void => {
@@ -48,7 +49,7 @@ test('a copy that had to wait does not live longer for it', async () => {
   expect(await runWaiting('catch-up')).toMatchObject({ own: most(2000), stays: most(1005) });
 });
 
-const tomorrow = { now: () => systemClock.now() + 24 * 3600 * 1000 };
+const tomorrow = clockAt(() => systemClock.now() + 24 * 3600 * 1000);
 
 test('a clock that is a day ahead takes no living document for one that is over', async () => {
   await using move = await openMortal(3600);

@@ -9,7 +9,6 @@ import { Patience } from '../../../src/cosmos/load/retry.ts';
 import { Sessions } from '../../../src/cosmos/feed/session-tokens.ts';
 import type { Slot } from '../../../src/engine/apply/identity.ts';
 import { makePlan } from '../../../src/keys/plan.ts';
-import { sleep } from '../../../src/lib/abort.ts';
 import { systemClock as clock } from '../../../src/lib/clock.ts';
 import { group } from '../../../src/lib/group.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
@@ -54,15 +53,17 @@ test('a write that lands after its reply was lost is seen, however much was read
       side,
       plan,
       unique: new UniqueKeys(undefined),
-      clock,
+      clock: {
+        ...clock,
+        sleep: async (delayMs, one) => {
+          // The reply is lost; the write is still on its way, and another reader looks at the same range.
+          if (delayMs === TIMEOUT_MS) others.push(await read('other'));
+          await clock.sleep(delayMs, one);
+        },
+      },
       signal,
       serviceTs: () => Math.floor(clock.now() / 1000),
       timing: { requestTimeoutMs: TIMEOUT_MS, pollMs: 50, showMs: 100 },
-      sleep: async (delayMs, one) => {
-        // The reply is lost; the write is still on its way, and somebody else looks at the same range.
-        if (delayMs === TIMEOUT_MS) others.push(await read('other'));
-        await sleep(delayMs, one);
-      },
     });
     members.start(async (one) => slots.writer.run(one));
     expect(await slots.create(slotOf('first'), { body: textOf('first') })).toBe('ok');

@@ -23,7 +23,7 @@ import {
   write,
 } from '../../helpers/tapped.ts';
 import { envOf, SPEC } from '../../helpers/typed.ts';
-import { fastClock } from '../../helpers/wait.ts';
+import { fastClock } from '../../helpers/clock.ts';
 
 const AVAD = { settings: { avad: true } };
 const idsIn = async (move: Move): Promise<unknown[]> =>

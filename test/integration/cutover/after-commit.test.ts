@@ -6,6 +6,7 @@ import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../../helpers/move.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 async function moved(options: MoveOptions): Promise<Move> {
   const move = await Move.open(options);
@@ -132,9 +133,7 @@ test('nobody wonders that nothing moves while the source is watched', async () =
   await using move = await moved({});
   // Minutes pass, from the commit on.
   let committedMs: number | undefined;
-  const clock = {
-    now: () => Date.now() + (committedMs === undefined ? 0 : 30 * (Date.now() - committedMs)),
-  };
+  const clock = clockAt(() => Date.now() + (committedMs === undefined ? 0 : 30 * (Date.now() - committedMs)));
   const { result } = await cut(move, {
     run: { clock },
     onCommit: async () => void (committedMs = Date.now()),

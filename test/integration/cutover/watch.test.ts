@@ -6,6 +6,7 @@ import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import type { MoveOptions, Order } from '../../helpers/move.ts';
 import type { TapRequest } from '../../helpers/tap.ts';
 import { SOURCE, Tapped } from '../../helpers/tapped.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 const order = (id: string, more: object = {}): Order => ({ id, customerId: 'c', tenantId: 'P', ...more });
 
@@ -49,7 +50,7 @@ test('a tail that needs minutes to catch up has no writers stopped', async () =>
     if (isFeed(request)) offsetMs += 61_000;
     return forward();
   };
-  const clock = { now: () => Date.now() + offsetMs };
+  const clock = clockAt(() => Date.now() + offsetMs);
   const { result, hooks } = await cut(tapped, { run: { clock } });
   expect(result).toMatchObject({
     message: 'the tail is too far behind for a short stop of the writers',

@@ -21,7 +21,8 @@ import {
   write,
 } from '../../helpers/tapped.ts';
 import { ACCEPTED_SPEC, cosmig, envOf } from '../../helpers/typed.ts';
-import { fastClock, until, within } from '../../helpers/wait.ts';
+import { until, within } from '../../helpers/wait.ts';
+import { clockAt, fastClock } from '../../helpers/clock.ts';
 
 /** Intents that no commit has closed. */
 const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unsettled().length);
@@ -134,7 +135,7 @@ describe('time that is over', () => {
     const at = new Date(atMs);
     const text = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
     const aheadMs = atMs - 1500 - Date.now();
-    const clock = { now: () => Date.now() + aheadMs };
+    const clock = clockAt(() => Date.now() + aheadMs);
     await expect(move.run('copy', { flags: { until: [text] }, clock })).rejects.toThrow(BudgetError);
     expect(unsettled(move)).toBe(0);
   });
@@ -157,7 +158,7 @@ describe('time that is over', () => {
     await move.run('copy');
     const passedMs = stopwatch();
     const setMs = Date.now() + 500;
-    const clock = { now: () => Date.now() + (Date.now() < setMs ? 0 : byMs) };
+    const clock = clockAt(() => Date.now() + (Date.now() < setMs ? 0 : byMs));
     const tailing = move.run('tail', { flags: { for: ['3s'] }, clock, drain: AbortSignal.timeout(10_000) });
     const [ended] = await Promise.allSettled([tailing]);
     // Whether it had caught up nobody can tell by such a clock.

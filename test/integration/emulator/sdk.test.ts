@@ -11,8 +11,8 @@ import { ContainerLane } from '../../../src/cosmos/transport/container-requests.
 import { Feed } from '../../../src/cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../../../src/cosmos/feed/ranges.ts';
 import { must } from '../../../src/lib/assert.ts';
-import { ManualClock } from '../../../src/lib/clock.ts';
 import { startTestEmulator } from '../../helpers/emulator.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
 
 const signal = new AbortController().signal;
 const RANGE = { id: '7', parents: [], min: '', max: 'FF' };
@@ -163,7 +163,7 @@ describe('a batch that is sent with the signature of another', () => {
     const { seen, endpoint, close } = await listening(() => 200);
     try {
       const name = { database: 'my shop', container: 'órders' };
-      const clock = new ManualClock();
+      const clock = new VirtualClock();
       // Another clock says when; a client of its own for each is what the SDK sends.
       using account = new Account({ endpoint, key: 'a2V5' }, { clock });
       const lane = new ContainerLane(account, name);
@@ -222,7 +222,7 @@ describe('a batch that is sent with the signature of another', () => {
     let status = 200;
     const { seen, endpoint, close } = await listening(() => status);
     try {
-      const clock = new ManualClock();
+      const clock = new VirtualClock();
       using account = new Account({ endpoint, key: 'a2V5' }, { clock });
       const lane = new ContainerLane(account, { database: 'd', container: 'c' });
       let signed = 0;

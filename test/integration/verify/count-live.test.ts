@@ -6,6 +6,7 @@ import type { Move } from '../../helpers/move.ts';
 import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../helpers/tapped.ts';
 import type { TapRequest } from '../../helpers/tap.ts';
 import { verifyMove } from '../../helpers/verify.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 const COUNT = 20;
 const DEADLINE_MS = 60_000;
@@ -25,9 +26,8 @@ const isCount = (request: TapRequest): boolean => isQueryOf(request, 'orders');
 
 /** The time is over behind so many looks. */
 const LOOKS_MAX = 4;
-const clockOf = (looks: () => number): Clock => ({
-  now: () => systemClock.now() + (looks() < LOOKS_MAX ? 0 : 2 * DEADLINE_MS),
-});
+const clockOf = (looks: () => number): Clock =>
+  clockAt(() => systemClock.now() + (looks() < LOOKS_MAX ? 0 : 2 * DEADLINE_MS));
 
 const countedWithin = async (move: Move, looks: () => number): Promise<Verdict> =>
   verifyMove(move, { level: 'count', deadlineMs: DEADLINE_MS, clock: clockOf(looks) });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { TapReply, TapRequest } from '../../helpers/tap.ts';
 import { order, orders, Tapped, write } from '../../helpers/tapped.ts';
 import { verifyMove } from '../../helpers/verify.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 async function copied(): Promise<Tapped> {
   const tapped = await Tapped.open({ settings: { avad: true } });
@@ -25,7 +26,7 @@ test('a range that stays gone, though no other has taken its place', async () =>
     return SPLITTING;
   };
   // A split may take minutes; so many have passed when somebody asks for the fourth time.
-  const clock = { now: () => Date.now() + 4 * 60_000 * asked };
+  const clock = clockAt(() => Date.now() + 4 * 60_000 * asked);
   await expect(verifyMove(move, { clock })).rejects.toThrow('410/1007');
   expect(asked).toBe(4);
 });
@@ -40,7 +41,7 @@ test('a reply in which every look is refused', async () => {
     if (what === 'batch' && container === 'orders') asked += 1;
     return forward();
   };
-  const clock = { now: () => Date.now() + 2 * 60_000 * asked };
+  const clock = clockAt(() => Date.now() + 2 * 60_000 * asked);
   await expect(verifyMove(move, { clock })).rejects.toThrow('449');
   expect(asked).toBe(4);
 });

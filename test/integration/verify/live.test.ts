@@ -4,6 +4,7 @@ import { CanceledError } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Move, type Order } from '../../helpers/move.ts';
 import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -71,7 +72,7 @@ describe('verify while nothing is brought over', () => {
     await move.run('copy');
     await move.put({ id: 'new', customerId: 'c', tenantId: 't' });
     let rounds = 0;
-    const clock = { now: () => Date.now() - (rounds > 1 ? 3_600_000 : 0) };
+    const clock = clockAt(() => Date.now() - (rounds > 1 ? 3_600_000 : 0));
     const onProgress = ({ stage }: { readonly stage: string }): void => {
       if (stage === 'looking again' || stage === 'counting') rounds += 1;
     };

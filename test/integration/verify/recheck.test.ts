@@ -4,6 +4,7 @@ import type { AccountSettings } from '../../helpers/admin.ts';
 import type { TapRequest } from '../../helpers/tap.ts';
 import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../helpers/tapped.ts';
 import { verifyMove } from '../../helpers/verify.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };
 
@@ -32,7 +33,7 @@ test('a document that differs in another way each time is in flight', async () =
   const verdict = await verifyMove(move, {
     deadlineMs: 60_000,
     // The time is over behind the second look.
-    clock: { now: () => Date.now() + (looks < 2 ? 0 : 120_000) },
+    clock: clockAt(() => Date.now() + (looks < 2 ? 0 : 120_000)),
     timing: { requestTimeoutMs: 20_000 },
   });
   expect(looks).toBe(2);

@@ -5,6 +5,7 @@ import { CanceledError } from '../../../src/lib/errors.ts';
 import { verifyPath } from '../../../src/verify/store.ts';
 import { Move } from '../../helpers/move.ts';
 import { verifyMove } from '../../helpers/verify.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 async function copied(count: number): Promise<Move> {
   const move = await Move.open();
@@ -31,7 +32,7 @@ test('a verdict is none for who asks later, though the clock says that it is ear
   const nowMs = Date.now();
   await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
   await move.target.item('o3', 't3').delete();
-  const verdict = await verifyMove(move, { clock: { now: () => nowMs - 3600_000 } });
+  const verdict = await verifyMove(move, { clock: clockAt(() => nowMs - 3600_000) });
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
 });
 
@@ -62,7 +63,7 @@ test.each([
   await using move = await copied(60);
   await stopInTheMiddle(move);
   const said: string[] = [];
-  const clock = { now: (): number => Date.now() + hours * 3600_000 };
+  const clock = clockAt((): number => Date.now() + hours * 3600_000);
   await expect(verifyMove(move, { clock, say: (text) => said.push(text) })).resolves.toMatchObject({
     equal: true,
   });

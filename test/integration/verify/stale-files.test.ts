@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
 import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { clockAt } from '../../helpers/clock.ts';
 
 const COUNT = 60;
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}`, n });
@@ -78,7 +79,7 @@ test.each([
 ])('what was listed $when: how often it is gone on with', async ({ agoMs, times }) => {
   await using move = await copied();
   await move.put({ ...order(1), again: 1 });
-  const began = { now: (): number => Date.now() - agoMs };
+  const began = clockAt((): number => Date.now() - agoMs);
   expect(await verifyMove(move, { deadlineMs: 0, clock: began })).toMatchObject({ equal: null, inFlight: 1 });
   await move.run('catch-up');
   const said: string[] = [];
@@ -92,7 +93,7 @@ test('what was listed just now is gone on with, however long both sides were rea
   let agoMs = 30 * HOUR_MS;
   const parts = {
     deadlineMs: 0,
-    clock: { now: (): number => Date.now() - agoMs },
+    clock: clockAt((): number => Date.now() - agoMs),
     onProgress: () => void (agoMs = 0),
   };
   expect(await verifyMove(move, parts)).toMatchObject({ equal: null, inFlight: 1 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Tell } from '../../../src/cli/command.ts';
 import { Output } from '../../../src/cli/output.ts';
-import { ManualClock } from '../../../src/lib/clock.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
 
 function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) {
   const { json = false, quiet = false, isLive = false } = more;
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   let stderr = '';
   const lines: (string | null)[] = [];
   const live = { show: (tell: Tell) => lines.push(tell(40)), hide: () => lines.push(null) };

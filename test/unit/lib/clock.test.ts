@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { Countdown, ManualClock } from '../../../src/lib/clock.ts';
+import { Countdown } from '../../../src/lib/clock.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
 
 test('a time is over when it has passed, and no later where the clock is set back meanwhile', () => {
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const time = new Countdown(clock, 3000);
   clock.advance(1000);
   expect(time.isOver()).toBe(false);

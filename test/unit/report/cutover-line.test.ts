@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CutoverLine } from '../../../src/report/cutover-line.ts';
 import type { Step } from '../../../src/engine/cutover/contract.ts';
 import type { Snapshot } from '../../../src/engine/progress/snapshot.ts';
-import { ManualClock } from '../../../src/lib/clock.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
 
 const SNAPSHOT: Snapshot = {
   migration: 'shop/orders -> shop/by-tenant',
@@ -77,7 +77,7 @@ describe('the line of a cutover', () => {
     { name: 'after the commit', line: 'settings, then --on-commit  for 17 s' },
     { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
   ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
-    const clock = new ManualClock(1_000_000);
+    const clock = new VirtualClock(1_000_000);
     const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
     shown.see({ name, stoppedAtMs: stopped ? 1_000_000 : null });
     if (proof !== undefined) shown.seeProof(proof as typeof PROOF);
@@ -91,7 +91,7 @@ describe('the line of a cutover', () => {
   });
 
   test('tells scripts the same', () => {
-    const clock = new ManualClock(1_000_000);
+    const clock = new VirtualClock(1_000_000);
     const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
     expect(shown.picture()).toEqual({
       step: 'catching up',

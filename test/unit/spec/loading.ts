@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ManualClock } from '../../../src/lib/clock.ts';
 import { UsageError, type Problem } from '../../../src/lib/errors.ts';
 import type { Checked } from '../../../src/spec/check.ts';
 import { loadSpec, type SpecInput } from '../../../src/spec/load.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
 
 export type Flags = Readonly<Record<string, string | readonly string[]>>;
 
@@ -45,7 +45,7 @@ export function load({ flags = {}, env = {}, file, nowMs }: Giving): Checked {
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, value]) => [name, [value].flat()]),
   ) as SpecInput['options'];
-  return inFolder(file, (folder) => loadSpec({ options, env, clock: new ManualClock(nowMs), folder }));
+  return inFolder(file, (folder) => loadSpec({ options, env, clock: new VirtualClock(nowMs), folder }));
 }
 
 /** The error that loading ends with; fails when it does not. */

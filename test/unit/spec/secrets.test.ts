@@ -10,6 +10,7 @@ import { Connection } from '../../../src/spec/connection.ts';
 import { FIELD_NAMES, FIELDS, fieldOf } from '../../../src/spec/fields.ts';
 import { fingerprint, pinnedOf } from '../../../src/spec/fingerprint.ts';
 import { ENDPOINT, KEY, load, WHOLE, type Giving } from './loading.ts';
+import { VirtualClock } from '../../helpers/clock.ts';
 
 const SECRET_FIELDS = FIELD_NAMES.filter((name) => FIELDS[name].type === 'secret');
 const SECRET_VARIABLES = [
@@ -36,7 +37,7 @@ function tracesOf(giving: Giving): string {
   const log = createLog({
     level: 'debug',
     format: 'json',
-    clock: { now: () => 0 },
+    clock: new VirtualClock(0),
     write: (line) => written.push(line),
   });
   const lines = traces.flatMap((trace) => {

@@ -9,7 +9,7 @@ import {
   type Batch,
   type Batched,
 } from '../../../../src/cosmos/bulk/batcher.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 interface Numbered extends Batched {
   readonly number: number;
@@ -21,8 +21,8 @@ function operation(number: number, sizeBytes = 20, slot = number): Numbered {
   return { number, ...textOf(bytes), slot: Uint32Array.of(0, slot & 7, 1, 2, slot), slotAt: 1 };
 }
 
-function batcher(): { clock: ManualClock; batches: Batcher<Numbered> } {
-  const clock = new ManualClock();
+function batcher(): { clock: VirtualClock; batches: Batcher<Numbered> } {
+  const clock = new VirtualClock();
   return { clock, batches: new Batcher<Numbered>(clock) };
 }
 

@@ -11,9 +11,8 @@ import type {
   Result,
 } from '../../../../src/cosmos/bulk/operation.ts';
 import { Writer, type WriterParts } from '../../../../src/cosmos/bulk/dispatcher.ts';
-import { abortReason } from '../../../../src/lib/abort.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
 import { seededRandom, type Random } from '../../../../src/lib/random.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 /** A request that waits for its reply. */
 export interface Request {
@@ -27,7 +26,7 @@ export interface Request {
 export const PLACES = 64;
 
 export class Lab implements RangeMap {
-  readonly clock = new ManualClock();
+  readonly clock = new VirtualClock();
   readonly random: Random;
   readonly stop = new AbortController();
   readonly requests: Request[] = [];
@@ -38,7 +37,6 @@ export class Lab implements RangeMap {
   known = [0];
   actual = [0];
   readonly #bodies = new Bodies();
-  readonly #timers: { atMs: number; ring: () => void }[] = [];
   #numbers = 0;
 
   constructor(parts: Partial<WriterParts<number>> & { seed?: number } = {}) {
@@ -48,7 +46,6 @@ export class Lab implements RangeMap {
       clock,
       patience: new Patience({ clock, random }),
       ranges: this,
-      sleep: async (delayMs, signal) => this.#sleep(delayMs, signal),
       governor: { operationsMax: () => OPERATIONS_MAX, admit: () => 'go', observe: () => {} },
       send: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes),
       ...parts,
@@ -61,7 +58,7 @@ export class Lab implements RangeMap {
   }
 
   get timers(): number {
-    return this.#timers.length;
+    return this.clock.sleepers;
   }
 
   rangeOf(place: string): string {
@@ -70,7 +67,7 @@ export class Lab implements RangeMap {
 
   async refresh(): Promise<void> {
     this.refreshes += 1;
-    await this.#sleep(10, this.stop.signal);
+    await this.clock.sleep(10, this.stop.signal);
     this.known = this.actual;
   }
 
@@ -113,30 +110,7 @@ export class Lab implements RangeMap {
   async advance(deltaMs: number): Promise<void> {
     await settled();
     this.clock.advance(deltaMs);
-    const due = this.#timers.filter(({ atMs }) => atMs <= this.clock.now());
-    for (const timer of due) timer.ring();
     await settled();
-  }
-
-  async #sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) throw abortReason(signal);
-    await new Promise<void>((resolve, reject) => {
-      const timer = { atMs: this.clock.now() + delayMs, ring: (): void => {} };
-      const leave = (): void => {
-        this.#timers.splice(this.#timers.indexOf(timer), 1);
-        signal.removeEventListener('abort', calledOff);
-      };
-      const calledOff = (): void => {
-        leave();
-        reject(abortReason(signal));
-      };
-      timer.ring = (): void => {
-        leave();
-        resolve();
-      };
-      signal.addEventListener('abort', calledOff);
-      this.#timers.push(timer);
-    });
   }
 
   async #send(range: string, body: Uint8Array): Promise<Reply<number>> {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { Governor } from '../../../../src/cosmos/load/governor.ts';
 import { allowedRu, RuBudget } from '../../../../src/cosmos/load/ru-budget.ts';
 import type { Governor as LoadControl } from '../../../../src/cosmos/bulk/operation.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 const OPERATION_RU = 7;
 
@@ -24,7 +24,7 @@ interface Tally {
 }
 
 interface Service {
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   readonly governor: Governor;
   readonly tallies: ReadonlyMap<string, Tally>;
   /** Lets a millisecond after the other pass, with everybody eager to send. */
@@ -39,7 +39,7 @@ function service(options: {
   readonly seed?: number;
 }): Service {
   const { ranges, operations = 20, ruPerSecond, known = false, seed = 1 } = options;
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const governor = new Governor({ clock, random: seededRandom(seed), ruPerSecond });
   const [first] = ranges;
   if (known && first !== undefined)
@@ -108,7 +108,7 @@ const sum = (tallies: ReadonlyMap<string, Tally>, of: keyof Tally): number =>
   [...tallies.values()].reduce((total, tally) => total + tally[of], 0);
 
 test('is what the engine asks of load control', () => {
-  const control: LoadControl = new Governor({ clock: new ManualClock(), random: seededRandom(1) });
+  const control: LoadControl = new Governor({ clock: new VirtualClock(), random: seededRandom(1) });
   expect(control.admit('0', { inFlight: 0 })).toBe('go');
 });
 
@@ -129,7 +129,7 @@ describe('a budget', () => {
   });
 
   test('is owed what a reply cost beyond what was expected, and saves up next to nothing', () => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const budget = new RuBudget(clock, 100);
     expect(budget.delayMs()).toBe(0);
     budget.settle(budget.reserve(), 250);
@@ -143,7 +143,7 @@ describe('a budget', () => {
   });
 
   test('gives nothing for a clock that is set back, and loses nothing', () => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const budget = new RuBudget(clock, 100);
     budget.settle(0, 100);
     clock.advance(-500_000);
@@ -205,7 +205,7 @@ describe('a range', () => {
   });
 
   test('holds at about one per cent, sheds one above, halves when it lasts, and never stands still', () => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const governor = new Governor({ clock, random: seededRandom(1) });
     governor.admit('0', { inFlight: 0 });
     governor.observe('0', { chargeRu: 0, operations: 0, throttled: 0, retryAfterMs: undefined });
@@ -222,7 +222,7 @@ describe('a range', () => {
   });
 
   test('is left alone for as long as it asks, and only that one', () => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const governor = new Governor({ clock, random: seededRandom(1) });
     expect(governor.admit('0', { inFlight: 0 })).toBe('go');
     governor.observe('0', { chargeRu: 1, operations: 10, throttled: 10, retryAfterMs: 5000 });
@@ -269,7 +269,7 @@ describe('a range', () => {
   });
 
   test('that has as many on their way as it may waits for a reply', () => {
-    const governor = new Governor({ clock: new ManualClock(), random: seededRandom(1) });
+    const governor = new Governor({ clock: new VirtualClock(), random: seededRandom(1) });
     expect(governor.admit('0', { inFlight: 2 })).toEqual({ reason: 'in flight' });
   });
 });

@@ -7,9 +7,9 @@ import {
   type PatienceParts,
   type Wait,
 } from '../../../../src/cosmos/load/retry.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
 import { createLog } from '../../../../src/lib/log.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
+import { HurriedClock, VirtualClock } from '../../../helpers/clock.ts';
 
 const { signal: forever } = new AbortController();
 
@@ -21,18 +21,14 @@ function trouble(kind: TroubleKind, more: Partial<Trouble> = {}): Trouble {
 function rig(random = seededRandom(1)): {
   patience: Patience;
   waits: Wait[];
-  parts: PatienceParts & { readonly clock: ManualClock };
+  parts: PatienceParts & { readonly clock: VirtualClock };
 } {
-  const clock = new ManualClock();
+  const clock = new HurriedClock();
   const waits: Wait[] = [];
   const parts = {
     clock,
     random,
     onWait: (wait: Wait) => void waits.push(wait),
-    pause: async (delayMs: number, signal: AbortSignal) => {
-      signal.throwIfAborted();
-      clock.advance(delayMs);
-    },
   };
   return { patience: new Patience(parts), waits, parts };
 }
@@ -131,7 +127,7 @@ describe('gives up', () => {
     const run = retrying(failing(trouble('throttled', { retryAfterMs: 60_000 })), {
       signal: stop.signal,
       patience: new Patience({
-        clock: new ManualClock(),
+        clock: new VirtualClock(),
         random: seededRandom(1),
         onWait: () => stop.abort(new Error('stop')),
       }),
@@ -157,7 +153,7 @@ test('a split is waited for where that is asked, and success makes patient again
 
 test('who waits for long is told now and then, by the account', async () => {
   const said: string[] = [];
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const write = (line: string): void => void said.push(line);
   const onWait = tellWaits(createLog({ level: 'warn', format: 'text', clock, write }), clock);
   const at = 'https://myaccount.documents.azure.com/';

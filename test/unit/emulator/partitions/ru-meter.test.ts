@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Priority, RuMeter } from '../../../../src/emulator/partitions/ru-meter.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 const BUDGET = 400;
 
-let clock: ManualClock;
+let clock: VirtualClock;
 let meter: RuMeter;
 
 beforeEach(() => {
-  clock = new ManualClock(0);
+  clock = new VirtualClock(0);
   meter = new RuMeter({ nowMs: () => clock.now() });
 });
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Backlog } from '../../../../src/engine/progress/backlog.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 test('what was read takes as long as others took, a beginning says little, and idle time does not count', () => {
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const backlog = new Backlog(clock);
   const end = (documents: number): void => {
     for (let n = 0; n < documents; n += 1) backlog.end();

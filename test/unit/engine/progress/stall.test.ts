@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RangeWait, WaitReason } from '../../../../src/cosmos/bulk/operation.ts';
 import { ServiceTime } from '../../../../src/engine/progress/service-time.ts';
 import { Waits, Watchdog } from '../../../../src/engine/progress/stall.ts';
-import { ManualClock } from '../../../../src/lib/clock.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 const rangeWait = (reason: WaitReason, sinceMs: number, range = '7'): RangeWait => ({
   range,
@@ -29,14 +29,14 @@ describe('what a run waits for', () => {
     ['in flight', null],
     ['no budget', null],
   ])('a range of the target that is %s', (reason, told) => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const sinceMs = clock.now();
     clock.advance(5000);
     expect(new Waits(clock).now([rangeWait(reason, sinceMs)])).toBe(told);
   });
 
   test('short waits are nobody’s business, and of several the longest is told', () => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const waits = new Waits(clock);
     const sinceMs = clock.now();
     clock.advance(1500);
@@ -49,7 +49,7 @@ describe('what a run waits for', () => {
   });
 
   test('a side that is asked again and again, until it answers', () => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const waits = new Waits(clock);
     const wait = { reason: 'denied', delayMs: 2000, attempt: 1, lastedMs: 0, trouble } as const;
     waits.see('source', wait);
@@ -63,7 +63,7 @@ describe('what a run waits for', () => {
 });
 
 describe('a run that has not moved for long', () => {
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const sinceMs = clock.now();
   const waits = new Waits(clock);
   clock.advance(40_000);
@@ -94,7 +94,7 @@ describe('a run that has not moved for long', () => {
 });
 
 test('the watchdog tells once in a while that nothing moves, and is quiet when something does', () => {
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const watchdog = new Watchdog(clock);
   expect(watchdog.look('a')).toBeNull();
   clock.advance(29_000);
@@ -110,7 +110,7 @@ test('the watchdog tells once in a while that nothing moves, and is quiet when s
 test.each([3_600_000, -3_600_000])(
   'the service’s time comes from its replies, %d ms away, and never goes back',
   (awayMs) => {
-    const clock = new ManualClock();
+    const clock = new VirtualClock();
     const time = new ServiceTime(clock);
     expect(time.nowMs()).toBe(clock.now());
     const theirs = Math.ceil(clock.now() / 1000) * 1000 + awayMs;
@@ -125,7 +125,7 @@ test.each([3_600_000, -3_600_000])(
 );
 
 test('a clock that is set while a run lasts is believed until the next reply at most', () => {
-  const clock = new ManualClock();
+  const clock = new VirtualClock();
   const time = new ServiceTime(clock);
   const theirs = Math.ceil(clock.now() / 1000) * 1000;
   time.see(new Date(theirs).toUTCString());
