@@ -1,6 +1,6 @@
 /** `cosmig cutover`: the switch, with the proof in front of it and the way back until the last moment. */
 import type { Command, Context } from '../cli/command.ts';
-import type { CutoverParts, CutoverResult } from '../engine/cutover/contract.ts';
+import type { CutoverOptions, CutoverResult } from '../engine/cutover/contract.ts';
 import type { RunParts, Snapshot } from '../engine/run.ts';
 import { UsageError, type CosmigError } from '../lib/errors.ts';
 import { SPEC_OPTIONS } from '../spec/fields.ts';
@@ -82,7 +82,7 @@ export const cutover: Command<typeof OPTIONS> = {
         ...read,
         ...hooksOf(context, parts),
         likeSource,
-        putRight: async (names, signal) => putLikeSource(parts, names, signal),
+        applySettings: async (names, signal) => putLikeSource(parts, names, signal),
         lastCleanMs: () => {
           const atMs = lastCleanMs(parts.spec);
           if (atMs !== null) lock = holdComparisons(parts.spec);
@@ -120,7 +120,7 @@ function errorJson({ code, message, hint }: CosmigError): Readonly<Record<string
 function hooksOf(
   { options, env, out }: CutoverContext,
   { spec }: RunParts,
-): Pick<CutoverParts, 'stopWriters' | 'onCommit' | 'onAbort'> {
+): Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'> {
   const { source, target } = spec;
   const about = {
     ...env,

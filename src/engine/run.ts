@@ -19,7 +19,7 @@ import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Ledger } from '../state/ledger.ts';
 import { Camera } from './progress/reporter.ts';
-import type { CutoverParts, CutoverResult } from './cutover/contract.ts';
+import type { CutoverOptions, CutoverResult } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
 import { whyLost } from './failure-cause.ts';
@@ -104,7 +104,10 @@ export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): 
 }
 
 /** Switches over; see cutover.ts. */
-export async function runCutover(parts: RunParts, cutover: CutoverParts): Promise<Snapshot & CutoverResult> {
+export async function runCutover(
+  parts: RunParts,
+  cutover: CutoverOptions,
+): Promise<Snapshot & CutoverResult> {
   return withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
     let result: CutoverResult | undefined;
     const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {

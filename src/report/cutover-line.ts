@@ -12,9 +12,9 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   'stopping writers': 'running --on-fence',
   draining: 'catching up',
   'watching the fence': 'waiting for quiet',
-  proving: 'comparing',
-  'bringing right': 'bringing right',
-  'letting writers on': 'backed out, running --on-abort',
+  comparing: 'comparing',
+  repairing: 'repairing',
+  'resuming writers': 'backed out, running --on-abort',
   'after the commit': 'settings, then --on-commit',
   'watching for late writes': 'watching for late writes',
 };
@@ -55,7 +55,7 @@ export class CutoverLine {
       parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
     }
     const sinceBegun = seconds(this.#clock.now() - this.#beganMs);
-    if (name === 'after the commit' || name === 'letting writers on')
+    if (name === 'after the commit' || name === 'resuming writers')
       parts.push({ text: `for ${sinceBegun}`, rank: 1 });
     if (name === 'watching for late writes')
       parts.push({ text: `${sinceBegun} of ${seconds(this.#watchMs)}`, rank: 1 });

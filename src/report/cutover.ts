@@ -1,5 +1,5 @@
 /** What a cutover has come to, for people and for scripts. */
-import type { CutoverResult, SettingTold } from '../engine/cutover/contract.ts';
+import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
 import { counted, instant, shortened, table } from './format.ts';
 
@@ -18,7 +18,7 @@ export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: 
   ]);
 }
 
-function settingRows(told: SettingTold): ReadonlyArray<readonly [string, string]> {
+function settingRows(told: SettingOutcome): ReadonlyArray<readonly [string, string]> {
   const { setting, outcome, why } = told;
   const [source, target] = shortened(told.source, told.target);
   const below = why === undefined ? [] : [['', why] as const];

@@ -19,6 +19,7 @@ import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { Budget, MigrationSpec, Place } from '../spec/migration-spec.ts';
+import { copyNotFinished } from '../spec/refusals.ts';
 import type { Moment } from './ledger-view.ts';
 
 export type SideName = 'source' | 'target';
@@ -188,9 +189,9 @@ export function refuseUncopied({ leases }: Moment): void {
   if (leases.length === 0) throw notCopied();
   const open = leases.filter(({ phase }) => phase === 'copy').length;
   if (open === 0) return;
-  throw new NotReadyError('the copy has not ended', {
+  throw copyNotFinished({
     why: `${open} of ${leases.length} ranges of the source are still being copied`,
-    hint: 'let cosmig copy come to its end, then run cosmig verify',
+    hint: 'let cosmig copy finish, then run cosmig verify',
   });
 }
 

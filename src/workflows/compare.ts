@@ -1,5 +1,5 @@
 /** What the cutover and the repair ask of the verifier: whether both sides are equal, and which documents are not. */
-import type { Proof, Scope } from '../engine/cutover/contract.ts';
+import type { CompareScope, ComparisonResult } from '../engine/cutover/contract.ts';
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/letters/repair.ts';
 import { NotReadyError } from '../lib/errors.ts';
@@ -47,11 +47,11 @@ export async function prove(
   }: {
     readonly deadlineMs: number;
     readonly lock?: MoverLock | undefined;
-    readonly scope: Scope;
+    readonly scope: CompareScope;
     readonly signal: AbortSignal;
     readonly onProgress?: (progress: Progress) => void;
   },
-): Promise<Proof> {
+): Promise<ComparisonResult> {
   const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
   say('comparing both sides');
   const again = scope === 'what differed';

@@ -9,7 +9,7 @@ import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import { makeLike, type Changeable } from '../cosmos/container/update.ts';
 import { Patience } from '../cosmos/load/retry.ts';
 import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
-import type { SettingTold } from '../engine/cutover/contract.ts';
+import type { SettingOutcome } from '../engine/cutover/contract.ts';
 import type { RunParts } from '../engine/run.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import type { Place } from '../spec/migration-spec.ts';
@@ -26,7 +26,7 @@ export async function putLikeSource(
   { spec, connections, clock, random }: RunParts,
   names: readonly string[],
   signal: AbortSignal,
-): Promise<readonly SettingTold[]> {
+): Promise<readonly SettingOutcome[]> {
   const call = (): ControlCall => ({ signal, patience: new Patience({ clock, random }) });
   using source = await connect(connections.source, { signal });
   using other =
@@ -34,7 +34,7 @@ export async function putLikeSource(
   const account = other ?? source;
   const from = found(await readContainer(source, nameOf(spec.source), call()), spec.source);
   const to = found(await readContainer(account, nameOf(spec.target), call()), spec.target);
-  const told: SettingTold[] = [];
+  const told: SettingOutcome[] = [];
   for (const difference of allDifferences(from, to, names)) {
     const name = NAMES[difference.setting];
     if (name === undefined || !names.includes(name)) {

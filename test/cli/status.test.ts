@@ -389,12 +389,12 @@ describe('a cutover', () => {
   test('that has backed out says why', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
-    ledger.facts.enter('tailing', { ...at(30), details: { why: 'the cutover was not done in time' } });
+    ledger.facts.enter('tailing', { ...at(30), details: { why: 'the cutover did not finish in time' } });
     ledger.facts.note('let on', at(30));
     ledger.facts.endRun(1, { outcome: 'not-ready', ...at(30) });
     ledger.close();
     const stdout = unwrapped((await ask(path)).stdout);
-    expect(stdout).toMatch(/^cutover +backed out .* \(30 s ago\): the cutover was not done in time$/m);
+    expect(stdout).toMatch(/^cutover +backed out .* \(30 s ago\): the cutover did not finish in time$/m);
     expect(stdout).toMatch(/^next +cosmig tail brings over/m);
     expect(stdout).toMatch(/^lag +nothing is brought over since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
   });

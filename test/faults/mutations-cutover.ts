@@ -19,12 +19,12 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/proof.ts',
-        find: 'names.length === 0 || names.some((name) => brought.has(name))',
+        find: 'names.length === 0 || names.some((name) => repaired.has(name))',
         replace: 'names.length === 0',
       },
     ],
     test: 'test/integration/cutover/order.test.ts',
-    by: 'brought right and differs still',
+    by: 'repaired and differs again',
   },
   {
     name: 'unproven-commits',
@@ -43,7 +43,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: '  // What has expired meanwhile.\n  await catchUp(leases);\n',
+        find: '  // Replicate what expired during the comparison.\n  await catchUp(leases);\n',
         replace: '',
       },
     ],
@@ -55,24 +55,24 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: '  await catchUp(leases);\n  return endsUnmoved(leases, parts, ends);',
+        find: '  await catchUp(leases);\n  return endsUnmoved(attempt, ends);',
         replace: '  await catchUp(leases);\n  return ends;',
       },
     ],
     test: 'test/integration/cutover/order.test.ts',
-    by: 'the comparison is not over',
+    by: 'while the comparison is not over',
   },
   {
-    name: 'fence-as-told',
+    name: 'fence-of-any-replica',
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: "const to = await readFence(context, 'newest', reading);",
-        replace: "const to = await readFence(context, 'as told', reading);",
+        find: "const to = await readSourceEnds(context, 'newest', reading);",
+        replace: "const to = await readSourceEnds(context, 'any replica', reading);",
       },
     ],
     test: 'test/integration/cutover/cutover.test.ts',
-    by: 'sees the last write',
+    by: 'replica lags',
   },
   {
     name: 'proof-beside-a-writer',
@@ -84,31 +84,31 @@ export const CUTOVER_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/cutover/cutover.test.ts',
-    by: 'does not listen',
+    by: 'write during a comparison',
   },
   {
     name: 'letter-behind-the-gate',
     edits: [
       {
         file: 'src/engine/cutover/cutover.ts',
-        find: "    refuseLetters(context);\n    enter(context, 'proven');",
+        find: "    refuseOpenLetters(context);\n    enter(context, 'proven');",
         replace: "    enter(context, 'proven');",
       },
     ],
     test: 'test/integration/cutover/late-gate-changes.test.ts',
-    by: 'behind the gate',
+    by: 'opens after the gate',
   },
   {
     name: 'proof-beside-untold-deletes',
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: "const isTold = context.deletes === 'avad' || !context.expires;",
-        replace: "const isTold = context.deletes !== 'none';",
+        find: "const isEveryChangeReported = context.deletes === 'avad' || !context.expires;",
+        replace: "const isEveryChangeReported = context.deletes !== 'none';",
       },
     ],
     test: 'test/integration/cutover/late-gate-changes.test.ts',
-    by: 'where documents may expire',
+    by: 'delete during the watch',
   },
   {
     name: 'moved-ends-pass',
@@ -120,20 +120,20 @@ export const CUTOVER_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/cutover/cutover.test.ts',
-    by: 'waits for writers',
+    by: 'writes still arrive',
   },
   {
     name: 'first-page-of-changes',
     edits: [
       {
         file: 'src/engine/cutover/source-ends.ts',
-        find: "    if (unnamed > 0) touched.set(NOBODY, { id: NOBODY, what: 'deleted' });\n",
+        find: "    if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });\n",
         replace:
-          "    if (unnamed > 0) touched.set(NOBODY, { id: NOBODY, what: 'deleted' });\n    if (seen === 0) return;\n",
+          "    if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });\n    if (seen === 0) return;\n",
       },
     ],
     test: 'test/integration/cutover/watch.test.ts',
-    by: 'one delete behind',
+    by: 'one delete behind many expirations',
   },
   {
     name: 'expiry-is-a-write',
@@ -152,15 +152,15 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/source-ends.ts',
-        find: "    if (unnamed > 0) touched.set(NOBODY, { id: NOBODY, what: 'deleted' });\n",
+        find: "    if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });\n",
         replace: '    void unnamed;\n',
       },
     ],
     test: 'test/integration/cutover/watch.test.ts',
-    by: 'whom it is of',
+    by: 'delete without a document',
   },
   {
-    name: 'changes-as-told',
+    name: 'changes-of-any-replica',
     edits: [
       {
         file: 'src/engine/cutover/source-ends.ts',
@@ -181,7 +181,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/cutover/crash-after-commit.test.ts',
-    by: 'brought over before',
+    by: 'changes replicated before',
   },
   {
     name: 'letters-pass-the-gate',
@@ -193,7 +193,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/cutover/cutover.test.ts',
-    by: 'dead letters',
+    by: 'open dead letters',
   },
   {
     name: 'unproven-passes-the-gate',
@@ -223,13 +223,13 @@ export const CUTOVER_RULES: readonly Rule[] = [
     name: 'lost-deletes-compared-by-changes',
     edits: [
       {
-        file: 'src/engine/cutover/gate.ts',
+        file: 'src/engine/cutover/proof.ts',
         find: 'some(({ sweepPending }) => sweepPending)',
         replace: 'some(({ sweepPending, number }) => sweepPending && number < 0)',
       },
     ],
     test: 'test/integration/cutover/after-commit.test.ts',
-    by: 'deletes that were lost',
+    by: 'some deletes were not reported',
   },
   {
     name: 'proof-of-an-old-pass',
@@ -256,15 +256,15 @@ export const CUTOVER_RULES: readonly Rule[] = [
     by: 'opens no gate',
   },
   {
-    name: 'writers-not-let-on',
+    name: 'writers-not-resumed',
     edits: [
       {
         file: 'src/engine/cutover/cutover.ts',
-        find: 'if (hasStopped && !isCalledOff(context))',
-        replace: 'if (!hasStopped && !isCalledOff(context))',
+        find: 'if (mayHaveStopped && !isCanceled(context))',
+        replace: 'if (!mayHaveStopped && !isCanceled(context))',
       },
     ],
     test: 'test/integration/cutover/after-commit.test.ts',
-    by: 'lets the writers on again',
+    by: 'refused after an earlier one crashed',
   },
 ];

@@ -1,9 +1,9 @@
 /** What a cutover by the engine is handed by tests that do not say otherwise: nobody to stop, and nothing that differs. */
-import type { CutoverParts } from '../../src/engine/cutover/contract.ts';
+import type { CutoverOptions } from '../../src/engine/cutover/contract.ts';
 
 const done = async (): Promise<void> => {};
 
-export const CUTOVER: CutoverParts = {
+export const CUTOVER: CutoverOptions = {
   stopWriters: done,
   onCommit: done,
   onAbort: done,

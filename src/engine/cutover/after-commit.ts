@@ -1,109 +1,99 @@
 /**
- * What follows the commit: settings of the target, the hook that points the application to it, and a look at the source
- * for late writes. What always holds: each is a line of the journal when it is done, and a run that died before does it
- * again; nothing here leads back, so trouble with one of them is told and does not keep the others from being done.
+ * What follows the commit: the settings of the target, the hook that switches the application over, and a watch on the
+ * source for late writes. Invariant: each step is noted in the journal when it is done, so a run that crashed repeats only
+ * what is missing. Nothing here leads back: trouble with one step is reported and does not prevent the others.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Deadline } from '../../lib/abort.ts';
 import { CosmigError, NotReadyError, ServiceError } from '../../lib/errors.ts';
-import type { AfterParts, CutoverResult, SettingTold } from './contract.ts';
-import { fenceOfLedger, IDS_MAX, readFence, stragglers, type Fence, type Straggler } from './source-ends.ts';
+import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
+import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
+import { describeStraggler, formatSeconds } from './wording.ts';
 import type { RunContext } from '../context.ts';
 
-/** Writers are stopped until the application is switched, so that it is not kept waiting for less. */
-const SETTINGS_WITHIN_MS = 10_000;
-/** Whoever asks much later gets to know what was done, and the source is not looked at any more. */
-const LOOK_MAX_MS = 24 * 3600 * 1000;
+/** The application stays stopped until the settings are done, so they may not take longer than this. */
+const SETTINGS_MAX_MS = 10_000;
+/** A cutover that is run again later than this after its commit no longer looks at the source. */
+const RECHECK_MAX_MS = 24 * 3600 * 1000;
 
-export async function finish(
+/** `ends`: the source at the commit, where this run has committed. */
+export async function finishAfterCommit(
   context: RunContext,
-  parts: AfterParts,
-  { fence, signal }: { readonly fence: Fence | null; readonly signal: AbortSignal },
+  options: AfterCommitOptions,
+  { ends, signal }: { readonly ends: SourceEnds | null; readonly signal: AbortSignal },
 ): Promise<CutoverResult> {
   const { ledger, clock } = context;
-  const { onCommit, likeSource = [], say, onStep } = parts;
+  const { onCommit, likeSource = [], onStep } = options;
   onStep?.({ name: 'after the commit', stoppedAtMs: null });
-  const { atMs, stoppedMs, asked, done } = committed(context);
+  const { atMs, stoppedMs, asked, done } = readCommit(context);
   const note = (event: string, details: object = {}): void =>
     ledger.facts.note(event, { nowMs: clock.now(), details });
-  // What was asked for with the commit is done once: later somebody may have changed it on purpose.
+  // Settings requested with the commit are applied once: the operator may change them on purpose later.
   const names = [...new Set([...(done.has('settings') ? [] : asked), ...likeSource])];
-  const look = async (): Promise<Settled> => {
-    const settled = await settle(parts, { names, signal });
-    const { settings, trouble } = settled;
-    const isSettled = trouble === undefined && settings.every(({ outcome }) => outcome !== 'refused');
-    if (names.length > 0 && isSettled) note('settings', { names, settings });
-    return settled;
+  const settle = async (): Promise<Settings> => {
+    const found = await applyInTime(options, { names, signal });
+    const { settings, trouble } = found;
+    const isDone = trouble === null && settings.every(({ outcome }) => outcome !== 'refused');
+    if (names.length > 0 && isDone) note('settings', { names, settings });
+    return found;
   };
-  // The application does not wait for what is only told.
-  const asSwitched = names.length > 0 ? await look() : null;
+  // Requested settings come before the switch. A mere report must not delay the application.
+  const early = names.length > 0 ? await settle() : null;
   if (!done.has('switched')) {
     await onCommit(signal);
     note('switched');
   }
-  const { settings, trouble } = asSwitched ?? (await look());
+  const { settings, trouble } = early ?? (await settle());
   onStep?.({ name: 'watching for late writes', stoppedAtMs: null });
-  const isOver = done.has('watched');
-  const isLongAgo = isOver && clock.now() - atMs > LOOK_MAX_MS;
-  if (isLongAgo) say('the source is not looked at any more');
-  const looking = isOver ? { ...parts, watchMs: 1 } : parts;
-  const from = fence ?? fenceOfLedger(context);
-  let lateWrites: readonly Straggler[] = [];
-  try {
-    if (!isLongAgo) lateWrites = await watch(context, looking, { from, signal });
-  } catch (error) {
-    if (!isForgotten(context, error)) throw error;
-    // However often it is asked again.
-    if (!isOver) note('watched', { isForgotten: true });
-    throw forgotten(atMs, error);
-  }
-  if (!isOver) note('watched');
-  return { committedAtMs: atMs, stoppedMs, settings, trouble: trouble ?? null, lateWrites };
+  const wasWatched = done.has('watched');
+  const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });
+  if (!wasWatched) note('watched');
+  return { committedAtMs: atMs, stoppedMs, settings, trouble, lateWrites };
 }
 
-interface Settled {
-  readonly settings: readonly SettingTold[];
-  readonly trouble?: CosmigError;
+interface Settings {
+  readonly settings: readonly SettingOutcome[];
+  readonly trouble: CosmigError | null;
 }
 
-/** The application waits for its hook, whatever becomes of the settings. */
-async function settle(
-  { putRight, say }: AfterParts,
+/** Never throws for the settings' sake: the application waits for its hook. */
+async function applyInTime(
+  { applySettings, say }: AfterCommitOptions,
   { names, signal }: { readonly names: readonly string[]; readonly signal: AbortSignal },
-): Promise<Settled> {
-  if (putRight === undefined) return { settings: [] };
-  using deadline = new Deadline(SETTINGS_WITHIN_MS, 'looking at the settings', signal);
+): Promise<Settings> {
+  if (applySettings === undefined) return { settings: [], trouble: null };
+  using deadline = new Deadline(SETTINGS_MAX_MS, 'checking the settings', signal);
   try {
-    const settings = await putRight(names, deadline.signal);
-    for (const one of settings) sayOfSetting(say, one);
-    return { settings };
+    const settings = await applySettings(names, deadline.signal);
+    for (const one of settings) reportSetting(say, one);
+    return { settings, trouble: null };
   } catch (error) {
     if (signal.aborted) throw error;
-    const trouble = deadline.signal.aborted ? tooSlow() : error;
+    const trouble = deadline.signal.aborted ? settingsTooSlow() : error;
     if (!(trouble instanceof CosmigError)) throw trouble;
-    say(`the settings of the target were not looked at: ${trouble.message}`);
+    say(`the settings of the target were not checked: ${trouble.message}`);
     return { settings: [], trouble };
   }
 }
 
-function tooSlow(): ServiceError {
-  return new ServiceError('the settings of the target could not be looked at in time', {
-    why: `the service needed more than ${seconds(SETTINGS_WITHIN_MS)}, and the application was not to wait longer`,
-    hint: 'the target is in use; run the same cosmig cutover once more for its settings',
+function settingsTooSlow(): ServiceError {
+  return new ServiceError('the settings of the target could not be checked in time', {
+    why: `the service needed more than ${formatSeconds(SETTINGS_MAX_MS)}, and the application must not wait longer`,
+    hint: 'the target is in use; run the same cosmig cutover again for its settings',
   });
 }
 
-/** What the journal keeps with the commit; an older cosmig has written less. */
-export interface Commitment {
+/** What the journal keeps with the commit; an older cosmig wrote fewer fields. */
+export interface CommitDetails {
   readonly stoppedMs: number;
   readonly likeSource: readonly string[];
 }
 
-/** What the journal says since the commit. */
-function committed({ ledger }: RunContext): {
+/** Reads the commit, and the steps noted since, from the journal. */
+function readCommit({ ledger }: RunContext): {
   readonly atMs: number;
   readonly stoppedMs: number;
-  /** Settings that were asked for then. */
+  /** Settings requested with the commit. */
   readonly asked: readonly string[];
   readonly done: ReadonlySet<string>;
 } {
@@ -116,8 +106,8 @@ function committed({ ledger }: RunContext): {
     for (const { event, atMs: at, details } of entries) {
       done.add(event);
       if (event !== 'phase committed') continue;
-      const said = JSON.parse(details) as Partial<Commitment>;
-      [atMs, stoppedMs, asked] = [at, said.stoppedMs ?? 0, said.likeSource ?? []];
+      const commit = JSON.parse(details) as Partial<CommitDetails>;
+      [atMs, stoppedMs, asked] = [at, commit.stoppedMs ?? 0, commit.likeSource ?? []];
     }
     const last = entries.at(-1);
     if (last === undefined || entries.length < limit) return { atMs, stoppedMs, asked, done };
@@ -125,42 +115,57 @@ function committed({ ledger }: RunContext): {
   }
 }
 
-/** The feed of deletes does not know any more what it told until the commit. */
-function isForgotten({ deletes }: RunContext, error: unknown): boolean {
-  return deletes === 'avad' && troubleOf(error)?.status === 400;
+interface Watching {
+  readonly ends: SourceEnds | null;
+  readonly atMs: number;
+  readonly wasWatched: boolean;
+  readonly signal: AbortSignal;
 }
 
-function forgotten(committedAtMs: number, cause: unknown): NotReadyError {
-  const at = new Date(committedAtMs).toISOString();
-  return new NotReadyError('nobody can say any more who has written to the source since the commit', {
-    why: 'its feed of all versions and deletes has forgotten what was not read since then, or is off',
-    hint: `look in the source for documents with a _ts after ${at}, and mend those in the target; nothing else is left to do`,
-    cause,
-  });
+/** Watches for `watchMs`; a later run looks once, and after a day no more. */
+async function watchOnce(
+  context: RunContext,
+  options: AfterCommitOptions,
+  { ends, atMs, wasWatched, signal }: Watching,
+): Promise<readonly Straggler[]> {
+  const { ledger, clock } = context;
+  if (wasWatched && clock.now() - atMs > RECHECK_MAX_MS) {
+    options.say('the source is no longer checked for late writes');
+    return [];
+  }
+  const watchMs = wasWatched ? 1 : options.watchMs;
+  try {
+    return await watch(context, { ...options, watchMs }, { from: ends ?? committedEnds(context), signal });
+  } catch (error) {
+    if (!isHistoryExpired(context, error)) throw error;
+    // Another run would find the same, so this one is noted as the watch.
+    if (!wasWatched) ledger.facts.note('watched', { nowMs: clock.now(), details: { isForgotten: true } });
+    throw historyExpired(atMs, error);
+  }
 }
 
-/** Late writes are lost to the application: nothing brings them over any more. */
+/** Late writes are lost to the application: they are not replicated. */
 async function watch(
   context: RunContext,
-  { watchMs, quietMs, say }: AfterParts,
-  { from: first, signal }: { readonly from: Fence; readonly signal: AbortSignal },
+  { watchMs, quietMs, say }: AfterCommitOptions,
+  { from: first, signal }: { readonly from: SourceEnds; readonly signal: AbortSignal },
 ): Promise<Straggler[]> {
   const late: Straggler[] = [];
-  // What is written while it is looked at is seen once more the next time.
+  // A write that arrives during one look is seen again by the next.
   const named = new Set<string>();
   let from = first;
   const endMs = context.clock.now() + watchMs;
-  // Once at least, where it is to be watched at all.
+  // At least one look, unless watching is switched off.
   for (let isDue = watchMs > 0; isDue; isDue = context.clock.now() < endMs) {
     await context.clock.sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.now())), signal);
-    const to = await readFence(context, 'as told', signal);
+    const to = await readSourceEnds(context, 'any replica', signal);
     for await (const straggler of stragglers(context, { from, to }, signal)) {
       if (straggler.what === 'split') continue;
       const names = straggler.ids.map((id) => `${straggler.what} ${id}`);
       if (names.length > 0 && names.every((name) => named.has(name))) continue;
       for (const name of names) named.add(name);
       late.push(straggler);
-      say(`LATE WRITE after the commit, not brought over: ${told(straggler)}`);
+      say(`LATE WRITE after the commit, not replicated: ${describeStraggler(straggler)}`);
       context.ledger.facts.note('late write', { nowMs: context.clock.now(), details: straggler });
     }
     from = to;
@@ -168,22 +173,27 @@ async function watch(
   return late;
 }
 
-function sayOfSetting(
+/** The feed of all versions no longer has the changes since the commit. */
+function isHistoryExpired({ deletes }: RunContext, error: unknown): boolean {
+  return deletes === 'avad' && troubleOf(error)?.status === 400;
+}
+
+function historyExpired(committedAtMs: number, cause: unknown): NotReadyError {
+  const at = new Date(committedAtMs).toISOString();
+  return new NotReadyError(
+    'cannot check for writes to the source after the commit: its change history has expired',
+    {
+      why: 'the feed of all versions and deletes no longer has the changes since then, or it is switched off',
+      hint: `look in the source for documents with a _ts after ${at}, and fix those in the target; nothing else is left to do`,
+      cause,
+    },
+  );
+}
+
+function reportSetting(
   say: (text: string) => void,
-  { setting, source, target, outcome, why }: SettingTold,
+  { setting, source, target, outcome, why }: SettingOutcome,
 ): void {
-  if (outcome === 'asked')
-    say(`${setting} of the target is like the source's now: ${source} (was ${target})`);
-  if (outcome === 'refused')
-    say(`${setting} of the target could not be made like the source's: ${why ?? ''}`);
-}
-
-export function told({ range, ids, what }: Straggler): string {
-  const named = ids.length === 0 ? 'documents' : ids.join(', ');
-  const others = ids.length < IDS_MAX ? '' : ' and perhaps others';
-  return `${named}${others} ${what} in range ${range}`;
-}
-
-export function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  if (outcome === 'asked') say(`${setting} of the target is now as in the source: ${source} (was ${target})`);
+  if (outcome === 'refused') say(`${setting} of the target could not be set as in the source: ${why ?? ''}`);
 }

@@ -1,77 +1,80 @@
-/** What a cutover is given, asks for and tells: everything that its steps share. */
+/** What a cutover is given by its caller and what it returns; verify and the hooks reach the engine through it. */
 import type { CosmigError } from '../../lib/errors.ts';
 import type { Straggler } from './source-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
 
-/** What a comparison of both sides said. */
-export interface Proof {
+/** The outcome of comparing both sides. */
+export interface ComparisonResult {
+  /** Null: not proven either way. */
   readonly equal: boolean | null;
   readonly why: string;
-  /** Documents to bring right before it is asked again; deletes that no feed has told of are among them. */
+  /** Documents to repair before the next comparison; deletes that no feed reports are among them. */
   readonly suspects: readonly Suspect[];
-  /** These are all that differ, and every one of them is in the target and not in the source any more. */
+  /** `suspects` are all the differences there are, and each is in the target but no longer in the source. */
   readonly areExtra?: boolean;
-  /** All documents were compared, whatever was asked for. */
+  /** All documents were compared, whatever scope was asked for. */
   readonly isWhole?: boolean;
 }
 
 /**
- * What is compared: what has changed since the last clean verify, and everything only where the numbers differ; or all; or
- * what the comparison before has found to differ, and was brought right since.
+ * What to compare: documents changed since the last clean verify (and everything, if the counts differ); all documents; or
+ * only those in which the last comparison found a difference.
  */
-export type Scope = 'changes' | 'all' | 'what differed';
+export type CompareScope = 'changes' | 'all' | 'what differed';
 
-/** What a cutover is at, for whoever watches. */
+/** What a cutover is doing now, for progress displays. */
 export interface Step {
   readonly name:
     | 'catching up'
     | 'stopping writers'
     | 'draining'
     | 'watching the fence'
-    | 'proving'
-    | 'bringing right'
-    | 'letting writers on'
+    | 'comparing'
+    | 'repairing'
+    | 'resuming writers'
     | 'after the commit'
     | 'watching for late writes';
-  /** Since when writers are stopped, by the run's clock; null while they may write. */
+  /** When writers were stopped, by the run's clock; null while they may write. */
   readonly stoppedAtMs: number | null;
 }
 
-export interface AfterParts {
-  /** Called after the commit. */
+export interface AfterCommitOptions {
+  /** The hook that switches the application to the target. */
   readonly onCommit: (signal: AbortSignal) => Promise<void>;
-  /** Settings of the target that are to be made like the source's. */
+  /** Names of the target's settings to set to the source's values. */
   readonly likeSource?: readonly string[];
-  /** Does so, and tells of the others. */
-  readonly putRight?: (names: readonly string[], signal: AbortSignal) => Promise<readonly SettingTold[]>;
+  /** Changes the named settings, and reports every other setting that differs. */
+  readonly applySettings?: (
+    names: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<readonly SettingOutcome[]>;
   readonly say: (text: string) => void;
-  /** How long nobody may have written. */
+  /** The source must receive no write for this long. */
   readonly quietMs: number;
-  /** How long the source is watched afterwards. */
+  /** How long to watch the source for late writes after the commit. */
   readonly watchMs: number;
   readonly onStep?: (step: Step) => void;
 }
 
-export interface CutoverParts extends AfterParts {
-  /** Stops the application's writers; nothing to do if the operator has stopped them. */
+export interface CutoverOptions extends AfterCommitOptions {
+  /** The hook that stops the application's writers; does nothing if the operator has stopped them. */
   readonly stopWriters: (signal: AbortSignal) => Promise<void>;
-  /** Called after every way back to tailing; null where nothing lets the writers on again but the operator. */
+  /** The hook that lets writers resume after a back-out; null: the operator has to do it. */
   readonly onAbort: ((why: string) => Promise<void>) | null;
-  /** When both sides were last found equal, by the whole comparison; null: never. */
+  /** When a comparison of all documents was last clean; null: never. */
   readonly lastCleanMs: () => number | null;
-  readonly prove: (signal: AbortSignal, scope: Scope) => Promise<Proof>;
-  /** From the stop of the writers to the commit; then it backs out. */
+  readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;
+  /** Longest time from stopping the writers to the commit; after that the cutover backs out. */
   readonly deadlineMs: number;
-  readonly onStep?: (step: Step) => void;
 }
 
-/** A setting in which the target is not as the source is. */
-export interface SettingTold {
+/** A setting that differed between target and source. */
+export interface SettingOutcome {
   readonly setting: string;
-  /** In words, for people. */
+  /** Values as text for people. */
   readonly source: string;
   readonly target: string;
-  /** asked: it was made like the source's. told: nobody has asked for it. refused: it was asked for, and could not be. */
+  /** asked: set to the source's value on request. told: reported only. refused: requested, but the change failed. */
   readonly outcome: 'asked' | 'told' | 'refused';
   readonly why?: string;
 }
@@ -80,27 +83,8 @@ export interface CutoverResult {
   readonly committedAtMs: number;
   /** How long writers were stopped. */
   readonly stoppedMs: number;
-  readonly settings: readonly SettingTold[];
-  /** Why nobody knows of the settings; null: they were looked at. */
+  readonly settings: readonly SettingOutcome[];
+  /** Why the settings could not be checked; null: they were. */
   readonly trouble: CosmigError | null;
   readonly lateWrites: readonly Straggler[];
-}
-
-/** A cutover with writers stopped. */
-export interface Stopped extends CutoverParts {
-  readonly stoppedAtMs: number;
-  /** Until the writers are stopped, or that has failed. */
-  stopping: Promise<unknown>;
-  haveStopped: boolean;
-  /** What it is at. */
-  at: Step['name'];
-  /** Who has written since; null: nobody, as far as was seen. */
-  stillWritten: string | null;
-  /** Why the last comparison was not enough; null: it was, or there was none. */
-  unproven: string | null;
-}
-
-export function step(stopped: Stopped, name: Step['name']): void {
-  stopped.at = name;
-  stopped.onStep?.({ name, stoppedAtMs: stopped.stoppedAtMs });
 }

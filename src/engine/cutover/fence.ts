@@ -1,96 +1,84 @@
 /**
- * Where the source ends once its writers are stopped, and that nobody writes behind it any more. What always holds: an end
- * is given only if nobody has moved it from before the proof until after it; whoever moves one is named.
+ * The fence: the ends of the source's ranges once its writers are stopped. Invariant: ends are returned only if no write
+ * moved them from before the comparison until after it; a write that does is reported by range and document.
  *
- * Watch and proof run side by side where everything that happens is told. Elsewhere the proof follows the watch.
+ * The watch for writes and the comparison run side by side where a feed reports every kind of change. Elsewhere the
+ * comparison follows the watch.
  */
 import { ChildSignal } from '../../lib/abort.ts';
 import { settled } from '../../lib/outcome.ts';
-import { told } from './after-commit.ts';
-import { catchUp } from './gate.ts';
-import { step, type Stopped } from './contract.ts';
+import type { Attempt } from './attempt.ts';
+import { catchUp } from './catch-up.ts';
 import { prove } from './proof.ts';
-import { findStraggler, readFence, type Fence, type Straggler } from './source-ends.ts';
-import type { LeasesParts } from '../leases/run-leases.ts';
-import type { RunContext } from '../context.ts';
+import { findStraggler, readSourceEnds, type SourceEnds } from './source-ends.ts';
+import { describeStraggler } from './wording.ts';
 import { enter } from '../phases.ts';
 
-/** The ends that nobody has moved while both sides were found to hold the same; null: somebody has, or it is not certain. */
-export async function fenceOff(leases: LeasesParts, parts: Stopped): Promise<Fence | null> {
-  const { context, reading } = leases;
-  step(parts, 'draining');
-  const from = await readFence(context, 'as told', reading);
+type Watch = () => Promise<SourceEnds | null>;
+
+/** Ends that did not move while both sides were found equal; null: they moved, or equality is not proven. */
+export async function provenEnds(attempt: Attempt): Promise<SourceEnds | null> {
+  const { context, reading, leases } = attempt;
+  attempt.begin('draining');
+  const from = await readSourceEnds(context, 'any replica', reading);
   await catchUp(leases);
-  const watch = async (): Promise<Fence | null> => {
-    await context.clock.sleep(parts.quietMs, reading);
-    return endsUnmoved(leases, parts, from);
+  const watch = async (): Promise<SourceEnds | null> => {
+    await context.clock.sleep(attempt.options.quietMs, reading);
+    return endsUnmoved(attempt, from);
   };
-  // Where nobody tells what was deleted and what has expired, that the ends have not moved is not known either.
-  const isTold = context.deletes === 'avad' || !context.expires;
-  const ends = await (isTold ? besideProof : beforeProof)(leases, parts, watch);
+  // If neither deletes nor expirations are reported, unmoved ends do not show that nothing happened.
+  const isEveryChangeReported = context.deletes === 'avad' || !context.expires;
+  const ends = await (isEveryChangeReported ? proveDuringWatch : proveAfterWatch)(attempt, watch);
   if (ends === null) return null;
-  // What has expired meanwhile.
+  // Replicate what expired during the comparison.
   await catchUp(leases);
-  return endsUnmoved(leases, parts, ends);
+  return endsUnmoved(attempt, ends);
 }
 
-/** The ends as they are now; null when somebody has moved them, who is named. */
-async function endsUnmoved(
-  { context, reading }: LeasesParts,
-  parts: Stopped,
-  from: Fence,
-): Promise<Fence | null> {
-  const to = await readFence(context, 'newest', reading);
+/** The ends as they are now; null when a write moved them, which is reported. */
+async function endsUnmoved(attempt: Attempt, from: SourceEnds): Promise<SourceEnds | null> {
+  const { context, reading, options } = attempt;
+  const to = await readSourceEnds(context, 'newest', reading);
   const straggler = await findStraggler(context, { from, to }, reading);
-  parts.stillWritten = straggler === null || straggler.what === 'split' ? null : told(straggler);
+  attempt.stillWritten =
+    straggler === null || straggler.what === 'split' ? null : describeStraggler(straggler);
   if (straggler === null) return to;
-  tell(context, parts, straggler);
+  context.ledger.facts.note('straggler', { nowMs: context.clock.now(), details: straggler });
+  options.say(
+    attempt.stillWritten === null
+      ? `range ${straggler.range} was split or merged; reading its ends again`
+      : `writes still arriving: ${attempt.stillWritten}; waiting for them to stop`,
+  );
   return null;
 }
 
-/** Watches while both sides are compared. Whatever a comparison says beside somebody who writes is not listened to. */
-async function besideProof(
-  leases: LeasesParts,
-  parts: Stopped,
-  watch: () => Promise<Fence | null>,
-): Promise<Fence | null> {
-  const { context, reading } = leases;
-  using over = new ChildSignal(reading);
+/** Compares both sides during the watch. The result is ignored if a write arrived meanwhile. */
+async function proveDuringWatch(attempt: Attempt, watch: Watch): Promise<SourceEnds | null> {
+  using over = new ChildSignal(attempt.reading);
   let isWatching = true;
   const proving = settled(async () => {
-    const isEqual = await prove({ ...leases, reading: over.signal }, parts);
-    if (isWatching) step(parts, 'watching the fence');
+    const isEqual = await prove(attempt, over.signal);
+    if (isWatching) attempt.begin('watching the fence');
     return isEqual;
   });
-  let ends: Fence | null = null;
+  let ends: SourceEnds | null = null;
   try {
     ends = await watch();
-    if (ends !== null) enter(context, 'drained');
+    if (ends !== null) enter(attempt.context, 'drained');
   } finally {
     isWatching = false;
-    if (ends === null) over.abort(new Error('somebody still writes'));
+    if (ends === null) over.abort(new Error('a write arrived behind the fence'));
     await proving;
   }
   const isEqual = await proving;
   return ends !== null && isEqual() ? ends : null;
 }
 
-/** Compares both sides when nobody has written for a while: of what was deleted in that while only the numbers tell. */
-async function beforeProof(
-  leases: LeasesParts,
-  parts: Stopped,
-  watch: () => Promise<Fence | null>,
-): Promise<Fence | null> {
-  step(parts, 'watching the fence');
+/** Compares after a quiet interval: only the counts show what was deleted during that interval. */
+async function proveAfterWatch(attempt: Attempt, watch: Watch): Promise<SourceEnds | null> {
+  attempt.begin('watching the fence');
   const ends = await watch();
   if (ends === null) return null;
-  enter(leases.context, 'drained');
-  return (await prove(leases, parts)) ? ends : null;
-}
-
-function tell({ ledger, clock }: RunContext, { say }: Stopped, straggler: Straggler): void {
-  ledger.facts.note('straggler', { nowMs: clock.now(), details: straggler });
-  if (straggler.what === 'split')
-    return say(`range ${straggler.range} was split or merged; its ends are read again`);
-  say(`somebody still writes: ${told(straggler)}; waiting until nobody does`);
+  enter(attempt.context, 'drained');
+  return (await prove(attempt, attempt.reading)) ? ends : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Where the source ends, range by range, and whether it has gone on since: the fence of a cutover. What always holds:
- * no replica knows of a later end than what is told, so one that lags opens no gap, and a split opens none; a range
- * that has gone on is quiet only if nothing but expiry is known to have moved it; whoever has written is named.
+ * Where the source ends, range by range, and what was written since. Invariants: at the ends read with 'newest' no replica
+ * knows of a later change, so neither a lagging replica nor a split opens a gap; a range whose end moved counts as quiet
+ * only if nothing but expiration is known to have moved it; every other change is reported by range and document.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
@@ -14,20 +14,20 @@ import { seeNewest } from '../leases/newest-lsn.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 import { mapKey } from '../apply/identity.ts';
 
-interface End {
+interface RangeEnd {
   readonly range: FeedRange;
   /** Null where it is not known. */
   readonly lsn: number | null;
-  /** Null where the feed of all versions says everything. */
+  /** Position in the latest-version feed; null where the feed of all versions reports everything. */
   readonly lv: string | null;
-  /** Null where deletes are not told. */
+  /** Position in the feed of all versions; null where deletes are not reported. */
   readonly avad: string | null;
 }
 
-/** The end of every range at one moment, by its place. */
-export type Fence = ReadonlyMap<string, End>;
+/** The end of every range at one moment. */
+export type SourceEnds = ReadonlyMap<string, RangeEnd>;
 
-/** Somebody still writes; or a range was split or merged, and nobody can say. */
+/** Changes to one range behind its end; `split`: the range was split or merged, and it is not known whether it changed. */
 export interface Straggler {
   readonly range: string;
   /** Some of the documents, by id as JSON text. */
@@ -36,26 +36,30 @@ export interface Straggler {
 }
 
 /** Ranges that are asked at a time. */
-const TOGETHER = 16;
+const RANGES_AT_ONCE = 16;
 
-/** How an end is read: so that nobody knows of a later one, or as whoever answers tells it. */
-export type Look = 'newest' | 'as told';
+/** Which replica says where a range ends: the one that knows the latest change, or whichever answers. */
+export type ReplicaChoice = 'newest' | 'any replica';
 
-/** Reads every end now; deletes that a feed tells are looked at as well. */
-export async function readFence(context: RunContext, look: Look, signal: AbortSignal): Promise<Fence> {
-  const ends: End[] = [];
-  await eachPart(context, context.sourceSide.ranges.list.map(wholeOf), {
+/** Reads the end of every range now, in the feed of all versions too where deletes come from it. */
+export async function readSourceEnds(
+  context: RunContext,
+  replica: ReplicaChoice,
+  signal: AbortSignal,
+): Promise<SourceEnds> {
+  const ends: RangeEnd[] = [];
+  await eachRange(context, context.sourceSide.ranges.list.map(wholeOf), {
     signal,
     work: async (range, inner) => {
-      if (look === 'newest') await seeNewest(context, range, inner);
+      if (replica === 'newest') await seeNewest(context, range, inner);
       ends.push(await readEnd(context, range, inner));
     },
   });
-  return new Map(ends.map((end) => [placeOf(end), end]));
+  return byRange(ends);
 }
 
-async function readEnd(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<End> {
-  // The feed that tells more is read first: what happens in between is then seen by both.
+async function readEnd(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<RangeEnd> {
+  // The feed that reports more is read first: a change between the two reads is then behind both ends.
   const avad =
     context.deletes === 'avad'
       ? (await endOf(context, { mode: 'all-versions', range }, signal)).page.position.etag
@@ -64,9 +68,9 @@ async function readEnd(context: RunContext, range: FeedRange, signal: AbortSigna
   return { range, lsn, lv: page.position.etag, avad };
 }
 
-/** Where the mover has come to: what lies beyond was brought over by nobody. */
-export function fenceOfLedger({ ledger, sourceSide }: RunContext): Fence {
-  const ends = ledger.leases.live().map(({ rangeId, min, max, lvPosition, avadPosition }): End => {
+/** The positions that the ledger has committed: changes behind them were not replicated. */
+export function committedEnds({ ledger, sourceSide }: RunContext): SourceEnds {
+  const ends = ledger.leases.live().map(({ rangeId, min, max, lvPosition, avadPosition }): RangeEnd => {
     const range = sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
     return {
       range: { range, min, max },
@@ -75,15 +79,15 @@ export function fenceOfLedger({ ledger, sourceSide }: RunContext): Fence {
       avad: avadPosition,
     };
   });
-  return new Map(ends.map((end) => [placeOf(end), end]));
+  return byRange(ends);
 }
 
-function placeOf({ range: { range, min, max } }: End): string {
-  return `${range.id} ${min} ${max}`;
+function byRange(ends: readonly RangeEnd[]): SourceEnds {
+  return new Map(ends.map((end) => [`${end.range.range.id} ${end.range.min} ${end.range.max}`, end]));
 }
 
-/** Does something with every range; one that was split or merged meanwhile is asked again as what it has become. */
-async function eachPart(
+/** Calls `work` for every range; for one that was split or merged meanwhile, again for each range that replaced it. */
+async function eachRange(
   { sourceSide }: RunContext,
   parts: readonly FeedRange[],
   {
@@ -97,7 +101,7 @@ async function eachPart(
   const { ranges } = sourceSide;
   const patience = sourceSide.patience.fresh();
   await eachOf(parts, {
-    atOnce: TOGETHER,
+    atOnce: RANGES_AT_ONCE,
     signal,
     work: async (part, inner) => {
       try {
@@ -114,87 +118,86 @@ async function eachPart(
   });
 }
 
-/** Who has written between two fences; null when nobody has, but for what has expired. */
+/** The first change between two readings of the ends; null when nothing but expirations happened. */
 export async function findStraggler(
   context: RunContext,
-  { from, to }: { readonly from: Fence; readonly to: Fence },
+  { from, to }: { readonly from: SourceEnds; readonly to: SourceEnds },
   signal: AbortSignal,
 ): Promise<Straggler | null> {
   for await (const straggler of stragglers(context, { from, to }, signal)) return straggler;
   return null;
 }
 
-/** All of them, range by range, what was written apart from what was deleted. */
+/** All changes between two readings of the ends, range by range, writes apart from deletes. */
 export async function* stragglers(
   context: RunContext,
-  { from, to }: { readonly from: Fence; readonly to: Fence },
+  { from, to }: { readonly from: SourceEnds; readonly to: SourceEnds },
   signal: AbortSignal,
 ): AsyncGenerator<Straggler> {
-  for (const [place, end] of from) {
-    const now = to.get(place);
+  for (const [range, end] of from) {
+    const now = to.get(range);
     if (now !== undefined && now.lsn === end.lsn) continue;
-    // Behind a split other numbers count: that they differ says nothing.
-    const isTelling = now !== undefined && end.lsn !== null;
-    for (const straggler of await changesSince(context, end, signal))
-      yield isTelling || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
+    // After a split the LSNs start over, so a different LSN does not show that something was written.
+    const isComparable = now !== undefined && end.lsn !== null;
+    for (const straggler of await changesBehind(context, end, signal))
+      yield isComparable || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
 }
 
-/** So many are named of each; there may be more. */
+/** Documents named for each range and each kind of change; there may be more. */
 export const IDS_MAX = 5;
-/** Nobody reads on for more names than that, */
-const NAMES_MAX = 2 * IDS_MAX;
-/** or for more changes: somebody may write the same few without end. */
+/** Reading stops after this many documents: enough to name IDS_MAX of each kind. */
+const DOCUMENTS_MAX = 2 * IDS_MAX;
+/** Reading stops after this many changes, because the same few documents may be written without end. */
 const CHANGES_MAX = 1000;
 
-async function changesSince(context: RunContext, end: End, signal: AbortSignal): Promise<Straggler[]> {
+async function changesBehind(context: RunContext, end: RangeEnd, signal: AbortSignal): Promise<Straggler[]> {
   const range = end.range.range.id;
   const { lv, avad } = end;
   const touched: Touched = new Map();
-  if (lv !== null) await touch(context, { end, mode: 'latest-version', etag: lv, touched }, signal);
-  if (avad !== null) await touch(context, { end, mode: 'all-versions', etag: avad, touched }, signal);
+  if (lv !== null) await collect(context, { end, mode: 'latest-version', etag: lv, touched }, signal);
+  if (avad !== null) await collect(context, { end, mode: 'all-versions', etag: avad, touched }, signal);
   const found = (['written', 'deleted'] as const).flatMap((what) => {
     const ids = [...touched.values()].flatMap((one) => (one.what === what ? [one.id] : []));
     return ids.length === 0 ? [] : [{ range, ids: ids.slice(0, IDS_MAX), what }];
   });
   if (found.length > 0 || avad !== null || context.expires) return found;
-  // Nobody tells what it was; where documents expire it would be that.
+  // The end moved and the feed shows no write: a delete that is not reported, since nothing expires here.
   return [{ range, ids: [], what: 'deleted' }];
 }
 
-/** What has become of documents, by their hash. */
+/** Changed documents, by the hash of their identity. */
 type Touched = Map<string, { readonly id: string; readonly what: 'written' | 'deleted' }>;
 
-/** What cannot be named. */
-const NOBODY = 'null';
+/** Stands for the id of a delete that the feed reports without naming its document. */
+const UNNAMED = 'null';
 
-interface Since {
-  readonly end: End;
+interface Collecting {
+  readonly end: RangeEnd;
   readonly mode: FeedMode;
   readonly etag: string;
   readonly touched: Touched;
 }
 
-/** Notes documents that somebody has touched since; those that have expired are left out. */
-async function touch(
+/** Adds the documents changed behind an end to `touched`, without those that expired. */
+async function collect(
   context: RunContext,
-  { end, mode, etag, touched }: Since,
+  { end, mode, etag, touched }: Collecting,
   signal: AbortSignal,
 ): Promise<void> {
-  await eachPart(context, [end.range], {
+  await eachRange(context, [end.range], {
     signal,
-    work: async (range, inner) => touchIn(context, { range, mode, etag, touched }, inner),
+    work: async (range, inner) => collectIn(context, { range, mode, etag, touched }, inner),
   });
 }
 
-async function touchIn(
+async function collectIn(
   context: RunContext,
-  { range, mode, etag, touched }: Omit<Since, 'end'> & { readonly range: FeedRange },
+  { range, mode, etag, touched }: Omit<Collecting, 'end'> & { readonly range: FeedRange },
   signal: AbortSignal,
 ): Promise<void> {
   const { sourceSide, timing, serviceMs } = context;
-  const reader: ChangeReader =
-    mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
+  const reader: ChangeReader = mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
   const pages = new Feed(sourceSide.lane, { mode, range }).pages(
     { mode, etag },
     {
@@ -206,7 +209,7 @@ async function touchIn(
   );
   for (let seen = 0; ;) {
     const { value: page }: { value: Page } = await pages.next();
-    if (page.status === 304 || touched.size >= NAMES_MAX || seen >= CHANGES_MAX) return;
+    if (page.status === 304 || touched.size >= DOCUMENTS_MAX || seen >= CHANGES_MAX) return;
     const options = { nowTs: Math.floor(serviceMs() / 1000), indexId: 0, anchorLsn: Infinity };
     const { changes, unnamed, expired } = reader.read(page.bytes, options);
     for (const change of changes) {
@@ -214,9 +217,9 @@ async function touchIn(
       seen += 1;
       const { name, hash } = change.identity;
       const what = change.kind === 'upsert' ? 'written' : 'deleted';
-      touched.set(mapKey(hash), { id: name[0] ?? NOBODY, what });
+      touched.set(mapKey(hash), { id: name[0] ?? UNNAMED, what });
     }
     seen += unnamed;
-    if (unnamed > 0) touched.set(NOBODY, { id: NOBODY, what: 'deleted' });
+    if (unnamed > 0) touched.set(UNNAMED, { id: UNNAMED, what: 'deleted' });
   }
 }

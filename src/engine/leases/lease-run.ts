@@ -27,7 +27,7 @@ import { ChangePage } from '../tail/change-page.ts';
 import type { ChangeReader, Changes } from '../tail/change-reader.ts';
 import type { FlatPage, CopyReader } from '../copy/flat-page.ts';
 import { CopyPage } from '../copy/copy-page.ts';
-import type { Look } from '../cutover/source-ends.ts';
+import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import type { RunContext } from '../context.ts';
 import { seeNewest } from './newest-lsn.ts';
 import type { PageWork } from '../unit/page-work.ts';
@@ -41,7 +41,7 @@ export interface Control {
   /** Aborted when no more pages are to be read; those under way go on. */
   readonly reading: AbortSignal;
   /** Ends where the feed ended when the run began, by this look at it; or not at all. */
-  readonly untilCaughtUp: Look | false;
+  readonly untilCaughtUp: ReplicaChoice | false;
   readonly room: PageBudget;
   readonly copies: CopyReader;
   readonly latest: ChangeReader;

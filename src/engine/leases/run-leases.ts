@@ -12,7 +12,8 @@ import { anchorAll } from './anchor.ts';
 import type { Camera } from '../progress/reporter.ts';
 import { AllChanges, LatestChanges } from '../tail/change-reader.ts';
 import { CopyReader } from '../copy/flat-page.ts';
-import type { Look } from '../cutover/source-ends.ts';
+import { copyNotFinished } from '../../spec/refusals.ts';
+import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import { buildIndexes } from './indexing.ts';
 import { LeaseRun, type Control } from './lease-run.ts';
 import type { RunContext } from '../context.ts';
@@ -34,7 +35,7 @@ export interface LeasesParts {
   /** Aborted when no more pages are to be read. */
   readonly reading: AbortSignal;
   /** How the end is read that is to be caught up with. */
-  readonly look?: Look;
+  readonly look?: ReplicaChoice;
 }
 
 /** Runs them until the goal is reached, or nobody reads any more. */
@@ -43,7 +44,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { ledger } = context;
   const phase = phaseOf(context);
   refuseCommitted(context);
-  if (goal !== 'copy' && isCopying(phase)) throw tooEarly();
+  if (goal !== 'copy' && isCopying(phase)) throw copyNotFinished(TOO_EARLY);
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
   if (phase === 'new') enter(context, 'copying');
@@ -74,13 +75,11 @@ function isCopying(phase: Phase): boolean {
   return phase === 'new' || phase === 'copying';
 }
 
-/** A tail before the copy has ended would miss what it is asked about. */
-function tooEarly(): NotReadyError {
-  return new NotReadyError('the copy has not ended', {
-    why: 'the tail goes on where the copy of every range has ended',
-    hint: 'run cosmig copy until it ends, then cosmig tail',
-  });
-}
+/** A tail before the end of the copy would miss documents that it does not know yet. */
+const TOO_EARLY = {
+  why: 'the tail continues where the copy of every range has ended',
+  hint: 'run cosmig copy until it ends, then cosmig tail',
+};
 
 /** Ranges that were split or merged while nobody was looking. */
 function replaceGone({ ledger, sourceSide, point }: RunContext): void {

@@ -1,4 +1,4 @@
-/** A comparison that is called off leaves nothing behind that is under way. */
+/** An aborted comparison leaves no request in flight behind. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
@@ -7,7 +7,7 @@ import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
 import { isLaterPage, orders, Tapped, write } from '../../helpers/tapped.ts';
 import { until } from '../../helpers/wait.ts';
 
-/** Longer than anything here is held. */
+/** Longer than the test holds any request. */
 const PATIENT = { requestTimeoutMs: 20_000 };
 
 async function copied(): Promise<Tapped> {
@@ -17,18 +17,18 @@ async function copied(): Promise<Tapped> {
   return tapped;
 }
 
-/** What is held until it is released. */
+/** A gate that holds requests until it is opened. */
 function held(): { readonly release: () => void; readonly released: Promise<void> } {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
   return { release, released };
 }
 
-test('whoever reads next waits for what the tail had under way', async () => {
+test('cutover: comparison aborted while the tail writes -> the next reader waits for that write', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   const { release, released } = held();
-  // The document is on its way to the target, and its reader asks for the next page.
+  // Holds the document's write to the target, and its reader's request for the next page.
   const seen = { isRead: false, isAsked: false, isSent: false };
   tap.meddle = async (request, forward) => {
     const reply = await forward();
@@ -57,7 +57,7 @@ test('whoever reads next waits for what the tail had under way', async () => {
     prove: async (signal) => {
       asked += 1;
       if (asked > 1) return { equal: true, why: '', suspects: [] };
-      // More than a page, after the tail has looked for the first time, and before it looks again.
+      // More than a page, between the tail's first round and its second.
       await delay(100);
       await move.put({ id: 'late', customerId: 'z', tenantId: 'Z' }, ...orders(12, { again: true }));
       await until(() => seen.isSent && seen.isAsked, { what: 'the tail to write it' });
@@ -72,7 +72,7 @@ test('whoever reads next waits for what the tail had under way', async () => {
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 60_000);
 
-test('a target that takes nothing any more keeps nobody from backing out in time', async () => {
+test('cutover: target stops answering -> backs out at the deadline', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   const { release, released } = held();
@@ -104,9 +104,9 @@ test('a target that takes nothing any more keeps nobody from backing out in time
     isReleased = true;
     release();
   }, 10_000);
-  await expect(cut).rejects.toMatchObject({ message: 'the cutover was not done in time', exitCode: 3 });
+  await expect(cut).rejects.toMatchObject({ message: 'the cutover did not finish in time', exitCode: 3 });
   clearTimeout(giveUp);
-  expect(told).toEqual(['the cutover was not done in time, and the target does not answer yet']);
+  expect(told).toEqual(['the cutover did not finish in time, and the target does not answer yet']);
   await move.run('catch-up');
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 60_000);

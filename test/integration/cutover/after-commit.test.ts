@@ -1,6 +1,6 @@
-/** What follows the commit is done once, whatever dies in between; and what is proven where documents come to their end. */
+/** Steps after the commit run once, whatever crashes in between; and comparisons where documents expire. */
 import { describe, expect, test } from 'vitest';
-import type { CutoverParts, CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../../src/engine/run.ts';
 import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
@@ -15,7 +15,7 @@ async function moved(options: MoveOptions): Promise<Move> {
   return move;
 }
 
-interface Cut extends Partial<CutoverParts> {
+interface Cut extends Partial<CutoverOptions> {
   readonly run?: Partial<RunParts>;
 }
 
@@ -41,12 +41,12 @@ async function cut(
 }
 
 const HOW: ReadonlyArray<readonly [string, MoveOptions]> = [
-  ['where deletes are told', { settings: { avad: true } }],
-  ['where nobody tells of deletes', {}],
+  ['deletes reported', { settings: { avad: true } }],
+  ['deletes not reported', {}],
 ];
 
-describe.each(HOW)('after the commit, %s', (_how, options) => {
-  test('one that died before its hook calls it the next time, and finds what was written since', async () => {
+describe.each(HOW)('cutover after the commit, %s', (_how, options) => {
+  test('crash before the hook -> the next run calls it and reports late writes', async () => {
     await using move = await moved(options);
     const crash = new AbortController();
     const died = await cut(move, {
@@ -60,7 +60,7 @@ describe.each(HOW)('after the commit, %s', (_how, options) => {
     });
     expect(died.result).toBeInstanceOf(Error);
     expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
-    // Nobody had told the application, and it began to write again.
+    // The application was not switched, and it began to write again.
     await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
     await move.admin.split('shop/orders');
 
@@ -70,13 +70,13 @@ describe.each(HOW)('after the commit, %s', (_how, options) => {
       phase: 'committed',
       lateWrites: [{ ids: ['"late"'], what: 'written' }],
     });
-    // All is done; whoever asks is told of it again.
+    // Everything is done; a further run reports it again.
     const third = await cut(move, { watchMs: 60_000 });
     expect(third.hooks).toEqual([]);
     expect(third.result).toMatchObject({ lateWrites: [{ ids: ['"late"'] }] });
   });
 
-  test('a hook that fails is called again by the next one', async () => {
+  test('hook fails -> the next run calls it again', async () => {
     await using move = await moved(options);
     const failing = new NotReadyError('the command of --on-commit failed', { why: 'it', hint: 'try' });
     const first = await cut(move, { onCommit: async () => Promise.reject(failing) });
@@ -88,7 +88,7 @@ describe.each(HOW)('after the commit, %s', (_how, options) => {
   });
 });
 
-test('one that is refused after another has died lets the writers on again', async () => {
+test('cutover: refused after an earlier one crashed -> lets writers resume', async () => {
   await using move = await moved({});
   const crash = new AbortController();
   const died = await cut(move, {
@@ -98,13 +98,13 @@ test('one that is refused after another has died lets the writers on again', asy
   expect(died.hooks).toEqual([]);
   expect(move.ledger(({ facts }) => facts.read().phase)).toBe('fencing');
   const refused = await cut(move, { lastCleanMs: () => null });
-  expect(refused.result).toMatchObject({ message: 'nobody has proven yet that both sides hold the same' });
+  expect(refused.result).toMatchObject({ message: 'no clean verification on record' });
   expect(refused.hooks).toEqual(['abort']);
-  // They are on: whoever is refused now has nobody to call.
+  // Writers have resumed, so a refusal now has no hook to call.
   expect((await cut(move, { lastCleanMs: () => null })).hooks).toEqual([]);
 });
 
-test('deletes that were lost are told before writers are stopped', async () => {
+test('cutover: some deletes were not reported -> says so before writers are stopped', async () => {
   await using move = await moved({});
   {
     using ledger = Ledger.openForOperator(move.ledgerPath);
@@ -113,25 +113,25 @@ test('deletes that were lost are told before writers are stopped', async () => {
   const { result, said } = await cut(move);
   expect(result).toMatchObject({ phase: 'committed' });
   expect(said).toMatch(
-    /^some deletes of the source were not told of: .*\ncatching up\nstopping the writers\n/,
+    /^some deletes in the source were not reported: .*\ncatching up\nstopping the writers\n/,
   );
 });
 
-test('whoever may not ask for numbers is told before writers are stopped', async () => {
+test('cutover: no permission to count documents -> refused before writers are stopped', async () => {
   await using move = await moved({});
   for (const coll of ['orders', 'by-tenant']) {
     await move.admin.faults([{ match: { op: 'query', coll }, effect: { status: 400 } }]);
     const { result, hooks } = await cut(move);
     expect([result, hooks]).toEqual([expect.objectContaining({ exitCode: 6 }), []]);
   }
-  // A range that is being split has not refused anybody.
+  // A range that is splitting is not a refusal.
   await move.admin.faults([{ match: { op: 'query' }, times: 2, effect: { status: 410, substatus: 1002 } }]);
   expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
 });
 
-test('nobody wonders that nothing moves while the source is watched', async () => {
+test('cutover: watching for late writes -> no stall warning', async () => {
   await using move = await moved({});
-  // Minutes pass, from the commit on.
+  // From the commit on, the clock runs 30 times as fast.
   let committedMs: number | undefined;
   const clock = clockAt(() => Date.now() + (committedMs === undefined ? 0 : 30 * (Date.now() - committedMs)));
   const { result } = await cut(move, {
@@ -143,33 +143,33 @@ test('nobody wonders that nothing moves while the source is watched', async () =
   expect(move.lines.filter((line) => line.includes('nothing has moved'))).toEqual([]);
 });
 
-test('trouble with the settings is told after the application was switched, and they are asked for again', async () => {
+test('cutover: settings fail -> reported after the switch, and tried again by the next run', async () => {
   await using move = await moved({});
   const names: string[][] = [];
-  const putRight = async (asked: readonly string[]): Promise<[]> => {
+  const applySettings = async (asked: readonly string[]): Promise<[]> => {
     names.push([...asked]);
     if (names.length === 1) throw new NotReadyError('no right to see them', { why: 'it', hint: 'sign in' });
     return [];
   };
-  const first = await cut(move, { likeSource: ['ttl'], putRight });
+  const first = await cut(move, { likeSource: ['ttl'], applySettings });
   expect(first.result).toMatchObject({ phase: 'committed', trouble: { message: 'no right to see them' } });
   expect(first.hooks).toEqual(['fence', 'commit']);
-  const second = await cut(move, { putRight });
+  const second = await cut(move, { applySettings });
   expect(second.result).toMatchObject({ phase: 'committed', settings: [] });
   expect([second.hooks, names]).toEqual([[], [['ttl'], ['ttl']]]);
-  // Once done it is not done again: by then somebody may have changed it on purpose.
-  await cut(move, { putRight });
-  await cut(move, { putRight, likeSource: ['indexing'] });
+  // Applied once: later the operator may have changed it on purpose.
+  await cut(move, { applySettings });
+  await cut(move, { applySettings, likeSource: ['indexing'] });
   expect(names.slice(2)).toEqual([[], ['indexing']]);
 });
 
-test('the application waits for settings that were asked for, and for no others', async () => {
+test('cutover: settings -> requested ones come before the switch, the report after it', async () => {
   for (const likeSource of [[], ['ttl']]) {
     await using move = await moved({});
     const order: string[] = [];
     await cut(move, {
       likeSource,
-      putRight: async (names) => {
+      applySettings: async (names) => {
         order.push(`settings ${names.join()}`);
         return [];
       },
@@ -179,51 +179,48 @@ test('the application waits for settings that were asked for, and for no others'
   }
 });
 
-test('settings that nobody answers for do not keep the application waiting for long', async () => {
+test('cutover: settings get no answer -> the switch is delayed for seconds only', async () => {
   await using move = await moved({});
   const never = async (_names: readonly string[], signal: AbortSignal): Promise<never> =>
     new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('called off')));
+      signal.addEventListener('abort', () => reject(new Error('aborted')));
     });
-  const { result, hooks } = await cut(move, { likeSource: ['ttl'], putRight: never });
+  const { result, hooks } = await cut(move, { likeSource: ['ttl'], applySettings: never });
   expect(hooks).toEqual(['fence', 'commit']);
   expect(result).toMatchObject({
     phase: 'committed',
-    trouble: { message: 'the settings of the target could not be looked at in time', exitCode: 6 },
+    trouble: { message: 'the settings of the target could not be checked in time', exitCode: 6 },
   });
 });
 
-describe('what differs', () => {
+describe('cutover: a document that differs', () => {
   const suspect = (n: number) => ({
     name: [JSON.stringify(`${n}`), JSON.stringify(`c${n}`)],
     seenAt: [[`t${n % 2}`]],
   });
 
   test.each<readonly [string, MoveOptions, readonly string[]]>([
-    // Somebody may have deleted what has not changed since the last clean verify.
-    ['nobody tells of deletes', {}, ['all', 'what differed']],
+    // A document that did not change since the last clean verify may have been deleted.
+    ['deletes not reported', {}, ['all', 'what differed']],
     ['deletes are marked', { flags: { deletes: ['marker:/gone'] } }, ['all', 'what differed']],
-  ])(
-    'and is gone each time it is looked at, where documents come to their end and %s, is brought right',
-    async (_how, options, scopes) => {
-      const ttl = { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } };
-      await using move = await moved({ ...ttl, ...options });
-      const asked: string[] = [];
-      const { result, hooks } = await cut(move, {
-        prove: async (_signal, scope) => {
-          const n = asked.push(scope) - 1;
-          if (scope === 'what differed') return { equal: true, why: '', suspects: [] };
-          await move.source.item(`${n}`, `c${n}`).delete();
-          return { equal: false, why: '1 extra', suspects: [suspect(n)], areExtra: true };
-        },
-      });
-      expect(result).toMatchObject({ phase: 'committed' });
-      expect([asked, hooks]).toEqual([scopes, ['fence', 'commit']]);
-      expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
-    },
-  );
+  ])('expires during each comparison, %s -> repaired', async (_how, options, scopes) => {
+    const ttl = { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } };
+    await using move = await moved({ ...ttl, ...options });
+    const asked: string[] = [];
+    const { result, hooks } = await cut(move, {
+      prove: async (_signal, scope) => {
+        const n = asked.push(scope) - 1;
+        if (scope === 'what differed') return { equal: true, why: '', suspects: [] };
+        await move.source.item(`${n}`, `c${n}`).delete();
+        return { equal: false, why: '1 extra', suspects: [suspect(n)], areExtra: true };
+      },
+    });
+    expect(result).toMatchObject({ phase: 'committed' });
+    expect([asked, hooks]).toEqual([scopes, ['fence', 'commit']]);
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  });
 
-  test('and is another one each time that has come to its end, is not looked for without end', async () => {
+  test('another one expires each time -> the comparisons end', async () => {
     await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
     const asked: string[] = [];
     const { result } = await cut(move, {
@@ -238,9 +235,9 @@ describe('what differs', () => {
   });
 
   test.each<readonly [string, MoveOptions, boolean]>([
-    ['and is not only gone', { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } }, false],
-    ['and cannot have come to its end', {}, true],
-  ])('%s, is compared until nothing differs', async (_how, options, areExtra) => {
+    ['not only expired', { source: { defaultTtl: -1 }, target: { defaultTtl: -1 } }, false],
+    ['cannot expire', {}, true],
+  ])('%s -> compared until nothing differs', async (_how, options, areExtra) => {
     await using move = await moved(options);
     let asked = 0;
     const { result } = await cut(move, {
@@ -254,8 +251,8 @@ describe('what differs', () => {
     expect(asked).toBe(4);
   });
 
-  test('because it came to its end meanwhile, is brought over by the tail where a feed tells of it', async () => {
-    // It does not expire there by itself.
+  test('expired meanwhile, reported by a feed -> the tail replicates it', async () => {
+    // Documents do not expire in the target by themselves.
     await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
     await move.put({ id: 'mortal', customerId: 'm', tenantId: 'P', ttl: 60 });
     await move.run('catch-up');
@@ -266,7 +263,7 @@ describe('what differs', () => {
       prove: async (signal) => {
         await move.admin.clock(120_000);
         await move.admin.purgeExpired('shop/orders');
-        // As the comparison does, which waits for what is in flight.
+        // The real comparison also waits for documents in flight.
         while ((await isThere()) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, 50));
         return { equal: !signal.aborted, why: '', suspects: [] };
       },
@@ -275,12 +272,12 @@ describe('what differs', () => {
     expect(result).toMatchObject({ phase: 'committed' });
   });
 
-  test('though it was brought right, is refused', async () => {
+  test('differs again after its repair -> the cutover is refused', async () => {
     await using move = await moved({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
     const { result } = await cut(move, {
       prove: async () => ({ equal: false, why: '1 extra', suspects: [suspect(1)], areExtra: true }),
     });
-    expect(result).toMatchObject({ message: 'both sides do not hold the same' });
+    expect(result).toMatchObject({ message: 'source and target are not equal' });
     expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
   });
 });

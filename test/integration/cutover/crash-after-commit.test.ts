@@ -1,11 +1,11 @@
-/** One that died after its commit looks for late writes from where its ledger says the mover had come to. */
+/** A cutover that crashed after its commit looks for late writes from the positions in its ledger. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../../src/engine/run.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import { Move } from '../../helpers/move.ts';
 
-/** Committed, and nobody has looked at the source since; much was written and deleted before, and brought over. */
+/** Committed, the source not checked since; many writes and deletes were replicated before. */
 async function died(): Promise<Move> {
   const move = await Move.open({ settings: { avad: true } });
   for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: 'P' });
@@ -28,18 +28,18 @@ async function died(): Promise<Move> {
 const lookedAgain = async (move: Move): Promise<unknown> =>
   (await runCutover(move.parts(), { ...CUTOVER, watchMs: 300 })).lateWrites;
 
-test('what was brought over before the commit is no late write', async () => {
+test('cutover resumed after its commit: changes replicated before the commit -> not late writes', async () => {
   await using move = await died();
   expect(await lookedAgain(move)).toEqual([]);
 });
 
-test('what was deleted behind the commit is told', async () => {
+test('cutover resumed after its commit: delete after the commit -> reported', async () => {
   await using move = await died();
   await move.source.item('3', 'c3').delete();
   expect(await lookedAgain(move)).toEqual([{ range: '0', ids: ['"3"'], what: 'deleted' }]);
 });
 
-test('what the source has forgotten meanwhile is told, and leaves nothing to go on with', async () => {
+test('cutover resumed after its commit: change history expired -> reported, and nothing is left to do', async () => {
   await using move = await died();
   await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
   await move.admin.account({ retentionSeconds: 60 });
@@ -47,7 +47,7 @@ test('what the source has forgotten meanwhile is told, and leaves nothing to go 
   const committedAt = move.ledger(({ facts }) => facts.lastCutover(9).at(-1)?.atMs ?? 0);
   await expect(lookedAgain(move)).rejects.toMatchObject({
     exitCode: 3,
-    message: 'nobody can say any more who has written to the source since the commit',
+    message: 'cannot check for writes to the source after the commit: its change history has expired',
     hint: expect.stringContaining(`with a _ts after ${new Date(committedAt).toISOString()}`) as string,
   });
   const journal = move.ledger(({ facts }) => facts.lastCutover(9).map(({ event }) => event));

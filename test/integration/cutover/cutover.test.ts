@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CutoverParts, CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
 import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
 import { runCutover, type RunParts, type Snapshot } from '../../../src/engine/run.ts';
@@ -8,11 +8,11 @@ import { Move, type MoveOptions } from '../../helpers/move.ts';
 
 const AVAD: MoveOptions = { settings: { avad: true } };
 
-interface Cut extends Partial<CutoverParts> {
+interface Cut extends Partial<CutoverOptions> {
   readonly parts?: Partial<RunParts>;
 }
 
-/** A cutover of a container that nobody writes to, unless told otherwise; both sides are compared document by document. */
+/** A cutover of a container that gets no writes by default; compares both sides document by document. */
 async function cut(
   move: Move,
   { parts = {}, ...cutover }: Cut = {},
@@ -37,7 +37,7 @@ async function cut(
   return { result, said, hooks };
 }
 
-/** One after the other, with a pause that is shorter than a fence is watched. */
+/** Puts documents one by one, with pauses shorter than the watch of the fence. */
 async function each(count: number, work: (n: number) => Promise<void>): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await work(n);
@@ -60,8 +60,8 @@ async function moved(options: MoveOptions = AVAD): Promise<Move> {
   return move;
 }
 
-describe('a cutover', () => {
-  test('goes through its phases, commits, and leaves nothing to tail', async () => {
+describe('cutover', () => {
+  test('nothing wrong -> passes every phase, commits, and leaves nothing to tail', async () => {
     await using move = await moved();
     await move.put({ id: '1', customerId: 'a', tenantId: 'R' });
     const { result, hooks } = await cut(move);
@@ -78,17 +78,17 @@ describe('a cutover', () => {
       'phase committed',
     ]);
     await expect(move.run('tail')).rejects.toThrow('committed: the target is in use');
-    // Asked once more it tells what was done, and calls nobody a second time.
+    // Run again, it reports what was done and calls no hook a second time.
     const again = await cut(move);
     expect(again.result).toMatchObject({ phase: 'committed', lateWrites: [] });
     expect(again.hooks).toEqual([]);
   });
 
-  test('waits for writers that go on for a while, and names what they wrote', async () => {
+  test('writes still arrive -> waits for writers and reports what they wrote', async () => {
     await using move = await moved();
     let writing = Promise.resolve();
     const said: string[] = [];
-    const areNamed = (): boolean => said.some((line) => line.startsWith('somebody still writes'));
+    const areNamed = (): boolean => said.some((line) => line.startsWith('writes still arriving'));
     const writeUntilNamed = async (): Promise<void> => {
       for (let n = 0; !areNamed(); n += 1)
         await move.put({ id: `late${n % 9}`, customerId: 'z', tenantId: 'Z', n });
@@ -96,18 +96,18 @@ describe('a cutover', () => {
     const { result } = await cut(move, {
       quietMs: 200,
       stopWriters: async () => {
-        // They say that they have stopped, and have not.
+        // The hook returns although writers continue.
         writing = writeUntilNamed();
       },
       say: (text) => said.push(text),
     });
     await writing;
     expect(result).toMatchObject({ phase: 'committed' });
-    expect(said.join('\n')).toMatch(/somebody still writes: "late\d".* written in range 0/);
+    expect(said.join('\n')).toMatch(/writes still arriving: "late\d".* written in range 0/);
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   });
 
-  test('does not listen to a comparison beside somebody who writes, and calls it off', async () => {
+  test('write during a comparison -> ignores its result and aborts it', async () => {
     await using move = await moved();
     let asked = 0;
     let calledOff = 0;
@@ -120,7 +120,7 @@ describe('a cutover', () => {
       prove: async (signal) => {
         asked += 1;
         if (asked < 4) await move.put({ id: 'late', customerId: 'z', tenantId: 'Z', n: asked });
-        // Differs, fails, does not end; and then there is nobody who writes.
+        // Finds a difference, fails, does not end; then there are no more writes.
         if (asked === 1) return { equal: false, why: 'they differ', suspects: [] };
         if (asked === 2) throw new NotReadyError('cannot be', { why: 'it is tried', hint: 'none' });
         return asked === 3 ? untilCalledOff(signal) : { equal: true, why: '', suspects: [] };
@@ -132,7 +132,7 @@ describe('a cutover', () => {
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   });
 
-  test('shows that it waits for the fence when both sides were compared before', async () => {
+  test('comparison ends first -> shows that it watches the fence', async () => {
     await using move = await moved();
     const steps: string[] = [];
     const { result } = await cut(move, { onStep: ({ name }) => steps.push(name) });
@@ -141,14 +141,14 @@ describe('a cutover', () => {
       'catching up',
       'stopping writers',
       'draining',
-      'proving',
+      'comparing',
       'watching the fence',
       'after the commit',
       'watching for late writes',
     ]);
   });
 
-  test('sees the last write, however far a replica lags', async () => {
+  test('replica lags -> the last write is still seen', async () => {
     await using move = await moved();
     const { result } = await cut(move, {
       stopWriters: async () => {
@@ -156,7 +156,7 @@ describe('a cutover', () => {
         await move.put({ id: '1', customerId: 'a', tenantId: 'last' });
         await move.source.item('2', 'a').delete();
       },
-      // A comparison that lags as well proves nothing.
+      // A comparison on a lagging replica would prove nothing.
       prove: async () => ({ equal: true, why: '', suspects: [] }),
     });
     await move.admin.account({ replicaLagMs: 0 });
@@ -164,7 +164,7 @@ describe('a cutover', () => {
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   });
 
-  test('backs out at its deadline, and the source stays in use', async () => {
+  test('deadline passes -> backs out, the source stays in use', async () => {
     await using move = await moved();
     let n = 0;
     const writing = setInterval(
@@ -174,17 +174,17 @@ describe('a cutover', () => {
     const { result, hooks } = await cut(move, { deadlineMs: 1500 });
     clearInterval(writing);
     expect(result).toMatchObject({
-      message: 'the cutover was not done in time',
+      message: 'the cutover did not finish in time',
       exitCode: 3,
     });
-    expect(hooks).toEqual(['stop', 'abort: the cutover was not done in time']);
+    expect(hooks).toEqual(['stop', 'abort: the cutover did not finish in time']);
     expect(phaseOf(move)).toBe('tailing');
     await move.run('catch-up');
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
     expect((await cut(move)).result).toMatchObject({ phase: 'committed' });
   });
 
-  test('a delete is a write, an expiry is none', async () => {
+  test('delete behind the fence -> reported; expiration -> not', async () => {
     await using move = await moved({ ...AVAD, source: { defaultTtl: -1 }, flags: { ttl: ['remaining'] } });
     await move.put({ id: '9', customerId: 'a', tenantId: 'P', ttl: 60 });
     await move.run('catch-up');
@@ -206,18 +206,18 @@ describe('a cutover', () => {
       },
     });
     expect(result).toMatchObject({ phase: 'committed' });
-    const named = said.filter((line) => line.startsWith('somebody still writes')).join('\n');
+    const named = said.filter((line) => line.startsWith('writes still arriving')).join('\n');
     expect(named).toMatch(/"d\d"(?: and perhaps others)? deleted in range 0/);
     expect(named).not.toContain('"9"');
     expect((await move.documents(move.source)).map(({ id }) => id)).toEqual(['1', '2', '3']);
   });
 
   test.each<readonly [string, Cut, string]>([
-    ['no clean verify', { lastCleanMs: () => null }, 'nobody has proven yet that both sides hold the same'],
+    ['no clean verify', { lastCleanMs: () => null }, 'no clean verification on record'],
     [
-      'two sides that differ',
+      'sides that differ',
       { prove: async () => ({ equal: false, why: '1 missing', suspects: [] }) },
-      'both sides do not hold the same',
+      'source and target are not equal',
     ],
     ['a hook that fails', { stopWriters: async () => Promise.reject(new Error('no')) }, 'no'],
   ])('is refused with %s', async (_why, parts, message) => {
@@ -227,7 +227,7 @@ describe('a cutover', () => {
     expect(phaseOf(move)).toBe('tailing');
   });
 
-  test('is refused while documents are in the dead letters', async () => {
+  test('open dead letters -> refused', async () => {
     await using move = await moved();
     await move.put({ id: '1', customerId: 'other', tenantId: 'P' });
     const { result, hooks } = await cut(move);
@@ -236,7 +236,7 @@ describe('a cutover', () => {
     expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
   });
 
-  test('brings right what differs, copies that nobody knows of as well', async () => {
+  test('differences -> repaired, copies unknown to the ledger included', async () => {
     await using move = await moved({});
     await move.source.item('2', 'a').delete();
     const [gone] = (await move.documents(move.target)).filter(({ id }) => id === '2');
@@ -253,7 +253,7 @@ describe('a cutover', () => {
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   });
 
-  test('one that has died on its way begins at the gate again', async () => {
+  test('crash before the commit -> the next one starts at the gate', async () => {
     await using move = await moved();
     const crash = new AbortController();
     const { result } = await cut(move, {
@@ -269,7 +269,7 @@ describe('a cutover', () => {
     expect(journalOf(move).filter((event) => event === 'phase tailing')).toHaveLength(2);
   });
 
-  test('tells late writes loudly', async () => {
+  test('late writes -> reported loudly', async () => {
     await using move = await moved();
     const { result, said } = await cut(move, {
       watchMs: 1500,
@@ -278,7 +278,7 @@ describe('a cutover', () => {
       },
     });
     expect(result).toMatchObject({ phase: 'committed', lateWrites: [{ ids: ['"oops"'], what: 'written' }] });
-    expect(said.join('\n')).toContain('LATE WRITE after the commit, not brought over: "oops" written');
+    expect(said.join('\n')).toContain('LATE WRITE after the commit, not replicated: "oops" written');
     expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('oops');
   });
 });

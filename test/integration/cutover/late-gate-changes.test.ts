@@ -1,8 +1,8 @@
-/** What happens behind the back of a cutover: behind its gate, behind a waiver, behind its comparison. */
+/** Changes after a check has passed: after the gate, after a waiver, after the comparison. */
 import { expect, test } from 'vitest';
 import { prove } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
-import type { CutoverParts } from '../../../src/engine/cutover/contract.ts';
+import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
 import { putAll, verifyMove } from '../../helpers/verify.ts';
@@ -24,13 +24,13 @@ async function proven(options: MoveOptions, more: readonly Order[] = []): Promis
   return move;
 }
 
-/** With the comparison of the command. */
+/** Uses the comparison of the command. */
 async function cut(
   move: Move,
-  parts: (proof: CutoverParts['prove']) => Partial<CutoverParts>,
+  parts: (proof: CutoverOptions['prove']) => Partial<CutoverOptions>,
 ): Promise<{ readonly result: unknown; readonly phase: string; readonly ids: readonly string[] }> {
   const run = move.parts();
-  const proof: CutoverParts['prove'] = async (signal, scope) =>
+  const proof: CutoverOptions['prove'] = async (signal, scope) =>
     prove(run, { deadlineMs: 20_000, signal, scope });
   const result = await runCutover(run, {
     stopWriters: async () => {},
@@ -48,17 +48,17 @@ async function cut(
   return { result, phase, ids: (await move.documents(move.target)).map(({ id }) => id) };
 }
 
-test('a letter that opens behind the gate keeps it from committing', async () => {
+test('cutover: dead letter opens after the gate -> does not commit', async () => {
   await using move = await proven({ settings: { avad: true } });
   const { result, phase } = await cut(move, () => ({
-    // Written last, at a place that is taken.
+    // The last write claims a key that is taken.
     stopWriters: async () => move.put({ ...order(1), customerId: 'other' }),
   }));
   expect(result).toMatchObject({ message: 'a document is not in the target', exitCode: 3 });
   expect(phase).toBe('tailing');
 });
 
-test('a waiver hides no document that was deleted', async () => {
+test('cutover: waived letter and a deleted document -> the delete is found', async () => {
   const keyless = { id: 'no key', customerId: 'a' };
   await using move = await proven({ flags: { missingKey: ['dead-letter'] } }, [keyless]);
   await move.source.item('o3', 'c3').delete();
@@ -68,13 +68,13 @@ test('a waiver hides no document that was deleted', async () => {
   expect(ids).not.toContain('o3');
 }, 30_000);
 
-test('where documents may expire and nobody tells, what is deleted while the fence is watched does not come along', async () => {
+test('cutover: documents expire, deletes not reported, delete during the watch -> not carried over', async () => {
   await using move = await proven({ source: { defaultTtl: -1 } });
   let isDeleted = false;
   const { phase, ids } = await cut(move, (proof) => ({
     quietMs: 2000,
     onStep: ({ name }) => {
-      // Whatever is compared from the beginning on, it has been compared by then.
+      // By then a comparison that began with the watch would have passed it.
       if (name !== 'watching the fence' || isDeleted) return;
       isDeleted = true;
       void move.source.item('o3', 'c3').delete();

@@ -1,11 +1,11 @@
-/** In which order a cutover looks, compares and brings over: what happens between two of them is not lost. */
+/** Changes between two steps of a cutover (read ends, compare, replicate) are not lost. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../../src/engine/run.ts';
-import type { CutoverParts, Proof } from '../../../src/engine/cutover/contract.ts';
+import type { ComparisonResult, CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import { until } from '../../helpers/wait.ts';
 import { Move, type MoveOptions } from '../../helpers/move.ts';
 
-const EQUAL: Proof = { equal: true, why: '', suspects: [] };
+const EQUAL: ComparisonResult = { equal: true, why: '', suspects: [] };
 
 async function moved(options: MoveOptions): Promise<Move> {
   const move = await Move.open(options);
@@ -18,7 +18,7 @@ const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().
 
 async function cut(
   move: Move,
-  parts: Partial<CutoverParts>,
+  parts: Partial<CutoverOptions>,
 ): Promise<{ readonly result: unknown; readonly said: string }> {
   const said: string[] = [];
   const result = await runCutover(move.parts(), {
@@ -36,7 +36,7 @@ async function cut(
   return { result, said: said.join('\n') };
 }
 
-test('what is written when the fence was watched, and the comparison is not over, has it start over', async () => {
+test('cutover: write after the watch while the comparison is not over -> the fence starts over', async () => {
   await using move = await moved({ settings: { avad: true } });
   let proofs = 0;
   const { result, said } = await cut(move, {
@@ -49,12 +49,12 @@ test('what is written when the fence was watched, and the comparison is not over
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
-  expect([proofs, said]).toEqual([2, expect.stringContaining('somebody still writes: "late" written')]);
+  expect([proofs, said]).toEqual([2, expect.stringContaining('writes still arriving: "late" written')]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('what expires while the fence is watched, and was compared before, is brought over', async () => {
-  // It does not expire there by itself.
+test('cutover: what expires while the fence is watched, after its comparison -> replicated', async () => {
+  // Documents do not expire in the target by themselves.
   await using move = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } });
   await move.put({ id: 'mortal', customerId: 'a', tenantId: 'P', ttl: 60 });
   await move.run('catch-up');
@@ -66,16 +66,16 @@ test('what expires while the fence is watched, and was compared before, is broug
   const { result, said } = await cut(move, {
     quietMs: 1500,
     onStep: ({ name }) => {
-      if (name === 'proving') expired ??= expire();
+      if (name === 'comparing') expired ??= expire();
     },
   });
   await expired;
-  expect(said).not.toContain('somebody still writes');
+  expect(said).not.toContain('writes still arriving');
   expect(result).toMatchObject({ phase: 'committed' });
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['0', '1', '2', '3']);
 });
 
-test('what is not proven is asked for again, and never committed', async () => {
+test('cutover: what is not proven -> compared again, never committed', async () => {
   await using move = await moved({ settings: { avad: true } });
   let proofs = 0;
   const { result } = await cut(move, {
@@ -89,7 +89,7 @@ test('what is not proven is asked for again, and never committed', async () => {
   expect(proofs).toBe(3);
 });
 
-test('a document that was brought right and differs still ends it', async () => {
+test('cutover: document repaired and differs again -> refused', async () => {
   await using move = await moved({});
   let proofs = 0;
   const suspects = [move.suspect({ id: '2', customerId: 'c2', tenantId: 'P' })];
@@ -99,37 +99,37 @@ test('a document that was brought right and differs still ends it', async () => 
       return { equal: false, why: '1 different', suspects };
     },
   });
-  expect(result).toMatchObject({ message: 'both sides do not hold the same', exitCode: 3 });
+  expect(result).toMatchObject({ message: 'source and target are not equal', exitCode: 3 });
   expect([proofs, phaseOf(move)]).toEqual([2, 'tailing']);
 });
 
-test('where nobody tells of deletes, and nothing expires, ends that have moved were moved by one', async () => {
+test('cutover: deletes not reported, nothing expires, an end moved -> a delete is reported', async () => {
   await using move = await moved({});
   let deleted: Promise<unknown> | undefined;
   const { said } = await cut(move, {
     quietMs: 1000,
     onStep: ({ name }) => {
-      if (name === 'proving') deleted ??= move.source.item('2', 'c2').delete();
+      if (name === 'comparing') deleted ??= move.source.item('2', 'c2').delete();
     },
   });
   await deleted;
-  expect(said).toContain('somebody still writes: documents deleted in range 0');
+  expect(said).toContain('writes still arriving: documents deleted in range 0');
 });
 
-test('one that is too late tells why it could not be proven', async () => {
+test('cutover: deadline during the comparison -> says why it is not proven', async () => {
   await using move = await moved({ settings: { avad: true } });
   const { result } = await cut(move, {
     deadlineMs: 1500,
     prove: async () => ({ ...EQUAL, equal: null, why: '3 documents may be in flight' }),
   });
   expect(result).toMatchObject({
-    message: 'the cutover was not done in time',
+    message: 'the cutover did not finish in time',
     why: '--deadline is 1.5 s, and 3 documents may be in flight; the source stays in use',
     hint: expect.stringContaining('run cosmig verify, so that less has to be compared') as unknown,
   });
 });
 
-test('one that is too late since nobody answers says what it was at, and not that there is much to compare', async () => {
+test('cutover: deadline while the service is silent -> says which step it was in', async () => {
   await using move = await moved({ settings: { avad: true } });
   const { result } = await cut(move, {
     deadlineMs: 1500,
@@ -139,11 +139,11 @@ test('one that is too late since nobody answers says what it was at, and not tha
   });
   expect(result).toMatchObject({
     why: '--deadline is 1.5 s, and it was still catching up; the source stays in use',
-    hint: expect.stringContaining('see whether both accounts answer as they should') as unknown,
+    hint: expect.stringContaining('check that both accounts respond normally') as unknown,
   });
 });
 
-test('one that is too late since somebody still writes names what was written', async () => {
+test('cutover: deadline while writes arrive -> reports what was written', async () => {
   await using move = await moved({ settings: { avad: true } });
   let n = 0;
   const { result } = await cut(move, {
@@ -152,8 +152,8 @@ test('one that is too late since somebody still writes names what was written', 
     onStep: () => void move.put({ id: 'late', customerId: 'z', tenantId: `t${(n += 1)}` }),
   });
   expect(result).toMatchObject({
-    message: 'the cutover was not done in time',
-    why: '--deadline is 6.0 s, and somebody still wrote: "late" written in range 0; the source stays in use',
-    hint: expect.stringContaining('see to it that all writers are stopped') as unknown,
+    message: 'the cutover did not finish in time',
+    why: '--deadline is 6.0 s, and writes were still arriving: "late" written in range 0; the source stays in use',
+    hint: expect.stringContaining('make sure that all writers are stopped') as unknown,
   });
 });

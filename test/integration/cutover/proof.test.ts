@@ -1,4 +1,4 @@
-/** What a cutover's own comparison makes of documents that are spelled in unusual ways. */
+/** How a cutover compares documents whose JSON is spelled in unusual ways. */
 import { expect, test } from 'vitest';
 import { Move } from '../../helpers/move.ts';
 import { RawAccount } from '../../helpers/raw.ts';
@@ -6,11 +6,11 @@ import { cosmig } from '../../helpers/typed.ts';
 import { WireContainer } from '../../helpers/wire-container.ts';
 
 test.each([
-  ['letters that are escaped', String.raw`"caf\u00e9"`],
-  ['a number that is written out', '1.50'],
+  ['escaped letters', String.raw`"caf\u00e9"`],
+  ['a number with trailing zeros', '1.50'],
   ['null', 'null'],
 ])(
-  'a key of %s is one place, however it is spelled',
+  'cutover: key of %s, spelled in two ways -> one effective key',
   async (_what, key) => {
     await using move = await Move.open();
     const account = new RawAccount({ endpoint: move.emulator.endpoint, key: move.emulator.key });
@@ -19,7 +19,7 @@ test.each([
     await wire.create(text(1), ['a']);
     expect((await cosmig(move, 'copy')).code).toBe(0);
     expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
-    // Only what has changed since is compared one by one.
+    // Only documents changed since are compared one by one.
     await wire.upsert(text(2), ['a']);
     const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
     expect([cut.code, cut.stderr]).toEqual([0, expect.not.stringContaining('differ')]);
@@ -29,8 +29,8 @@ test.each([
   60_000,
 );
 
-test('where documents expire all the time, and nobody tells, what was deleted does not come along', async () => {
-  // In the target nothing expires by itself, so that each one is a difference.
+test('cutover: documents expire all the time, deletes not reported -> a deleted document is not carried over', async () => {
+  // Nothing expires in the target by itself, so each expiration is a difference.
   await using move = await Move.open({ source: { defaultTtl: -1 } });
   const mortals = Array.from({ length: 120 }, (_, n) => ({
     id: `mortal ${n}`,
@@ -52,7 +52,7 @@ test('where documents expire all the time, and nobody tells, what was deleted do
   const passing = setInterval(() => void move.admin.clock((passedMs += 400)), 200);
   const cut = await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s');
   clearInterval(passing);
-  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
   const [source, target] = [await move.documents(move.source), await move.documents(move.target)];
   const ids = target.map(({ id }) => id);
   expect(ids.filter((id) => !id.startsWith('mortal'))).toEqual(['kept', 'new']);

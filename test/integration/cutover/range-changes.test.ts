@@ -1,7 +1,7 @@
-/** Ranges of the source that are split, merged or moved while writers are stopped cost a cutover a moment, and nothing else. */
+/** Ranges of the source that split, merge or move while writers are stopped only delay a cutover a little. */
 import { describe, expect, test } from 'vitest';
 import { runCutover, type Snapshot } from '../../../src/engine/run.ts';
-import type { CutoverParts, CutoverResult } from '../../../src/engine/cutover/contract.ts';
+import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../../helpers/move.ts';
 
@@ -14,7 +14,7 @@ async function moved(options: MoveOptions): Promise<Move> {
 
 async function cut(
   move: Move,
-  parts: Partial<CutoverParts>,
+  parts: Partial<CutoverOptions>,
 ): Promise<{ readonly result: Snapshot & CutoverResult; readonly said: string }> {
   const said: string[] = [];
   const result = await runCutover(move.parts(), {
@@ -27,14 +27,14 @@ async function cut(
 }
 
 describe.each<readonly [string, MoveOptions]>([
-  ['where deletes are told', { settings: { avad: true } }],
-  ['where nobody tells of deletes', {}],
+  ['deletes reported', { settings: { avad: true } }],
+  ['deletes not reported', {}],
 ])('a cutover, %s', (_how, options) => {
-  test('bears a split while its fence is watched, and while it proves', async () => {
+  test('split during watch and comparison -> commits', async () => {
     await using move = await moved(options);
     let proofs = 0;
     const { result } = await cut(move, {
-      // In the middle of what is watched.
+      // In the middle of the watch.
       stopWriters: async () => void setTimeout(() => void move.admin.split('shop/orders'), 150),
       prove: async () => {
         if ((proofs += 1) === 1) await move.admin.split('shop/orders');
@@ -46,18 +46,21 @@ describe.each<readonly [string, MoveOptions]>([
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   });
 
-  test.each([1000, 1002, 1007, 1008])('bears 410/%i from a range that is still there', async (substatus) => {
-    await using move = await moved(options);
-    const { result } = await cut(move, {
-      stopWriters: async () =>
-        move.admin.faults([
-          { match: { op: 'read-feed' }, every: 3, times: 5, effect: { status: 410, substatus } },
-        ]),
-    });
-    expect(result).toMatchObject({ phase: 'committed' });
-  });
+  test.each([1000, 1002, 1007, 1008])(
+    '410/%i from a range that still exists -> commits',
+    async (substatus) => {
+      await using move = await moved(options);
+      const { result } = await cut(move, {
+        stopWriters: async () =>
+          move.admin.faults([
+            { match: { op: 'read-feed' }, every: 3, times: 5, effect: { status: 410, substatus } },
+          ]),
+      });
+      expect(result).toMatchObject({ phase: 'committed' });
+    },
+  );
 
-  test('a split after the commit is no late write, and hides none', async () => {
+  test('split after the commit -> not a late write, and hides none', async () => {
     await using move = await moved(options);
     const { result, said } = await cut(move, {
       watchMs: 2500,
@@ -70,7 +73,7 @@ describe.each<readonly [string, MoveOptions]>([
     expect(said.match(/LATE WRITE/g)).toHaveLength(1);
   });
 
-  test('late writes are told of every range, and that there are more of them', async () => {
+  test('late writes in every range -> reported, and that there are more', async () => {
     await using move = await moved(options);
     await move.admin.split('shop/orders');
     await move.run('catch-up');
@@ -88,7 +91,7 @@ describe.each<readonly [string, MoveOptions]>([
   });
 });
 
-test('where deletes are told, late ones are told apart from late writes, also of documents of one id', async () => {
+test('cutover: late deletes and writes of one id -> reported separately', async () => {
   await using move = await moved({ settings: { avad: true } });
   await move.put({ id: '0', customerId: 'other', tenantId: 'P' });
   const { result, said } = await cut(move, {
@@ -100,5 +103,5 @@ test('where deletes are told, late ones are told apart from late writes, also of
   });
   const touched = result.lateWrites.flatMap(({ ids, what }) => ids.map((id) => `${id} ${what}`));
   expect(touched.toSorted()).toEqual(['"0" deleted', '"0" written', '"0" written']);
-  expect(said).toMatch(/LATE WRITE after the commit, not brought over: "0" deleted in range/);
+  expect(said).toMatch(/LATE WRITE after the commit, not replicated: "0" deleted in range/);
 });

@@ -1,4 +1,4 @@
-/** What a cutover compares is compared now, and of this migration: what earlier comparisons have left proves nothing. */
+/** A cutover compares the state of now, of this migration; results of earlier comparisons prove nothing. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lastCleanMs, prove } from '../../../src/workflows/compare.ts';
@@ -26,8 +26,8 @@ async function proven(options: MoveOptions = {}): Promise<Move> {
   return move;
 }
 
-test('where everything is compared, one that was not proven before is not gone on with', async () => {
-  // Documents may expire, and nobody tells of deletes.
+test('cutover: everything is compared and one that was not proven before exists -> starts from scratch', async () => {
+  // Documents may expire, and deletes are not reported.
   await using move = await proven({ source: { defaultTtl: -1 } });
   await move.put(order(1, { again: 1 }));
   expect(await verifyMove(move, { deadlineMs: 0 })).toMatchObject({ equal: null, inFlight: 1 });
@@ -42,16 +42,16 @@ test('where everything is compared, one that was not proven before is not gone o
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('a proof of an earlier migration with another spec opens no gate', async () => {
+test('cutover: proof of another spec -> opens no gate', async () => {
   await using move = await proven();
   expect(lastCleanMs(move.parts().spec)).toEqual(expect.any(Number));
   for (const end of ['', '-wal', '-shm']) rmSync(`${move.ledgerPath}${end}`, { force: true });
   expect(lastCleanMs(move.parts({ flags: { deletes: ['marker:/isDeleted'] } }).spec)).toBeNull();
 });
 
-test('once everything was compared only what differed is looked at again, and a proof stands after it', async () => {
+test('cutover: everything was compared -> only differences are compared again, and a proof is recorded', async () => {
   await using move = await proven();
-  // Nobody tells of it: the numbers do, and then all documents are compared.
+  // The delete is not reported: the counts show it, and then all documents are compared.
   await move.source.item('o3', 'c3').delete();
   const run = move.parts();
   const scopes: unknown[] = [];

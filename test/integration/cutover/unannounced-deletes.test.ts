@@ -1,12 +1,12 @@
-/** Deletes that nobody has told of, where the numbers of both sides do not give them away. */
+/** Deletes that no feed reports, where the counts of both sides do not show them. */
 import { expect, test } from 'vitest';
 import { Move } from '../../helpers/move.ts';
 import { cosmig, PLACES, typed } from '../../helpers/typed.ts';
 
-/** Long enough not to be over before both sides are compared, and close enough to its end to be no difference. */
+/** Not over before the comparison, and close enough to its end to be tolerated as equal. */
 const TTL_S = 60;
 
-/** Copies keep the time that is left. */
+/** Copies keep the remaining time to live. */
 const REMAINING = ['--ttl', 'remaining'];
 const CUTOVER = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
 
@@ -14,7 +14,7 @@ const idsOf = async (move: Move): Promise<string[]> =>
   (await move.documents(move.target)).map(({ id }) => id);
 
 test.each(['reconcile', 'marker:/gone'])(
-  'with %s one that hides behind a document that has expired in the target before it does in the source is found',
+  'unreported delete, %s: an earlier expiration in the target balances the counts -> found',
   async (deletes) => {
     await using move = await Move.open({ source: { defaultTtl: -1 }, target: { defaultTtl: -1 } });
     const by = ['--deletes', deletes, ...REMAINING];
@@ -29,15 +29,15 @@ test.each(['reconcile', 'marker:/gone'])(
     await move.source.item('deleted', 'a').delete();
     await move.target.item('mortal', 'P').delete();
     const cut = await cosmig(move, ...CUTOVER, ...by);
-    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
-    expect(cut.stderr).toContain('everything is compared');
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
+    expect(cut.stderr).toContain('all documents will be compared');
     expect(await idsOf(move)).toEqual(['kept']);
   },
   60_000,
 );
 
 test.each(['reconcile', 'marker:/gone'])(
-  'with %s one that hides behind a document that was left out by a waiver is found',
+  'unreported delete, %s: a waived document balances the counts -> found',
   async (deletes) => {
     await using move = await Move.open();
     const by = ['--deletes', deletes];
@@ -52,16 +52,16 @@ test.each(['reconcile', 'marker:/gone'])(
     expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
     await move.source.item('deleted', 'a').delete();
     const cut = await cosmig(move, ...CUTOVER, ...by);
-    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
     expect(await idsOf(move)).toEqual(['twin']);
   },
   60_000,
 );
 
-/** So large that with a key of its own it is too large. */
+/** Fits, but not with a key property added. */
 const LARGE_BYTES = 2 * 1024 * 1024 - 30;
 
-test('a copy that somebody else has deleted does not hide behind a waiver that keeps an old version, though deletes are told', async () => {
+test('copy deleted in the target, deletes reported: a waiver keeps an old version -> found', async () => {
   await using move = await Move.open({ settings: { avad: true }, target: { partitionKey: '/pk' } });
   const spec = [...PLACES, '--derive', '/pk={tenantId}-{customerId}-and-so-on-and-so-on', '--yes'];
   const large = { id: 'large', customerId: 'a', tenantId: 'P' };
@@ -74,15 +74,15 @@ test('a copy that somebody else has deleted does not hide behind a waiver that k
   expect((await typed(move, 'verify', '--deadline', '5s', ...spec)).code).toBe(0);
   await move.target.item('lost', 'P-a-and-so-on-and-so-on').delete();
   const cut = await typed(move, ...CUTOVER, ...spec);
-  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
   expect(await idsOf(move)).toEqual(['large', 'lost']);
 }, 60_000);
 
 test.each([
-  ['where documents expire', { defaultTtl: -1 }],
-  ['where nothing expires', {}],
+  ['documents expire', { defaultTtl: -1 }],
+  ['nothing expires', {}],
 ])(
-  '%s, one that a lagging replica still shows does not come along',
+  'unreported delete, %s: a lagging replica still shows the document -> not carried over',
   async (_where, container) => {
     await using move = await Move.open({ source: container, target: container });
     await move.put(
@@ -95,14 +95,14 @@ test.each([
     await move.admin.account({ replicaLagMs: 600_000 });
     await move.source.item('deleted', 'a').delete();
     const cut = await cosmig(move, ...CUTOVER);
-    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
     await move.admin.account({ replicaLagMs: 0 });
     expect(await idsOf(move)).toEqual(['kept']);
   },
   60_000,
 );
 
-test('a copy that somebody else has deleted does not hide behind a waiver whose document was moved after all', async () => {
+test('copy deleted in the target: a waived document was moved after all -> found', async () => {
   await using move = await Move.open();
   await move.put(
     { id: 'lost', customerId: 'a', tenantId: 'P' },
@@ -117,6 +117,6 @@ test('a copy that somebody else has deleted does not hide behind a waiver whose 
   expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
   await move.target.item('lost', 'P').delete();
   const cut = await cosmig(move, ...CUTOVER);
-  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('brought right')]);
+  expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 60_000);

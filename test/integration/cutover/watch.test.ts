@@ -1,7 +1,7 @@
-/** What a cutover sees of the source page by page: at its gate, while it watches the fence, and after the commit. */
+/** What a cutover reads from the source page by page: at its gate, during the watch, and after the commit. */
 import { expect, test } from 'vitest';
 import { runCutover, type RunParts } from '../../../src/engine/run.ts';
-import type { CutoverParts } from '../../../src/engine/cutover/contract.ts';
+import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import type { MoveOptions, Order } from '../../helpers/move.ts';
 import type { TapRequest } from '../../helpers/tap.ts';
@@ -20,7 +20,7 @@ async function moved(options: MoveOptions, documents: readonly Order[] = [order(
 
 async function cut(
   { move }: Tapped,
-  { run, ...parts }: Partial<CutoverParts> & { readonly run?: Partial<RunParts> },
+  { run, ...parts }: Partial<CutoverOptions> & { readonly run?: Partial<RunParts> },
 ): Promise<{
   readonly result: unknown;
   readonly said: readonly string[];
@@ -42,10 +42,10 @@ const isEnd = ({ what, container, headers }: TapRequest): boolean =>
 const isFeed = ({ what, container, headers }: TapRequest): boolean =>
   what === 'read-feed' && container === 'orders' && headers['if-none-match'] !== '*';
 
-test('a tail that needs minutes to catch up has no writers stopped', async () => {
+test('cutover: tail needs minutes to catch up -> refused before writers are stopped', async () => {
   await using tapped = await moved({ settings: { avad: true } });
   let offsetMs = 0;
-  // Each page takes as long as that.
+  // Each page takes that long.
   tapped.tap.meddle = async (request, forward) => {
     if (isFeed(request)) offsetMs += 61_000;
     return forward();
@@ -59,7 +59,7 @@ test('a tail that needs minutes to catch up has no writers stopped', async () =>
   expect(hooks).toEqual([]);
 });
 
-test('one delete behind many documents that have expired is seen', async () => {
+test('cutover: one delete behind many expirations -> seen', async () => {
   const mortal = Array.from({ length: 60 }, (_, n) => order(`mortal ${n}`, { ttl: 60 }));
   await using tapped = await moved({ settings: { avad: true }, source: { defaultTtl: -1 } }, [
     ...mortal,
@@ -79,17 +79,17 @@ test('one delete behind many documents that have expired is seen', async () => {
   const { result, said } = await cut(tapped, {
     quietMs: 500,
     onStep: ({ name }) => {
-      // Nobody gets to know where the source ends before it is done.
-      if (name === 'proving') changed ??= change();
+      // Holds the end of the source back until this is done.
+      if (name === 'comparing') changed ??= change();
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
-  expect(said).toContain('somebody still writes: "1" deleted in range 0; waiting until nobody does');
-  // Else one page would have shown it all.
+  expect(said).toContain('writes still arriving: "1" deleted in range 0; waiting for them to stop');
+  // One page would have shown everything.
   expect(tap.seen.filter((request) => isFeed(request)).length).toBeGreaterThan(10);
 });
 
-test('a write that only the newest replica shows is named', async () => {
+test('cutover: write that only the newest replica shows -> reported', async () => {
   await using tapped = await moved({ settings: { avad: true } });
   const { move, tap } = tapped;
   let written: Promise<void> | undefined;
@@ -104,14 +104,14 @@ test('a write that only the newest replica shows is named', async () => {
   const { result, said } = await cut(tapped, {
     quietMs: 500,
     onStep: ({ name }) => {
-      if (name === 'proving') written ??= write();
+      if (name === 'comparing') written ??= write();
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
-  expect(said).toContain('somebody still writes: "late" written in range 0; waiting until nobody does');
+  expect(said).toContain('writes still arriving: "late" written in range 0; waiting for them to stop');
 });
 
-test('a delete of which the feed does not say whom it is of is seen', async () => {
+test('cutover: delete without a document in the feed -> seen', async () => {
   await using tapped = await moved({ settings: { avad: true } }, [order('1'), order('2')]);
   const { move, tap } = tapped;
   let deleted: Promise<unknown> | undefined;
@@ -124,14 +124,14 @@ test('a delete of which the feed does not say whom it is of is seen', async () =
   const { result, said } = await cut(tapped, {
     quietMs: 500,
     onStep: ({ name }) => {
-      if (name === 'proving') deleted ??= move.source.item('1', 'c').delete();
+      if (name === 'comparing') deleted ??= move.source.item('1', 'c').delete();
     },
   });
   expect(result).toMatchObject({ phase: 'committed' });
-  expect(said).toContain('somebody still writes: null deleted in range 0; waiting until nobody does');
+  expect(said).toContain('writes still arriving: null deleted in range 0; waiting for them to stop');
 });
 
-test('what is written late while late writes are read is told once', async () => {
+test('cutover: late write during a look -> reported once', async () => {
   await using tapped = await moved({});
   const { move, tap } = tapped;
   let isCommitted = false;

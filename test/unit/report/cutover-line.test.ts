@@ -50,30 +50,30 @@ describe('the line of a cutover', () => {
     },
     { name: 'watching the fence', stopped: true, line: 'waiting for quiet   writers stopped 17 s of 120 s' },
     {
-      name: 'proving',
+      name: 'comparing',
       stopped: true,
       proof: PROOF,
       line: 'comparing           60%  1,200,000 source    900,000 target  writers stopped 17 s of 120 s',
     },
     {
-      name: 'proving',
+      name: 'comparing',
       stopped: true,
       proof: { ...PROOF, source: 12, target: 14 },
       line: 'comparing                  12 source         14 target  writers stopped 17 s of 120 s',
     },
     {
-      name: 'proving',
+      name: 'comparing',
       stopped: true,
       proof: { ...PROOF, stage: 'looking again', open: 3 },
       line: 'comparing                   3 documents to look at again  writers stopped 17 s of 120 s',
     },
     {
-      name: 'bringing right',
+      name: 'repairing',
       stopped: true,
       waitsFor: 'the target is throttled',
-      line: 'bringing right      writers stopped 17 s of 120 s  waits: the target is throttled',
+      line: 'repairing           writers stopped 17 s of 120 s  waits: the target is throttled',
     },
-    { name: 'letting writers on', line: 'backed out, running --on-abort  for 17 s' },
+    { name: 'resuming writers', line: 'backed out, running --on-abort  for 17 s' },
     { name: 'after the commit', line: 'settings, then --on-commit  for 17 s' },
     { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
   ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
@@ -99,11 +99,16 @@ describe('the line of a cutover', () => {
       deadlineMs: 120_000,
       proof: null,
     });
-    shown.see({ name: 'proving', stoppedAtMs: 1_000_000 });
+    shown.see({ name: 'comparing', stoppedAtMs: 1_000_000 });
     shown.seeProof(PROOF);
     clock.advance(4000);
-    expect(shown.picture()).toEqual({ step: 'proving', stoppedMs: 4000, deadlineMs: 120_000, proof: PROOF });
-    shown.see({ name: 'bringing right', stoppedAtMs: 1_000_000 });
-    expect(shown.picture()).toMatchObject({ step: 'bringing right', proof: null });
+    expect(shown.picture()).toEqual({
+      step: 'comparing',
+      stoppedMs: 4000,
+      deadlineMs: 120_000,
+      proof: PROOF,
+    });
+    shown.see({ name: 'repairing', stoppedAtMs: 1_000_000 });
+    expect(shown.picture()).toMatchObject({ step: 'repairing', proof: null });
   });
 });

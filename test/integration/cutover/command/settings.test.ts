@@ -1,4 +1,4 @@
-/** What a cutover does to the settings of the target: what was asked for by name, once, and nothing else. */
+/** A cutover changes the target's settings named in --like-source, once, and nothing else. */
 import type { ContainerDefinition } from '@azure/cosmos';
 import { expect, test } from 'vitest';
 import { Move, type MoveOptions } from '../../helpers/move.ts';
@@ -17,7 +17,7 @@ const TUNED = {
     ],
   ],
 };
-/** As somebody makes it who wants a load to be cheap. */
+/** Settings that make the load cheap. */
 const THIN = { includedPaths: [{ path: '/tenantId/?' }], excludedPaths: [{ path: '/*' }] };
 
 const LOADED: MoveOptions = {
@@ -25,7 +25,7 @@ const LOADED: MoveOptions = {
   target: { indexingPolicy: THIN, throughput: 4000 },
 };
 
-/** Copied and proven. */
+/** Copied, with a clean verify. */
 async function begin(options: MoveOptions): Promise<Move> {
   const move = await Move.open(options);
   for (let n = 0; n < 6; n += 1) await move.put({ id: `${n}`, customerId: `c${n}`, tenantId: `t${n % 2}` });
@@ -44,7 +44,7 @@ async function settingsOf({
   return { ...(resource as ContainerDefinition), ru: offer?.content?.offerThroughput };
 }
 
-test('nothing is changed that nobody has asked for, and what differs is told with what would change it', async () => {
+test('cutover settings: none requested -> nothing changes, differences are reported with the option to use', async () => {
   await using move = await begin(LOADED);
   const before = await settingsOf(move);
   const { code, stdout } = await cosmig(move, 'cutover', ...CUT);
@@ -66,13 +66,13 @@ test('nothing is changed that nobody has asked for, and what differs is told wit
   });
   expect(await settingsOf(move)).toEqual(before);
 
-  // Asked for later, it is done later.
+  // Requested later, it is applied later.
   const later = await cosmig(move, 'cutover', ...CUT, '--like-source', 'ttl');
   expect(later.code).toBe(0);
   expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, indexingPolicy: THIN, ru: 4000 });
 }, 60_000);
 
-test('what was asked for is done after the commit, and the rest stays', async () => {
+test('cutover settings: requested -> applied after the commit, the rest stays', async () => {
   await using move = await begin(LOADED);
   const all = ['--like-source', 'ttl,indexing,throughput'];
   const cut = await cosmig(move, 'cutover', ...CUT, ...all);
@@ -87,12 +87,12 @@ test('what was asked for is done after the commit, and the rest stays', async ()
   const target = await settingsOf(move);
   expect(target).toMatchObject({ defaultTtl: 3600, ru: 400, partitionKey: { paths: ['/tenantId'] } });
   expect(target.indexingPolicy?.compositeIndexes).toEqual(TUNED.compositeIndexes);
-  // Once more there is nothing to do, and the new key is in the index of its own accord.
+  // A further run has nothing to do; the service indexes the new key by itself.
   const again = await cosmig(move, 'cutover', ...CUT, ...all);
   expect(JSON.parse(again.stdout)).toMatchObject({ settings: [], lateWrites: [] });
 }, 60_000);
 
-test('lost replies and somebody who changes it meanwhile do no harm', async () => {
+test('cutover settings: lost replies and a concurrent change -> applied', async () => {
   await using move = await begin(LOADED);
   await move.admin.faults([
     { match: { op: 'container', coll: 'by-tenant' }, every: 3, times: 6, effect: { reset: 'after' } },
@@ -103,7 +103,7 @@ test('lost replies and somebody who changes it meanwhile do no harm', async () =
   expect(await settingsOf(move)).toMatchObject({ defaultTtl: 3600, ru: 400 });
 }, 60_000);
 
-test('a throughput that may not be read is not taken for one that is as it was asked for', async () => {
+test('cutover settings: throughput cannot be read -> not reported as applied', async () => {
   await using move = await begin(LOADED);
   await move.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
   const { code, stdout } = await cosmig(move, 'cutover', ...CUT, '--like-source', 'throughput');
@@ -118,7 +118,7 @@ test('a throughput that may not be read is not taken for one that is as it was a
   ]);
 }, 60_000);
 
-test('one that cannot be made so is told, after the application has been switched', async () => {
+test('cutover settings: change refused -> reported after the switch', async () => {
   await using move = await begin({
     ...LOADED,
     target: { indexingPolicy: THIN, maxThroughput: 4000 },

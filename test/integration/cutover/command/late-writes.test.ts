@@ -1,4 +1,4 @@
-/** Late writes after the commit, by real processes: loud, named, with an exit code; and who may run beside whom. */
+/** Real processes: late writes are reported by name and exit code; and which commands may run at the same time. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { VerifyStore, verifyPath } from '../../../src/verify/store.ts';
 import { Move } from '../../helpers/move.ts';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(async () => move[Symbol.asyncDispose]());
 
-test('late writes are named, and end the cutover with 4', async () => {
+test('cutover command: late writes -> reported by id, exit code 4', async () => {
   const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json'];
   await using cutover = start(move, ...argv);
   const phase = (): string => move.ledger(({ facts }) => facts.read().phase);
@@ -31,16 +31,16 @@ test('late writes are named, and end the cutover with 4', async () => {
     error: { code: 'mismatch', message: '1 document or more changed in the source after the commit' },
   });
   expect(stderr).toContain(
-    String.raw`LATE WRITE after the commit, not brought over: \"too late\" written in range 0`,
+    String.raw`LATE WRITE after the commit, not replicated: \"too late\" written in range 0`,
   );
   expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('too late');
   const { stdout: status } = await typed(move, 'status');
   expect(status).toMatch(/^LATE WRITES +not brought over: "too late"$/m);
-  // It does not go away by being asked again.
+  // A further run reports it again.
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
 }, 90_000);
 
-test('while a cutover is on nobody else moves anything, and after its commit nobody at all', async () => {
+test('cutover command: other commands during it, and after its commit -> refused', async () => {
   const held = ['--on-fence', 'sleep 2'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
   const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
@@ -64,7 +64,7 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
     ]);
   }
   expect((await cutover.ended).code).toBe(0);
-  // What a crontab goes on to run.
+  // Commands that a schedule still runs.
   for (const [command, ...flags] of [
     ['tail', '--until-caught-up'],
     ['copy'],
@@ -79,7 +79,7 @@ test('while a cutover is on nobody else moves anything, and after its commit nob
   }
 }, 90_000);
 
-test('no verify begins while a cutover has stopped the writers, who would wait for it', async () => {
+test('cutover command: verify while writers are stopped -> refused', async () => {
   const held = ['--on-fence', 'sleep 3'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
   const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
@@ -93,7 +93,7 @@ test('no verify begins while a cutover has stopped the writers, who would wait f
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
 }, 90_000);
 
-test('beside a verify no cutover stops the writers', async () => {
+test('cutover command: verify is running -> refused before writers are stopped', async () => {
   using _verify = VerifyStore.open(verifyPath(move.ledgerPath));
   const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo stopping');
   expect(code).toBe(3);

@@ -94,7 +94,7 @@ test.each(['digest', 'count'] as const)(
     await write(move, orders(COUNT));
     await begin(move);
     await expect(verifyMove(move, { level })).rejects.toMatchObject({
-      message: 'the copy has not ended',
+      message: 'the copy is not finished',
       exitCode: 3,
     });
   },

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Move } from '../../helpers/move.ts';
 import { cosmig, start, typed } from '../../helpers/typed.ts';
 
-test('from the copy to the target in use, as an operator types it', async () => {
+test('cutover command: copy, verify, repair, cutover -> the target is in use', async () => {
   await using move = await Move.open();
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-cutover-'));
   const hook = (name: string): string => join(folder, name);
@@ -16,9 +16,9 @@ test('from the copy to the target in use, as an operator types it', async () => 
 
     const early = await cosmig(move, 'cutover', '--writers-stopped');
     expect(early.code).toBe(3);
-    expect(early.stderr).toContain('nobody has proven yet that both sides hold the same');
+    expect(early.stderr).toContain('no clean verification on record');
 
-    // Nobody tells this delete: the comparison finds it.
+    // This delete is not reported: the comparison finds it.
     await move.source.item('o3', 'c3').delete();
     await move.put({ id: 'o4', customerId: 'c4', tenantId: 'moved' });
     expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
@@ -55,7 +55,7 @@ test('from the copy to the target in use, as an operator types it', async () => 
     const status = await typed(move, 'status');
     expect(status.stdout).toMatch(/^phase +committed$/m);
     expect(status.stdout).toMatch(/^next +nothing: the target is in use/m);
-    // Nothing of the source is brought over any more, in no way.
+    // From now on nothing replicates from the source.
     expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(3);
     const retried = await cosmig(move, 'dead-letters', 'retry', '--all');
     expect([retried.code, retried.stderr]).toEqual([
@@ -75,7 +75,7 @@ async function proven(): Promise<Move> {
   return move;
 }
 
-test('a hook that fails backs out, and the source stays in use', async () => {
+test('cutover command: --on-fence fails -> backs out, the source stays in use', async () => {
   await using move = await proven();
   const { code, stderr } = await cosmig(
     move,
@@ -93,7 +93,7 @@ test('a hook that fails backs out, and the source stays in use', async () => {
   expect((await typed(move, 'status')).stdout).toMatch(/^phase +tailing$/m);
 }, 60_000);
 
-test('a hook that fails after the commit says that the target is in use, and what to do', async () => {
+test('cutover command: --on-commit fails -> says that the target is in use, and what to do', async () => {
   await using move = await proven();
   const times = ['--quiet-for', '1s', '--watch', '1s'];
   const { code, stderr } = await cosmig(
@@ -112,7 +112,7 @@ test('a hook that fails after the commit says that the target is in use, and wha
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--on-commit', 'true', ...times)).code).toBe(0);
 }, 60_000);
 
-test('at the deadline the command that stops the writers has ended before the one that lets them on again', async () => {
+test('cutover command: deadline during --on-fence -> --on-abort starts after it has ended', async () => {
   await using move = await proven();
   const { code, stderr } = await cosmig(
     move,
@@ -132,12 +132,12 @@ test('at the deadline the command that stops the writers has ended before the on
   );
   const why = '--deadline is 2.0 s, and the command of --on-fence had not ended';
   expect(stderr).toContain(why);
-  expect(stderr).toContain('see why it takes so long, or give it a longer --deadline');
+  expect(stderr).toContain('find out why it takes so long, or set a longer --deadline');
   const { stdout } = await typed(move, 'status');
-  expect(stdout.replaceAll(/\n {21}/g, ' ')).toContain(`the cutover was not done in time: ${why}`);
+  expect(stdout.replaceAll(/\n {21}/g, ' ')).toContain(`the cutover did not finish in time: ${why}`);
 }, 60_000);
 
-test('that nobody was let on again is told also to who wants to hear nothing but errors', async () => {
+test('cutover command: --on-abort fails with --quiet -> still reported', async () => {
   await using move = await proven();
   const hooks = ['--on-fence', 'exit 7', '--on-abort', 'echo on; exit 9'];
   for (const look of [['--quiet'], ['--quiet', '--json']]) {
@@ -149,7 +149,7 @@ test('that nobody was let on again is told also to who wants to hear nothing but
   }
 }, 60_000);
 
-test('where nothing was given that lets the writers on, nobody has let them on', async () => {
+test('cutover command: backs out without --on-abort -> says that writers are still stopped', async () => {
   await using move = await proven();
   const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo off; exit 7');
   expect([code, stderr]).toEqual([
@@ -163,23 +163,23 @@ test('where nothing was given that lets the writers on, nobody has let them on',
   expect(stdout).toMatch(/^next +see that the application writes to the source again/m);
 }, 60_000);
 
-test('differences that a verify has found make void what was proven before', async () => {
+test('cutover command: verify found differences -> earlier clean verifies no longer count', async () => {
   await using move = await proven();
   await move.put({ id: '2', customerId: 'a', tenantId: 'Q' });
   expect((await cosmig(move, 'tail', '--until-caught-up')).code).toBe(0);
   expect((await cosmig(move, 'verify')).code).toBe(0);
-  // Nobody tells of either, and the numbers of both sides stay the same.
+  // Neither delete is reported, and the counts of both sides stay equal.
   await move.source.item('1', 'a').delete();
   await move.target.item('2', 'Q').delete();
   expect((await cosmig(move, 'verify')).code).toBe(4);
   const cutover = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '1s'];
   const refused = await cosmig(move, ...cutover);
   expect(refused.code).toBe(3);
-  expect(refused.stderr).toContain('nobody has proven yet that both sides hold the same');
+  expect(refused.stderr).toContain('no clean verification on record');
   expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
   expect((await cosmig(move, ...cutover)).code).toBe(0);
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['2']);
-  // The application writes there now: a repair would be refused, and no tail brings anything over.
+  // The application writes to the target now: a repair would be refused, and no tail runs.
   await move.target.items.upsert({ id: 'new', customerId: 'a', tenantId: 'P' });
   const differs = await cosmig(move, 'verify');
   expect(differs.code).toBe(4);
@@ -187,27 +187,27 @@ test('differences that a verify has found make void what was proven before', asy
   expect(differs.stderr).not.toContain('--repair');
 }, 90_000);
 
-test('whoever was stopped by one that died is let on by the next one that is refused, whatever ran in between', async () => {
+test('cutover command: crashed, a tail ran, next one refused -> --on-abort runs once', async () => {
   await using move = await Move.open();
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig(move, 'copy')).code).toBe(0);
   expect((await cosmig(move, 'verify', '--deadline', '5s')).code).toBe(0);
   const hooks = ['--on-fence', 'kill -9 $PPID', '--on-abort', 'echo let on'];
   expect((await start(move, 'cutover', ...hooks).ended).code).toBe(-1);
-  // As from a crontab; and what it brings keeps the gate closed.
+  // A scheduled tail; the document that it replicates keeps the gate closed.
   await move.put({ id: '1', customerId: 'b', tenantId: 'P' });
   const tail = await cosmig(move, 'tail', '--until-caught-up');
   expect(tail.stderr).toContain('the application may still be stopped');
   const refused = await cosmig(move, 'cutover', ...hooks);
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/^let on$/m)]);
-  // Nobody is stopped any more.
+  // Writers have resumed.
   const again = await cosmig(move, 'cutover', ...hooks);
   expect([again.code, again.stderr]).toEqual([3, expect.not.stringContaining('let on')]);
 }, 60_000);
 
-test('a terminal that goes away backs out, and lets the writers on again, however often it says so', async () => {
+test('cutover command: repeated SIGHUP -> backs out and lets writers resume', async () => {
   await using move = await proven();
-  // The shell in it, and the system, both tell of it.
+  // Both the shell and the system send SIGHUP.
   const away = 'echo off; for n in 1 2 3; do kill -HUP $PPID; done; sleep 60';
   const hooks = ['--on-fence', away, '--on-abort', 'sleep 1; echo on'];
   await using cutover = start(move, 'cutover', ...hooks, '--json');
@@ -220,7 +220,7 @@ test('a terminal that goes away backs out, and lets the writers on again, howeve
   });
 }, 60_000);
 
-test('a deadline that cannot be met is refused before anybody is stopped', async () => {
+test('cutover command: --quiet-for leaves no time before --deadline -> refused before writers are stopped', async () => {
   await using move = await Move.open();
   const refused = await cosmig(move, 'cutover', '--on-fence', 'echo off', '--quiet-for', '2m');
   expect([refused.code, refused.stderr]).toEqual([

@@ -1,4 +1,4 @@
-/** Whatever fails while the writers are stopped: they are let on again. */
+/** Whatever fails while the writers are stopped, they are let resume. */
 import { expect, test } from 'vitest';
 import { runCutover } from '../../../src/engine/run.ts';
 import { NotReadyError } from '../../../src/lib/errors.ts';
@@ -9,7 +9,7 @@ import { Move } from '../../helpers/move.ts';
 import { SPEC } from '../../helpers/typed.ts';
 import { temporaryFolder } from '../../unit/state/making.ts';
 
-test('a target that takes nothing, and never will', async () => {
+test('cutover: target rejects every write -> writers resume', async () => {
   await using move = await Move.open({ settings: { avad: true } });
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');
@@ -27,7 +27,7 @@ test('a target that takes nothing, and never will', async () => {
   expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
 }, 60_000);
 
-test('a ledger that another program keeps locked', async () => {
+test('cutover: ledger locked by another program -> writers resume', async () => {
   await using move = await Move.open({ settings: { avad: true } });
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');
@@ -49,9 +49,9 @@ test('a ledger that another program keeps locked', async () => {
   expect(told).toEqual(['the hook failed']);
 }, 60_000);
 
-// Needs a name space of our own for the mount, which some machines forbid.
+// The mount needs a private namespace, which some machines forbid.
 test.skipIf(!canMount())(
-  'a disk that is full',
+  'cutover: disk full -> writers resume',
   async () => {
     await using move = await Move.open();
     await move.put({ id: '1', customerId: 'a', tenantId: 'P' });

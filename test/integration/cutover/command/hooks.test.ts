@@ -1,4 +1,4 @@
-/** Commands of the operator that do not end as one would wish. */
+/** Hook commands that do not end normally. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test('one that leaves the application running in the background has ended all the same', async () => {
+test('hook: leaves a process in the background -> counts as ended', async () => {
   await runHook({ flag: '--on-commit', command: 'sleep 600 & echo $!', env: process.env }, { out });
   const pid = Number(said.join(''));
   expect(isAlive(pid)).toBe(true);
@@ -33,24 +33,24 @@ test('one that leaves the application running in the background has ended all th
 });
 
 test.each([
-  ['waits for another', 'sleep 600 & echo $!; wait'],
-  ['is another, which heeds nothing', "sh -c 'trap : TERM; echo $$; while :; do sleep 1; done'; true"],
+  ['waits for a child', 'sleep 600 & echo $!; wait'],
+  ['its child ignores signals', "sh -c 'trap : TERM; echo $$; while :; do sleep 1; done'; true"],
 ])(
-  'one that %s is ended with it when it is called off',
+  'hook: canceled while it %s -> the whole process group is ended',
   async (_what, command) => {
     const stop = new AbortController();
     const hook = runHook({ flag: '--on-fence', command, env: process.env }, { out, signal: stop.signal });
     const ended = hook.catch((error: unknown) => error);
     await until(() => said.length > 0, { what: 'the command' });
     const pid = Number(said.join(''));
-    stop.abort(new Error('called off'));
-    expect(await ended).toEqual(new Error('called off'));
+    stop.abort(new Error('aborted'));
+    expect(await ended).toEqual(new Error('aborted'));
     await until(() => !isAlive(pid), { what: 'the end of all', timeoutMs: 20_000 });
   },
   30_000,
 );
 
-test('what it prints is told line by line, and the last one also without an end', async () => {
+test('hook: output -> forwarded line by line, also an unterminated last line', async () => {
   const command =
     'printf "one, "; sleep 0.2; echo two; echo; printf "the last one"; sleep 600 & echo "pid $!" >&2';
   await runHook({ flag: '--on-commit', command, env: process.env }, { out });
@@ -59,8 +59,8 @@ test('what it prints is told line by line, and the last one also without an end'
   expect(said.filter((line) => line !== pid)).toEqual(['one, two', '', 'the last one']);
 });
 
-test('one that was called off before it began is not begun', async () => {
-  const signal = AbortSignal.abort(new Error('called off'));
+test('hook: canceled before it starts -> not started', async () => {
+  const signal = AbortSignal.abort(new Error('aborted'));
   const hook = runHook({ flag: '--on-fence', command: 'echo begun', env: process.env }, { out, signal });
   await expect(hook).rejects.toThrow('called off');
   expect(said).toEqual([]);
@@ -69,14 +69,14 @@ test('one that was called off before it began is not begun', async () => {
 const HOOK = fileURLToPath(new URL('../../../src/workflows/hooks.ts', import.meta.url));
 const NOBODY = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
-/** Whether a process of somebody else can be made here, for whom the program lies open. */
+/** Whether this machine can start a process of another user that may read this program. */
 function canBeNobody(): boolean {
   return spawnSync('setpriv', [...NOBODY, 'perl', '-e', `exit !-r '${HOOK}'`]).status === 0;
 }
 
-// As with sudo: who calls it off may not end it, and the application waits to be let on again.
+// As with sudo: cosmig may not end the hook, and the application waits to resume.
 test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
-  'one that runs as another user takes nobody down with it, and is not waited for',
+  'hook: runs as another user and cannot be ended -> reported, not awaited',
   () => {
     const folder = mkdtempSync('/tmp/cosmig-hook-');
     try {
@@ -90,7 +90,7 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
         const stop = new AbortController();
         const note = (text) => {
           console.log(text);
-          if (text === 'began') stop.abort(new Error('called off'));
+          if (text === 'began') stop.abort(new Error('aborted'));
         };
         const hook = { flag: '--on-fence', command: 'exec ${held} ${script}', env: process.env };
         await runHook(hook, { out: { note }, signal: stop.signal }).catch((error) => console.log(error.message));
@@ -111,7 +111,7 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
   30_000,
 );
 
-test('one that cannot be started is told like one that has failed', async () => {
+test('hook: cannot be started -> reported like a failure', async () => {
   const hook = { flag: '--on-abort', command: `true ${'x'.repeat(200_000)}`, env: process.env };
   await expect(runHook(hook, { out })).rejects.toMatchObject({
     exitCode: 3,

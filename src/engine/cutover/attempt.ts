@@ -1,0 +1,73 @@
+/**
+ * One attempt to commit, from the order to stop the writers until the commit or the back-out. Owns what the attempt is
+ * doing and what it still lacks, so that a missed deadline can say why.
+ */
+import { NotReadyError } from '../../lib/errors.ts';
+import type { RunContext } from '../context.ts';
+import type { LeasesParts } from '../leases/run-leases.ts';
+import type { CutoverOptions, Step } from './contract.ts';
+import { formatSeconds } from './wording.ts';
+
+export class Attempt {
+  readonly options: CutoverOptions;
+  /** Its `reading` signal is aborted at the deadline. */
+  readonly leases: LeasesParts;
+  readonly stoppedAtMs: number;
+  /** Settles when the hook that stops the writers has ended, whether it succeeded or failed. */
+  stopping: Promise<unknown> = Promise.resolve();
+  haveStopped = false;
+  /** The write seen last behind the fence; null: none since the ends were last read. */
+  stillWritten: string | null = null;
+  /** Why the last comparison was not sufficient; null: it was, or there was none. */
+  unproven: string | null = null;
+  #step: Step['name'] = 'stopping writers';
+
+  constructor(leases: LeasesParts, options: CutoverOptions) {
+    this.leases = leases;
+    this.options = options;
+    this.stoppedAtMs = leases.context.clock.now();
+  }
+
+  get context(): RunContext {
+    return this.leases.context;
+  }
+
+  get reading(): AbortSignal {
+    return this.leases.reading;
+  }
+
+  begin(step: Step['name']): void {
+    this.#step = step;
+    this.options.onStep?.({ name: step, stoppedAtMs: this.stoppedAtMs });
+  }
+
+  tooLate(): NotReadyError {
+    const { why, next } = this.#whatIsMissing();
+    return new NotReadyError('the cutover did not finish in time', {
+      why: `--deadline is ${formatSeconds(this.options.deadlineMs)}, and ${why}; the source stays in use`,
+      hint: `let the application write to the source again; before the next try ${next}`,
+    });
+  }
+
+  #whatIsMissing(): { readonly why: string; readonly next: string } {
+    if (!this.haveStopped)
+      return {
+        why: 'the command of --on-fence had not ended',
+        next: 'find out why it takes so long, or set a longer --deadline',
+      };
+    if (this.stillWritten !== null)
+      return {
+        why: `writes were still arriving: ${this.stillWritten}`,
+        next: 'make sure that all writers are stopped',
+      };
+    if (this.unproven === null && (this.#step === 'draining' || this.#step === 'watching the fence'))
+      return {
+        why: this.#step === 'draining' ? 'it was still catching up' : 'it was still waiting for quiet',
+        next: 'check that both accounts respond normally, or set a longer --deadline',
+      };
+    return {
+      why: this.unproven ?? 'both sides were still being compared',
+      next: 'run cosmig verify, so that less has to be compared, or set a longer --deadline',
+    };
+  }
+}

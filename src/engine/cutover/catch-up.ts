@@ -1,0 +1,27 @@
+/** Runs the tail until it has replicated everything that the source held at the start of the call. */
+import { runLeases, type LeasesParts } from '../leases/run-leases.ts';
+
+/** Pause between two rounds of `keepCatchingUp`. */
+const ROUND_EVERY_MS = 1000;
+
+/** Throws when the run is stopped first: stopped in the middle is not caught up. */
+export async function catchUp(leases: LeasesParts): Promise<void> {
+  await runRound(leases);
+  leases.reading.throwIfAborted();
+}
+
+/** Catches up again and again, until `reading` is aborted. */
+export async function keepCatchingUp(leases: LeasesParts): Promise<void> {
+  const { context, reading } = leases;
+  while (!reading.aborted) {
+    await runRound(leases);
+    await context.clock.sleep(ROUND_EVERY_MS, reading).catch((error: unknown) => {
+      if (!reading.aborted) throw error;
+    });
+  }
+}
+
+/** Any replica will do: the fence asks the newest one where the source ends. */
+async function runRound(leases: LeasesParts): Promise<void> {
+  await runLeases('catch-up', { ...leases, look: 'any replica' });
+}

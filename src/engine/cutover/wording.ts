@@ -1,0 +1,12 @@
+/** How a cutover words durations and late writers, in messages and in the journal's report. */
+import { IDS_MAX, type Straggler } from './source-ends.ts';
+
+export function describeStraggler({ range, ids, what }: Straggler): string {
+  const named = ids.length === 0 ? 'documents' : ids.join(', ');
+  const others = ids.length < IDS_MAX ? '' : ' and perhaps others';
+  return `${named}${others} ${what} in range ${range}`;
+}
+
+export function formatSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
