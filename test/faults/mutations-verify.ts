@@ -11,7 +11,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'if ((page.lsn ?? -1) < -1)',
       },
     ],
-    test: 'test/integration/verify/pages.test.ts',
+    test: 'test/integration/verify/pass/pages.test.ts',
     by: 'a page of a replica',
   },
   {
@@ -23,7 +23,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'reader.position',
       },
     ],
-    test: 'test/integration/verify/pages.test.ts',
+    test: 'test/integration/verify/pass/pages.test.ts',
     by: 'what was written behind the end',
   },
   {
@@ -35,7 +35,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '      ...reader,\n      position: null,\n      min,\n      max,',
       },
     ],
-    test: 'test/integration/verify/reads.test.ts',
+    test: 'test/integration/verify/pass/reads.test.ts',
     by: 'split, and what came of it',
   },
   {
@@ -47,7 +47,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "containerRid === undefined || facts.rid !== ''",
       },
     ],
-    test: 'test/integration/verify/pages.test.ts',
+    test: 'test/integration/verify/pass/pages.test.ts',
     by: 'deleted and created again',
   },
   {
@@ -59,7 +59,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "if (this.#parts.isNewest && range.id === '') await",
       },
     ],
-    test: 'test/integration/verify/replication-lag.test.ts',
+    test: 'test/integration/verify/recheck/replication-lag.test.ts',
     by: 'made just now is compared',
   },
   {
@@ -71,7 +71,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'let asks = ASKS_MAX; asks < ASKS_MAX &&',
       },
     ],
-    test: 'test/integration/verify/replication-lag.test.ts',
+    test: 'test/integration/verify/recheck/replication-lag.test.ts',
     by: 'made just now is compared',
   },
   {
@@ -88,7 +88,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'some.filter(() => true)',
       },
     ],
-    test: 'test/integration/verify/unknown-progress.test.ts',
+    test: 'test/integration/verify/recheck/unknown-progress.test.ts',
     by: 'position of the mover is too old',
   },
   {
@@ -100,7 +100,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'candidate.fenceLsn === null',
       },
     ],
-    test: 'test/integration/verify/recheck.test.ts',
+    test: 'test/integration/verify/recheck/recheck.test.ts',
     by: 'differs in another way each time',
   },
   {
@@ -112,7 +112,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "found.identity !== ''",
       },
     ],
-    test: 'test/integration/verify/recheck.test.ts',
+    test: 'test/integration/verify/recheck/recheck.test.ts',
     by: 'somebody else in its slot',
   },
   {
@@ -124,7 +124,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "found.is === 'moves' && name.id === '' && !isKnown(name, found.key)",
       },
     ],
-    test: 'test/integration/verify/recheck.test.ts',
+    test: 'test/integration/verify/recheck/recheck.test.ts',
     by: 'has moved meanwhile',
   },
   {
@@ -136,7 +136,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "const counts = state === 'open' || rows !== undefined;",
       },
     ],
-    test: 'test/integration/verify/options.test.ts',
+    test: 'test/integration/verify/command/options.test.ts',
     by: 'a waiver is listed',
   },
   {
@@ -160,7 +160,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '',
       },
     ],
-    test: 'test/integration/verify/replication-lag.test.ts',
+    test: 'test/integration/verify/recheck/replication-lag.test.ts',
     by: 'just brought over',
   },
   {
@@ -172,7 +172,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '',
       },
     ],
-    test: 'test/integration/verify/unknown-progress.test.ts',
+    test: 'test/integration/verify/recheck/unknown-progress.test.ts',
     by: 'reads once more what was forgotten',
   },
   {
@@ -184,7 +184,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: "if (trouble?.kind === 'split' && lease.rangeId === '') {",
       },
     ],
-    test: 'test/integration/verify/unknown-progress.test.ts',
+    test: 'test/integration/verify/recheck/unknown-progress.test.ts',
     by: 'split behind the mover',
   },
   {
@@ -196,7 +196,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'findLast(({ lease }) => lease.min !== place)',
       },
     ],
-    test: 'test/integration/verify/unknown-progress.test.ts',
+    test: 'test/integration/verify/recheck/unknown-progress.test.ts',
     by: 'how far one range',
   },
   {
@@ -208,7 +208,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'else entries.delete(key);',
       },
     ],
-    test: 'test/integration/verify/verify.test.ts',
+    test: 'test/integration/verify/command/verify.test.ts',
     by: 'a duplicate under another key',
   },
   {
@@ -256,7 +256,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '  if (open >= 0) return;',
       },
     ],
-    test: 'test/integration/verify/unknown-progress.test.ts',
+    test: 'test/integration/verify/recheck/unknown-progress.test.ts',
     by: 'before the copy has ended',
   },
   {
@@ -268,7 +268,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'return partsOf(side, part).slice(1);',
       },
     ],
-    test: 'test/integration/verify/count-live.test.ts',
+    test: 'test/integration/verify/counts/count-live.test.ts',
     by: 'splits while it is counted',
   },
   {
@@ -280,7 +280,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'before !== undefined || isSettled(look, look)',
       },
     ],
-    test: 'test/integration/verify/count-live.test.ts',
+    test: 'test/integration/verify/counts/count-live.test.ts',
     by: 'another number each',
   },
   {
@@ -292,7 +292,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'verdict.equal !== null || (await isBalancedNow(comparison))',
       },
     ],
-    test: 'test/integration/verify/incremental.test.ts',
+    test: 'test/integration/verify/pass/incremental.test.ts',
     by: 'where the numbers differ',
   },
   {
@@ -304,7 +304,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'return source.count >= target.count;',
       },
     ],
-    test: 'test/integration/verify/incremental.test.ts',
+    test: 'test/integration/verify/pass/incremental.test.ts',
     by: 'hides no document that lacks',
   },
   {
@@ -316,7 +316,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '',
       },
     ],
-    test: 'test/integration/verify/incremental.test.ts',
+    test: 'test/integration/verify/pass/incremental.test.ts',
     by: 'was not proven is not gone on with',
   },
   {
@@ -328,7 +328,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: '',
       },
     ],
-    test: 'test/integration/verify/stale-files.test.ts',
+    test: 'test/integration/verify/pass/stale-files.test.ts',
     by: 'a comparison .of another spec',
   },
   {
@@ -340,7 +340,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'await compare(comparison, { store, subject, since: null });\n    return',
       },
     ],
-    test: 'test/integration/verify/incremental.test.ts',
+    test: 'test/integration/verify/pass/incremental.test.ts',
     by: 'no beginning for it',
   },
   {
@@ -352,7 +352,7 @@ export const VERIFY_RULES: readonly Rule[] = [
         replace: 'if (proof === null) return null;',
       },
     ],
-    test: 'test/integration/verify/stale-files.test.ts',
+    test: 'test/integration/verify/pass/stale-files.test.ts',
     by: 'a proof .of another spec',
   },
 ];

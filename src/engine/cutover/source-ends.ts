@@ -197,7 +197,8 @@ async function collectIn(
   signal: AbortSignal,
 ): Promise<void> {
   const { sourceSide, timing, serviceMs } = context;
-  const reader: ChangeReader = mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
+  const reader: ChangeReader =
+    mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
   const pages = new Feed(sourceSide.lane, { mode, range }).pages(
     { mode, etag },
     {

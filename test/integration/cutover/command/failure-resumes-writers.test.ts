@@ -1,13 +1,13 @@
 /** Whatever fails while the writers are stopped, they are let resume. */
 import { expect, test } from 'vitest';
-import { runCutover } from '../../../src/engine/run.ts';
-import { NotReadyError } from '../../../src/lib/errors.ts';
-import { openDatabase, type Database } from '../../../src/lib/sqlite.ts';
-import { canMount, runMounted } from '../../helpers/cosmig-process.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move } from '../../helpers/move.ts';
-import { SPEC } from '../../helpers/typed.ts';
-import { temporaryFolder } from '../../unit/state/making.ts';
+import { runCutover } from '../../../../src/engine/run.ts';
+import { NotReadyError } from '../../../../src/lib/errors.ts';
+import { openDatabase, type Database } from '../../../../src/lib/sqlite.ts';
+import { canMount, runMounted } from '../../../helpers/cosmig-process.ts';
+import { CUTOVER } from '../../../helpers/cutover-parts.ts';
+import { Move } from '../../../helpers/move.ts';
+import { SPEC } from '../../../helpers/typed.ts';
+import { temporaryFolder } from '../../../unit/state/making.ts';
 
 test('cutover: target rejects every write -> writers resume', async () => {
   await using move = await Move.open({ settings: { avad: true } });

@@ -4,9 +4,9 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import type { Reporter } from '../../../src/cli/command.ts';
-import { runHook } from '../../../src/workflows/hooks.ts';
-import { until } from '../../helpers/wait.ts';
+import type { Reporter } from '../../../../src/cli/command.ts';
+import { runHook } from '../../../../src/workflows/hooks.ts';
+import { until } from '../../../helpers/wait.ts';
 
 let said: string[] = [];
 afterEach(() => (said = []));
@@ -66,7 +66,7 @@ test('hook: canceled before it starts -> not started', async () => {
   expect(said).toEqual([]);
 });
 
-const HOOK = fileURLToPath(new URL('../../../src/workflows/hooks.ts', import.meta.url));
+const HOOK = fileURLToPath(new URL('../../../../src/workflows/hooks.ts', import.meta.url));
 const NOBODY = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
 /** Whether this machine can start a process of another user that may read this program. */

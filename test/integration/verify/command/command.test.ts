@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { Move, type Order } from '../../helpers/move.ts';
-import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
-import { envOf, SPEC, typed } from '../../helpers/typed.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { Move, type Order } from '../../../helpers/move.ts';
+import { runCosmig, type Ran } from '../../../helpers/run-cosmig.ts';
+import { envOf, SPEC, typed } from '../../../helpers/typed.ts';
+import { putAll, verifyMove } from '../../../helpers/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({

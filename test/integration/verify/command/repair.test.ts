@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../../src/lib/random.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
-import { execIn } from '../../helpers/kept-database.ts';
-import { Move } from '../../helpers/move.ts';
-import type { Ran } from '../../helpers/run-cosmig.ts';
-import { SPEC, typed } from '../../helpers/typed.ts';
-import { until } from '../../helpers/wait.ts';
+import { seededRandom } from '../../../../src/lib/random.ts';
+import { Ledger } from '../../../../src/state/ledger.ts';
+import { execIn } from '../../../helpers/kept-database.ts';
+import { Move } from '../../../helpers/move.ts';
+import type { Ran } from '../../../helpers/run-cosmig.ts';
+import { SPEC, typed } from '../../../helpers/typed.ts';
+import { until } from '../../../helpers/wait.ts';
 
 /** Nothing is warned of. */
 function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const CHILD = join(import.meta.dirname, '../../helpers/report-child.ts');
+const CHILD = join(import.meta.dirname, '../../../helpers/report-child.ts');
 
 test('what the disk has taken only the beginning of is told', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));

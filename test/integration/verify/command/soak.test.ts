@@ -4,12 +4,12 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { CanceledError } from '../../../src/lib/errors.ts';
-import { seededRandom } from '../../../src/lib/random.ts';
-import type { TestEmulator } from '../../helpers/emulator.ts';
-import { EmulatorProcess } from '../../faults/harness/emulator/process.ts';
-import { Move, type Order } from '../../helpers/move.ts';
-import { verifyMove } from '../../helpers/verify.ts';
+import { CanceledError } from '../../../../src/lib/errors.ts';
+import { seededRandom } from '../../../../src/lib/random.ts';
+import type { TestEmulator } from '../../../helpers/emulator.ts';
+import { EmulatorProcess } from '../../../faults/harness/emulator/process.ts';
+import { Move, type Order } from '../../../helpers/move.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
 
 const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? 6);
 /** In CI a part of it, beside other tests. */

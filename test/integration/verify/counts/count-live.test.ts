@@ -1,12 +1,12 @@
 /** Numbers that differ while somebody writes, or where a replica lags, are not called a difference. */
 import { expect, test } from 'vitest';
-import { systemClock, type Clock } from '../../../src/lib/clock.ts';
-import type { Verdict } from '../../../src/verify/verdict.ts';
-import type { Move } from '../../helpers/move.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../helpers/tapped.ts';
-import type { TapRequest } from '../../helpers/tap.ts';
-import { verifyMove } from '../../helpers/verify.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import { systemClock, type Clock } from '../../../../src/lib/clock.ts';
+import type { Verdict } from '../../../../src/verify/verdict.ts';
+import type { Move } from '../../../helpers/move.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
+import type { TapRequest } from '../../../helpers/tap.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
+import { clockAt } from '../../../helpers/clock.ts';
 
 const COUNT = 20;
 const DEADLINE_MS = 60_000;

@@ -1,8 +1,8 @@
 /** Each look at the ledger costs memory for good (lib/sqlite.ts says why): so there are few, however much differs. */
 import { expect, test, vi } from 'vitest';
-import { Ledger } from '../../../src/state/ledger.ts';
-import { Move } from '../../helpers/move.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { Ledger } from '../../../../src/state/ledger.ts';
+import { Move } from '../../../helpers/move.ts';
+import { putAll, verifyMove } from '../../../helpers/verify.ts';
 
 test('the ledger is looked at as often for a thousand differences as for one', async () => {
   await using move = await Move.open();

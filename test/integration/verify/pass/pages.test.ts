@@ -1,9 +1,9 @@
 /** Pages that a comparison must not take, and where the next one begins when somebody wrote behind the end of this one. */
 import { expect, test } from 'vitest';
-import type { TapRequest } from '../../helpers/tap.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../helpers/tapped.ts';
-import { verifyMove } from '../../helpers/verify.ts';
-import { until } from '../../helpers/wait.ts';
+import type { TapRequest } from '../../../helpers/tap.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
+import { until } from '../../../helpers/wait.ts';
 
 const COUNT = 40;
 

@@ -3,12 +3,12 @@
  * whole of it: some minutes, and 2 GB for the emulator.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { effectiveKey } from '../../../src/epk/effective-key.ts';
-import { seededRandom } from '../../../src/lib/random.ts';
-import { Move } from '../../helpers/move.ts';
-import { RawAccount } from '../../helpers/raw.ts';
-import { verifyMove } from '../../helpers/verify.ts';
-import { opKey, WireContainer } from '../../helpers/wire-container.ts';
+import { effectiveKey } from '../../../../src/epk/effective-key.ts';
+import { seededRandom } from '../../../../src/lib/random.ts';
+import { Move } from '../../../helpers/move.ts';
+import { RawAccount } from '../../../helpers/raw.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
+import { opKey, WireContainer } from '../../../helpers/wire-container.ts';
 
 const COUNT = Number(process.env['COSMIG_PLANTED_DOCUMENTS'] ?? 50_000);
 const TIMEOUT_MS = 60_000 + 3 * COUNT;

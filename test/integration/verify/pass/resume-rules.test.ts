@@ -1,11 +1,11 @@
 /** What a comparison may go on with, and what it must not take for its own. */
 import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CanceledError } from '../../../src/lib/errors.ts';
-import { verifyPath } from '../../../src/verify/store.ts';
-import { Move } from '../../helpers/move.ts';
-import { verifyMove } from '../../helpers/verify.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import { CanceledError } from '../../../../src/lib/errors.ts';
+import { verifyPath } from '../../../../src/verify/store.ts';
+import { Move } from '../../../helpers/move.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
+import { clockAt } from '../../../helpers/clock.ts';
 
 async function copied(count: number): Promise<Move> {
   const move = await Move.open();

@@ -1,9 +1,9 @@
 /** What lies beside a ledger of an earlier migration of the same name, or of another time, says nothing about this one. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import { Move, type MoveOptions, type Order } from '../../../helpers/move.ts';
+import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { clockAt } from '../../../helpers/clock.ts';
 
 const COUNT = 60;
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}`, n });

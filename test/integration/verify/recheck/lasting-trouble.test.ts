@@ -1,9 +1,9 @@
 /** Trouble that does not pass: a comparison waits longer each time, and then ends. */
 import { expect, test } from 'vitest';
-import type { TapReply, TapRequest } from '../../helpers/tap.ts';
-import { order, orders, Tapped, write } from '../../helpers/tapped.ts';
-import { verifyMove } from '../../helpers/verify.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import type { TapReply, TapRequest } from '../../../helpers/tap.ts';
+import { order, orders, Tapped, write } from '../../../helpers/tapped.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
+import { clockAt } from '../../../helpers/clock.ts';
 
 async function copied(): Promise<Tapped> {
   const tapped = await Tapped.open({ settings: { avad: true } });

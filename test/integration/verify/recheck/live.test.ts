@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { CanceledError } from '../../../src/lib/errors.ts';
-import { seededRandom } from '../../../src/lib/random.ts';
-import { Move, type Order } from '../../helpers/move.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import { CanceledError } from '../../../../src/lib/errors.ts';
+import { seededRandom } from '../../../../src/lib/random.ts';
+import { Move, type Order } from '../../../helpers/move.ts';
+import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { clockAt } from '../../../helpers/clock.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({

@@ -1,10 +1,10 @@
 /** What two looks at a document are worth when something has happened between them, or somebody else stands there. */
 import { expect, test } from 'vitest';
-import type { AccountSettings } from '../../helpers/admin.ts';
-import type { TapRequest } from '../../helpers/tap.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../helpers/tapped.ts';
-import { verifyMove } from '../../helpers/verify.ts';
-import { clockAt } from '../../helpers/clock.ts';
+import type { AccountSettings } from '../../../helpers/admin.ts';
+import type { TapRequest } from '../../../helpers/tap.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
+import { clockAt } from '../../../helpers/clock.ts';
 
 const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };
 

@@ -1,7 +1,7 @@
 /** A replica that lags: what it does not show is neither confirmed to differ nor taken for equal. */
 import { expect, test } from 'vitest';
-import { Move, type Order } from '../../helpers/move.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/move.ts';
+import { putAll, verifyMove } from '../../../helpers/verify.ts';
 
 /** What is written from now on is seen with its token only. */
 const LAG = { replicaLagMs: 600_000 };

@@ -1,10 +1,10 @@
 /** How far the mover has come is not known by the feed alone: where that cannot tell, nothing is called a difference. */
 import { expect, test } from 'vitest';
-import { effectiveKey } from '../../../src/epk/effective-key.ts';
-import type { Order } from '../../helpers/move.ts';
-import { begin, order, orders, SOURCE, Tapped, write } from '../../helpers/tapped.ts';
-import type { TapRequest } from '../../helpers/tap.ts';
-import { verifyMove } from '../../helpers/verify.ts';
+import { effectiveKey } from '../../../../src/epk/effective-key.ts';
+import type { Order } from '../../../helpers/move.ts';
+import { begin, order, orders, SOURCE, Tapped, write } from '../../../helpers/tapped.ts';
+import type { TapRequest } from '../../../helpers/tap.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
 
 const COUNT = 20;
 const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };

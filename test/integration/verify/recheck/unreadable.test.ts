@@ -1,12 +1,12 @@
 /** A document that the feed shows and that nobody can read by its id: it has its letter, and keeps nothing else from being proven. */
 import { expect, test } from 'vitest';
-import { must } from '../../../src/lib/assert.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import { Ledger } from '../../../src/state/ledger.ts';
-import { Move } from '../../helpers/move.ts';
-import { Tap } from '../../helpers/tap.ts';
-import { cosmig, typed } from '../../helpers/typed.ts';
-import { verifyMove } from '../../helpers/verify.ts';
+import { must } from '../../../../src/lib/assert.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { Ledger } from '../../../../src/state/ledger.ts';
+import { Move } from '../../../helpers/move.ts';
+import { Tap } from '../../../helpers/tap.ts';
+import { cosmig, typed } from '../../../helpers/typed.ts';
+import { verifyMove } from '../../../helpers/verify.ts';
 
 /** Nobody can write them any more. */
 const OLD_IDS = [
