@@ -3,15 +3,14 @@
  *
  *   npm run check:commits -- BASE HEAD    BASE is `main` and HEAD is `HEAD` by default
  *
- * Invariant: commits up to the one that added the rule are exempt, because they were made before it.
+ * Invariant: commits that BASE contains are never checked. They cannot be changed without rewriting a shared history, and
+ * the oldest ones were made before the rule.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { OTHER_AREAS, problemsOf } from './commit-rule.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** The file whose first commit began the rule. */
-const RULE = 'scripts/commit-rule.ts';
 
 function git(...argv: readonly string[]): string {
   return execFileSync('git', argv, { cwd: ROOT, encoding: 'utf8' }).trim();
@@ -40,16 +39,12 @@ function areasAt(commit: string): Set<string> {
 }
 
 /**
- * The commits to check. A base that does not exist is a new branch or a forced push: then every commit since the rule
- * was added is checked. Merges and bots write their own subjects.
+ * The commits of HEAD that BASE does not contain. A base that does not exist belongs to a new branch or a forced push;
+ * nothing says then which commits are new, and only the newest is checked. Merges and bots write their own subjects.
  */
 function commitsOf(base: string, head: string): { hash: string; subject: string }[] {
-  const since = linesOf(git('log', '--diff-filter=A', '--format=%H', head, '--', RULE)).at(-1);
-  const without = [base, since].filter(
-    (revision): revision is string => revision !== undefined && exists(revision),
-  );
-  const log = git('log', '--no-merges', '--format=%H%x09%an%x09%s', head, '--not', ...without);
-  return linesOf(log)
+  const range = exists(base) ? [head, '--not', base] : ['--max-count=1', head];
+  return linesOf(git('log', '--no-merges', '--format=%H%x09%an%x09%s', ...range))
     .map((line) => line.split('\t'))
     .filter(([, author = '']) => !author.endsWith('[bot]'))
     .map(([hash = '', , ...subject]) => ({ hash, subject: subject.join('\t') }));
@@ -57,6 +52,8 @@ function commitsOf(base: string, head: string): { hash: string; subject: string 
 
 function main([base = 'main', head = 'HEAD']: readonly string[]): number {
   const commits = commitsOf(base, head);
+  if (!exists(base))
+    process.stdout.write(`there is no commit "${base}" here: only the newest one is checked\n`);
   let wrong = 0;
   for (const { hash, subject } of commits) {
     const problems = problemsOf(subject, areasAt(hash));
