@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { COMMON_OPTIONS, type OptionTable } from '../src/cli/command.ts';
 import { commands } from '../src/commands/all.ts';
+import { FOUND_MUTATIONS } from './model/mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
@@ -241,6 +242,14 @@ describe('texts', () => {
     const folders = new Set(sources.map(dirname));
     expect([...folders].filter((folder) => folder !== 'src' && !named.has(folder))).toEqual([]);
   });
+
+  test.each(['docs/internals/apply-rule.md', 'test/model/README.md'])(
+    '%s names every rule of the model',
+    (file) => {
+      const text = read(file);
+      expect(FOUND_MUTATIONS.filter((name) => !text.includes(name))).toEqual([]);
+    },
+  );
 
   test.each(['ledger', 'verify'])('ledger.md names every table of migrations/%s', (name) => {
     const made = filesUnder(`migrations/${name}`)
