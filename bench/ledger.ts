@@ -118,7 +118,7 @@ function begin(path: string): Filler {
       phase: 'copy',
       lvPosition: null,
       avadPosition: '"0"',
-      backPosition: '"0"',
+      restartPosition: '"0"',
       anchor,
       sweepPending: false,
     },

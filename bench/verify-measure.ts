@@ -37,8 +37,8 @@ async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
     create: 'if-missing',
     containers,
   });
-  ledger.facts.holdContainers(containers);
-  ledger.facts.decideDeletes('reconcile');
+  ledger.migration.pinContainers(containers);
+  ledger.migration.decideDeleteMode('reconcile');
   const begun = ledger.leases.begin(
     ranges.map(({ id, min, max }) => ({
       rangeId: id,
@@ -48,7 +48,7 @@ async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
       phase: 'copy',
       lvPosition: '"1000000000"',
       avadPosition: null,
-      backPosition: null,
+      restartPosition: null,
       anchor: { etag: '"0"', lsn: 0, session: '' },
       sweepPending: false,
     })),

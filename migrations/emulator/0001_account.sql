@@ -1,4 +1,4 @@
--- One Cosmos account. Documents are text; everything the account must find again stands beside the text.
+-- One Cosmos account of the emulator. Documents are stored as text, with the columns that queries need.
 
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
@@ -6,16 +6,16 @@ CREATE TABLE settings (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE databases (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: a recreated database is another one
+  number INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: a recreated database is a new one
   id     TEXT NOT NULL UNIQUE,
   rid    TEXT NOT NULL,
-  body   TEXT NOT NULL, -- what the client sent, system properties apart
+  body   TEXT NOT NULL, -- as the client sent it, without system properties
   etag   TEXT NOT NULL,
   ts     INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE containers (
-  number     INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused either
+  number     INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused
   database   INTEGER NOT NULL REFERENCES databases (number),
   id         TEXT NOT NULL,
   rid        TEXT NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE containers (
 
 CREATE TABLE offers (
   id       TEXT PRIMARY KEY,
-  resource TEXT NOT NULL UNIQUE, -- _self of the database or container it pays for
+  resource TEXT NOT NULL UNIQUE, -- _self of the database or container that it belongs to
   content  TEXT NOT NULL,
   etag     TEXT NOT NULL,
   ts       INTEGER NOT NULL
@@ -47,22 +47,22 @@ CREATE TABLE scripts (
   UNIQUE (container, kind, id)
 ) STRICT;
 
--- The physical ranges that exist now; they tile '' .. 'FF'.
+-- The present physical partitions; together they cover the key space from an empty key to FF.
 CREATE TABLE ranges (
   container  INTEGER NOT NULL REFERENCES containers (number) ON DELETE CASCADE,
   id         INTEGER NOT NULL,
   min        TEXT NOT NULL,
   max        TEXT NOT NULL,
-  parents    TEXT NOT NULL, -- JSON array of the ids it came from, oldest first
-  lsn        INTEGER NOT NULL, -- of the newest transaction; never falls, not even when the document is deleted
+  parents    TEXT NOT NULL, -- JSON array of the ids of its ancestors, oldest first
+  lsn        INTEGER NOT NULL, -- of the newest transaction; never decreases, also when a document is deleted
   documents  INTEGER NOT NULL,
   bytes      INTEGER NOT NULL,
-  avad_floor INTEGER NOT NULL, -- changes up to here are no longer kept
+  avad_floor INTEGER NOT NULL, -- the LSN up to which changes were dropped
   PRIMARY KEY (container, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE documents (
-  position   INTEGER PRIMARY KEY, -- container number and order of creation; the document's _rid says the same
+  position   INTEGER PRIMARY KEY, -- container number and order of creation, as in the _rid of the document
   container  INTEGER NOT NULL,
   range      INTEGER NOT NULL,
   epk        TEXT NOT NULL,
@@ -70,11 +70,11 @@ CREATE TABLE documents (
   lsn        INTEGER NOT NULL,
   ts         INTEGER NOT NULL,
   etag       TEXT NOT NULL,
-  expires_at INTEGER, -- epoch seconds; null = never
+  expires_at INTEGER, -- epoch seconds; null: never
   bytes      INTEGER NOT NULL,
   terms      INTEGER NOT NULL,
   key        TEXT NOT NULL, -- the key values as a JSON array, {} for a missing one
-  text       TEXT NOT NULL  -- the whole document, system properties last, without its closing brace
+  text       TEXT NOT NULL  -- the document with its system properties last, without the closing brace
 ) STRICT;
 CREATE UNIQUE INDEX documents_by_identity ON documents (container, epk, id);
 CREATE INDEX documents_by_lsn ON documents (container, range, lsn);
@@ -83,14 +83,14 @@ CREATE INDEX documents_by_expiry ON documents (expires_at) WHERE expires_at IS N
 CREATE TABLE unique_values (
   container INTEGER NOT NULL,
   epk       TEXT NOT NULL,
-  number    INTEGER NOT NULL, -- which constraint of the container's policy
+  number    INTEGER NOT NULL, -- of the constraint in the policy of the container
   value     TEXT NOT NULL,
   position  INTEGER NOT NULL,
   PRIMARY KEY (container, epk, number, value)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unique_values_by_document ON unique_values (position);
 
--- Every version and every delete, kept while the account serves all versions and deletes.
+-- Every version and every delete, as long as the account serves all versions and deletes.
 CREATE TABLE changes (
   number    INTEGER PRIMARY KEY,
   container INTEGER NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE changes (
 CREATE INDEX changes_by_lsn ON changes (container, range, lsn);
 CREATE INDEX changes_by_time ON changes (ts);
 
--- What a lagging replica still shows: versions that were replaced or deleted a moment ago.
+-- Versions that were replaced or deleted a moment ago, which a lagging replica still returns.
 CREATE TABLE superseded (
   number     INTEGER PRIMARY KEY,
   container  INTEGER NOT NULL,

@@ -1,150 +1,164 @@
--- The memory of one migration. Hashes are 16 bytes, etags 8; a key is a list of typed values, packed (src/state/segments/key-bytes.ts).
+-- The ledger: everything that cosmig remembers about one migration.
+--
+-- identity     16 bytes: a hash of a source document's id and source partition key
+-- slot         16 bytes: a hash of an id and a target partition key, which is where a copy is stored in the target
+-- etag          8 bytes: a hash of the _etag of the source version that was written
+-- target_key   the target partition key: typed values, packed (src/state/segments/key-bytes.ts)
+-- feed         LV: the change feed in latest-version mode; AVAD: the feed of all versions and deletes
+-- index_id     names an index: leases that descend from the same range share one
 
 CREATE TABLE migration (
-  only            INTEGER PRIMARY KEY CHECK (only = 1),
-  pinned          TEXT NOT NULL, -- JSON: the fields of the spec that may not change, each as text
-  fingerprint     TEXT NOT NULL,
-  created_at_ms   INTEGER NOT NULL,
-  source_rid      TEXT, -- null until the containers were seen
-  target_rid      TEXT,
-  source_ttl      INTEGER, -- the source container's default in seconds, -1 = on without one, null = off
-  deletes         TEXT, -- avad, marker or reconcile; null until it is decided
-  phase           TEXT NOT NULL,
-  sequence        INTEGER NOT NULL DEFAULT 0 -- of the newest durable outcome
+  id                 INTEGER PRIMARY KEY CHECK (id = 1), -- the table has one row
+  pinned_spec        TEXT NOT NULL, -- JSON: the settings that may not change, each as text
+  fingerprint        TEXT NOT NULL, -- of these settings
+  created_at_ms      INTEGER NOT NULL,
+  source_rid         TEXT, -- null until both containers were inspected
+  target_rid         TEXT,
+  source_ttl         INTEGER, -- the source container's default TTL in seconds; -1: on without a default; null: off
+  delete_mode        TEXT, -- avad, marker or reconcile; null until it is decided
+  phase              TEXT NOT NULL, -- src/engine/phases.ts lists the phases
+  last_sequence      INTEGER NOT NULL DEFAULT 0 -- the newest outcome number that is durable
 ) STRICT;
 
--- Ranges of the source and how far each has been read. What was split or merged stays, as history.
+-- Which part of the key space was read up to which position. After a split or merge the old leases stay as history.
 CREATE TABLE leases (
-  number          INTEGER PRIMARY KEY AUTOINCREMENT,
-  tree            INTEGER NOT NULL, -- leases that come from one range are indexed together
-  range_id        TEXT NOT NULL,
-  parents         TEXT NOT NULL, -- JSON array of lease numbers
-  min             TEXT NOT NULL,
-  max             TEXT NOT NULL CHECK (min < max),
-  phase           TEXT NOT NULL CHECK (phase IN ('copy', 'again', 'tail', 'replaced')),
-  lv_position     TEXT CHECK (lv_position <> ''), -- null = from the beginning
-  avad_position   TEXT CHECK (avad_position <> ''),
-  back_position   TEXT CHECK (back_position <> ''), -- of LV, from before AVAD was primed
-  anchor_etag     TEXT CHECK (anchor_etag <> ''),
-  anchor_lsn      INTEGER,
-  anchor_session  TEXT,
-  sweep_pending   INTEGER NOT NULL DEFAULT 0 CHECK (sweep_pending IN (0, 1)),
-  documents       INTEGER NOT NULL DEFAULT 0
+  number             INTEGER PRIMARY KEY AUTOINCREMENT,
+  index_id           INTEGER NOT NULL,
+  range_id           TEXT NOT NULL,
+  parents            TEXT NOT NULL, -- JSON array of lease numbers
+  min                TEXT NOT NULL,
+  max                TEXT NOT NULL CHECK (min < max),
+  phase              TEXT NOT NULL CHECK (phase IN ('copy', 'recopy', 'tail', 'replaced')),
+  lv_position        TEXT CHECK (lv_position <> ''), -- null: from the beginning
+  avad_position      TEXT CHECK (avad_position <> ''), -- null: AVAD is not read
+  restart_position   TEXT CHECK (restart_position <> ''), -- an LV position from before the first AVAD position was taken
+  anchor_etag        TEXT CHECK (anchor_etag <> ''),
+  anchor_lsn         INTEGER,
+  anchor_session     TEXT,
+  sweep_pending      INTEGER NOT NULL DEFAULT 0 CHECK (sweep_pending IN (0, 1)), -- deletes may have been missed
+  documents_read     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Nothing older is ever read again.
-CREATE TABLE session_tokens (
-  range_id        TEXT PRIMARY KEY,
-  token           TEXT NOT NULL
+-- The newest session token of each source range. Later reads of the range never see an older state.
+CREATE TABLE source_session_tokens (
+  range_id           TEXT PRIMARY KEY,
+  token              TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Units of work that are intended and not committed.
+-- The newest session token of each target range as of the last commit. A comparison never reads an older state.
+CREATE TABLE target_session_tokens (
+  range_id           TEXT PRIMARY KEY,
+  token              TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Units of work (a page of a feed, a retry, a promotion) that were begun and are not committed.
 CREATE TABLE intents (
-  page            INTEGER PRIMARY KEY,
-  lease           INTEGER REFERENCES leases (number), -- null: a retry or a promotion, which moves no position
-  feed            TEXT NOT NULL CHECK (feed IN ('LV', 'AVAD'))
+  unit               INTEGER PRIMARY KEY,
+  lease              INTEGER REFERENCES leases (number), -- null: a retry or a promotion, which moves no position
+  feed               TEXT NOT NULL CHECK (feed IN ('LV', 'AVAD'))
 ) STRICT;
-CREATE INDEX intents_by_lease ON intents (lease, page);
+CREATE INDEX intents_by_lease ON intents (lease, unit);
 
--- What may have been written, removed or taken over, besides what the segments of a page say.
+-- Single writes, removals and takeovers that a unit may have sent. Copied documents are in its segments instead.
 CREATE TABLE claims (
-  page            INTEGER NOT NULL REFERENCES intents (page),
-  number          INTEGER NOT NULL,
-  kind            TEXT NOT NULL CHECK (kind IN ('write', 'remove', 'takeover')),
-  identity        BLOB NOT NULL,
-  slot            BLOB NOT NULL,
-  target_key      BLOB NOT NULL,
-  name            BLOB NOT NULL, -- id and source key as JSON texts
-  etag            BLOB,
-  lsn             INTEGER,
-  PRIMARY KEY (page, number)
+  unit               INTEGER NOT NULL REFERENCES intents (unit),
+  number             INTEGER NOT NULL,
+  kind               TEXT NOT NULL CHECK (kind IN ('write', 'remove', 'takeover')),
+  identity           BLOB NOT NULL, -- of a takeover: the document that may have lost the slot
+  slot               BLOB NOT NULL,
+  target_key         BLOB NOT NULL,
+  name               BLOB NOT NULL, -- id and source key as JSON texts
+  PRIMARY KEY (unit, number)
 ) STRICT, WITHOUT ROWID;
 
--- Documents of the copy, packed; written with the intent.
+-- Documents of the bulk copy, packed (src/state/segments/segment.ts). A segment is written with its unit's intent.
 CREATE TABLE segments (
-  number          INTEGER PRIMARY KEY AUTOINCREMENT,
-  tree            INTEGER NOT NULL,
-  feed            TEXT NOT NULL,
-  count           INTEGER NOT NULL,
-  lsn_base        INTEGER NOT NULL,
-  data            BLOB NOT NULL
+  number             INTEGER PRIMARY KEY AUTOINCREMENT,
+  index_id           INTEGER NOT NULL,
+  feed               TEXT NOT NULL,
+  documents          INTEGER NOT NULL,
+  lsn_base           INTEGER NOT NULL,
+  entries            BLOB NOT NULL
 ) STRICT;
 
--- Who the documents of a segment are, for settling; gone with the commit.
+-- The ids and source keys of the documents in a segment. Only a resume needs them; the commit deletes them.
 CREATE TABLE segment_names (
-  page            INTEGER NOT NULL,
-  segment         INTEGER NOT NULL,
-  data            BLOB NOT NULL,
-  PRIMARY KEY (page, segment)
+  unit               INTEGER NOT NULL,
+  segment            INTEGER NOT NULL,
+  names              BLOB NOT NULL,
+  PRIMARY KEY (unit, segment)
 ) STRICT;
 
--- A segment with an outcome is committed. Entry i landed with number base + marks[i] - 1; 0: it did not.
+-- A segment that has a row here is committed. Document i of it has outcome number first_sequence + offset i - 1;
+-- offset 0: it was not written.
 CREATE TABLE outcomes (
-  segment         INTEGER PRIMARY KEY,
-  base            INTEGER NOT NULL,
-  marks           BLOB -- null: all landed, one after the other
+  segment            INTEGER PRIMARY KEY,
+  first_sequence     INTEGER NOT NULL,
+  offsets            BLOB -- null: all were written, and their outcome numbers are consecutive
 ) STRICT;
 
--- What the index over a tree's segments has come to.
+-- How far the build of an index over the segments has come (src/state/index/build.ts).
 CREATE TABLE index_builds (
-  tree            INTEGER PRIMARY KEY,
-  phase           TEXT NOT NULL CHECK (phase IN ('collect', 'merge', 'done')),
-  scanned_to      INTEGER NOT NULL DEFAULT 0,
-  output          INTEGER, -- the run that is being written
-  consumed        BLOB -- the last entry that is in it, or was left out
+  index_id           INTEGER PRIMARY KEY,
+  phase              TEXT NOT NULL CHECK (phase IN ('collect', 'merge', 'done')),
+  last_segment       INTEGER NOT NULL DEFAULT 0, -- segments up to this one are in a run
+  output_run         INTEGER, -- the run that is being written
+  last_entry         BLOB -- the last entry that is in this run, or was left out of it
 ) STRICT;
 
+-- Sorted runs of an index under construction; a finished index is one run.
 CREATE TABLE index_runs (
-  number          INTEGER PRIMARY KEY AUTOINCREMENT,
-  tree            INTEGER NOT NULL,
-  level           INTEGER NOT NULL
+  number             INTEGER PRIMARY KEY AUTOINCREMENT,
+  index_id           INTEGER NOT NULL,
+  level              INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX index_runs_by_tree ON index_runs (tree);
+CREATE INDEX index_runs_by_index ON index_runs (index_id);
 
--- Sorted entries: identity, segment, place in the segment. As many as fill a page of the file.
+-- Sorted entries (identity, segment, position in the segment), as many as fill a page of the file.
 CREATE TABLE index_blocks (
-  number          INTEGER PRIMARY KEY,
-  run             INTEGER NOT NULL,
-  first           BLOB NOT NULL,
-  data            BLOB NOT NULL
+  number             INTEGER PRIMARY KEY,
+  run                INTEGER NOT NULL,
+  first_entry        BLOB NOT NULL,
+  entries            BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX index_blocks_by_first ON index_blocks (run, first);
+CREATE UNIQUE INDEX index_blocks_by_first_entry ON index_blocks (run, first_entry);
 
--- "What was written of this identity at this slot before this number is not there any more."
+-- Index entries that are void: the identity has no copy in the slot from an outcome before this sequence.
 CREATE TABLE overrides (
-  identity        BLOB NOT NULL,
-  slot            BLOB NOT NULL,
-  sequence        INTEGER NOT NULL,
+  identity           BLOB NOT NULL,
+  slot               BLOB NOT NULL,
+  sequence           INTEGER NOT NULL,
   PRIMARY KEY (identity, slot)
 ) STRICT, WITHOUT ROWID;
 
--- Documents the tail has touched. A row beats the index.
-CREATE TABLE rows (
-  identity        BLOB PRIMARY KEY,
-  state           TEXT NOT NULL CHECK (state IN ('live', 'tombstone', 'quarantined')),
-  slot            BLOB, -- a quarantined one may have left a stale copy
-  target_key      BLOB,
-  etag            BLOB, -- null: not known from which version
-  lsn             INTEGER,
-  feed            TEXT NOT NULL CHECK (feed IN ('LV', 'AVAD')),
+-- The state of each document that the tail has written, moved or deleted. It takes precedence over the index.
+CREATE TABLE documents (
+  identity           BLOB PRIMARY KEY,
+  state              TEXT NOT NULL CHECK (state IN ('live', 'tombstone', 'quarantined')),
+  slot               BLOB, -- a quarantined document may still have an outdated copy there
+  target_key         BLOB,
+  etag               BLOB, -- null: the version is unknown
+  lsn                INTEGER,
+  feed               TEXT NOT NULL CHECK (feed IN ('LV', 'AVAD')),
   CHECK ((slot IS NULL) = (target_key IS NULL))
 ) STRICT, WITHOUT ROWID;
 
+-- Documents that could not be written, and why.
 CREATE TABLE dead_letters (
-  number          INTEGER PRIMARY KEY AUTOINCREMENT, -- the oldest is promoted first
-  identity        BLOB NOT NULL,
-  state           TEXT NOT NULL CHECK (state IN ('open', 'closed', 'discarded')),
-  reason          TEXT NOT NULL,
-  code            TEXT NOT NULL,
-  why             TEXT NOT NULL,
-  id              TEXT NOT NULL, -- JSON text, as it stood in the document
-  source_key      TEXT NOT NULL, -- JSON array
-  target_key      TEXT, -- JSON array; null when the document has none
-  slot            BLOB,
-  waits_for_slot  BLOB,
-  waits_for_key   BLOB,
-  attempts        INTEGER NOT NULL,
-  at_ms           INTEGER NOT NULL
+  number             INTEGER PRIMARY KEY AUTOINCREMENT, -- the oldest is retried first
+  identity           BLOB NOT NULL,
+  state              TEXT NOT NULL CHECK (state IN ('open', 'closed', 'discarded')),
+  reason             TEXT NOT NULL,
+  code               TEXT NOT NULL,
+  why                TEXT NOT NULL,
+  id                 TEXT NOT NULL, -- JSON text, exactly as in the document
+  source_key         TEXT NOT NULL, -- JSON array
+  target_key         TEXT, -- JSON array; null: the document has no target key
+  slot               BLOB,
+  waits_for_slot     BLOB,
+  waits_for_key      BLOB,
+  attempts           INTEGER NOT NULL,
+  updated_at_ms      INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX dead_letters_open ON dead_letters (identity) WHERE state = 'open';
 CREATE INDEX dead_letters_by_slot ON dead_letters (waits_for_slot, number) WHERE state = 'open' AND waits_for_slot IS NOT NULL;
@@ -152,22 +166,26 @@ CREATE INDEX dead_letters_by_key ON dead_letters (waits_for_key, number) WHERE s
 CREATE INDEX dead_letters_by_state ON dead_letters (state, number);
 
 CREATE TABLE counters (
-  name            TEXT PRIMARY KEY,
-  value           INTEGER NOT NULL
+  name               TEXT PRIMARY KEY,
+  value              INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- One row for each command that worked with this ledger.
 CREATE TABLE runs (
-  number          INTEGER PRIMARY KEY AUTOINCREMENT,
-  command         TEXT NOT NULL,
-  pid             INTEGER NOT NULL, -- for people; the lock is what counts
-  began_at_ms     INTEGER NOT NULL,
-  ended_at_ms     INTEGER,
-  outcome         TEXT
+  number             INTEGER PRIMARY KEY AUTOINCREMENT,
+  command            TEXT NOT NULL,
+  pid                INTEGER NOT NULL, -- for people; only the lock file says whether the process still runs
+  started_at_ms      INTEGER NOT NULL,
+  ended_at_ms        INTEGER, -- null: still running, or killed
+  outcome            TEXT,
+  reported_at_ms     INTEGER, -- when it last reported its progress
+  report             TEXT -- JSON (RunReport in src/state/runs.ts)
 ) STRICT;
 
+-- What happened, in order (src/state/journal.ts lists the events).
 CREATE TABLE journal (
-  number          INTEGER PRIMARY KEY AUTOINCREMENT,
-  at_ms           INTEGER NOT NULL,
-  event           TEXT NOT NULL,
-  details         TEXT NOT NULL
+  number             INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms              INTEGER NOT NULL,
+  event              TEXT NOT NULL,
+  details            TEXT NOT NULL -- JSON object
 ) STRICT;

@@ -27,10 +27,10 @@ export const status: Command<typeof OPTIONS> = {
   async run({ options, env, clock, out }) {
     const path = loadLedgerPath({ options, env, clock });
     // Loaded here: help needs no database.
-    const { readPicture } = await import('../state/overview.ts');
+    const { readOverview } = await import('../state/overview.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const verified = verifyPath(path);
-    const found = statusOf(path, readPicture(path), {
+    const found = statusOf(path, readOverview(path), {
       lastProof: VerifyStore.lastProof(verified),
       isVerifying: VerifyStore.isAtWork(verified),
     });

@@ -52,8 +52,8 @@ export function openLedger(
   const containers = { sourceRid: source.rid, targetRid: target.rid, sourceTtl: source.defaultTtl };
   const ledger = Ledger.open({ path: spec.ledger, spec, nowMs, create, containers });
   try {
-    ledger.facts.holdContainers(containers);
-    if (deletes !== null) ledger.facts.decideDeletes(deletes);
+    ledger.migration.pinContainers(containers);
+    if (deletes !== null) ledger.migration.decideDeleteMode(deletes);
     return ledger;
   } catch (error) {
     ledger.close();

@@ -17,7 +17,7 @@ export async function whyLost(error: unknown, { ledger, ...parts }: Parts): Prom
     const { source, target } = await readBoth(parts);
     if (target === null) return error;
     const { rid: sourceRid, defaultTtl: sourceTtl } = source;
-    ledger.facts.holdContainers({ sourceRid, targetRid: target.rid, sourceTtl });
+    ledger.migration.pinContainers({ sourceRid, targetRid: target.rid, sourceTtl });
   } catch (cause) {
     // Whatever else there is to say, the run has ended by what it ended by.
     if (cause instanceof NotReadyError) return cause;

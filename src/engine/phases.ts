@@ -6,20 +6,10 @@
  *
  * What always holds: only a committed migration has left its source, and nothing leads back from there.
  */
-import { InternalError, LedgerError } from '../lib/errors.ts';
+import { InternalError } from '../lib/errors.ts';
+import type { PhaseEntry } from '../state/journal.ts';
+import type { Phase } from '../state/migration.ts';
 import type { RunContext } from './context.ts';
-
-export const PHASES = [
-  'new',
-  'copying',
-  'tailing',
-  'ready',
-  'fencing',
-  'drained',
-  'proven',
-  'committed',
-] as const;
-export type Phase = (typeof PHASES)[number];
 
 const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
   new: ['copying'],
@@ -33,25 +23,16 @@ const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
 };
 
 export function phaseOf({ ledger }: Pick<RunContext, 'ledger'>): Phase {
-  const { phase } = ledger.facts.read();
-  const known = PHASES.find((one) => one === phase);
-  if (known !== undefined) return known;
-  throw new LedgerError(`the ledger is in a phase that this cosmig does not know: ${phase}`, {
-    why: 'a newer cosmig has worked with it, or it is damaged',
-    hint: 'use the newest cosmig that has worked with it',
-  });
+  return ledger.migration.read().phase;
 }
 
 /** Durable when it returns. */
-export function enter(
-  context: Pick<RunContext, 'ledger' | 'clock'>,
-  phase: Phase,
-  details: object = {},
-): void {
-  const from = phaseOf(context);
-  if (!MOVES[from].includes(phase)) throw new InternalError(`no way leads from ${from} to ${phase}`);
-  context.ledger.facts.enter(phase, { nowMs: context.clock.now(), details });
-  context.ledger.noteProgress();
+export function enter({ ledger, clock }: Pick<RunContext, 'ledger' | 'clock'>, entry: PhaseEntry): void {
+  const from = phaseOf({ ledger });
+  if (!MOVES[from].includes(entry.phase))
+    throw new InternalError(`no way leads from ${from} to ${entry.phase}`);
+  ledger.migration.enter(entry, clock.now());
+  ledger.noteProgress();
 }
 
 /** Whether the tail may run: the copy has ended, and the source is still in use. */
@@ -62,12 +43,4 @@ export function isTailing(phase: Phase): boolean {
 /** A cutover is under way, or has died on its way. */
 export function isCuttingOver(phase: Phase): boolean {
   return isTailing(phase) && phase !== 'tailing';
-}
-
-/** Noted when the writers were let on again that a cutover had stopped. */
-export const LET_ON = 'let on';
-
-/** Whether a cutover may have stopped the writers whom nobody has let on since: also one that died, whatever ran since. */
-export function mayBeStopped({ ledger }: Pick<RunContext, 'ledger'>): boolean {
-  return ledger.facts.lastOf(['phase fencing', LET_ON]) === 'phase fencing';
 }

@@ -37,7 +37,7 @@ export async function prepare(
   const { source, target } = await readBoth(parts);
   const there = orMissing(target, parts);
   const ledger = openLedger(spec, { source, target: there, deletes: null }, { nowMs, create: 'never' });
-  const { deletes } = ledger.facts.read();
+  const { deletes } = ledger.migration.read();
   if (ledger.leases.live().length === 0) {
     ledger.close();
     throw new NotReadyError('nothing was copied yet', {

@@ -14,7 +14,7 @@ export function meetOlder(
 ): void {
   const missed = ledger.missed();
   if (missed === null) return;
-  const { phase } = ledger.facts.read();
+  const { phase } = ledger.migration.read();
   if (missed.phase === 'committed' && phase !== 'committed') {
     throw new NotReadyError('this ledger is from before the migration was committed', {
       why: 'an older copy of it was put back; the target is in use, and nothing may be brought over any more',
@@ -23,7 +23,7 @@ export function meetOlder(
   }
   for (const { number, sweepPending } of ledger.leases.live())
     if (!sweepPending) ledger.leases.change(number, { sweepPending: true });
-  ledger.facts.note('older ledger', { nowMs, details: { missedRun: missed.run } });
+  ledger.journal.append({ event: 'ledger restored', missedRun: missed.run }, nowMs);
   log.warn(
     'this ledger is an older copy: documents that were copied since may stay where they do not belong',
     {

@@ -24,7 +24,7 @@ import { cutOver } from './cutover/cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
 import { whyLost } from './failure-cause.ts';
 import { meetOlder } from './restored-ledger.ts';
-import { enter, isCuttingOver, mayBeStopped, phaseOf } from './phases.ts';
+import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeContext } from './assemble.ts';
 import type { Point } from './unit/crash-points.ts';
 import { prepare, type Prepared } from './prepare.ts';
@@ -64,8 +64,8 @@ export async function run(goal: Goal, parts: RunParts): Promise<Snapshot> {
     work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
       const { context } = leases;
       if (isCuttingOver(phaseOf(context))) {
-        if (mayBeStopped(context)) parts.say?.(STOPPED);
-        enter(context, 'tailing', { why: 'the last cutover was interrupted' });
+        if (context.ledger.journal.mayWritersBeStopped()) parts.say?.(STOPPED);
+        enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
       }
       await runLeases(goal, leases);
     }),
@@ -130,7 +130,7 @@ async function withLedger<T>(
   let number: number;
   try {
     meetOlder(ledger, { nowMs: clock.now(), log });
-    number = ledger.facts.beginRun({ command, pid: process.pid, nowMs: clock.now() });
+    number = ledger.runs.begin({ command, pid: process.pid, nowMs: clock.now() });
     ledger.noteProgress();
   } catch (error) {
     ledger.close();
@@ -138,7 +138,7 @@ async function withLedger<T>(
   }
   try {
     const result = await body(prepared, accounts);
-    ledger.facts.endRun(number, { outcome: 'done', nowMs: clock.now() });
+    ledger.runs.end(number, { outcome: 'done', nowMs: clock.now() });
     return result;
   } catch (thrown) {
     const error = await whyLost(thrown, { ...parts, accounts, ledger, signal: parts.abort });
@@ -159,10 +159,10 @@ const COMMANDS: Readonly<Record<Goal, string>> = {
 /** Half of what the shortest continuous backup keeps (fact SVC-19): beyond it deletes are forgotten. */
 const AGE_MAX_MS = 3.5 * 24 * 3600 * 1000;
 
-function warnOfAge({ facts }: Ledger, { clock, log }: RunParts): void {
-  const last = facts.lastRun();
-  if (last === null || facts.read().deletes !== 'avad') return;
-  const days = (clock.now() - (last.endedAtMs ?? last.beganAtMs)) / (24 * 3600 * 1000);
+function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void {
+  const last = runs.last();
+  if (last === null || migration.read().deletes !== 'avad') return;
+  const days = (clock.now() - (last.endedAtMs ?? last.startedAtMs)) / (24 * 3600 * 1000);
   if (days * 24 * 3600 * 1000 < AGE_MAX_MS) return;
   log.warn(
     `nothing was brought over for ${days.toFixed(1)} days, and the source remembers deletes for 7 or 30`,
@@ -179,7 +179,7 @@ function endBadly(
 ): void {
   const outcome = error instanceof CosmigError ? error.code : 'internal';
   try {
-    ledger.facts.endRun(number, { outcome, nowMs });
+    ledger.runs.end(number, { outcome, nowMs });
   } catch (late) {
     if (!(late instanceof CosmigError)) throw late;
   }
@@ -291,11 +291,11 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
 /** Often enough for who looks at the ledger from outside, and seldom enough not to be seen in its disk. */
 const REMEMBER_EVERY_MS = 5000;
 
-function remember({ facts }: Ledger, { lagSeconds, waitsFor, outlook }: Snapshot, clock: Clock): void {
+function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: Snapshot, clock: Clock): void {
   const atMs = clock.now();
-  const last = facts.lastRun()?.said?.atMs ?? 0;
+  const last = runs.last()?.report?.atMs ?? 0;
   if (Math.abs(atMs - last) < REMEMBER_EVERY_MS) return;
-  facts.say({ atMs, lagSeconds, waitsFor, expected: outlook.documents });
+  runs.report({ atMs, lagSeconds, waitsFor, expected: outlook.documents });
 }
 
 /** More letters than the operator allows are a mistake in the key, not in the documents. */

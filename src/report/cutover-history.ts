@@ -1,7 +1,6 @@
 /** What a journal says of the last cutover: where it is, how it ended, and what is left of it. */
-import { LET_ON } from '../engine/phases.ts';
-import type { JournalEntry } from '../state/migration.ts';
-import type { Picture } from '../state/overview.ts';
+import type { JournalEntry, JournalEvent } from '../state/journal.ts';
+import type { Overview } from '../state/overview.ts';
 
 export interface CutoverStatus {
   /** `interrupted`: it has died before its commit, and the application may still be stopped. */
@@ -19,60 +18,35 @@ export interface CutoverStatus {
   readonly left: readonly ('hook' | 'watch' | 'settings')[];
 }
 
-export function cutoverOf({ cutover, facts: { phase }, isRunning, lastRun }: Picture): CutoverStatus | null {
-  const last = cutover.findLast(({ event }) => event.startsWith('phase '));
+export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverStatus | null {
+  const last = cutover.findLast((entry) => entry.event === 'phase');
   if (last === undefined) return null;
-  const fence = cutover.findLast(({ event }) => event === 'phase fencing');
-  const first = cutover.find(({ event }) => event === 'phase fencing') ?? fence;
   const at = isoOf(last.atMs);
   const none = { at, why: null, stoppedMs: null, stoppedSince: null, lateWrites: [], left: [] };
-  if (phase === 'committed') {
-    const has = (event: string): boolean => cutover.some((entry) => entry.event === event);
+  const has = (event: JournalEvent['event']): boolean => cutover.some((entry) => entry.event === event);
+  if (last.phase === 'committed') {
     return {
       ...none,
       state: 'committed',
-      stoppedMs: numberIn(last, 'stoppedMs'),
-      lateWrites: [...new Set(cutover.filter(({ event }) => event === 'late write').flatMap(idsIn))],
+      stoppedMs: last.stoppedMs,
+      lateWrites: [...new Set(cutover.flatMap(lateIds))],
       left: [
-        ...(has('switched') ? [] : (['hook'] as const)),
-        ...(has('watched') ? [] : (['watch'] as const)),
-        ...(has('settings') || !asksForSettings(last) ? [] : (['settings'] as const)),
+        ...(has('application switched') ? [] : (['hook'] as const)),
+        ...(has('late write watch ended') ? [] : (['watch'] as const)),
+        ...(has('target settings applied') || last.likeSource.length === 0 ? [] : (['settings'] as const)),
       ],
     };
   }
-  const isLetOn = first === undefined || cutover.some(({ event }) => event === LET_ON);
-  const stoppedSince = isLetOn ? null : isoOf(first.atMs);
-  if (last.event === 'phase tailing') {
-    return { ...none, state: 'backed out', why: textIn(last, 'why'), stoppedSince };
-  }
+  const fence = cutover.find((entry) => entry.event === 'phase' && entry.phase === 'fencing');
+  const stoppedSince = fence === undefined || has('writers resumed') ? null : isoOf(fence.atMs);
+  if (last.phase === 'tailing') return { ...none, state: 'backed out', why: last.why, stoppedSince };
   const isAtIt = isRunning && lastRun?.command === 'cutover';
   return { ...none, state: isAtIt ? 'under way' : 'interrupted', stoppedSince };
 }
 
-function fieldOf({ details }: JournalEntry, name: string): unknown {
-  const parsed: unknown = JSON.parse(details);
-  return typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, name) : undefined;
-}
-
-function numberIn(entry: JournalEntry, name: string): number | null {
-  const value = fieldOf(entry, name);
-  return typeof value === 'number' ? value : null;
-}
-
-function textIn(entry: JournalEntry, name: string): string | null {
-  const value = fieldOf(entry, name);
-  return typeof value === 'string' ? value : null;
-}
-
-/** With the commit; what is asked for later is told to who has asked. */
-function asksForSettings(entry: JournalEntry): boolean {
-  const names = fieldOf(entry, 'likeSource');
-  return Array.isArray(names) && names.length > 0;
-}
-
-function idsIn(entry: JournalEntry): string[] {
-  const ids = fieldOf(entry, 'ids');
-  return Array.isArray(ids) && ids.length > 0 ? ids.map(String) : [''];
+function lateIds(entry: JournalEntry): readonly string[] {
+  if (entry.event !== 'late write') return [];
+  return entry.ids.length === 0 ? [''] : entry.ids;
 }
 
 function isoOf(atMs: number): string {

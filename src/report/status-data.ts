@@ -1,6 +1,6 @@
 /** What a ledger says, in the words of `status --json`; the text for people is made of the same object. */
 import { migrationName } from '../spec/migration-name.ts';
-import type { Picture } from '../state/overview.ts';
+import type { Overview } from '../state/overview.ts';
 import { cutoverOf, type CutoverStatus } from './cutover-history.ts';
 import { adviseNext } from './status-advice.ts';
 
@@ -84,24 +84,24 @@ interface Proven {
 
 export function statusOf(
   ledger: string,
-  picture: Picture,
+  overview: Overview,
   { lastProof, isVerifying }: { readonly lastProof: Proven | null; readonly isVerifying: boolean },
 ): Status {
-  const { facts, leases, counters } = picture;
-  const { source, target, sourceEndpoint, targetEndpoint } = facts.pinned;
+  const { migration, leases, counters } = overview;
+  const { source, target, sourceEndpoint, targetEndpoint } = migration.pinned;
   const total = (name: string): number => counters[name] ?? 0;
-  const deadLetters = lettersOf(picture);
-  const proof = lastProof?.fingerprint === facts.fingerprint ? { at: isoOf(lastProof.atMs) } : null;
+  const deadLetters = lettersOf(overview);
+  const proof = lastProof?.fingerprint === migration.fingerprint ? { at: isoOf(lastProof.atMs) } : null;
   const status: Omit<Status, 'next'> = {
     command: 'status',
-    migration: migrationName(facts.pinned),
+    migration: migrationName(migration.pinned),
     ledger,
-    phase: facts.phase,
+    phase: migration.phase,
     source,
     target,
     endpoints: { source: sourceEndpoint, target: targetEndpoint },
-    partitionKey: textsIn(facts.pinned.partitionKey),
-    began: isoOf(facts.createdAtMs),
+    partitionKey: textsIn(migration.pinned.partitionKey),
+    began: isoOf(migration.createdAtMs),
     ranges: leases.map(({ rangeId, min, max, phase, documents, sweepPending }) => {
       return { id: rangeId, min, max, phase, documents, sweepPending };
     }),
@@ -115,14 +115,14 @@ export function statusOf(
     ru: { source: total('ruSource'), target: total('ruTarget') },
     throttled: total('throttled'),
     deadLetters,
-    deletes: facts.deletes,
-    lastRun: lastRunOf(picture),
-    running: runningOf(picture),
-    seen: seenOf(picture),
+    deletes: migration.deletes,
+    lastRun: lastRunOf(overview),
+    running: runningOf(overview),
+    seen: seenOf(overview),
     proof,
     // A cutover compares by itself.
-    verifying: isVerifying && !(picture.isRunning && picture.lastRun?.command === 'cutover'),
-    cutover: cutoverOf(picture),
+    verifying: isVerifying && !(overview.isRunning && overview.lastRun?.command === 'cutover'),
+    cutover: cutoverOf(overview),
   };
   return { ...status, next: adviseNext(status) };
 }
@@ -143,7 +143,7 @@ function isoOf(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-function lettersOf({ letters }: Picture): Status['deadLetters'] {
+function lettersOf({ letters }: Overview): Status['deadLetters'] {
   const inState = (state: string): number =>
     letters.reduce((sum, row) => (row.state === state ? sum + row.letters : sum), 0);
   const open = letters.filter(({ state }) => state === 'open');
@@ -155,21 +155,21 @@ function lettersOf({ letters }: Picture): Status['deadLetters'] {
   };
 }
 
-function seenOf({ lastRun }: Picture): Status['seen'] {
-  if (lastRun === null || lastRun.said === null) return null;
-  const { atMs, ...said } = lastRun.said;
-  return { at: isoOf(atMs), ...said };
+function seenOf({ lastRun }: Overview): Status['seen'] {
+  if (lastRun === null || lastRun.report === null) return null;
+  const { atMs, ...report } = lastRun.report;
+  return { at: isoOf(atMs), ...report };
 }
 
-function lastRunOf({ lastRun }: Picture): RunStatus | null {
+function lastRunOf({ lastRun }: Overview): RunStatus | null {
   if (lastRun === null) return null;
-  const { command, pid, beganAtMs, endedAtMs, outcome } = lastRun;
+  const { command, pid, startedAtMs, endedAtMs, outcome } = lastRun;
   const ended = endedAtMs === null ? null : isoOf(endedAtMs);
-  return { command, pid, began: isoOf(beganAtMs), ended, outcome };
+  return { command, pid, began: isoOf(startedAtMs), ended, outcome };
 }
 
-function runningOf({ isRunning, lastRun }: Picture): Status['running'] {
+function runningOf({ isRunning, lastRun }: Overview): Status['running'] {
   if (!isRunning) return null;
   if (lastRun === null || lastRun.endedAtMs !== null) return { pid: null, since: null };
-  return { pid: lastRun.pid, since: isoOf(lastRun.beganAtMs) };
+  return { pid: lastRun.pid, since: isoOf(lastRun.startedAtMs) };
 }

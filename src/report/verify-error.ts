@@ -11,7 +11,7 @@ export type BroughtOver = 'by a tail' | 'by a repair' | 'never';
 
 export function whoBringsOver({ ledger: path }: MigrationSpec): BroughtOver {
   using ledger = Ledger.openReadonly(path);
-  return ledger.facts.read().phase === 'committed' ? 'never' : 'by a tail';
+  return ledger.migration.read().phase === 'committed' ? 'never' : 'by a tail';
 }
 
 const COMMITTED = 'the target is in use, and nothing is brought over any more';

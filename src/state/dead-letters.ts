@@ -83,15 +83,15 @@ export class LetterStore {
     this.#sql = {
       open: database.prepare(
         `INSERT INTO dead_letters (identity, state, reason, code, why, id, source_key, target_key, slot,
-           waits_for_slot, waits_for_key, attempts, at_ms)
+           waits_for_slot, waits_for_key, attempts, updated_at_ms)
          VALUES (@identity, 'open', @reason, @code, @why, @id, @sourceKey, @targetKey, @slot,
            @waitsForSlot, @waitsForKey, max(1, @attempts), @atMs)
          ON CONFLICT (identity) WHERE ${open} DO UPDATE SET reason = @reason, code = @code, why = @why, id = @id,
            source_key = @sourceKey, target_key = @targetKey, slot = @slot, waits_for_slot = @waitsForSlot,
-           waits_for_key = @waitsForKey, attempts = attempts + @attempts, at_ms = @atMs`,
+           waits_for_key = @waitsForKey, attempts = attempts + @attempts, updated_at_ms = @atMs`,
       ),
       end: database.prepare(
-        `UPDATE dead_letters SET state = @state, at_ms = @atMs WHERE identity = @identity AND ${open}`,
+        `UPDATE dead_letters SET state = @state, updated_at_ms = @atMs WHERE identity = @identity AND ${open}`,
       ),
       get: database.prepare<[number], Columns>('SELECT * FROM dead_letters WHERE number = ?'),
       openOf: database.prepare<[Buffer], Columns>(
@@ -112,7 +112,7 @@ export class LetterStore {
         'SELECT * FROM dead_letters WHERE number > @after ORDER BY number LIMIT @limit',
       ),
       discardAll: database.prepare(
-        `UPDATE dead_letters SET state = 'discarded', at_ms = @atMs WHERE reason = @reason AND ${open}`,
+        `UPDATE dead_letters SET state = 'discarded', updated_at_ms = @atMs WHERE reason = @reason AND ${open}`,
       ),
       counts: database.prepare<[], Columns>(
         'SELECT state, reason, count(*) AS letters FROM dead_letters GROUP BY state, reason',
@@ -218,6 +218,6 @@ function parseLetter(row: Columns): Letter {
     slot: orNull(row, 'slot', hash),
     waits: slot === null ? forKey : { for: 'slot', slot },
     attempts: number(row, 'attempts'),
-    atMs: number(row, 'at_ms'),
+    atMs: number(row, 'updated_at_ms'),
   };
 }

@@ -10,8 +10,8 @@ import type { Columns } from './column.ts';
 import type { Feed } from './rows.ts';
 import type { Transactions } from './transaction.ts';
 
-/** Up to the anchor; once more after retention was exceeded; behind it; and history, after a split or merge. */
-const PHASES = ['copy', 'again', 'tail', 'replaced'] as const;
+/** Up to the anchor; again, after history was lost; behind the anchor; and replaced by others after a split or merge. */
+const PHASES = ['copy', 'recopy', 'tail', 'replaced'] as const;
 export type LeasePhase = (typeof PHASES)[number];
 
 /** The whole key space, as [min, max). */
@@ -26,7 +26,7 @@ export interface Anchor {
 
 export interface Lease {
   readonly number: number;
-  /** Leases that come from one range share one index. */
+  /** Leases that descend from the same range share one index. */
   readonly indexId: number;
   readonly rangeId: string;
   /** Numbers of the leases it came from. */
@@ -38,8 +38,8 @@ export interface Lease {
   readonly lvPosition: string | null;
   /** Null: not primed. */
   readonly avadPosition: string | null;
-  /** A position of LV from before AVAD was primed, to start from again. */
-  readonly backPosition: string | null;
+  /** A position of LV from before AVAD was primed. Where history was lost, reading starts again from here. */
+  readonly restartPosition: string | null;
   readonly anchor: Anchor | null;
   /** Deletes are to be swept before AVAD goes on. */
   readonly sweepPending: boolean;
@@ -47,7 +47,7 @@ export interface Lease {
   readonly documents: number;
 }
 
-/** What is there before a lease has a number; without an index it begins one. */
+/** A lease before it is stored; without `indexId` it begins an index of its own. */
 export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents'> & { readonly indexId?: number };
 
 /** The end of a page. */
@@ -62,7 +62,7 @@ export interface Move {
 
 /** What an engine changes of a lease besides its position. */
 export type LeaseChange = Partial<
-  Pick<Lease, 'phase' | 'lvPosition' | 'avadPosition' | 'backPosition' | 'anchor' | 'sweepPending'>
+  Pick<Lease, 'phase' | 'lvPosition' | 'avadPosition' | 'restartPosition' | 'anchor' | 'sweepPending'>
 >;
 
 export class LeaseStore {
@@ -76,34 +76,34 @@ export class LeaseStore {
       live: database.prepare<[], Columns>("SELECT * FROM leases WHERE phase <> 'replaced' ORDER BY min"),
       get: database.prepare<[number], Columns>('SELECT * FROM leases WHERE number = ?'),
       insert: database.prepare(
-        `INSERT INTO leases (tree, range_id, parents, min, max, phase, lv_position, avad_position, back_position,
+        `INSERT INTO leases (index_id, range_id, parents, min, max, phase, lv_position, avad_position, restart_position,
            anchor_etag, anchor_lsn, anchor_session, sweep_pending)
-         VALUES (@indexId, @rangeId, @parents, @min, @max, @phase, @lvPosition, @avadPosition, @backPosition,
+         VALUES (@indexId, @rangeId, @parents, @min, @max, @phase, @lvPosition, @avadPosition, @restartPosition,
            @anchorEtag, @anchorLsn, @anchorSession, @sweepPending)`,
       ),
-      plant: database.prepare('UPDATE leases SET tree = number WHERE number = ?'),
+      ownIndex: database.prepare('UPDATE leases SET index_id = number WHERE number = ?'),
       update: database.prepare(
         `UPDATE leases SET phase = @phase, lv_position = @lvPosition, avad_position = @avadPosition,
-           back_position = @backPosition, anchor_etag = @anchorEtag, anchor_lsn = @anchorLsn,
+           restart_position = @restartPosition, anchor_etag = @anchorEtag, anchor_lsn = @anchorLsn,
            anchor_session = @anchorSession, sweep_pending = @sweepPending WHERE number = @number`,
       ),
       replace: database.prepare("UPDATE leases SET phase = 'replaced' WHERE number = ?"),
       moveLv: database.prepare(
-        `UPDATE leases SET lv_position = coalesce(@position, lv_position), documents = documents + @documents
+        `UPDATE leases SET lv_position = coalesce(@position, lv_position), documents_read = documents_read + @documents
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       moveAvad: database.prepare(
-        `UPDATE leases SET avad_position = coalesce(@position, avad_position), documents = documents + @documents
+        `UPDATE leases SET avad_position = coalesce(@position, avad_position), documents_read = documents_read + @documents
          WHERE number = @lease AND phase <> 'replaced'`,
       ),
       inFlight: database.prepare<[number], number>('SELECT count(*) FROM intents WHERE lease = ?').pluck(),
-      regrow: database.prepare('UPDATE leases SET tree = @into WHERE tree = @indexId'),
-      regrowSegments: database.prepare('UPDATE segments SET tree = @into WHERE tree = @indexId'),
+      reindex: database.prepare('UPDATE leases SET index_id = @into WHERE index_id = @indexId'),
+      reindexSegments: database.prepare('UPDATE segments SET index_id = @into WHERE index_id = @indexId'),
       dropBlocks: database.prepare(
-        'DELETE FROM index_blocks WHERE run IN (SELECT number FROM index_runs WHERE tree = ?)',
+        'DELETE FROM index_blocks WHERE run IN (SELECT number FROM index_runs WHERE index_id = ?)',
       ),
-      dropRuns: database.prepare('DELETE FROM index_runs WHERE tree = ?'),
-      dropBuild: database.prepare('DELETE FROM index_builds WHERE tree = ?'),
+      dropRuns: database.prepare('DELETE FROM index_runs WHERE index_id = ?'),
+      dropBuild: database.prepare('DELETE FROM index_builds WHERE index_id = ?'),
     };
   }
 
@@ -172,19 +172,19 @@ export class LeaseStore {
   #insert(lease: NewLease): number {
     const columns = columnsOf({ ...lease, indexId: lease.indexId ?? 0, number: 0, documents: 0 });
     const inserted = Number(this.#sql.insert.run(columns).lastInsertRowid);
-    if (lease.indexId === undefined) this.#sql.plant.run(inserted);
+    if (lease.indexId === undefined) this.#sql.ownIndex.run(inserted);
     return inserted;
   }
 
-  /** Two indexes become one, whose index is built anew, since a document of either may be asked of it. */
+  /** Two indexes become one, which is built from scratch: a lookup may ask it for a document of either. */
   #join(indexId: number, into: number): void {
     for (const one of [indexId, into]) {
       this.#sql.dropBlocks.run(one);
       this.#sql.dropRuns.run(one);
       this.#sql.dropBuild.run(one);
     }
-    this.#sql.regrow.run({ indexId, into });
-    this.#sql.regrowSegments.run({ indexId, into });
+    this.#sql.reindex.run({ indexId, into });
+    this.#sql.reindexSegments.run({ indexId, into });
   }
 
   #checkTiling(): void {
@@ -220,7 +220,7 @@ function parseLease(row: Columns): Lease {
   const etag = orNull(row, 'anchor_etag', text);
   return {
     number: number(row, 'number'),
-    indexId: number(row, 'tree'),
+    indexId: number(row, 'index_id'),
     rangeId: text(row, 'range_id'),
     parents: list(row, 'parents').map(Number),
     min: text(row, 'min'),
@@ -228,10 +228,10 @@ function parseLease(row: Columns): Lease {
     phase: oneOf(row, 'phase', PHASES),
     lvPosition: orNull(row, 'lv_position', text),
     avadPosition: orNull(row, 'avad_position', text),
-    backPosition: orNull(row, 'back_position', text),
+    restartPosition: orNull(row, 'restart_position', text),
     anchor:
       etag === null ? null : { etag, lsn: number(row, 'anchor_lsn'), session: text(row, 'anchor_session') },
     sweepPending: number(row, 'sweep_pending') === 1,
-    documents: number(row, 'documents'),
+    documents: number(row, 'documents_read'),
   };
 }

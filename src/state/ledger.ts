@@ -13,17 +13,19 @@ import type { Database } from '../lib/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
-import { FactStore } from './migration.ts';
+import { Journal } from './journal.ts';
+import { MigrationStore } from './migration.ts';
 import type { Containers } from './migration.ts';
 import { IndexBuild } from './index/build.ts';
 import type { BuildSizes } from './index/build.ts';
-import { RunStore } from './index/runs.ts';
+import { IndexRunStore } from './index/runs.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
 import { MoverLock, type Progress } from './lock.ts';
 import { Lookup } from './index/lookup.ts';
 import { PageStore } from './units.ts';
 import { RowStore } from './rows.ts';
+import { RunStore } from './runs.ts';
 import { TokenStore } from './session-tokens.ts';
 import { Transactions } from './transaction.ts';
 
@@ -43,7 +45,9 @@ export interface OpenLedger {
 }
 
 export class Ledger {
-  readonly facts: FactStore;
+  readonly migration: MigrationStore;
+  readonly runs: RunStore;
+  readonly journal: Journal;
   readonly leases: LeaseStore;
   /** Of the source. */
   readonly tokens: TokenStore;
@@ -61,24 +65,31 @@ export class Ledger {
     this.#database = database;
     this.#lock = lock;
     const transactions = new Transactions(database);
-    this.facts = new FactStore(database, transactions);
+    this.journal = new Journal(database, transactions);
+    this.migration = new MigrationStore(database, transactions, this.journal);
+    this.runs = new RunStore(database, transactions);
     this.leases = new LeaseStore(database, transactions);
-    this.tokens = new TokenStore(database, 'session_tokens');
-    this.targetTokens = new TokenStore(database, 'target_tokens');
+    this.tokens = new TokenStore(database, 'source_session_tokens');
+    this.targetTokens = new TokenStore(database, 'target_session_tokens');
     this.rows = new RowStore(database);
     this.letters = new LetterStore(database, transactions);
     this.counters = new CounterStore(database);
     const { rows, leases, letters, counters, tokens, targetTokens } = this;
     const stores = { rows, leases, letters, counters, tokens, targetTokens };
     this.pages = new PageStore({ database, transactions, ...stores });
-    this.#index = { transactions, rows, runs: new RunStore(database), entries: new EntryStore(database) };
+    this.#index = {
+      transactions,
+      rows,
+      runs: new IndexRunStore(database),
+      entries: new EntryStore(database),
+    };
     this.lookup = new Lookup(this.#index);
   }
 
   /** For the mover: creates the file or goes on with it, and takes the lock. */
   static open({ path, spec, nowMs, create, containers }: OpenLedger): Ledger {
     if (create === 'never') refuseMissingLedger(path);
-    return Ledger.#take(path, (ledger) => ledger.facts.hold(spec, nowMs, containers));
+    return Ledger.#take(path, (ledger) => ledger.migration.pin(spec, nowMs, containers));
   }
 
   /** For what an operator decides about it: takes the mover's lock, asks for no spec and begins nothing. */
@@ -158,8 +169,8 @@ export class Ledger {
   }
 
   #progress(): Progress {
-    const { createdAtMs, phase } = this.facts.read();
-    return { createdAtMs, phase, run: this.facts.lastRun()?.number ?? 0 };
+    const { createdAtMs, phase } = this.migration.read();
+    return { createdAtMs, phase, run: this.runs.last()?.number ?? 0 };
   }
 
   /** What `body` reads is all of one moment, also while a mover works. */
@@ -167,12 +178,12 @@ export class Ledger {
     return this.#index.transactions.atOnce(body);
   }
 
-  /** The index over the segments of an index; ask for steps until there are no more. */
+  /** Builds an index over its segments, step by step. */
   buildIndex(indexId: number, sizes?: BuildSizes): IndexBuild {
     return new IndexBuild(this.#index, indexId, sizes);
   }
 
-  /** Whether the documents of an index are found by `lookup`. */
+  /** Whether `lookup` finds the documents of this index. */
   isIndexed(indexId: number): boolean {
     return this.#index.runs.state(indexId)?.phase === 'done';
   }
@@ -222,12 +233,12 @@ export class Ledger {
 
   /** What is small is read once, so that a damaged file is refused at the door and not in mid-run. */
   #readOnce(): void {
-    this.facts.read();
+    this.migration.read();
     this.leases.all();
     this.tokens.all();
     this.targetTokens.all();
     this.counters.all();
-    this.facts.lastRun();
+    this.runs.last();
   }
 }
 

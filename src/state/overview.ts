@@ -1,11 +1,13 @@
 /** What a ledger says at one moment, for those who only look: read without the lock and without changing a byte. */
-import type { Facts, JournalEntry, Run } from './migration.ts';
+import type { JournalEntry } from './journal.ts';
+import type { MigrationRecord } from './migration.ts';
 import type { Lease } from './leases.ts';
 import { Ledger } from './ledger.ts';
 import type { LetterState, Reason } from './dead-letters.ts';
+import type { Run } from './runs.ts';
 
-export interface Picture {
-  readonly facts: Facts;
+export interface Overview {
+  readonly migration: MigrationRecord;
   /** Those that are read, in the order of the key space. */
   readonly leases: readonly Lease[];
   readonly counters: Readonly<Record<string, number>>;
@@ -26,17 +28,17 @@ const LOOKS_MAX = 3;
 /** A cutover writes some ten lines, and one for each who still writes. */
 const ENTRIES_MAX = 1000;
 
-export function readPicture(path: string): Picture {
+export function readOverview(path: string): Overview {
   using ledger = Ledger.openReadonly(path);
   for (let look = 1; ; look += 1) {
     const isRunning = Ledger.isRunning(path);
     const written = ledger.atOnce(() => ({
-      facts: ledger.facts.read(),
+      migration: ledger.migration.read(),
       leases: ledger.leases.live(),
       counters: ledger.counters.all(),
       letters: ledger.letters.counts(),
-      lastRun: ledger.facts.lastRun(),
-      cutover: ledger.facts.lastCutover(ENTRIES_MAX),
+      lastRun: ledger.runs.last(),
+      cutover: ledger.journal.lastCutover(ENTRIES_MAX),
     }));
     // Else a run that was seen without its end would pass for one that crashed.
     if (Ledger.isRunning(path) === isRunning || look === LOOKS_MAX) return { ...written, isRunning };

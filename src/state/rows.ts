@@ -37,20 +37,17 @@ export class RowStore {
 
   constructor(database: Database) {
     this.#sql = {
-      get: database.prepare<[Buffer], Columns>('SELECT * FROM rows WHERE identity = ?'),
+      get: database.prepare<[Buffer], Columns>('SELECT * FROM documents WHERE identity = ?'),
       identitiesAfter: database
         .prepare<[Buffer, number], Buffer>(
-          'SELECT identity FROM rows WHERE identity > ? ORDER BY identity LIMIT ?',
+          'SELECT identity FROM documents WHERE identity > ? ORDER BY identity LIMIT ?',
         )
         .pluck(),
       put: database.prepare(
-        `INSERT INTO rows (identity, state, slot, target_key, etag, lsn, feed)
+        `INSERT INTO documents (identity, state, slot, target_key, etag, lsn, feed)
          VALUES (@identity, @state, @slot, @targetKey, @etag, @lsn, @feed)
          ON CONFLICT (identity) DO UPDATE SET state = @state, slot = @slot, target_key = @targetKey,
            etag = @etag, lsn = @lsn, feed = @feed`,
-      ),
-      count: database.prepare<[], Columns>(
-        `SELECT state, count(*) AS documents FROM rows GROUP BY state ORDER BY state`,
       ),
       override: database.prepare(
         `INSERT INTO overrides (identity, slot, sequence) VALUES (@identity, @slot, @sequence)
@@ -95,13 +92,6 @@ export class RowStore {
   /** Identities between two, both included, of which something was cancelled. */
   overriddenBetween(first: Buffer, last: Buffer): Buffer[] {
     return this.#sql.overridden.all(first, last);
-  }
-
-  /** Reads all of them: for the end of a run, not for its progress. */
-  count(): Readonly<Record<Row['state'], number>> {
-    const counts = { live: 0, tombstone: 0, quarantined: 0 };
-    for (const row of this.#sql.count.all()) counts[oneOf(row, 'state', STATES)] = number(row, 'documents');
-    return counts;
   }
 }
 

@@ -14,7 +14,7 @@ export interface SessionToken {
 export class TokenStore {
   readonly #sql;
 
-  constructor(database: Database, table: 'session_tokens' | 'target_tokens') {
+  constructor(database: Database, table: 'source_session_tokens' | 'target_session_tokens') {
     this.#sql = {
       keep: database.prepare(
         `INSERT INTO ${table} (range_id, token) VALUES (@rangeId, @token)

@@ -16,8 +16,6 @@ export interface Claim {
   readonly targetKey: readonly KeyComponent[];
   /** The id and the levels of the source key, as JSON texts; null for a missing value. */
   readonly name: readonly (string | null)[];
-  readonly etag: Buffer | null;
-  readonly lsn: number | null;
 }
 
 /** A unit of work before its first write. May be given again with what became known later. */

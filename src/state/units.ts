@@ -16,7 +16,7 @@ import type { LetterStore } from './dead-letters.ts';
 import { packMarks } from './segments/outcome-numbers.ts';
 import { FEEDS } from './rows.ts';
 import type { Override, Row, RowStore } from './rows.ts';
-import { ETAG_BYTES, HASH_BYTES, packName, readNames } from './segments/segment.ts';
+import { HASH_BYTES, packName, readNames } from './segments/segment.ts';
 import type { TokenStore } from './session-tokens.ts';
 import type { Transactions } from './transaction.ts';
 import { CLAIM_KINDS } from './unit-records.ts';
@@ -43,45 +43,45 @@ export class PageStore {
     this.#parts = parts;
     const { database } = parts;
     this.#sql = {
-      newest: database.prepare<[], number>('SELECT ifnull(max(page), 0) FROM intents').pluck(),
-      sequence: database.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM migration').pluck(),
-      keepSequence: database.prepare('UPDATE migration SET sequence = max(sequence, ?)'),
+      newest: database.prepare<[], number>('SELECT ifnull(max(unit), 0) FROM intents').pluck(),
+      sequence: database.prepare<[], number>('SELECT ifnull(max(last_sequence), 0) FROM migration').pluck(),
+      keepSequence: database.prepare('UPDATE migration SET last_sequence = max(last_sequence, ?)'),
       oldest: database
-        .prepare<[number], number | null>('SELECT min(page) FROM intents WHERE lease = ?')
+        .prepare<[number], number | null>('SELECT min(unit) FROM intents WHERE lease = ?')
         .pluck(),
       intend: database.prepare(
-        'INSERT INTO intents (page, lease, feed) VALUES (@page, @lease, @feed) ON CONFLICT DO NOTHING',
+        'INSERT INTO intents (unit, lease, feed) VALUES (@page, @lease, @feed) ON CONFLICT DO NOTHING',
       ),
       segment: database.prepare(
-        `INSERT INTO segments (tree, feed, count, lsn_base, data)
+        `INSERT INTO segments (index_id, feed, documents, lsn_base, entries)
          VALUES (@indexId, @feed, @count, @lsnBase, @data)`,
       ),
-      names: database.prepare('INSERT INTO segment_names (page, segment, data) VALUES (?, ?, ?)'),
+      names: database.prepare('INSERT INTO segment_names (unit, segment, names) VALUES (?, ?, ?)'),
       claims: database
-        .prepare<[number], number>('SELECT ifnull(max(number), 0) FROM claims WHERE page = ?')
+        .prepare<[number], number>('SELECT ifnull(max(number), 0) FROM claims WHERE unit = ?')
         .pluck(),
       claim: database.prepare(
-        `INSERT INTO claims (page, number, kind, identity, slot, target_key, name, etag, lsn)
-         VALUES (@page, @number, @kind, @identity, @slot, @targetKey, @name, @etag, @lsn)`,
+        `INSERT INTO claims (unit, number, kind, identity, slot, target_key, name)
+         VALUES (@page, @number, @kind, @identity, @slot, @targetKey, @name)`,
       ),
       segmentsOf: database.prepare<[number], Columns>(
-        `SELECT segment, count FROM segment_names JOIN segments ON segments.number = segment
-         WHERE page = ? ORDER BY segment`,
+        `SELECT segment, documents FROM segment_names JOIN segments ON segments.number = segment
+         WHERE unit = ? ORDER BY segment`,
       ),
-      outcome: database.prepare('INSERT INTO outcomes (segment, base, marks) VALUES (?, ?, ?)'),
+      outcome: database.prepare('INSERT INTO outcomes (segment, first_sequence, offsets) VALUES (?, ?, ?)'),
       dropSegments: database.prepare(
-        'DELETE FROM segments WHERE number IN (SELECT segment FROM segment_names WHERE page = ?)',
+        'DELETE FROM segments WHERE number IN (SELECT segment FROM segment_names WHERE unit = ?)',
       ),
-      dropNames: database.prepare('DELETE FROM segment_names WHERE page = ?'),
-      dropClaims: database.prepare('DELETE FROM claims WHERE page = ?'),
-      dropIntent: database.prepare('DELETE FROM intents WHERE page = ?'),
-      pages: database.prepare<[], number>('SELECT page FROM intents ORDER BY page').pluck(),
-      intent: database.prepare<[number], Columns>('SELECT * FROM intents WHERE page = ?'),
+      dropNames: database.prepare('DELETE FROM segment_names WHERE unit = ?'),
+      dropClaims: database.prepare('DELETE FROM claims WHERE unit = ?'),
+      dropIntent: database.prepare('DELETE FROM intents WHERE unit = ?'),
+      pages: database.prepare<[], number>('SELECT unit FROM intents ORDER BY unit').pluck(),
+      intent: database.prepare<[number], Columns>('SELECT * FROM intents WHERE unit = ?'),
       readSegments: database.prepare<[number], Columns>(
-        `SELECT tree, count, lsn_base, segments.data AS data, segment_names.data AS names
-         FROM segment_names JOIN segments ON segments.number = segment WHERE page = ? ORDER BY segment`,
+        `SELECT index_id, documents, lsn_base, entries, names
+         FROM segment_names JOIN segments ON segments.number = segment WHERE unit = ? ORDER BY segment`,
       ),
-      readClaims: database.prepare<[number], Columns>('SELECT * FROM claims WHERE page = ? ORDER BY number'),
+      readClaims: database.prepare<[number], Columns>('SELECT * FROM claims WHERE unit = ? ORDER BY number'),
     };
     this.#page = this.#sql.newest.get() ?? 0;
     this.#sequence = this.#sql.sequence.get() ?? 0;
@@ -133,11 +133,11 @@ export class PageStore {
       const row = this.#sql.intent.get(page);
       assert(row !== undefined, 'an intent is read while it is there');
       const segments = this.#sql.readSegments.all(page).map((one) => ({
-        indexId: number(one, 'tree'),
+        indexId: number(one, 'index_id'),
         part: {
-          count: number(one, 'count'),
+          count: number(one, 'documents'),
           lsnBase: number(one, 'lsn_base'),
-          data: bytes(one, 'data'),
+          data: bytes(one, 'entries'),
           names: bytes(one, 'names'),
         },
         names: readNames(bytes(one, 'names'), width),
@@ -168,10 +168,10 @@ export class PageStore {
   #intend({ page, lease, feed, copied, claims = [] }: Intent): void {
     this.#sql.intend.run({ page, lease, feed });
     if (lease !== null && copied !== undefined) {
-      // A merge elsewhere may have joined its index to another: who still has the old lease would copy past the index.
+      // A merge may have joined its index to another one meanwhile; with the old lease the page would miss the new index.
       assert(
         this.#parts.leases.get(lease).indexId === copied.indexId,
-        'a page goes to the index its lease has now',
+        'a page goes to the index that its lease has now',
       );
     }
     for (const part of copied?.parts ?? []) {
@@ -197,7 +197,7 @@ export class PageStore {
     }
     let from = 0;
     for (const segment of this.#sql.segmentsOf.all(page)) {
-      const count = number(segment, 'count');
+      const count = number(segment, 'documents');
       const { base, marks } = packMarks(outcomes.slice(from, from + count));
       this.#sql.outcome.run(number(segment, 'segment'), base, marks);
       from += count;
@@ -228,7 +228,5 @@ function parseClaim(row: Columns, width: number): Claim {
     slot: bytes(row, 'slot', HASH_BYTES),
     targetKey: unpackKey(bytes(row, 'target_key')),
     name,
-    etag: orNull(row, 'etag', (from, column) => bytes(from, column, ETAG_BYTES)),
-    lsn: orNull(row, 'lsn', number),
   };
 }

@@ -3,14 +3,14 @@
  * its file in good order. What always holds: no byte of it is changed. A look costs memory for good (lib/sqlite.ts), so
  * nobody looks for each of many documents.
  */
-import type { Facts } from '../state/migration.ts';
+import type { MigrationRecord } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { SessionToken } from '../state/session-tokens.ts';
 
 /** What a mover had committed at one moment. */
 export interface Moment {
-  readonly facts: Facts;
+  readonly migration: MigrationRecord;
   readonly leases: readonly Lease[];
   readonly tokens: readonly SessionToken[];
   readonly targetTokens: readonly SessionToken[];
@@ -37,7 +37,7 @@ export class LedgerView {
     return this.look((ledger) =>
       ledger.atOnce(() => ({
         moment: {
-          facts: ledger.facts.read(),
+          migration: ledger.migration.read(),
           leases: ledger.leases.live(),
           tokens: ledger.tokens.all(),
           targetTokens: ledger.targetTokens.all(),

@@ -166,10 +166,10 @@ async function makeSide(
 }
 
 function refuseOthers(
-  { facts }: Moment,
+  { migration }: Moment,
   { source, target }: { readonly source: ContainerFacts; readonly target: ContainerFacts },
 ): void {
-  const { containers } = facts;
+  const { containers } = migration;
   if (containers === null) throw notCopied();
   for (const [is, was, now] of [
     ['source', containers.sourceRid, source.rid],

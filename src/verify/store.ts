@@ -103,7 +103,7 @@ export class VerifyStore {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
       begin: database.prepare(
         `INSERT INTO comparison
-           (only, fingerprint, source_rid, target_rid, began_at_ms, stage, extent, is_after_repair)
+           (id, fingerprint, source_rid, target_rid, started_at_ms, stage, extent, is_after_repair)
          VALUES (1, @fingerprint, @sourceRid, @targetRid, @beganAtMs, 'reading', @extent, @isAfterRepair)`,
       ),
       stage: database.prepare('UPDATE comparison SET stage = ?'),
@@ -120,7 +120,7 @@ export class VerifyStore {
          ON CONFLICT (side) DO UPDATE SET buckets = @buckets, refused = @refused`,
       ),
       setRepeated: database.prepare('UPDATE sums SET repeated = ? WHERE side = ?'),
-      addChunk: database.prepare('INSERT INTO chunks (side, start, ends) VALUES (?, ?, ?)'),
+      addChunk: database.prepare('INSERT INTO chunks (side, start, shelf_ends) VALUES (?, ?, ?)'),
       chunk: database.prepare<[string, number], Columns>(
         'SELECT * FROM chunks WHERE side = ? AND number > ? ORDER BY number LIMIT 1',
       ),
@@ -186,7 +186,7 @@ export class VerifyStore {
       fingerprint: text(row, 'fingerprint'),
       sourceRid: text(row, 'source_rid'),
       targetRid: text(row, 'target_rid'),
-      beganAtMs: number(row, 'began_at_ms'),
+      beganAtMs: number(row, 'started_at_ms'),
       extent: oneOf(row, 'extent', ['all', 'changes'] as const),
       isAfterRepair: number(row, 'is_after_repair') === 1,
       stage: oneOf(row, 'stage', ['reading', 'listed', 'done'] as const),
@@ -334,7 +334,7 @@ function takeLock(path: string): MoverLock {
 }
 
 function chunkIn(row: Columns): Chunk {
-  const ends = Uint8Array.from(bytes(row, 'ends', 4 * SHELVES));
+  const ends = Uint8Array.from(bytes(row, 'shelf_ends', 4 * SHELVES));
   return { start: number(row, 'start'), ends: new Uint32Array(ends.buffer) };
 }
 

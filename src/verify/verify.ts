@@ -97,7 +97,7 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   const moment = ledger.moment();
   const { sourceEndpoint, targetEndpoint } = pinnedOf(spec);
   // An endpoint may be another after a fail-over; the containers behind it may not, and that is looked at below.
-  refuseChanges({ ...moment.facts.pinned, sourceEndpoint, targetEndpoint }, spec);
+  refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...TIMING, ...parts.timing };
   using source = await connect(connections.source, { signal });

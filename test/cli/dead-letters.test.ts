@@ -304,12 +304,14 @@ describe('discard', () => {
     expect(lettersIn(path)).toEqual(['open', 'discarded', 'closed', 'discarded', 'open']);
     using ledger = Ledger.openReadonly(path);
     expect(ledger.letters.get(2)?.atMs).toBe(NOW_MS + 2 * HOUR_MS);
-    expect(ledger.facts.journal({ after: 0, limit: 9 }).at(-1)).toMatchObject({
+    expect(ledger.journal.entries({ after: 0, limit: 9 }).at(-1)).toMatchObject({
       atMs: NOW_MS + 2 * HOUR_MS,
-      event: 'letters discarded',
-      details: '{"discarded":1,"number":2}',
+      event: 'dead letters discarded',
+      discarded: 1,
+      letter: 2,
+      reason: null,
     });
-    expect(ledger.facts.lastRun()).toBeNull();
+    expect(ledger.runs.last()).toBeNull();
   });
 
   test('waives all of a reason, and only those', async () => {

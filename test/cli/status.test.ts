@@ -3,9 +3,13 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { PhaseEntry } from '../../src/state/journal.ts';
 import type { Ledger } from '../../src/state/ledger.ts';
+import type { NewLease } from '../../src/state/leases.ts';
+import type { Phase } from '../../src/state/migration.ts';
 import { REASONS, type Reason } from '../../src/state/dead-letters.ts';
 import { VerifyStore, verifyPath } from '../../src/verify/store.ts';
+import { VirtualClock } from '../helpers/clock.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
 import {
   crashCopy,
@@ -16,7 +20,6 @@ import {
   SPEC,
   temporaryFolder,
 } from '../unit/state/making.ts';
-import { VirtualClock } from '../helpers/clock.ts';
 
 const MINUTE_MS = 60_000;
 /** When somebody looks. */
@@ -47,11 +50,11 @@ function letterOf(name: string, reason: Reason) {
 
 /** A migration in the middle of its copy: three ranges, one through, some letters. */
 function fill(ledger: Ledger): void {
-  const { facts, leases, pages, letters } = ledger;
-  facts.beginRun({ command: 'copy', pid: 4711, nowMs: NOW_MS });
-  facts.holdContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null });
-  facts.decideDeletes('reconcile');
-  facts.enter('copying', { nowMs: NOW_MS });
+  const { migration, runs, leases, pages, letters } = ledger;
+  runs.begin({ command: 'copy', pid: 4711, nowMs: NOW_MS });
+  migration.pinContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null });
+  migration.decideDeleteMode('reconcile');
+  migration.enter({ phase: 'copying' }, NOW_MS);
   const [, first] = leases.begin([
     newLease({ rangeId: '0', max: '3F', phase: 'tail' }),
     newLease({ rangeId: '1', min: '3F', max: '7F' }),
@@ -205,7 +208,7 @@ describe('a run that is on', () => {
     await ask(path);
     await ask(path, '--json');
     expect(filesAround(path)).toEqual(before);
-    ledger.facts.enter('tailing', { nowMs: NOW_MS });
+    ledger.migration.enter({ phase: 'tailing', why: null }, NOW_MS);
     expect((await ask(path)).stdout).toMatch(/^phase +tailing$/m);
   });
 });
@@ -215,7 +218,7 @@ describe('after the end', () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
-    ledger.facts.endRun(1, { outcome: 'canceled', nowMs: NOW_MS + MINUTE_MS });
+    ledger.runs.end(1, { outcome: 'canceled', nowMs: NOW_MS + MINUTE_MS });
     ledger.close();
     const before = filesAround(path);
     const stdout = unwrapped((await ask(path)).stdout);
@@ -242,11 +245,11 @@ describe('after the end', () => {
     expect(after).toEqual(before);
   });
 
-  test.each([
+  test.each<[string, NewLease[], Phase, string]>([
     ['nothing has begun', [], 'new', 'cosmig copy begins it'],
     [
       'a range is read again',
-      [newLease({ phase: 'again' })],
+      [newLease({ phase: 'recopy' })],
       'tailing',
       'cosmig tail reads 1 range once more',
     ],
@@ -273,7 +276,7 @@ describe('after the end', () => {
     const path = somePath();
     const ledger = openLedger(path);
     if (begun.length > 0) ledger.leases.begin(begun);
-    ledger.facts.enter(phase, { nowMs: 1 });
+    ledger.migration.enter(entryOf(phase), 1);
     ledger.close();
     const { stdout } = await ask(path);
     expect(unwrapped(stdout).trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
@@ -282,7 +285,7 @@ describe('after the end', () => {
   test('deletes that a feed has lost are told by range', async () => {
     const path = somePath();
     const ledger = openLedger(path);
-    ledger.facts.decideDeletes('avad');
+    ledger.migration.decideDeleteMode('avad');
     ledger.leases.begin([
       newLease({ max: '7F', sweepPending: true }),
       newLease({ rangeId: '1', min: '7F', phase: 'tail' }),
@@ -345,24 +348,29 @@ function columnsOf(stdout: string, path: string): number {
   );
 }
 
+function entryOf(phase: Phase): PhaseEntry {
+  if (phase === 'tailing') return { phase, why: null };
+  return phase === 'committed' ? { phase, stoppedMs: 0, likeSource: [] } : { phase };
+}
+
 /** A cutover as its journal tells it. */
 describe('a cutover', () => {
-  const at = (seconds: number): { readonly nowMs: number } => ({ nowMs: LOOK_MS - 60_000 + seconds * 1000 });
+  const at = (seconds: number): number => LOOK_MS - 60_000 + seconds * 1000;
 
   function cuttingOver(path: string): Ledger {
     const ledger = openLedger(path);
     ledger.leases.begin([newLease({ phase: 'tail' })]);
-    ledger.facts.enter('tailing', at(-9000));
-    ledger.facts.beginRun({ command: 'cutover', pid: 815, ...at(0) });
-    ledger.facts.enter('ready', at(1));
-    ledger.facts.enter('fencing', at(2));
+    ledger.migration.enter({ phase: 'tailing', why: null }, at(-9000));
+    ledger.runs.begin({ command: 'cutover', pid: 815, nowMs: at(0) });
+    ledger.migration.enter({ phase: 'ready' }, at(1));
+    ledger.migration.enter({ phase: 'fencing' }, at(2));
     return ledger;
   }
 
   test('that is on says since when writers are stopped', async () => {
     const path = somePath();
     using ledger = cuttingOver(path);
-    ledger.facts.enter('drained', at(9));
+    ledger.migration.enter({ phase: 'drained' }, at(9));
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^running +cutover since 2026-01-01 01:29:00Z \(1 min\), process 815$/m);
     expect(stdout).toMatch(/^cutover +writers stopped 2026-01-01 01:29:02Z \(58 s ago\)$/m);
@@ -389,9 +397,9 @@ describe('a cutover', () => {
   test('that has backed out says why', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
-    ledger.facts.enter('tailing', { ...at(30), details: { why: 'the cutover did not finish in time' } });
-    ledger.facts.note('let on', at(30));
-    ledger.facts.endRun(1, { outcome: 'not-ready', ...at(30) });
+    ledger.migration.enter({ phase: 'tailing', why: 'the cutover did not finish in time' }, at(30));
+    ledger.journal.append({ event: 'writers resumed' }, at(30));
+    ledger.runs.end(1, { outcome: 'not-ready', nowMs: at(30) });
     ledger.close();
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^cutover +backed out .* \(30 s ago\): the cutover did not finish in time$/m);
@@ -402,8 +410,8 @@ describe('a cutover', () => {
   test('that nobody was let on again after says so, also when a tail has run since', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
-    ledger.facts.endRun(1, { outcome: 'canceled', ...at(20) });
-    ledger.facts.enter('tailing', { ...at(30), details: { why: 'the last cutover was interrupted' } });
+    ledger.runs.end(1, { outcome: 'canceled', nowMs: at(20) });
+    ledger.migration.enter({ phase: 'tailing', why: 'the last cutover was interrupted' }, at(30));
     ledger.close();
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(
@@ -421,8 +429,8 @@ describe('a cutover', () => {
   test('that is committed says what is left of it, and late writes by name', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
-    for (const phase of ['drained', 'proven']) ledger.facts.enter(phase, at(10));
-    ledger.facts.enter('committed', { ...at(11), details: { stoppedMs: 8_700 } });
+    for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
+    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [] }, at(11));
     ledger.close();
     const dead = unwrapped((await ask(path)).stdout);
     expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), writers were stopped for 8\.7 s$/m);
@@ -431,17 +439,16 @@ describe('a cutover', () => {
     );
 
     const next = openLedger(path);
-    next.facts.note('switched', at(12));
+    next.journal.append({ event: 'application switched' }, at(12));
     next.close();
     expect((await ask(path)).stdout).toMatch(/^next +cosmig cutover goes on: it looks whether anybody/m);
 
     const last = openLedger(path);
-    last.facts.note('late write', {
-      ...at(13),
-      details: { range: '0', ids: ['"a"', '"b"'], what: 'written' },
-    });
-    last.facts.note('late write', { ...at(14), details: { range: '0', ids: [], what: 'deleted' } });
-    last.facts.note('watched', at(15));
+    const written = { range: '0', ids: ['"a"', '"b"'], what: 'written' } as const;
+    last.journal.append({ event: 'late write', ...written }, at(13));
+    const deleted = { range: '0', ids: [], what: 'deleted' } as const;
+    last.journal.append({ event: 'late write', ...deleted }, at(14));
+    last.journal.append({ event: 'late write watch ended', isForgotten: false }, at(15));
     last.close();
     const late = unwrapped((await ask(path)).stdout);
     expect(late).toMatch(/^LATE WRITES +not brought over: "a", "b", not named$/m);
@@ -451,16 +458,16 @@ describe('a cutover', () => {
   test('that could not do with settings what was asked for says so until it is done', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
-    for (const phase of ['drained', 'proven']) ledger.facts.enter(phase, at(10));
-    ledger.facts.enter('committed', { ...at(11), details: { stoppedMs: 8_700, likeSource: ['ttl'] } });
-    ledger.facts.note('switched', at(12));
-    ledger.facts.note('watched', at(15));
+    for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
+    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: ['ttl'] }, at(11));
+    ledger.journal.append({ event: 'application switched' }, at(12));
+    ledger.journal.append({ event: 'late write watch ended', isForgotten: false }, at(15));
     ledger.close();
     const next = async (): Promise<string> =>
       /^next +(.*)$/m.exec(unwrapped((await ask(path)).stdout))?.[1] ?? '';
     expect(await next()).toMatch(/^cosmig cutover goes on: settings of the target are not all as was asked/);
     const done = openLedger(path);
-    done.facts.note('settings', at(20));
+    done.journal.append({ event: 'target settings applied', settings: ['ttl'] }, at(20));
     done.close();
     expect(await next()).toMatch(/^nothing: the target is in use/);
   });
@@ -468,13 +475,14 @@ describe('a cutover', () => {
   test('hides none of its steps behind those who write without end', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
-    const writes = (event: string): void => {
-      for (let n = 0; n < 1500; n += 1) ledger.facts.note(event, at(9));
+    const change = { range: '0', ids: [], what: 'written' } as const;
+    const writes = (event: 'fence restarted' | 'late write'): void => {
+      for (let n = 0; n < 1500; n += 1) ledger.journal.append({ event, ...change }, at(9));
     };
-    writes('straggler');
+    writes('fence restarted');
     expect(unwrapped((await ask(path)).stdout)).toMatch(/^cutover +writers stopped .* \(58 s ago\)$/m);
-    for (const phase of ['drained', 'proven']) ledger.facts.enter(phase, at(10));
-    ledger.facts.enter('committed', { ...at(11), details: { stoppedMs: 8_700 } });
+    for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
+    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [] }, at(11));
     writes('late write');
     ledger.close();
     const committed = unwrapped((await ask(path)).stdout);
@@ -496,12 +504,12 @@ describe('how a run goes', () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
-    ledger.facts.say({ ...SAID, lagSeconds: null });
+    ledger.runs.report({ ...SAID, lagSeconds: null });
     const copying = unwrapped((await ask(path)).stdout);
     expect(copying).toMatch(/^documents +1,234,567 read of some 2,000,000 \(61%\), /m);
     expect(copying).toMatch(/^waits for +the target is throttled$/m);
-    ledger.facts.enter('tailing', { nowMs: 1 });
-    ledger.facts.say(SAID);
+    ledger.migration.enter({ phase: 'tailing', why: null }, 1);
+    ledger.runs.report(SAID);
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^lag +2\.5 s \(3 s ago\)$/m);
     expect(stdout).not.toContain('of some');
@@ -521,8 +529,8 @@ describe('how a run goes', () => {
     const path = somePath();
     const ledger = openLedger(path);
     ledger.leases.begin([newLease({ phase: 'tail' })]);
-    ledger.facts.enter('tailing', { nowMs: 1 });
-    const { fingerprint } = ledger.facts.read();
+    ledger.migration.enter({ phase: 'tailing', why: null }, 1);
+    const { fingerprint } = ledger.migration.read();
     ledger.close();
     const prove = (print: string, atMs: number): void => {
       using store = VerifyStore.open(verifyPath(path));

@@ -32,8 +32,8 @@ const DEATHS: readonly Death[] = [
   ...around('phase proven'),
   ...around('phase committed'),
   { hook: 'on-commit' },
-  ...around('switched'),
-  ...around('watched'),
+  ...around('application switched'),
+  ...around('late write watch ended'),
 ];
 
 class Cutting {
@@ -63,7 +63,7 @@ class Cutting {
   }
 
   get phase(): string {
-    return this.move.ledger(({ facts }) => facts.read().phase);
+    return this.move.ledger(({ migration }) => migration.read().phase);
   }
 
   /** How often the operator's command for the switch was called. */

@@ -70,7 +70,7 @@ async function attempt(move: Move, dieAt: number): Promise<boolean> {
   }
 }
 
-const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().phase);
+const phaseOf = (move: Move): string => move.ledger(({ migration }) => migration.read().phase);
 
 test('it never commits two sides that differ, and whatever it leaves behind leads on', async () => {
   await seeded(async (random) => {

@@ -91,8 +91,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/cutover.ts',
-        find: "    refuseOpenLetters(context);\n    enter(context, 'proven');",
-        replace: "    enter(context, 'proven');",
+        find: "    refuseOpenLetters(context);\n    enter(context, { phase: 'proven' });",
+        replace: "    enter(context, { phase: 'proven' });",
       },
     ],
     test: 'test/integration/cutover/late-gate-changes.test.ts',

@@ -128,7 +128,7 @@ async function problemsOf(move: Move): Promise<string[]> {
 function sharedSlots({ ledgerPath }: Move): string[] {
   const database = openDatabase({ path: ledgerPath, readonly: true });
   try {
-    const sql = "SELECT hex(slot) FROM rows WHERE state = 'live' GROUP BY slot HAVING count(*) > 1";
+    const sql = "SELECT hex(slot) FROM documents WHERE state = 'live' GROUP BY slot HAVING count(*) > 1";
     return database
       .prepare<[], string>(sql)
       .pluck()

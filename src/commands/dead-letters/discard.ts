@@ -37,13 +37,13 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     const path = loadLedgerPath({ options, env, clock });
     const { Ledger: Ledgers } = await import('../../state/ledger.ts');
     using ledger = Ledgers.openForOperator(path);
-    const { discarded, ...what } = choose(ledger, clock.now());
+    const { discarded, number: letter = null, reason = null } = choose(ledger, clock.now());
     if (discarded > 0)
-      ledger.facts.note('letters discarded', { nowMs: clock.now(), details: { discarded, ...what } });
+      ledger.journal.append({ event: 'dead letters discarded', discarded, letter, reason }, clock.now());
     const open = ledger.letters.openCount();
     const json = {
       command: 'dead-letters discard',
-      migration: migrationName(ledger.facts.read().pinned),
+      migration: migrationName(ledger.migration.read().pinned),
       discarded,
       deadLetters: { open },
     };

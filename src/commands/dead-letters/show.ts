@@ -57,7 +57,7 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
     using ledger = Ledger.openReadonly(path);
     const letter = ledger.letters.get(number);
     if (letter === null) throw noSuchLetter(number);
-    const { pinned } = ledger.facts.read();
+    const { pinned } = ledger.migration.read();
     const document = options.document ? await ask(context, pinned, letter) : undefined;
     const json = {
       command: 'dead-letters show',

@@ -44,7 +44,7 @@ const TRIES_MAX = 100;
 export async function put(placing: Placing, first?: Written): Promise<'ok' | Failing> {
   const { context, unit, identity, slot, version, isThere } = placing;
   const { slots } = context;
-  if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot, lsn: placing.lsn }]);
+  if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot }]);
   const id = idOf(identity);
   const taken: SourceIdentity[] = [];
   const held: Held[] = [];

@@ -5,6 +5,7 @@
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Deadline } from '../../lib/abort.ts';
+import { must } from '../../lib/assert.ts';
 import { CosmigError, NotReadyError, ServiceError } from '../../lib/errors.ts';
 import type { AfterCommitOptions, CutoverResult, SettingOutcome } from './contract.ts';
 import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Straggler } from './source-ends.ts';
@@ -25,29 +26,29 @@ export async function finishAfterCommit(
   const { ledger, clock } = context;
   const { onCommit, likeSource = [], onStep } = options;
   onStep?.({ name: 'after the commit', stoppedAtMs: null });
-  const { atMs, stoppedMs, asked, done } = readCommit(context);
-  const note = (event: string, details: object = {}): void =>
-    ledger.facts.note(event, { nowMs: clock.now(), details });
+  const { journal } = ledger;
+  const { atMs, stoppedMs, likeSource: asked, since } = must(journal.commit(), 'the migration is committed');
   // Settings requested with the commit are applied once: the operator may change them on purpose later.
-  const names = [...new Set([...(done.has('settings') ? [] : asked), ...likeSource])];
+  const names = [...new Set([...(since.has('target settings applied') ? [] : asked), ...likeSource])];
   const settle = async (): Promise<Settings> => {
     const found = await applyInTime(options, { names, signal });
     const { settings, trouble } = found;
     const isDone = trouble === null && settings.every(({ outcome }) => outcome !== 'refused');
-    if (names.length > 0 && isDone) note('settings', { names, settings });
+    if (names.length > 0 && isDone)
+      journal.append({ event: 'target settings applied', settings: names }, clock.now());
     return found;
   };
   // Requested settings come before the switch. A mere report must not delay the application.
   const early = names.length > 0 ? await settle() : null;
-  if (!done.has('switched')) {
+  if (!since.has('application switched')) {
     await onCommit(signal);
-    note('switched');
+    journal.append({ event: 'application switched' }, clock.now());
   }
   const { settings, trouble } = early ?? (await settle());
   onStep?.({ name: 'watching for late writes', stoppedAtMs: null });
-  const wasWatched = done.has('watched');
+  const wasWatched = since.has('late write watch ended');
   const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });
-  if (!wasWatched) note('watched');
+  if (!wasWatched) journal.append({ event: 'late write watch ended', isForgotten: false }, clock.now());
   return { committedAtMs: atMs, stoppedMs, settings, trouble, lateWrites };
 }
 
@@ -83,38 +84,6 @@ function settingsTooSlow(): ServiceError {
   });
 }
 
-/** What the journal keeps with the commit; an older cosmig wrote fewer fields. */
-export interface CommitDetails {
-  readonly stoppedMs: number;
-  readonly likeSource: readonly string[];
-}
-
-/** Reads the commit, and the steps noted since, from the journal. */
-function readCommit({ ledger }: RunContext): {
-  readonly atMs: number;
-  readonly stoppedMs: number;
-  /** Settings requested with the commit. */
-  readonly asked: readonly string[];
-  readonly done: ReadonlySet<string>;
-} {
-  const done = new Set<string>();
-  let asked: readonly string[] = [];
-  let [atMs, stoppedMs] = [0, 0];
-  const limit = 1000;
-  for (let after = 0; ;) {
-    const entries = ledger.facts.journal({ after, limit });
-    for (const { event, atMs: at, details } of entries) {
-      done.add(event);
-      if (event !== 'phase committed') continue;
-      const commit = JSON.parse(details) as Partial<CommitDetails>;
-      [atMs, stoppedMs, asked] = [at, commit.stoppedMs ?? 0, commit.likeSource ?? []];
-    }
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < limit) return { atMs, stoppedMs, asked, done };
-    after = last.number;
-  }
-}
-
 interface Watching {
   readonly ends: SourceEnds | null;
   readonly atMs: number;
@@ -139,7 +108,8 @@ async function watchOnce(
   } catch (error) {
     if (!isHistoryExpired(context, error)) throw error;
     // Another run would find the same, so this one is noted as the watch.
-    if (!wasWatched) ledger.facts.note('watched', { nowMs: clock.now(), details: { isForgotten: true } });
+    if (!wasWatched)
+      ledger.journal.append({ event: 'late write watch ended', isForgotten: true }, clock.now());
     throw historyExpired(atMs, error);
   }
 }
@@ -166,7 +136,7 @@ async function watch(
       for (const name of names) named.add(name);
       late.push(straggler);
       say(`LATE WRITE after the commit, not replicated: ${describeStraggler(straggler)}`);
-      context.ledger.facts.note('late write', { nowMs: context.clock.now(), details: straggler });
+      context.ledger.journal.append({ event: 'late write', ...straggler }, context.clock.now());
     }
     from = to;
   }

@@ -4,7 +4,7 @@
  */
 import { CanceledError, CosmigError, LedgerError, NotReadyError } from '../../lib/errors.ts';
 import type { RunContext } from '../context.ts';
-import { enter, LET_ON, phaseOf } from '../phases.ts';
+import { enter, phaseOf } from '../phases.ts';
 import type { CutoverOptions } from './contract.ts';
 
 /** The operator asked for an immediate stop: there is no time left to back out. Every other failure backs out. */
@@ -20,7 +20,7 @@ export async function backOut(
   const { ledger, clock, log } = context;
   const message = reason instanceof Error ? reason.message : String(reason);
   const why = reason instanceof CosmigError ? `${message}: ${reason.why}` : message;
-  tolerateLedgerTrouble(() => phaseOf(context) !== 'tailing' && enter(context, 'tailing', { why }));
+  tolerateLedgerTrouble(() => phaseOf(context) !== 'tailing' && enter(context, { phase: 'tailing', why }));
   say(`backed out: ${message}; the source stays in use`);
   if (onAbort === null) {
     say('no --on-abort was given: let the application write to the source again yourself');
@@ -35,7 +35,7 @@ export async function backOut(
     log.error(`${error.message} as well (${error.why}): let the application write to the source yourself`);
     return;
   }
-  tolerateLedgerTrouble(() => ledger.facts.note(LET_ON, { nowMs: clock.now() }));
+  tolerateLedgerTrouble(() => ledger.journal.append({ event: 'writers resumed' }, clock.now()));
 }
 
 /** A ledger that is full, damaged or locked by another program must not keep the writers stopped. */

@@ -15,7 +15,7 @@
  */
 import { Deadline, DeadlinePassed, orAborted } from '../../lib/abort.ts';
 import { settled } from '../../lib/outcome.ts';
-import { finishAfterCommit, type CommitDetails } from './after-commit.ts';
+import { finishAfterCommit } from './after-commit.ts';
 import { Attempt } from './attempt.ts';
 import { backOut, isCanceled } from './back-out.ts';
 import type { CutoverOptions, CutoverResult } from './contract.ts';
@@ -24,7 +24,7 @@ import { passGate, refuseOpenLetters } from './gate.ts';
 import type { SourceEnds } from './source-ends.ts';
 import { formatSeconds } from './wording.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
-import { enter, mayBeStopped, phaseOf } from '../phases.ts';
+import { enter, phaseOf } from '../phases.ts';
 
 /** The whole cutover, or the rest of one that crashed after its commit. */
 export async function cutOver(leases: LeasesParts, options: CutoverOptions): Promise<CutoverResult> {
@@ -34,7 +34,7 @@ export async function cutOver(leases: LeasesParts, options: CutoverOptions): Pro
     options.say('committed already: resuming with what is left');
     return finishAfterCommit(context, options, { ends: null, signal: reading });
   }
-  const mayHaveStopped = mayBeStopped(context);
+  const mayHaveStopped = context.ledger.journal.mayWritersBeStopped();
   try {
     await passGate(leases, options);
   } catch (error) {
@@ -82,22 +82,21 @@ async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Pr
 
 async function commit(attempt: Attempt): Promise<Committed> {
   const { context, reading, options } = attempt;
-  enter(context, 'fencing');
+  enter(context, { phase: 'fencing' });
   await stopWriters(attempt);
   for (;;) {
     const ends = await provenEnds(attempt);
     if (ends === null) {
-      if (phaseOf(context) !== 'fencing') enter(context, 'fencing');
+      if (phaseOf(context) !== 'fencing') enter(context, { phase: 'fencing' });
       continue;
     }
     // After an abort the back-out may already have let writers resume.
     reading.throwIfAborted();
     // A write that arrived after the gate may have opened a letter.
     refuseOpenLetters(context);
-    enter(context, 'proven');
+    enter(context, { phase: 'proven' });
     const stoppedMs = context.clock.now() - attempt.stoppedAtMs;
-    const details: CommitDetails = { stoppedMs, likeSource: options.likeSource ?? [] };
-    enter(context, 'committed', details);
+    enter(context, { phase: 'committed', stoppedMs, likeSource: options.likeSource ?? [] });
     context.point('cut-over');
     return { ends, stoppedMs };
   }

@@ -43,7 +43,7 @@ async function endsUnmoved(attempt: Attempt, from: SourceEnds): Promise<SourceEn
   attempt.stillWritten =
     straggler === null || straggler.what === 'split' ? null : describeStraggler(straggler);
   if (straggler === null) return to;
-  context.ledger.facts.note('straggler', { nowMs: context.clock.now(), details: straggler });
+  context.ledger.journal.append({ event: 'fence restarted', ...straggler }, context.clock.now());
   options.say(
     attempt.stillWritten === null
       ? `range ${straggler.range} was split or merged; reading its ends again`
@@ -64,7 +64,7 @@ async function proveDuringWatch(attempt: Attempt, watch: Watch): Promise<SourceE
   let ends: SourceEnds | null = null;
   try {
     ends = await watch();
-    if (ends !== null) enter(attempt.context, 'drained');
+    if (ends !== null) enter(attempt.context, { phase: 'drained' });
   } finally {
     isWatching = false;
     if (ends === null) over.abort(new Error('a write arrived behind the fence'));
@@ -79,6 +79,6 @@ async function proveAfterWatch(attempt: Attempt, watch: Watch): Promise<SourceEn
   attempt.begin('watching the fence');
   const ends = await watch();
   if (ends === null) return null;
-  enter(attempt.context, 'drained');
+  enter(attempt.context, { phase: 'drained' });
   return (await prove(attempt, attempt.reading)) ? ends : null;
 }

@@ -37,7 +37,7 @@ export async function passGate(
     });
   }
   onStep?.({ name: 'catching up', stoppedAtMs: null });
-  if (phase !== 'tailing') enter(context, 'tailing', { why: 'the last cutover was interrupted' });
+  if (phase !== 'tailing') enter(context, { phase: 'tailing', why: 'the last cutover was interrupted' });
   if (lastCleanMs() === null) {
     throw new NotReadyError('no clean verification on record', {
       why: 'a cutover needs a cosmig verify that ended clean, with this spec and these containers, and no later one that found differences',
@@ -60,7 +60,7 @@ export async function passGate(
   }
   refuseOpenLetters(context);
   await requireCountPermission(context, leases.reading);
-  enter(context, 'ready');
+  enter(context, { phase: 'ready' });
 }
 
 /** A comparison accepts a dead letter as an explanation, but after the cutover the application would miss the document. */

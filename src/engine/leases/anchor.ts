@@ -39,7 +39,7 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
               phase: 'copy',
               lvPosition: null,
               avadPosition: avad,
-              backPosition: back,
+              restartPosition: back,
               anchor,
               sweepPending: false,
             });
@@ -71,10 +71,10 @@ export async function anchorAgain(
 ): Promise<Lease> {
   const { back, avad, anchor } = await prime(context, range, signal);
   return context.ledger.leases.change(lease.number, {
-    phase: 'again',
-    lvPosition: lease.backPosition ?? lease.lvPosition,
+    phase: 'recopy',
+    lvPosition: lease.restartPosition ?? lease.lvPosition,
     avadPosition: avad,
-    backPosition: back,
+    restartPosition: back,
     anchor,
     sweepPending: true,
   });

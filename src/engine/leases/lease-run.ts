@@ -121,7 +121,7 @@ export class LeaseRun {
     const { anchor } = this.#lease;
     const anchorLsn = must(anchor, 'a lease has its anchor').lsn;
     if (phase === 'copy') return { feed: 'LV', copies: true, anchorLsn };
-    if (phase === 'again') return { feed: 'LV', copies: false, anchorLsn };
+    if (phase === 'recopy') return { feed: 'LV', copies: false, anchorLsn };
     return { feed: this.#context.deletes === 'avad' ? 'AVAD' : 'LV', copies: false, anchorLsn: null };
   }
 

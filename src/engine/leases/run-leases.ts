@@ -17,7 +17,8 @@ import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import { buildIndexes } from './indexing.ts';
 import { LeaseRun, type Control } from './lease-run.ts';
 import type { RunContext } from '../context.ts';
-import { enter, phaseOf, type Phase } from '../phases.ts';
+import type { Phase } from '../../state/migration.ts';
+import { enter, phaseOf } from '../phases.ts';
 import type { Promoter } from '../letters/promoter.ts';
 import { PageBudget } from './page-budget.ts';
 import type { Goal } from '../progress/snapshot.ts';
@@ -47,13 +48,13 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   if (goal !== 'copy' && isCopying(phase)) throw copyNotFinished(TOO_EARLY);
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
-  if (phase === 'new') enter(context, 'copying');
+  if (phase === 'new') enter(context, { phase: 'copying' });
   context.start(async () => promoter.retryWaiting(reading));
   if (isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
     if (reading.aborted) return;
     await buildIndexes(context, reading);
-    enter(context, 'tailing');
+    enter(context, { phase: 'tailing', why: null });
     // Who holds a place is known for certain from here on.
     context.start(async () => promoter.retryWaiting(reading));
     return;

@@ -57,7 +57,7 @@ export class Camera {
     return Object.freeze({
       migration: migrationName(spec),
       goal,
-      phase: ledger.facts.read().phase,
+      phase: ledger.migration.read().phase,
       complete: this.complete,
       documents: {
         read: tally.get('documentsRead'),

@@ -30,10 +30,10 @@ export class ChangePage extends PageWork {
   }
 
   /** Where it goes, and where it may be now; what turns out later is claimed then. */
-  #claimsOf({ identity, version, indexId, lsn }: Change): Claiming[] {
+  #claimsOf({ identity, version, indexId }: Change): Claiming[] {
     const row = this.#parts.context.pending.rowOf(identity.hash, indexId);
     const slot = version === null || version.refusal !== null ? null : version.slot;
-    const claims: Claiming[] = slot === null ? [] : [{ kind: 'write', identity, slot, lsn }];
+    const claims: Claiming[] = slot === null ? [] : [{ kind: 'write', identity, slot }];
     if (row === null || row.slot === null || row.targetKey === null || slot?.hash.equals(row.slot) === true)
       return claims;
     return [...claims, { kind: 'remove', identity, slot: { hash: row.slot, key: row.targetKey } }];

@@ -36,7 +36,6 @@ export interface Claiming {
   readonly kind: 'write' | 'remove' | 'takeover';
   readonly identity: SourceIdentity;
   readonly slot: Slot;
-  readonly lsn?: number | null;
 }
 
 export class UnitOfWork {
@@ -146,14 +145,12 @@ function nameOf(identity: Buffer, slot: Buffer): string {
   return mapKey(identity) + mapKey(slot);
 }
 
-function asClaim({ kind, identity, slot, lsn = null }: Claiming): Claim {
+function asClaim({ kind, identity, slot }: Claiming): Claim {
   return {
     kind,
     identity: identity.hash,
     slot: slot.hash,
     targetKey: slot.key,
     name: identity.name,
-    etag: null,
-    lsn,
   };
 }

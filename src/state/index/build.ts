@@ -1,5 +1,5 @@
 /**
- * Owns the building of an index, an external merge sort over its segments:
+ * Builds an index by an external merge sort over its segments:
  *
  *   collect   up to 65,536 entries are sorted in memory and become a run of level 0, until every segment is scanned
  *   merge     up to 64 runs of the lowest level become one of the next, until one is left
@@ -12,7 +12,7 @@
 import { assert, must } from '../../lib/assert.ts';
 import type { EntryStore } from '../segments/segment-reader.ts';
 import { compareEntries, INDEX_BYTES, prefixOf, SORTED_MAX, sortEntries, writeIndexEntry } from './entry.ts';
-import type { BuildState, RunStore } from './runs.ts';
+import type { BuildState, IndexRunStore } from './runs.ts';
 import { IndexWriter } from './merge-writer.ts';
 import { markAt } from '../segments/outcome-numbers.ts';
 import type { RowStore } from '../rows.ts';
@@ -34,7 +34,7 @@ const FAN_IN = 64;
 
 interface Stores {
   readonly transactions: Transactions;
-  readonly runs: RunStore;
+  readonly runs: IndexRunStore;
   readonly entries: EntryStore;
   readonly rows: RowStore;
 }
@@ -59,7 +59,7 @@ export class IndexBuild {
     this.#sizes = sizes;
     assert(
       !stores.runs.hasOpenSegments(indexId),
-      'an index is built when every page of its index is committed',
+      'an index is built when every page of its leases is committed',
     );
     stores.transactions.run(() => stores.runs.begin(indexId));
     this.#state = must(stores.runs.state(indexId), 'a build that has begun has a state');
@@ -207,7 +207,7 @@ interface Cursor {
 class Merge {
   readonly inputs: readonly number[];
   readonly writer: IndexWriter;
-  readonly #runs: RunStore;
+  readonly #runs: IndexRunStore;
   /** Sorted by their entry, smallest last. */
   readonly #cursors: Cursor[] = [];
   /** Blocks that are read and not yet written elsewhere, with their last entry. */

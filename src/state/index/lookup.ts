@@ -1,7 +1,7 @@
 /** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
-import type { RunStore } from './runs.ts';
+import type { IndexRunStore } from './runs.ts';
 import type { Row, RowStore } from '../rows.ts';
 import { HASH_BYTES } from '../segments/segment.ts';
 import type { Transactions } from '../transaction.ts';
@@ -9,7 +9,7 @@ import type { Transactions } from '../transaction.ts';
 interface Stores {
   readonly transactions: Transactions;
   readonly rows: RowStore;
-  readonly runs: RunStore;
+  readonly runs: IndexRunStore;
   readonly entries: EntryStore;
 }
 
@@ -23,7 +23,7 @@ export class Lookup {
 
   /**
    * The row of a document, as the tail left it or as the copy did; null if nothing is known, or not indexed yet. With
-   * the indexId of its lease one index is asked; with null, all. `isCanceled` knows of overrides that are not committed yet.
+   * null for `indexId` all finished indexes are asked. `isCanceled` knows of overrides that are not committed yet.
    */
   find(
     identity: Buffer,

@@ -6,7 +6,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { BLOCK_ENTRIES, copyEntry, INDEX_BYTES, isSameIdentity } from './entry.ts';
-import type { RunStore } from './runs.ts';
+import type { IndexRunStore } from './runs.ts';
 import type { RowStore } from '../rows.ts';
 import { HASH_BYTES } from '../segments/segment.ts';
 
@@ -14,7 +14,7 @@ import { HASH_BYTES } from '../segments/segment.ts';
 const RIVALS_MAX = 1000;
 
 export class IndexWriter {
-  readonly #stores: { readonly runs: RunStore; readonly entries: EntryStore; readonly rows: RowStore };
+  readonly #stores: { readonly runs: IndexRunStore; readonly entries: EntryStore; readonly rows: RowStore };
   readonly #run: number;
   readonly #block = Buffer.alloc(BLOCK_ENTRIES * INDEX_BYTES);
   #filled = 0;
@@ -31,7 +31,7 @@ export class IndexWriter {
     this.#run = run;
   }
 
-  get stores(): { readonly runs: RunStore; readonly entries: EntryStore; readonly rows: RowStore } {
+  get stores(): { readonly runs: IndexRunStore; readonly entries: EntryStore; readonly rows: RowStore } {
     return this.#stores;
   }
 

@@ -6,7 +6,7 @@ import { INDEX_BYTES } from './entry.ts';
 
 const PHASES = ['collect', 'merge', 'done'] as const;
 
-/** How far an index has come. */
+/** How far the build of an index has come. */
 export interface BuildState {
   readonly phase: (typeof PHASES)[number];
   /** The last segment whose entries are in a run. */
@@ -27,46 +27,46 @@ export interface Block {
   readonly data: Buffer;
 }
 
-export class RunStore {
+export class IndexRunStore {
   readonly #sql;
 
   constructor(database: Database) {
     this.#sql = {
-      state: database.prepare<[number], Columns>('SELECT * FROM index_builds WHERE tree = ?'),
+      state: database.prepare<[number], Columns>('SELECT * FROM index_builds WHERE index_id = ?'),
       begin: database.prepare(
-        "INSERT INTO index_builds (tree, phase) VALUES (?, 'collect') ON CONFLICT DO NOTHING",
+        "INSERT INTO index_builds (index_id, phase) VALUES (?, 'collect') ON CONFLICT DO NOTHING",
       ),
       keepState: database.prepare(
-        `UPDATE index_builds SET phase = @phase, scanned_to = @scannedTo, output = @output, consumed = @consumed
-         WHERE tree = @indexId`,
+        `UPDATE index_builds SET phase = @phase, last_segment = @scannedTo, output_run = @output, last_entry = @consumed
+         WHERE index_id = @indexId`,
       ),
       open: database
         .prepare<[number], number>(
-          `SELECT count(*) FROM segment_names JOIN segments ON number = segment WHERE tree = ?`,
+          `SELECT count(*) FROM segment_names JOIN segments ON number = segment WHERE index_id = ?`,
         )
         .pluck(),
       runs: database.prepare<[number], Columns>(
-        'SELECT number, level FROM index_runs WHERE tree = ? ORDER BY level, number',
+        'SELECT number, level FROM index_runs WHERE index_id = ? ORDER BY level, number',
       ),
-      addRun: database.prepare('INSERT INTO index_runs (tree, level) VALUES (?, ?)'),
+      addRun: database.prepare('INSERT INTO index_runs (index_id, level) VALUES (?, ?)'),
       dropRun: database.prepare('DELETE FROM index_runs WHERE number = ?'),
-      addBlock: database.prepare('INSERT INTO index_blocks (run, first, data) VALUES (?, ?, ?)'),
+      addBlock: database.prepare('INSERT INTO index_blocks (run, first_entry, entries) VALUES (?, ?, ?)'),
       dropBlock: database.prepare('DELETE FROM index_blocks WHERE number = ?'),
       dropBlocks: database.prepare('DELETE FROM index_blocks WHERE run = ?'),
       blockWith: database.prepare<[number, Buffer], Columns>(
-        'SELECT number, data FROM index_blocks WHERE run = ? AND first <= ? ORDER BY first DESC LIMIT 1',
+        'SELECT number, entries FROM index_blocks WHERE run = ? AND first_entry <= ? ORDER BY first_entry DESC LIMIT 1',
       ),
       blockAfter: database.prepare<[number, Buffer], Columns>(
-        'SELECT number, data FROM index_blocks WHERE run = ? AND first > ? ORDER BY first LIMIT 1',
+        'SELECT number, entries FROM index_blocks WHERE run = ? AND first_entry > ? ORDER BY first_entry LIMIT 1',
       ),
       doneOf: database
         .prepare<[number], number>(
-          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (tree) WHERE tree = ? AND phase = 'done'`,
+          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (index_id) WHERE index_id = ? AND phase = 'done'`,
         )
         .pluck(),
       done: database
         .prepare<[], number>(
-          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (tree) WHERE phase = 'done'`,
+          `SELECT index_runs.number FROM index_runs JOIN index_builds USING (index_id) WHERE phase = 'done'`,
         )
         .pluck(),
     };
@@ -77,9 +77,9 @@ export class RunStore {
     if (row === undefined) return null;
     return {
       phase: oneOf(row, 'phase', PHASES),
-      scannedTo: number(row, 'scanned_to'),
-      output: orNull(row, 'output', number),
-      consumed: orNull(row, 'consumed', (from, name) => bytes(from, name, INDEX_BYTES)),
+      scannedTo: number(row, 'last_segment'),
+      output: orNull(row, 'output_run', number),
+      consumed: orNull(row, 'last_entry', (from, name) => bytes(from, name, INDEX_BYTES)),
     };
   }
 
@@ -91,7 +91,7 @@ export class RunStore {
     this.#sql.keepState.run({ indexId, ...state });
   }
 
-  /** Whether a page of the index is intended and not committed. */
+  /** Whether a unit with documents of this index is not committed. */
   hasOpenSegments(indexId: number): boolean {
     return (this.#sql.open.get(indexId) ?? 0) > 0;
   }
@@ -130,12 +130,12 @@ export class RunStore {
     return parseBlock(this.#sql.blockAfter.get(run, entry));
   }
 
-  /** The finished index of an index, or of all: at most one run an index. */
+  /** The run of a finished index, or with null the runs of all finished ones. */
   finished(indexId: number | null): number[] {
     return indexId === null ? this.#sql.done.all() : this.#sql.doneOf.all(indexId);
   }
 }
 
 function parseBlock(row: Columns | undefined): Block | null {
-  return row === undefined ? null : { number: number(row, 'number'), data: bytes(row, 'data') };
+  return row === undefined ? null : { number: number(row, 'number'), data: bytes(row, 'entries') };
 }

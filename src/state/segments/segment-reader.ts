@@ -30,7 +30,7 @@ export interface Segment extends Pick<Part, 'count' | 'lsnBase' | 'data'>, Marks
   readonly feed: Feed;
 }
 
-const COLUMNS = 'number, feed, count, lsn_base, data, base, marks';
+const COLUMNS = 'number, feed, documents, lsn_base, entries, first_sequence, offsets';
 
 export class EntryStore {
   readonly #sql;
@@ -44,7 +44,7 @@ export class EntryStore {
       ),
       after: database.prepare<[{ indexId: number; after: number; limit: number }], Columns>(
         `SELECT ${COLUMNS} FROM segments JOIN outcomes ON segment = number
-         WHERE number > @after AND tree = @indexId ORDER BY number LIMIT @limit`,
+         WHERE number > @after AND index_id = @indexId ORDER BY number LIMIT @limit`,
       ),
     };
   }
@@ -92,10 +92,10 @@ function parseSegment(row: Columns): Segment {
   return {
     number: number(row, 'number'),
     feed: oneOf(row, 'feed', FEEDS),
-    count: number(row, 'count'),
+    count: number(row, 'documents'),
     lsnBase: number(row, 'lsn_base'),
-    data: bytes(row, 'data'),
-    base: number(row, 'base'),
-    marks: orNull(row, 'marks', bytes),
+    data: bytes(row, 'entries'),
+    base: number(row, 'first_sequence'),
+    marks: orNull(row, 'offsets', bytes),
   };
 }

@@ -70,8 +70,8 @@ export class TailProbe {
   }
 
   /** Looks at every range once, from where the ledger says the mover is. */
-  async look({ facts, leases }: Moment, signal: AbortSignal): Promise<Reach> {
-    const { deletes } = facts;
+  async look({ migration, leases }: Moment, signal: AbortSignal): Promise<Reach> {
+    const { deletes } = migration;
     const reached: Reached[] = [];
     await eachOf(leases, {
       atOnce: READERS_MAX,

@@ -1,21 +1,17 @@
-import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import { must } from '../../../src/lib/assert.ts';
+import { Packaged } from '../../helpers/packaged.ts';
 import { runShell } from '../../helpers/cosmig-process.ts';
 import { CosmigRun, runCosmig, type Around } from '../../helpers/run-cosmig.ts';
 import { until } from '../../helpers/wait.ts';
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 let folder: string;
 
@@ -160,17 +156,8 @@ describe('cosmig emulator', () => {
 });
 
 test('what is built runs by itself: bin/cosmig.js, stopped by a real Ctrl-C', async () => {
-  // Built aside, so that this never depends on an older build in the clone.
-  for (const part of ['bin', 'migrations', 'package.json']) {
-    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  const project = join(ROOT, 'tsconfig.build.json');
-  await promisify(execFile)(process.execPath, [tsc, '-p', project, '--outDir', join(folder, 'dist')]);
-
-  const argv = [join(folder, 'bin', 'cosmig.js'), 'emulator', '--port', '0', '--json'];
-  const child = spawn(process.execPath, argv);
+  const packaged = await Packaged.build(folder);
+  const child = packaged.start(['emulator', '--port', '0', '--json']);
   const ended = Promise.all([once(child, 'exit'), text(child.stderr)]);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const line = await lines.next();

@@ -53,7 +53,7 @@ function make(): string {
   ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, letters }], {
     counters: { documentsRead: 2000 },
   });
-  ledger.facts.beginRun({ command: 'copy', pid: 1, nowMs: NOW_MS });
+  ledger.runs.begin({ command: 'copy', pid: 1, nowMs: NOW_MS });
   return path;
 }
 

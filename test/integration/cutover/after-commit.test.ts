@@ -59,7 +59,7 @@ describe.each(HOW)('cutover after the commit, %s', (_how, options) => {
       onCommit: async (signal) => signal.throwIfAborted(),
     });
     expect(died.result).toBeInstanceOf(Error);
-    expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
+    expect(move.ledger(({ migration }) => migration.read().phase)).toBe('committed');
     // The application was not switched, and it began to write again.
     await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
     await move.admin.split('shop/orders');
@@ -96,7 +96,7 @@ test('cutover: refused after an earlier one crashed -> lets writers resume', asy
     stopWriters: async () => crash.abort(new CanceledError('SIGINT')),
   });
   expect(died.hooks).toEqual([]);
-  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('fencing');
+  expect(move.ledger(({ migration }) => migration.read().phase)).toBe('fencing');
   const refused = await cut(move, { lastCleanMs: () => null });
   expect(refused.result).toMatchObject({ message: 'no clean verification on record' });
   expect(refused.hooks).toEqual(['abort']);
@@ -278,6 +278,6 @@ describe('cutover: a document that differs', () => {
       prove: async () => ({ equal: false, why: '1 extra', suspects: [suspect(1)], areExtra: true }),
     });
     expect(result).toMatchObject({ message: 'source and target are not equal' });
-    expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
+    expect(move.ledger(({ migration }) => migration.read().phase)).toBe('tailing');
   });
 });

@@ -21,7 +21,7 @@ async function died(): Promise<Move> {
     onCommit: async (signal) => signal.throwIfAborted(),
   });
   await expect(dying).rejects.toThrow('stopped by SIGINT');
-  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('committed');
+  expect(move.ledger(({ migration }) => migration.read().phase)).toBe('committed');
   return move;
 }
 
@@ -44,12 +44,12 @@ test('cutover resumed after its commit: change history expired -> reported, and 
   await move.put({ id: 'late', customerId: 'x', tenantId: 'P' });
   await move.admin.account({ retentionSeconds: 60 });
   await move.admin.clock(3_600_000);
-  const committedAt = move.ledger(({ facts }) => facts.lastCutover(9).at(-1)?.atMs ?? 0);
+  const committedAt = move.ledger(({ journal }) => journal.lastCutover(9).at(-1)?.atMs ?? 0);
   await expect(lookedAgain(move)).rejects.toMatchObject({
     exitCode: 3,
     message: 'cannot check for writes to the source after the commit: its change history has expired',
     hint: expect.stringContaining(`with a _ts after ${new Date(committedAt).toISOString()}`) as string,
   });
-  const journal = move.ledger(({ facts }) => facts.lastCutover(9).map(({ event }) => event));
-  expect(journal.slice(-2)).toEqual(['switched', 'watched']);
+  const journal = move.ledger(({ journal }) => journal.lastCutover(9).map(({ event }) => event));
+  expect(journal.slice(-2)).toEqual(['application switched', 'late write watch ended']);
 });

@@ -45,9 +45,13 @@ async function each(count: number, work: (n: number) => Promise<void>): Promise<
   }
 }
 
-const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().phase);
+const phaseOf = (move: Move): string => move.ledger(({ migration }) => migration.read().phase);
 const journalOf = (move: Move): string[] =>
-  move.ledger(({ facts }) => facts.journal({ after: 0, limit: 100 }).map(({ event }) => event));
+  move.ledger(({ journal }) =>
+    journal
+      .entries({ after: 0, limit: 100 })
+      .map((entry) => (entry.event === 'phase' ? `phase ${entry.phase}` : entry.event)),
+  );
 
 async function moved(options: MoveOptions = AVAD): Promise<Move> {
   const move = await Move.open(options);

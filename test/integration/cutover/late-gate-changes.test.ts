@@ -44,7 +44,7 @@ async function cut(
     watchMs: 0,
     ...parts(proof),
   }).catch((error: unknown) => error);
-  const phase = move.ledger(({ facts }) => facts.read().phase);
+  const phase = move.ledger(({ migration }) => migration.read().phase);
   return { result, phase, ids: (await move.documents(move.target)).map(({ id }) => id) };
 }
 

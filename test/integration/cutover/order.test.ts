@@ -14,7 +14,7 @@ async function moved(options: MoveOptions): Promise<Move> {
   return move;
 }
 
-const phaseOf = (move: Move): string => move.ledger(({ facts }) => facts.read().phase);
+const phaseOf = (move: Move): string => move.ledger(({ migration }) => migration.read().phase);
 
 async function cut(
   move: Move,

@@ -66,9 +66,7 @@ test('the same three lines go on whatever died the last time', async () => {
   };
   const begun = (command: string) => (): boolean => {
     try {
-      return move.ledger(
-        ({ facts }) => facts.lastRun()?.command === command && facts.lastRun()?.endedAtMs === null,
-      );
+      return move.ledger(({ runs }) => runs.last()?.command === command && runs.last()?.endedAtMs === null);
     } catch {
       // The file is being made.
       return false;

@@ -19,16 +19,24 @@ const LEFT = newLease({ rangeId: '1', min: '', max: '7F' });
 const RIGHT = newLease({ rangeId: '2', min: '7F', max: 'FF' });
 
 describe('leases', () => {
-  test('come back as they were, each with an index of its own', () => {
+  test('come back as they were, each with a indexId of its own', () => {
     const path = somePath();
     const ledger = openLedger(path);
     const begun = ledger.leases.begin([
       LEFT,
-      { ...RIGHT, anchor: null, backPosition: null, sweepPending: true },
+      { ...RIGHT, anchor: null, restartPosition: null, sweepPending: true },
     ]);
     expect(begun).toEqual([
       { ...LEFT, number: 1, indexId: 1, documents: 0 },
-      { ...RIGHT, anchor: null, backPosition: null, sweepPending: true, number: 2, indexId: 2, documents: 0 },
+      {
+        ...RIGHT,
+        anchor: null,
+        restartPosition: null,
+        sweepPending: true,
+        number: 2,
+        indexId: 2,
+        documents: 0,
+      },
     ]);
     ledger.close();
     using reopened = openLedger(path);
@@ -51,14 +59,14 @@ describe('leases', () => {
     using ledger = openLedger(somePath());
     const { number } = beginLease(ledger);
     const anchor = { etag: '"40"', lsn: 40, session: '0:-1#40' };
-    ledger.leases.change(number, { phase: 'again', anchor, lvPosition: '"4"', sweepPending: true });
-    const change = { phase: 'again', anchor, lvPosition: '"4"', sweepPending: true, avadPosition: '"5"' };
+    ledger.leases.change(number, { phase: 'recopy', anchor, lvPosition: '"4"', sweepPending: true });
+    const change = { phase: 'recopy', anchor, lvPosition: '"4"', sweepPending: true, avadPosition: '"5"' };
     expect(ledger.leases.get(number)).toMatchObject(change);
     expect(() => ledger.leases.change(number, { lvPosition: '' })).toThrow(/CHECK/);
     expect(ledger.leases.get(number)).toMatchObject(change);
   });
 
-  test('children wait for the pages of their parent and belong to its index', () => {
+  test('children wait for the pages of their parent and belong to its indexId', () => {
     using ledger = openLedger(somePath());
     const parent = beginLease(ledger);
     const documents = [{ identity: 'a', slot: 'p' }];
@@ -86,7 +94,7 @@ describe('leases', () => {
     expect(ledger.leases.live()).toEqual([parent]);
   });
 
-  test('a merge makes one index of two and builds it again', () => {
+  test('a merge makes one index of two, which is built from scratch', () => {
     using ledger = openLedger(somePath());
     const [left, right] = ledger.leases.begin([LEFT, RIGHT]);
     if (left === undefined || right === undefined) throw new Error('two leases were begun');
@@ -99,7 +107,7 @@ describe('leases', () => {
     buildIndex(ledger, left.indexId);
     const stale = { ...left, number: merged?.number ?? 0, indexId: right.indexId };
     expect(() => intendPage(ledger, { lease: stale, documents: [], position: '"2"' })).toThrow(
-      /index its lease has now/,
+      /index that its lease has now/,
     );
     const slots = ['a', 'b'].map((one) => ledger.lookup.find(hashOf(one), left.indexId)?.slot);
     expect(slots).toEqual([hashOf('p'), hashOf('q')]);

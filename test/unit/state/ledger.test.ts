@@ -47,15 +47,15 @@ function somePath(): string {
 }
 
 function pictureOf(ledger: Ledger): unknown {
-  const { facts, leases, tokens, counters, letters } = ledger;
-  return [facts.read(), leases.all(), tokens.all(), counters.all(), letters.counts(), facts.lastRun()];
+  const { migration, runs, leases, tokens, counters, letters } = ledger;
+  return [migration.read(), leases.all(), tokens.all(), counters.all(), letters.counts(), runs.last()];
 }
 
 function fill(ledger: Ledger): void {
-  ledger.facts.holdContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: -1 });
-  ledger.facts.decideDeletes('avad');
-  ledger.facts.enter('copying', { nowMs: NOW_MS, details: { why: 'begun' } });
-  ledger.facts.beginRun({ command: 'copy', pid: 7, nowMs: NOW_MS });
+  ledger.migration.pinContainers({ sourceRid: 'abc=', targetRid: 'def=', sourceTtl: -1 });
+  ledger.migration.decideDeleteMode('avad');
+  ledger.migration.enter({ phase: 'copying' }, NOW_MS);
+  ledger.runs.begin({ command: 'copy', pid: 7, nowMs: NOW_MS });
   const lease = beginLease(ledger);
   intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's' }], position: '"1"' })();
   ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null }], {
@@ -75,8 +75,8 @@ describe('a ledger', () => {
     for (const one of [path, copy]) {
       using reopened = openLedger(one);
       expect(pictureOf(reopened)).toEqual(picture);
-      expect(reopened.facts.journal({ after: 0, limit: 10 })).toEqual([
-        { number: 1, atMs: NOW_MS, event: 'phase copying', details: '{"why":"begun"}' },
+      expect(reopened.journal.entries({ after: 0, limit: 10 })).toEqual([
+        { number: 1, atMs: NOW_MS, event: 'phase', phase: 'copying' },
       ]);
     }
   });
@@ -120,16 +120,16 @@ describe('a ledger', () => {
   ])('refuses %s', (_what, change, message) => {
     using ledger = openLedger(somePath());
     const containers = { sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null };
-    ledger.facts.holdContainers(containers);
-    ledger.facts.holdContainers(containers);
-    expect(() => ledger.facts.holdContainers({ ...containers, ...change })).toThrow(message);
+    ledger.migration.pinContainers(containers);
+    ledger.migration.pinContainers(containers);
+    expect(() => ledger.migration.pinContainers({ ...containers, ...change })).toThrow(message);
   });
 
   test('finds deletes in one way for ever', () => {
     using ledger = openLedger(somePath());
-    ledger.facts.decideDeletes('avad');
-    ledger.facts.decideDeletes('avad');
-    expect(() => ledger.facts.decideDeletes('reconcile')).toThrow(/cannot become reconcile/);
+    ledger.migration.decideDeleteMode('avad');
+    ledger.migration.decideDeleteMode('avad');
+    expect(() => ledger.migration.decideDeleteMode('reconcile')).toThrow(/cannot become reconcile/);
   });
 
   test('that is missing, foreign, damaged or newer is refused, and stays as it is', () => {
@@ -165,9 +165,9 @@ describe('a ledger', () => {
   });
 
   test.each([
-    "UPDATE migration SET pinned = '{'",
-    "UPDATE migration SET pinned = '[]'",
-    "UPDATE migration SET deletes = 'sometimes'",
+    "UPDATE migration SET pinned_spec = '{'",
+    "UPDATE migration SET pinned_spec = '[]'",
+    "UPDATE migration SET delete_mode = 'sometimes'",
   ])('with %s is damaged', (sql) => {
     const path = somePath();
     openLedger(path).close();
@@ -183,7 +183,7 @@ describe('a ledger', () => {
     openLedger(path).close();
     const database = openDatabase({ path });
     database.exec(
-      "INSERT INTO leases (tree, range_id, parents, min, max, phase) VALUES (1, '0', '{', '', 'FF', 'copy')",
+      "INSERT INTO leases (index_id, range_id, parents, min, max, phase) VALUES (1, '0', '{', '', 'FF', 'copy')",
     );
     database.close();
     expect(() => openLedger(path)).toThrow(/damaged/);
@@ -207,9 +207,9 @@ describe('damage that shows late', () => {
   }
 
   test.each([
-    ['an index that points beyond a segment', 'UPDATE segments SET count = 0'],
-    ['a segment that is too short', "UPDATE segments SET data = x'00112233'"],
-    ['a segment of zeros', 'UPDATE segments SET data = zeroblob(length(data) + 9)'],
+    ['an index that points beyond a segment', 'UPDATE segments SET documents = 0'],
+    ['a segment that is too short', "UPDATE segments SET entries = x'00112233'"],
+    ['a segment of zeros', 'UPDATE segments SET entries = zeroblob(length(entries) + 9)'],
     ['a segment that is gone', 'DELETE FROM outcomes; DELETE FROM segments'],
   ])('%s is refused by name', (_what, sql) => {
     using ledger = damagedBy(sql);
@@ -288,9 +288,9 @@ describe('reading a ledger', () => {
     const path = somePath();
     const ledger = openLedger(path);
     const reader = Ledger.openReadonly(path);
-    reader.facts.read();
+    reader.migration.read();
     ledger.close();
-    expect(reader.facts.read().phase).toBe('new');
+    expect(reader.migration.read().phase).toBe('new');
     reader.close();
     openLedger(path).close();
     expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock']);
@@ -315,7 +315,7 @@ describe('the lock', () => {
 describe('how far a migration has come', () => {
   const runs = (ledger: Ledger, count: number): void => {
     for (let n = 0; n < count; n += 1) {
-      ledger.facts.beginRun({ command: 'tail', pid: 7, nowMs: NOW_MS });
+      ledger.runs.begin({ command: 'tail', pid: 7, nowMs: NOW_MS });
       ledger.noteProgress();
     }
   };
@@ -329,7 +329,7 @@ describe('how far a migration has come', () => {
       ledger.backup(backup);
       expect(ledger.missed()).toBeNull();
       runs(ledger, 2);
-      ledger.facts.enter('copying', { nowMs: NOW_MS });
+      ledger.migration.enter({ phase: 'copying' }, NOW_MS);
       ledger.noteProgress();
     }
     copyFileSync(backup, path);
@@ -374,7 +374,7 @@ describe('how far a migration has come', () => {
     expect(Ledger.isRunning(path)).toBe(false);
     using ledger = openLedger(path);
     expect(ledger.missed()).toBeNull();
-    expect(ledger.facts.lastRun()?.number).toBe(3);
+    expect(ledger.runs.last()?.number).toBe(3);
   });
 
   test('is noted under the lock, which nobody gets meanwhile', () => {

@@ -60,7 +60,7 @@ export function newLease(lease: Partial<NewLease> = {}): NewLease {
     phase: 'copy',
     lvPosition: null,
     avadPosition: '"5"',
-    backPosition: '"4"',
+    restartPosition: '"4"',
     anchor: { etag: '"6"', lsn: 6, session: '0:-1#6' },
     sweepPending: false,
     ...lease,

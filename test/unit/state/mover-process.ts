@@ -21,7 +21,7 @@ switch (what) {
     break;
   case 'status': {
     using ledger = Ledger.openReadonly(path);
-    say(`${ledger.facts.read().phase} ${Ledger.isRunning(path) ? 'running' : 'idle'}`);
+    say(`${ledger.migration.read().phase} ${Ledger.isRunning(path) ? 'running' : 'idle'}`);
     break;
   }
   case 'build': {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { readPicture } from '../../../src/state/overview.ts';
+import { readOverview } from '../../../src/state/overview.ts';
 import { beginLease, crashCopy, NOW_MS, openLedger, temporaryFolder } from './making.ts';
 
 function somePath(): string {
@@ -15,12 +15,12 @@ describe('a picture', () => {
     using ledger = openLedger(path);
     using reader = Ledger.openReadonly(path);
     const seen = reader.atOnce(() => {
-      const before = reader.facts.read().phase;
-      ledger.facts.enter('copying', { nowMs: NOW_MS });
-      return [before, reader.facts.read().phase];
+      const before = reader.migration.read().phase;
+      ledger.migration.enter({ phase: 'copying' }, NOW_MS);
+      return [before, reader.migration.read().phase];
     });
     expect(seen).toEqual(['new', 'new']);
-    expect(reader.facts.read().phase).toBe('copying');
+    expect(reader.migration.read().phase).toBe('copying');
   });
 
   test('that could not be finished holds no moment back', () => {
@@ -31,21 +31,21 @@ describe('a picture', () => {
       throw new Error('not now');
     };
     expect(() => reader.atOnce(broken)).toThrow('not now');
-    ledger.facts.enter('copying', { nowMs: NOW_MS });
-    expect(reader.atOnce(() => reader.facts.read().phase)).toBe('copying');
+    ledger.migration.enter({ phase: 'copying' }, NOW_MS);
+    expect(reader.atOnce(() => reader.migration.read().phase)).toBe('copying');
   });
 
   test('says by the lock who is running, not by what was written', () => {
     const path = somePath();
     const ledger = openLedger(path);
     beginLease(ledger);
-    ledger.facts.beginRun({ command: 'copy', pid: 7, nowMs: NOW_MS });
+    ledger.runs.begin({ command: 'copy', pid: 7, nowMs: NOW_MS });
     const crashed = crashCopy(path);
-    expect(readPicture(path)).toMatchObject({ isRunning: true, lastRun: { pid: 7, endedAtMs: null } });
-    expect(readPicture(crashed)).toMatchObject({ isRunning: false, lastRun: { pid: 7, endedAtMs: null } });
-    ledger.facts.endRun(1, { outcome: 'done', nowMs: NOW_MS + 5 });
+    expect(readOverview(path)).toMatchObject({ isRunning: true, lastRun: { pid: 7, endedAtMs: null } });
+    expect(readOverview(crashed)).toMatchObject({ isRunning: false, lastRun: { pid: 7, endedAtMs: null } });
+    ledger.runs.end(1, { outcome: 'done', nowMs: NOW_MS + 5 });
     ledger.close();
-    expect(readPicture(path)).toMatchObject({ isRunning: false, lastRun: { outcome: 'done' } });
+    expect(readOverview(path)).toMatchObject({ isRunning: false, lastRun: { outcome: 'done' } });
   });
 });
 

@@ -27,8 +27,6 @@ function claimOf(kind: Claim['kind'], identity: string, slot: string): Claim {
     slot: hashOf(slot),
     targetKey: [slot],
     name,
-    etag: null,
-    lsn: 7,
   };
 }
 

@@ -24,7 +24,7 @@ test('cutover: target rejects every write -> writers resume', async () => {
   });
   await expect(cut).rejects.toMatchObject({ exitCode: 6 });
   expect(told).toEqual(['the service answered 404']);
-  expect(move.ledger(({ facts }) => facts.read().phase)).toBe('tailing');
+  expect(move.ledger(({ migration }) => migration.read().phase)).toBe('tailing');
 }, 60_000);
 
 test('cutover: ledger locked by another program -> writers resume', async () => {

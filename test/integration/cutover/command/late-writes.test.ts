@@ -19,7 +19,7 @@ afterEach(async () => move[Symbol.asyncDispose]());
 test('cutover command: late writes -> reported by id, exit code 4', async () => {
   const argv = ['cutover', '--writers-stopped', '--quiet-for', '1s', '--watch', '4s', '--json'];
   await using cutover = start(move, ...argv);
-  const phase = (): string => move.ledger(({ facts }) => facts.read().phase);
+  const phase = (): string => move.ledger(({ migration }) => migration.read().phase);
   await until(() => phase() === 'committed', { what: 'the commit', timeoutMs: 40_000 });
   await move.put({ id: 'too late', customerId: 'x', tenantId: 'P' });
   const { code, stdout, stderr } = await cutover.ended;
@@ -43,7 +43,7 @@ test('cutover command: late writes -> reported by id, exit code 4', async () => 
 test('cutover command: other commands during it, and after its commit -> refused', async () => {
   const held = ['--on-fence', 'sleep 2'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
-  const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
+  const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
   await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
   for (const [command, ...flags] of [
     ['tail', '--until-caught-up'],
@@ -82,7 +82,7 @@ test('cutover command: other commands during it, and after its commit -> refused
 test('cutover command: verify while writers are stopped -> refused', async () => {
   const held = ['--on-fence', 'sleep 3'];
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
-  const isFencing = (): boolean => move.ledger(({ facts }) => facts.read().phase === 'fencing');
+  const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
   await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
   expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is at work');
   const refused = await cosmig(move, 'verify');

@@ -1,11 +1,16 @@
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
-import { execIn } from '../../../helpers/kept-database.ts';
 import { Move } from '../../../helpers/move.ts';
+import { Packaged } from '../../../helpers/packaged.ts';
 import type { Ran } from '../../../helpers/run-cosmig.ts';
-import { SPEC, typed } from '../../../helpers/typed.ts';
+import { envOf, SPEC, typed } from '../../../helpers/typed.ts';
 import { until } from '../../../helpers/wait.ts';
 
 /** Nothing is warned of. */
@@ -155,15 +160,24 @@ test('tells what all of its comparisons have taken', async () => {
   expect(repaired.durationMs).toBeGreaterThan(2000);
 }, 60_000);
 
-test('brings the ledger of an older cosmig up to date', async () => {
+test('verify: a ledger of an older cosmig -> refused, and upgraded by --repair, which may write', async () => {
   await using move = await Move.open();
-  const cosmig = cosmigOf(move);
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
-  expect((await cosmig('copy')).code).toBe(0);
-  execIn(move.ledgerPath, 'DROP TABLE target_tokens; DELETE FROM cosmig_schema WHERE number = 3');
-  expect((await cosmig('verify')).code).toBe(7);
-  const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
-  expect([code, stderr]).toEqual([0, '']);
+  expect((await cosmigOf(move)('copy')).code).toBe(0);
+  const later = await Packaged.build(mkdtempSync(join(tmpdir(), 'cosmig-later-')));
+  later.addMigration('ledger/0002_later.sql', 'ALTER TABLE leases ADD COLUMN later TEXT;');
+  const verify = async (...argv: string[]): Promise<[number | null, string]> => {
+    const child = later.start(['verify', ...argv, ...SPEC], envOf(move));
+    const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    return [child.exitCode, stderr];
+  };
+  expect(await verify()).toEqual([7, expect.stringContaining('was made by an older cosmig')]);
+  expect(await verify('--repair', '--deadline', '10s')).toEqual([0, '']);
+  expect(await verify()).toEqual([0, '']);
+  expect(await cosmigOf(move)('verify')).toMatchObject({
+    code: 7,
+    stderr: expect.stringContaining('is newer than this cosmig') as string,
+  });
 }, 60_000);
 
 test('is refused at once while another mover works', async () => {

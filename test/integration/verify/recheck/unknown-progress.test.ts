@@ -48,7 +48,7 @@ test('where the mover reads once more what was forgotten, what differs is in fli
   await move.run('catch-up', { drain: drain.signal }).catch(() => undefined);
   expect(drain.signal.aborted).toBe(true);
   tap.meddle = async (_request, forward) => forward();
-  expect(move.ledger(({ leases }) => leases.live())).toMatchObject([{ phase: 'again' }]);
+  expect(move.ledger(({ leases }) => leases.live())).toMatchObject([{ phase: 'recopy' }]);
   // All that the feed of all versions has to tell from there on was brought over.
   expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
   await move.run('catch-up');

@@ -94,11 +94,11 @@ describe('the index', () => {
     expect(ledger.lookup.find(hashOf('d1'), indexId)).toBeNull();
   });
 
-  test('is not begun while a page of its index is open', () => {
+  test('is not begun while a page of its leases is not committed', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     const commit = intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's' }], position: '"1"' });
-    expect(() => ledger.buildIndex(lease.indexId)).toThrow(/every page of its index is committed/);
+    expect(() => ledger.buildIndex(lease.indexId)).toThrow(/every page of its leases is committed/);
     commit();
     buildIndex(ledger, lease.indexId);
     expect(ledger.lookup.find(hashOf('d'), lease.indexId)?.slot).toEqual(hashOf('s'));

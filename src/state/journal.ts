@@ -1,0 +1,173 @@
+/**
+ * Owns the journal: what happened to a migration, in order. Every event has a name, typed fields, and one place that writes
+ * and parses it. Names and fields are persisted and stay as they are.
+ */
+import { LedgerError } from '../lib/errors.ts';
+import type { Database } from '../lib/sqlite.ts';
+import { jsonText, number, text } from './column.ts';
+import type { Columns } from './column.ts';
+import type { Phase } from './migration.ts';
+import type { Transactions } from './transaction.ts';
+
+/** The migration entered a phase; some phases keep more than their name. */
+export type PhaseEntry =
+  | { readonly phase: Exclude<Phase, 'tailing' | 'committed'> }
+  /** `why`: the cutover that ended here did not commit; null at the end of the copy. */
+  | { readonly phase: 'tailing'; readonly why: string | null }
+  | ({ readonly phase: 'committed' } & Commitment);
+
+/** What a cutover committed. */
+export interface Commitment {
+  /** How long the writers were stopped. */
+  readonly stoppedMs: number;
+  /** Settings of the target that are still to be made equal to the source's. */
+  readonly likeSource: readonly string[];
+}
+
+/** Documents of one source range that were changed after the writers were stopped. */
+export interface SourceChange {
+  readonly range: string;
+  /** Some of the documents, by id as JSON text; empty when they cannot be named. */
+  readonly ids: readonly string[];
+  /** `split`: the range was split or merged, so its end has to be read again. */
+  readonly what: 'written' | 'deleted' | 'split';
+}
+
+export type JournalEvent =
+  | ({ readonly event: 'phase' } & PhaseEntry)
+  /** A cutover gave up, and its hook let the application write to the source again. */
+  | { readonly event: 'writers resumed' }
+  /** The source changed after the writers were stopped, so the cutover waited again. */
+  | ({ readonly event: 'fence restarted' } & SourceChange)
+  /** The source changed after the commit; this change is not in the target. */
+  | ({ readonly event: 'late write' } & SourceChange)
+  | { readonly event: 'target settings applied'; readonly settings: readonly string[] }
+  /** The hook that points the application to the target has succeeded, or there is none. */
+  | { readonly event: 'application switched' }
+  /** `isForgotten`: the source no longer has its changes since the commit. */
+  | { readonly event: 'late write watch ended'; readonly isForgotten: boolean }
+  /** An older copy of the ledger was put back; `missedRun` is the newest run that it does not have. */
+  | { readonly event: 'ledger restored'; readonly missedRun: number }
+  | {
+      readonly event: 'dead letters discarded';
+      readonly discarded: number;
+      /** The one that was named by its number, or the reason of all of them; the other is null. */
+      readonly letter: number | null;
+      readonly reason: string | null;
+    };
+
+/** An event with its time. */
+export type JournalEntry = JournalEvent & { readonly number: number; readonly atMs: number };
+
+/** The commit, and what has happened since. */
+export interface Committed extends Commitment {
+  readonly atMs: number;
+  readonly since: ReadonlySet<JournalEvent['event']>;
+}
+
+const PHASE = 'phase ';
+
+export class Journal {
+  readonly #transactions: Transactions;
+  readonly #sql;
+
+  constructor(database: Database, transactions: Transactions) {
+    this.#transactions = transactions;
+    this.#sql = {
+      append: database.prepare(
+        'INSERT INTO journal (at_ms, event, details) VALUES (@nowMs, @event, @details)',
+      ),
+      entries: database.prepare<[{ after: number; limit: number }], Columns>(
+        'SELECT * FROM journal WHERE number > @after ORDER BY number LIMIT @limit',
+      ),
+      lastCutover: database.prepare<[number], Columns>(
+        `SELECT number, at_ms, event, details FROM (
+           SELECT *, row_number() OVER (
+             PARTITION BY event IN ('fence restarted', 'late write') ORDER BY number DESC
+           ) AS newest
+           FROM journal WHERE number >= (SELECT max(number) FROM journal WHERE event = 'phase ready')
+         ) WHERE newest <= ? ORDER BY number DESC`,
+      ),
+      commit: database.prepare<[], Columns>(
+        "SELECT * FROM journal WHERE event = 'phase committed' ORDER BY number DESC LIMIT 1",
+      ),
+      eventsAfter: database.prepare<[number], Columns>('SELECT DISTINCT event FROM journal WHERE number > ?'),
+      lastStop: database
+        .prepare<[], string>(
+          `SELECT event FROM journal WHERE event IN ('phase fencing', 'writers resumed')
+           ORDER BY number DESC LIMIT 1`,
+        )
+        .pluck(),
+    };
+  }
+
+  append(event: JournalEvent, nowMs: number): void {
+    this.#transactions.run(() => this.#sql.append.run({ ...columnsOf(event), nowMs }));
+  }
+
+  entries(window: { readonly after: number; readonly limit: number }): JournalEntry[] {
+    return this.#sql.entries.all(window).map(parseEntry);
+  }
+
+  /**
+   * What happened since a cutover last passed its gate; nothing when none did: the newest `limit` changes of the source, which
+   * may occur without end, and the newest `limit` other events.
+   */
+  lastCutover(limit: number): JournalEntry[] {
+    return this.#sql.lastCutover.all(limit).map(parseEntry).toReversed();
+  }
+
+  /** Null before the commit. */
+  commit(): Committed | null {
+    const row = this.#sql.commit.get();
+    if (row === undefined) return null;
+    const entry = parseEntry(row);
+    if (entry.event !== 'phase' || entry.phase !== 'committed') return null;
+    const { atMs, stoppedMs, likeSource } = entry;
+    const since = this.#sql.eventsAfter.all(entry.number).map((one) => nameIn(one));
+    return { atMs, stoppedMs, likeSource, since: new Set(since) };
+  }
+
+  /** Whether a cutover had the writers stopped, and none has recorded since that they were resumed. */
+  mayWritersBeStopped(): boolean {
+    return this.#sql.lastStop.get() === 'phase fencing';
+  }
+}
+
+function columnsOf(entry: JournalEvent): { readonly event: string; readonly details: string } {
+  if (entry.event !== 'phase') {
+    const { event, ...details } = entry;
+    return { event, details: JSON.stringify(details) };
+  }
+  const { event: _event, phase, ...details } = entry;
+  return { event: PHASE + phase, details: JSON.stringify(details) };
+}
+
+const NAMES: Readonly<Record<Exclude<JournalEvent['event'], 'phase'>, true>> = {
+  'writers resumed': true,
+  'fence restarted': true,
+  'late write': true,
+  'target settings applied': true,
+  'application switched': true,
+  'late write watch ended': true,
+  'ledger restored': true,
+  'dead letters discarded': true,
+};
+
+function nameIn(row: Columns): JournalEvent['event'] {
+  const event = text(row, 'event');
+  if (event.startsWith(PHASE)) return 'phase';
+  if (Object.hasOwn(NAMES, event)) return event as keyof typeof NAMES;
+  throw new LedgerError(`the journal of the ledger has an event that this cosmig does not know: ${event}`, {
+    why: 'a newer cosmig has worked with the ledger, or it is damaged',
+    hint: 'use the newest cosmig that has worked with it',
+  });
+}
+
+/** The fields are those that `columnsOf` wrote: only this module writes them. */
+function parseEntry(row: Columns): JournalEntry {
+  const event = nameIn(row);
+  const name = event === 'phase' ? { event, phase: text(row, 'event').slice(PHASE.length) } : { event };
+  const details = JSON.parse(jsonText(row, 'details')) as object;
+  return { ...details, ...name, number: number(row, 'number'), atMs: number(row, 'at_ms') } as JournalEntry;
+}
