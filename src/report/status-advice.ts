@@ -15,10 +15,10 @@ export function adviseNext(status: Omit<Status, 'next'>): string {
     const stopped = cutover?.stoppedSince == null ? '' : ', and the application may still be stopped';
     return `a cutover was interrupted${stopped}: cosmig cutover begins it anew, or let the application write to the source and go on with cosmig tail`;
   }
-  const { copy = 0, again = 0 } = phasesOf(ranges);
+  const { copy = 0, recopy = 0 } = phasesOf(ranges);
   if (copy > 0) return `cosmig copy goes on with ${counted(copy, 'range')}${letters}`;
   if (phase === 'copying') return `cosmig copy ends it: every range is copied${letters}`;
-  if (again > 0) return `cosmig tail reads ${counted(again, 'range')} once more${letters}`;
+  if (recopy > 0) return `cosmig tail reads ${counted(recopy, 'range')} once more${letters}`;
   // Only whoever looks can know whether somebody else has let it on.
   const stopped =
     cutover?.stoppedSince == null ? '' : 'see that the application writes to the source again; ';

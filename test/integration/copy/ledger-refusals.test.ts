@@ -125,7 +125,7 @@ test.each(COMMANDS)(
     const { code, stderr } = await run(line, path);
     expect(code).toBe(7);
     expect(stderr).toMatch(
-      /ledger\.db is newer than this cosmig\n {2}why {2}it is at schema version 9, and this cosmig knows versions up to 3\n/,
+      /ledger\.db is newer than this cosmig\n {2}why {2}it is at schema version 9, and this cosmig knows versions up to 1\n/,
     );
     expect(readFileSync(path).equals(before)).toBe(true);
   },
