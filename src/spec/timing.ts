@@ -1,12 +1,30 @@
 /** How long things may take: the numbers that an operator's network and account decide. */
 
 export interface Timing {
-  /** How long a request may be on its way: its reply is not waited for longer, and what was sent may land that late. */
+  /** After this long a request counts as lost; what it wrote may still land within the same time. */
   readonly requestTimeoutMs: number;
   /** How long a reader rests that has seen the end of its feed. */
   readonly pollMs: number;
-  /** How often a picture of the run is shown. */
+  /** How often the progress of the run is shown. */
   readonly showMs: number;
 }
 
 export const TIMING: Timing = { requestTimeoutMs: 45_000, pollMs: 1000, showMs: 1000 };
+
+/** The same for a comparison of both sides. */
+export interface CompareTiming {
+  readonly requestTimeoutMs: number;
+  /** Between two looks at the same document or the same counts. */
+  readonly gapMs: number;
+  /** How often the pass saves how far it has come: at most this much is read again after a crash. */
+  readonly checkpointMs: number;
+  /** Documents a page. */
+  readonly pageSize: number;
+}
+
+export const COMPARE_TIMING: CompareTiming = {
+  requestTimeoutMs: 45_000,
+  gapMs: 2000,
+  checkpointMs: 2000,
+  pageSize: 1000,
+};

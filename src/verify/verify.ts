@@ -9,6 +9,7 @@ import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { COMPARE_TIMING, type CompareTiming } from '../spec/timing.ts';
 import type { MoverLock } from '../state/lock.ts';
 import { inTime } from './time-limit.ts';
 import { compareCounts } from './counts/compare-counts.ts';
@@ -16,18 +17,6 @@ import { compareDigests } from './pass/compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
 import { openSides, refuseUncopied, type Opened } from './sides.ts';
 import type { Named, Verdict } from './verdict.ts';
-
-export interface Timing {
-  readonly requestTimeoutMs: number;
-  /** Between two looks at the same thing. */
-  readonly gapMs: number;
-  /** So much is read again after a crash. */
-  readonly checkpointMs: number;
-  /** Documents. */
-  readonly pageSize: number;
-}
-
-export const TIMING: Timing = { requestTimeoutMs: 45_000, gapMs: 2000, checkpointMs: 2000, pageSize: 1000 };
 
 export interface VerifyParts {
   readonly spec: MigrationSpec;
@@ -59,7 +48,7 @@ export interface VerifyParts {
   readonly onProgress?: (progress: Progress) => void;
   /** Called with the verdict while all that was found can be read; null: this level names nobody. */
   readonly onVerdict?: (verdict: Verdict, named: Named | null) => void;
-  readonly timing?: Partial<Timing>;
+  readonly timing?: Partial<CompareTiming>;
 }
 
 /** How far it is; a stage is a word for people. */
@@ -82,7 +71,7 @@ export interface Progress {
 /** What every level works with. */
 export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>, Opened {
   readonly ledger: LedgerView;
-  readonly timing: Timing;
+  readonly timing: CompareTiming;
   readonly beganAtMs: number;
 }
 
@@ -99,7 +88,7 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   // An endpoint may be another after a fail-over; the containers behind it may not, and that is looked at below.
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
-  const timing = { ...TIMING, ...parts.timing };
+  const timing = { ...COMPARE_TIMING, ...parts.timing };
   using source = await connect(connections.source, { signal });
   using other =
     connections.target === connections.source ? undefined : await connect(connections.target, { signal });

@@ -7,13 +7,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { ChildOrder, Strike } from './harness/cutover/cutover-child.ts';
 import { Move } from '../helpers/move.ts';
 import { ACCEPTED_SPEC, cosmig, envOf, typed } from '../helpers/typed.ts';
+import { built } from '../helpers/built.ts';
 
-const CHILD = fileURLToPath(new URL('harness/cutover/cutover-child.ts', import.meta.url));
+const CHILD = built(new URL('harness/cutover/cutover-child.ts', import.meta.url));
 
 type Death = { readonly line: string; readonly at: 'journal' | 'journalled' } | { readonly hook: string };
 
@@ -54,7 +54,7 @@ class Cutting {
       return [`--${hook}`, `echo ${hook} >> ${this.log}${kill}`];
     });
     const argv = ['cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', ...ACCEPTED_SPEC];
-    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), CHILD, ...argv], {
+    const child = spawn(process.execPath, [CHILD, ...argv], {
       env: { ...envOf(this.move), CHILD_ORDER: JSON.stringify(order) },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -9,6 +9,9 @@ import { runCutovers, type CutoverReport } from './harness/cutover/run.ts';
 import { RunFailure } from './harness/fault-run.ts';
 import { runMigration, type RunReport } from './harness/migration/run.ts';
 import { freshSeed } from './harness/migration/seeds.ts';
+import { buildForProcesses } from '../helpers/built.ts';
+
+buildForProcesses();
 
 const { values } = parseArgs({
   options: {

@@ -2,11 +2,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { built } from './built.ts';
 import type { Ran } from './run-cosmig.ts';
 
-const CHILD = fileURLToPath(new URL('cosmig-child.ts', import.meta.url));
-const COSMIG = [process.execPath, '--import', import.meta.resolve('tsx'), CHILD];
+const CHILD = built(new URL('cosmig-child.ts', import.meta.url));
+const COSMIG = [process.execPath, CHILD];
 
 export type Env = Readonly<Record<string, string>>;
 

@@ -14,6 +14,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { commandsIn, wordsOf, type Block } from './doc-blocks.ts';
 import { CosmigRun, type Ran } from './run-cosmig.ts';
 import { until } from './wait.ts';
+import { built } from './built.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -63,9 +64,9 @@ export class Story implements AsyncDisposable {
     const bin = join(this.folder, 'bin');
     mkdirSync(bin);
     // For what a shell runs; single commands are run in this process.
-    const main = `import { main } from ${JSON.stringify(`${ROOT}src/cli/main.ts`)}; await main();`;
+    const main = `import { main } from ${JSON.stringify(built(`${ROOT}src/cli/main.ts`))}; await main();`;
     writeFileSync(join(bin, 'main.mjs'), main);
-    const node = `exec "${process.execPath}" --import "${import.meta.resolve('tsx')}"`;
+    const node = `exec "${process.execPath}"`;
     script(join(bin, 'cosmig'), `${node} "${join(bin, 'main.mjs')}" "$@"`);
     script(join(bin, 'node-with-sources'), `${node} "$@"`);
     script(join(bin, 'kubectl'), 'echo "$@"');
@@ -75,7 +76,7 @@ export class Story implements AsyncDisposable {
     writeFileSync(join(modules, 'cosmig/package.json'), '{ "type": "module", "exports": "./index.js" }');
     writeFileSync(
       join(modules, 'cosmig/index.js'),
-      `export * from ${JSON.stringify(`${ROOT}src/index.ts`)};`,
+      `export * from ${JSON.stringify(built(`${ROOT}src/index.ts`))};`,
     );
     symlinkSync(join(ROOT, 'node_modules/@azure'), join(modules, '@azure'));
     this.#env = {

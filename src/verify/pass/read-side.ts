@@ -21,7 +21,7 @@ import type { RowOptions } from './rows.ts';
 import { tokenOf, type Side } from '../sides.ts';
 import type { Part, VerifyStore } from '../store.ts';
 import { SideTally } from './side-sums.ts';
-import type { Timing } from '../verify.ts';
+import type { CompareTiming } from '../../spec/timing.ts';
 
 /** Pages in memory, at most 4 MB each. */
 const READERS_MAX = 3;
@@ -47,7 +47,7 @@ export interface ReadSideParts {
   readonly store: VerifyStore;
   readonly rows: RowOptions;
   readonly clock: Clock;
-  readonly timing: Pick<Timing, 'checkpointMs' | 'pageSize'>;
+  readonly timing: Pick<CompareTiming, 'checkpointMs' | 'pageSize'>;
   /** A page more was read. */
   readonly onPage: () => void;
   /** Where to begin instead of at the beginning: only what has changed since is read. */

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { built } from '../../helpers/built.ts';
 
-const HEAP = fileURLToPath(new URL('../../../src/lib/heap.ts', import.meta.url));
+const HEAP = built(new URL('../../../src/lib/heap.ts', import.meta.url));
 
 /** The size of the space for young objects after many were made, in MB; in a process of its own, which it is set for. */
 function youngMbAfter(first: string): number {
@@ -14,7 +14,7 @@ function youngMbAfter(first: string): number {
     for (let i = 0; i < 3_000_000; i += 1) kept[i % 50_000] = { i };
     const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
     console.log(young.space_size / 2 ** 20);`;
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+  const args = ['--input-type=module', '--eval', script];
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }));
 }
 

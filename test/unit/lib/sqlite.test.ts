@@ -22,6 +22,7 @@ import {
   refuseForeign,
   type Database,
 } from '../../../src/lib/sqlite.ts';
+import { built } from '../../helpers/built.ts';
 
 const STEPS = [
   ['0001_documents.sql', 'CREATE TABLE document (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;'],
@@ -117,9 +118,9 @@ describe('migrate', () => {
   test('several processes at once do the work once', async () => {
     const path = join(folder, 'race.db');
     const root = fileURLToPath(shipped(STEPS));
-    const script = fileURLToPath(new URL('../../helpers/migrate-process.ts', import.meta.url));
+    const script = built(new URL('../../helpers/migrate-process.ts', import.meta.url));
     const run = promisify(execFile);
-    const args = ['--import', import.meta.resolve('tsx'), script, path, root];
+    const args = [script, path, root];
     await Promise.all([1, 2, 3].map(() => run(process.execPath, args)));
     const rows = opened(path).prepare('SELECT number, file FROM cosmig_schema').raw().all();
     expect(rows).toEqual(STEPS.map(([file], index) => [index + 1, file]));

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
 import { migrate, openDatabase } from '../../../src/lib/sqlite.ts';
@@ -20,11 +19,12 @@ import {
   SPEC,
   temporaryFolder,
 } from './making.ts';
+import { built } from '../../helpers/built.ts';
 
-const CHILD = fileURLToPath(new URL('mover-process.ts', import.meta.url));
+const CHILD = built(new URL('mover-process.ts', import.meta.url));
 
 function childArguments(...args: string[]): string[] {
-  return ['--import', import.meta.resolve('tsx'), CHILD, ...args];
+  return [CHILD, ...args];
 }
 
 /** The names and bytes of everything beside a ledger. */

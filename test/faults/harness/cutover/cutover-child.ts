@@ -3,8 +3,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import SqliteDatabase from 'better-sqlite3';
 import { main } from '../../../../src/cli/main.ts';
-import { TIMING as ENGINE } from '../../../../src/spec/timing.ts';
-import { TIMING as VERIFY } from '../../../../src/verify/verify.ts';
+import { COMPARE_TIMING, TIMING } from '../../../../src/spec/timing.ts';
 
 /** What the process is told besides its command line. */
 export interface ChildOrder {
@@ -22,8 +21,8 @@ export interface Strike {
 }
 
 const { strike, requestTimeoutMs } = JSON.parse(process.env['CHILD_ORDER'] ?? '{}') as ChildOrder;
-Object.assign(ENGINE, { requestTimeoutMs, pollMs: 50, showMs: 500 });
-Object.assign(VERIFY, { requestTimeoutMs, gapMs: 200, checkpointMs: 300 });
+Object.assign(TIMING, { requestTimeoutMs, pollMs: 50, showMs: 500 });
+Object.assign(COMPARE_TIMING, { requestTimeoutMs, gapMs: 200, checkpointMs: 300 });
 
 let passings = 0;
 let isOpen = strike?.event === '';

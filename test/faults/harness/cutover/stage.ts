@@ -17,9 +17,10 @@ import { MigrationProcess } from '../migration/process.ts';
 import { templateOf, type Scenario } from '../migration/scenario.ts';
 import { until } from '../../../helpers/wait.ts';
 import { WireContainer } from '../../../helpers/wire-container.ts';
+import { built } from '../../../helpers/built.ts';
 
 const DATABASE = 'shop';
-const CHILD = fileURLToPath(new URL('cutover-child.ts', import.meta.url));
+const CHILD = built(new URL('cutover-child.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const START_WITHIN_MS = 60_000;
 const PAUSE_WITHIN_MS = 30_000;
@@ -167,7 +168,7 @@ export class CutoverStage implements AsyncDisposable {
       requestTimeoutMs: this.#scenario.requestTimeoutMs,
       ...(blow?.by === 'strike' ? { strike: blow.strike } : {}),
     };
-    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, ...argv], {
+    const child = spawn(process.execPath, [CHILD, ...argv], {
       cwd: ROOT,
       env: {
         PATH: process.env['PATH'],

@@ -7,8 +7,9 @@ import { PUBLISHED_KEY } from '../../../../src/emulator/http/server.ts';
 import { Admin, type AccountSettings } from '../../../helpers/admin.ts';
 import { RawAccount } from '../../../helpers/raw.ts';
 import { within } from '../../../helpers/wait.ts';
+import { built } from '../../../helpers/built.ts';
 
-const CHILD = fileURLToPath(new URL('./emulator-child.ts', import.meta.url));
+const CHILD = built(new URL('emulator-child.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 /** A loaded machine compiles the sources slowly; a refused file lock takes 10 s by itself. */
 const START_WITHIN_MS = 60_000;
@@ -39,7 +40,7 @@ export class EmulatorProcess implements AsyncDisposable {
 
   /** Starts one over a file, or tells why it would not. */
   static async tryStart(data: string, settings: AccountSettings = {}): Promise<EmulatorProcess | Refused> {
-    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, data, JSON.stringify(settings)], {
+    const child = spawn(process.execPath, [CHILD, data, JSON.stringify(settings)], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -6,6 +6,7 @@ import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { within } from '../../../helpers/wait.ts';
+import { built } from '../../../helpers/built.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -23,9 +24,9 @@ export class MigrationProcess implements AsyncDisposable {
 
   /** `script` is the module to run. Its stderr is appended to the file `log`. */
   constructor(script: URL, order: unknown, log: string) {
-    const path = fileURLToPath(script);
+    const path = built(script);
     this.#name = basename(path);
-    this.#child = spawn(process.execPath, ['--import', 'tsx', path, JSON.stringify(order)], {
+    this.#child = spawn(process.execPath, [path, JSON.stringify(order)], {
       cwd: ROOT,
       stdio: ['pipe', 'pipe', 'pipe'],
     });

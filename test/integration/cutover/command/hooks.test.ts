@@ -2,11 +2,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Reporter } from '../../../../src/cli/command.ts';
 import { runHook } from '../../../../src/workflows/hooks.ts';
 import { until } from '../../../helpers/wait.ts';
+import { built } from '../../../helpers/built.ts';
 
 let said: string[] = [];
 afterEach(() => (said = []));
@@ -66,7 +66,7 @@ test('hook: canceled before it starts -> not started', async () => {
   expect(said).toEqual([]);
 });
 
-const HOOK = fileURLToPath(new URL('../../../../src/workflows/hooks.ts', import.meta.url));
+const HOOK = built(new URL('../../../../src/workflows/hooks.ts', import.meta.url));
 const NOBODY = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
 /** Whether this machine can start a process of another user that may read this program. */
@@ -95,8 +95,7 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
         const hook = { flag: '--on-fence', command: 'exec ${held} ${script}', env: process.env };
         await runHook(hook, { out: { note }, signal: stop.signal }).catch((error) => console.log(error.message));
         process.exit(0);`;
-      const tsx = import.meta.resolve('tsx');
-      const argv = [...NOBODY, process.execPath, '--import', tsx, '--input-type=module', '-e', caller];
+      const argv = [...NOBODY, process.execPath, '--input-type=module', '-e', caller];
       const options = { env: { PATH: process.env['PATH'], TMPDIR: folder }, encoding: 'utf8' } as const;
       expect(execFileSync('setpriv', argv, options).split('\n')).toEqual([
         'began',

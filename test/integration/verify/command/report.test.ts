@@ -4,14 +4,15 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { built } from '../../../helpers/built.ts';
 
-const CHILD = join(import.meta.dirname, '../../../helpers/report-child.ts');
+const CHILD = built(new URL('../../../helpers/report-child.ts', import.meta.url));
 
 test('what the disk has taken only the beginning of is told', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
   try {
     const path = join(folder, 'proof.json');
-    const words = [process.execPath, '--import', import.meta.resolve('tsx'), CHILD, path];
+    const words = [process.execPath, CHILD, path];
     // A file that may grow no more is like a disk that fills up: it takes what it has room for.
     const script = `trap '' XFSZ; ulimit -f 16; exec "$@"`;
     const env = { ...process.env, TSX_DISABLE_CACHE: '1' };

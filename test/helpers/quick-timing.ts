@@ -1,0 +1,14 @@
+/**
+ * Shortens the times that wait for a network: an account on the same machine answers in milliseconds, and what was lost
+ * is lost at once. The one place where tests do that for the command line, in this process and in those they start;
+ * COSMIG_TEST_TIMING=real keeps the times of the product, which nightly tests use.
+ */
+import { COMPARE_TIMING, TIMING } from '../../src/spec/timing.ts';
+
+export const QUICK = { requestTimeoutMs: 2000, pollMs: 50, showMs: 200 } as const;
+export const QUICK_COMPARE = { requestTimeoutMs: 2000, gapMs: 100, checkpointMs: 300 } as const;
+
+if (process.env['COSMIG_TEST_TIMING'] !== 'real') {
+  Object.assign(TIMING, QUICK);
+  Object.assign(COMPARE_TIMING, QUICK_COMPARE);
+}
