@@ -1,8 +1,9 @@
 /** The emulator's account without its server: in memory, under a clock that stands still until it is moved. */
-import { Account } from '../../src/emulator/account.ts';
-import { keyText, type JsonObject } from '../../src/emulator/container-definition.ts';
-import { createContainer, createDatabase } from '../../src/emulator/containers.ts';
-import type { ContainerModel, DatabaseModel } from '../../src/emulator/storage/model.ts';
+import { Account } from '../../src/emulator/account/account.ts';
+import { keyText } from '../../src/emulator/account/container-definition.ts';
+import type { JsonObject } from '../../src/emulator/json/json-value.ts';
+import { createContainer, createDatabase } from '../../src/emulator/account/catalog.ts';
+import type { ContainerModel, DatabaseModel } from '../../src/emulator/account/model.ts';
 import type { Throughput } from '../../src/emulator/partitions/offers.ts';
 import { execute, type Kind, type Outcome } from '../../src/emulator/documents/operations.ts';
 import { Refusal } from '../../src/emulator/http/refusal.ts';

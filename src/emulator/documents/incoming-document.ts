@@ -3,10 +3,11 @@
  * measured. The text is kept; the parsed value only answers questions about it.
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
-import type { Account } from '../account.ts';
-import { extractKey, isObject, itemTtl, keyText, own, type JsonObject } from '../container-definition.ts';
-import { maxDepth, normalizeNumbers, skipSpace, withoutMembers } from './json-text.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import type { Account } from '../account/account.ts';
+import { extractKey, itemTtl, keyText } from '../account/container-definition.ts';
+import { isObject, own, type JsonObject } from '../json/json-value.ts';
+import { maxDepth, normalizeNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
+import type { ContainerModel } from '../account/model.ts';
 import { Refusal } from '../http/refusal.ts';
 import { countTerms } from './index-terms.ts';
 import type { Version } from './write-transaction.ts';

@@ -4,7 +4,7 @@
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import {
   conflictCharge,
   createCharge,
@@ -14,11 +14,12 @@ import {
   readCharge,
   replaceCharge,
 } from '../partitions/charges.ts';
-import { keyText, valueAt } from '../container-definition.ts';
+import { keyText } from '../account/container-definition.ts';
+import { valueAt } from '../json/json-value.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
 import { checkId, completeKey, receive, type Incoming } from './incoming-document.ts';
-import type { ContainerModel } from '../storage/model.ts';
-import { rangeOf, type PhysicalRange } from '../partitions/partitions.ts';
+import type { ContainerModel } from '../account/model.ts';
+import { rangeOf, type PhysicalRange } from '../partitions/ranges.ts';
 import { patchDocument, type PatchRequest } from './patch.ts';
 import { Refusal } from '../http/refusal.ts';
 import { visibleLsn } from '../partitions/sessions.ts';

@@ -1,7 +1,8 @@
 /**
  * Partial updates, done on the text: only the named values change, every other byte of the document stays.
  */
-import { isObject, own, type ContainerDefinition } from '../container-definition.ts';
+import type { ContainerDefinition } from '../account/container-definition.ts';
+import { isObject, own } from '../json/json-value.ts';
 import {
   appendMember,
   elementsOf,
@@ -11,8 +12,8 @@ import {
   replaceSpan,
   skipSpace,
   valueSpan,
-} from './json-text.ts';
-import { compileQuery, runPage } from '../query/run.ts';
+} from '../json/json-text.ts';
+import { compileQuery, runPage } from '../query/query.ts';
 import { Refusal } from '../http/refusal.ts';
 
 export interface PatchOperation {

@@ -3,10 +3,10 @@
  * range share one LSN. Counters of the ranges are staged here and reach the memory only after SQLite has
  * committed, so a failed transaction leaves no trace.
  */
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import { itemNumberOf, positionOf, type DocumentRow } from '../storage/document-store.ts';
-import type { ContainerModel } from '../storage/model.ts';
-import type { PhysicalRange } from '../partitions/partitions.ts';
+import type { ContainerModel } from '../account/model.ts';
+import type { PhysicalRange } from '../partitions/ranges.ts';
 
 interface Staged {
   lsn: number;

@@ -1,9 +1,9 @@
 /** `/_emulator/…`: what is there, and the levers. Reached from this machine only, without a key. */
 import { purgeContainer } from '../partitions/background.ts';
 import { json, type Call, type Reply } from '../http/request.ts';
-import { isObject, own, type JsonObject } from '../container-definition.ts';
-import type { ContainerModel } from '../storage/model.ts';
-import type { PhysicalRange } from '../partitions/partitions.ts';
+import { isObject, own, type JsonObject } from '../json/json-value.ts';
+import type { ContainerModel } from '../account/model.ts';
+import type { PhysicalRange } from '../partitions/ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 import { beginSplit, mergeRanges, rangesById, splitRange, fullestRange } from '../partitions/resizing.ts';
 

@@ -4,12 +4,13 @@
  */
 import type { Call, Reply } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
-import { isObject, keyText, own, parseKey } from '../container-definition.ts';
-import { refusalOf, type FaultOp } from '../faults.ts';
-import { elementsOf, membersOf, skipSpace } from '../documents/json-text.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import { keyText, parseKey } from '../account/container-definition.ts';
+import { isObject, own } from '../json/json-value.ts';
+import { refusalOf, type FaultOp } from '../http/faults.ts';
+import { elementsOf, membersOf, skipSpace } from '../json/json-text.ts';
+import type { ContainerModel } from '../account/model.ts';
 import { execute, placeOf, type Kind, type Operation, type Outcome } from '../documents/operations.ts';
-import { rangeById, refuseWhileSplitting, type PhysicalRange } from '../partitions/partitions.ts';
+import { rangeById, refuseWhileSplitting, type PhysicalRange } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';

@@ -1,8 +1,8 @@
-import { withSystemProperties } from '../account.ts';
+import { withSystemProperties } from '../account/account.ts';
 import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
-import type { JsonObject } from '../container-definition.ts';
-import { createContainer, deleteContainer, replaceContainer } from '../containers.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import type { JsonObject } from '../json/json-value.ts';
+import { createContainer, deleteContainer, replaceContainer } from '../account/catalog.ts';
+import type { ContainerModel } from '../account/model.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
 import { Refusal } from '../http/refusal.ts';
 import { listReply } from './lists.ts';

@@ -1,8 +1,8 @@
 /** Databases: names for groups of containers, and a throughput they may share. */
-import type { DatabaseModel } from '../storage/model.ts';
-import { withSystemProperties } from '../account.ts';
+import type { DatabaseModel } from '../account/model.ts';
+import { withSystemProperties } from '../account/account.ts';
 import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
-import { createDatabase, deleteDatabase } from '../containers.ts';
+import { createDatabase, deleteDatabase } from '../account/catalog.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
 import { listReply } from './lists.ts';
 

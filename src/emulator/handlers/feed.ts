@@ -1,4 +1,4 @@
-import { readFeed, type FeedMode } from '../feeds/change-feed.ts';
+import { readFeed, type FeedMode } from '../partitions/change-feed.ts';
 import type { Call, Reply } from '../http/request.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken, visibleLsn } from '../partitions/sessions.ts';

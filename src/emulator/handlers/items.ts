@@ -1,9 +1,9 @@
 /** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import { refusalReply, type Call, type Reply } from '../http/request.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
-import { keyText, parseKey } from '../container-definition.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import { keyText, parseKey } from '../account/container-definition.ts';
+import type { ContainerModel } from '../account/model.ts';
 import {
   execute,
   placeOf,
@@ -12,7 +12,7 @@ import {
   type Operation,
   type Outcome,
 } from '../documents/operations.ts';
-import { refuseWhileSplitting, type PhysicalRange } from '../partitions/partitions.ts';
+import { refuseWhileSplitting, type PhysicalRange } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
 import { Refusal } from '../http/refusal.ts';
 import { READ_SESSION_UNAVAILABLE, sessionToken, visibleLsn } from '../partitions/sessions.ts';

@@ -1,6 +1,6 @@
 /** Feeds of databases, containers, offers and scripts: all of them, or those a query picks. */
 import type { Call, Reply } from '../http/request.ts';
-import { compileQuery, runPage } from '../query/run.ts';
+import { compileQuery, runPage } from '../query/query.ts';
 import { readQuerySpec } from './query.ts';
 
 const METADATA_LIST_RU = 2;

@@ -1,8 +1,8 @@
 /** Offers: what a database or container pays for, read and changed. */
-import type { OfferModel } from '../storage/model.ts';
+import type { OfferModel } from '../account/model.ts';
 import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
-import { own, type JsonObject } from '../container-definition.ts';
-import { offerHistory, replaceOffer } from '../containers.ts';
+import { own, type JsonObject } from '../json/json-value.ts';
+import { offerHistory, replaceOffer } from '../account/catalog.ts';
 import { minimumRu, offerContent, throughputOf } from '../partitions/offers.ts';
 import { Refusal } from '../http/refusal.ts';
 import { listReply } from './lists.ts';

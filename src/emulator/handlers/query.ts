@@ -1,14 +1,15 @@
 /** Queries over documents: of one key, a key prefix, one range or a part of it, or the whole container. */
 import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import { json, type Call, type Reply } from '../http/request.ts';
 import { queryCharge } from '../partitions/charges.ts';
-import { isObject, keyText, own, parseKey } from '../container-definition.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import { keyText, parseKey } from '../account/container-definition.ts';
+import { isObject, own } from '../json/json-value.ts';
+import type { ContainerModel } from '../account/model.ts';
 import type { Window } from '../storage/document-store.ts';
-import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions/partitions.ts';
-import { needsPlan, planOf } from '../query/plan.ts';
+import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions/ranges.ts';
+import { needsPlan, planOf } from '../query/pages/plan.ts';
 import {
   compileQuery,
   countPage,
@@ -16,7 +17,7 @@ import {
   type CompiledQuery,
   type QuerySpec,
   type StoredDocument,
-} from '../query/run.ts';
+} from '../query/query.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';
 

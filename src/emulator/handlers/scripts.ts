@@ -1,7 +1,8 @@
 /** Stored procedures, triggers and user-defined functions: definitions are kept, nothing is run. */
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
-import { requireName, type JsonObject } from '../container-definition.ts';
+import { requireName } from '../account/container-definition.ts';
+import type { JsonObject } from '../json/json-value.ts';
 import type { ScriptRow } from '../storage/catalog-store.ts';
 import { Refusal } from '../http/refusal.ts';
 import { childRidMaker } from '../storage/resource-ids.ts';

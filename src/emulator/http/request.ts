@@ -1,9 +1,9 @@
 /** One request as the handlers see it, and what they answer. */
-import type { Account } from '../account.ts';
+import type { Account } from '../account/account.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
-import { isObject, type JsonObject } from '../container-definition.ts';
-import { maxDepth } from '../documents/json-text.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import { isObject, type JsonObject } from '../json/json-value.ts';
+import { maxDepth } from '../json/json-text.ts';
+import type { ContainerModel } from '../account/model.ts';
 import { Refusal, statusName } from './refusal.ts';
 import type { Priority } from '../partitions/ru-meter.ts';
 

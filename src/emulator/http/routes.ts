@@ -1,6 +1,6 @@
 /** The table of what can be asked: method and path to a handler, and the name the request is counted under. */
 import type { Call, Reply } from './request.ts';
-import type { FaultOp } from '../faults.ts';
+import type { FaultOp } from './faults.ts';
 import * as account from '../handlers/account.ts';
 import * as admin from '../handlers/admin.ts';
 import * as batch from '../handlers/batch.ts';

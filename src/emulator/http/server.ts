@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../lib/clock.ts';
 import { NotReadyError, UsageError } from '../../lib/errors.ts';
 import { asDatabaseError, migrate, openDatabase } from '../../lib/sqlite.ts';
-import { Account } from '../account.ts';
+import { Account } from '../account/account.ts';
 import { runBackground } from '../partitions/background.ts';
 import { selfSignedCertificate } from './certificate.ts';
 import { Dispatcher } from './dispatch.ts';

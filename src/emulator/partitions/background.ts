@@ -3,11 +3,11 @@
  * Each step looks at little and does little, so that requests hardly notice it.
  */
 import { sleep } from '../../lib/abort.ts';
-import type { Account } from '../account.ts';
-import { dropOldChanges } from '../feeds/change-feed.ts';
+import type { Account } from '../account/account.ts';
+import { dropOldChanges } from './change-feed.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
-import type { ContainerModel } from '../storage/model.ts';
-import { rangeOf } from './partitions.ts';
+import type { ContainerModel } from '../account/model.ts';
+import { rangeOf } from './ranges.ts';
 import { finishScaling, finishSplits, splitOutgrown } from './resizing.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 

@@ -2,7 +2,7 @@
  * Throughput: what a request for it may say, what an offer's content looks like, how many ranges it means,
  * and what it may not fall below once it was high. The numbers are the service's (facts SVC-28 and SVC-36).
  */
-import { isObject, own, type JsonObject } from '../container-definition.ts';
+import { isObject, own, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
 
 /** The two ways to pay for throughput. */

@@ -5,10 +5,10 @@
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { readOrderedNumber } from '../../epk/encoding.ts';
 import { must } from '../../lib/assert.ts';
-import type { Account } from '../account.ts';
-import type { ContainerModel } from '../storage/model.ts';
+import type { Account } from '../account/account.ts';
+import type { ContainerModel } from '../account/model.ts';
 import { rangesToCarry } from './offers.ts';
-import { boundBetween, halvesOf, partsOf, rangeToRow, unionOf, type PhysicalRange } from './partitions.ts';
+import { boundBetween, halvesOf, partsOf, rangeToRow, unionOf, type PhysicalRange } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 
 function exchange(

@@ -2,8 +2,8 @@
  * Session tokens and what a reader sees. A replica may lag: without a token a read sees the range as it was
  * `replicaLagMs` ago; with the token of a write it sees at least that write.
  */
-import type { Account } from '../account.ts';
-import type { PhysicalRange } from './partitions.ts';
+import type { Account } from '../account/account.ts';
+import type { PhysicalRange } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 
 /** `<range>:<version>#<lsn>`, as the SDK parses it. */

@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { DEFAULT_SETTINGS } from '../../../src/emulator/settings.ts';
+import { DEFAULT_SETTINGS } from '../../../src/emulator/account/settings.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { readDoc, type Block } from '../../helpers/doc-blocks.ts';
 import { outline, Story, type Step } from '../../helpers/doc-story.ts';

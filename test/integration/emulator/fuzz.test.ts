@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { elementsOf } from '../../../src/emulator/documents/json-text.ts';
+import { elementsOf } from '../../../src/emulator/json/json-text.ts';
 import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
 import {
   garbageRequests,

@@ -9,8 +9,8 @@ import { SYSTEM_PROPERTIES } from '../../../src/documents/system-properties.ts';
 import { Adder, Edits, spliceDocument } from '../../../src/documents/splice.ts';
 import type { AddedPath, OnPresent } from '../../../src/documents/splice.ts';
 import type { KeyComponent } from '../../../src/epk/effective-key.ts';
-import type { Member } from '../../../src/emulator/documents/json-text.ts';
-import { membersOf as listMembers } from '../../../src/emulator/documents/json-text.ts';
+import type { Member } from '../../../src/emulator/json/json-text.ts';
+import { membersOf as listMembers } from '../../../src/emulator/json/json-text.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyText } from './generate.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseDefinition } from '../../../../src/emulator/container-definition.ts';
+import { parseDefinition } from '../../../../src/emulator/account/container-definition.ts';
 import { parsePatch, patchDocument, type PatchOperation } from '../../../../src/emulator/documents/patch.ts';
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import { framed, pathsOf, type Path } from '../../../helpers/written-json.ts';

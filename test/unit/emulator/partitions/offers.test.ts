@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { offerHistory, replaceOffer } from '../../../../src/emulator/containers.ts';
+import { offerHistory, replaceOffer } from '../../../../src/emulator/account/catalog.ts';
 import {
   minimumRu,
   offerContent,

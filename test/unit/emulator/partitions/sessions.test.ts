@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { read } from '../../../../src/emulator/documents/operations.ts';
-import { newRange, type PhysicalRange } from '../../../../src/emulator/partitions/partitions.ts';
+import { newRange, type PhysicalRange } from '../../../../src/emulator/partitions/ranges.ts';
 import { sessionToken, visibleLsn } from '../../../../src/emulator/partitions/sessions.ts';
 import { must } from '../../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';

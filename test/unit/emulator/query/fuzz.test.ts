@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
-import { compileQuery, runPage } from '../../../../src/emulator/query/run.ts';
+import { compileQuery, runPage } from '../../../../src/emulator/query/query.ts';
 import { offering, ONE_PAGE, stored } from './asking.ts';
 
 const DOCUMENTS = offering(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { itemNumberOf, positionOf } from '../../../../src/emulator/storage/document-store.ts';
-import type { ContainerModel } from '../../../../src/emulator/storage/model.ts';
+import type { ContainerModel } from '../../../../src/emulator/account/model.ts';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
 import { MemoryAccount } from '../../../helpers/memory-account.ts';
 

@@ -1,0 +1,253 @@
+/**
+ * One account: its file, its clock, its settings, and every database and container in memory. All changes
+ * go through here or through a `WriteTransaction`, and reach the file before the memory: when SQLite
+ * refuses, nothing has happened.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Database } from '../../lib/sqlite.ts';
+import { CatalogStore } from '../storage/catalog-store.ts';
+import { throttledCharge } from '../partitions/charges.ts';
+import type { JsonObject } from '../json/json-value.ts';
+import { DocumentStore } from '../storage/document-store.ts';
+import { Faults } from '../http/faults.ts';
+import { FeedStore } from '../storage/feed-store.ts';
+import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
+import { RU_PER_RANGE_MAX } from '../partitions/offers.ts';
+import type { PhysicalRange } from '../partitions/ranges.ts';
+import { Refusal } from '../http/refusal.ts';
+import { RequestCounts } from '../http/request-counts.ts';
+import { RuMeter, type Priority } from '../partitions/ru-meter.ts';
+import { changeSettings, DEFAULT_SETTINGS, type Settings } from './settings.ts';
+
+interface StoredOffer {
+  readonly offerResourceId: string;
+  readonly throughput: OfferModel['throughput'];
+  readonly history: OfferModel['history'];
+  /** Whether ranges for a raised throughput are still to come. */
+  readonly isPending: boolean;
+}
+
+export class Account {
+  readonly id = 'cosmig-emulator';
+  readonly catalog: CatalogStore;
+  readonly documents: DocumentStore;
+  readonly feeds: FeedStore;
+  readonly databases = new Map<string, DatabaseModel>();
+  readonly offers = new Map<string, OfferModel>();
+  readonly faults = new Faults();
+  readonly meter: RuMeter;
+  readonly counts = new RequestCounts();
+  readonly #database: Database;
+  readonly #clock: Clock;
+  #settings: Settings;
+  #offsetMs = 0;
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+    this.catalog = new CatalogStore(database);
+    this.documents = new DocumentStore(database);
+    this.feeds = new FeedStore(database);
+    this.meter = new RuMeter({ nowMs: () => clock.now() });
+    const remembered = this.catalog.setting('account');
+    this.#settings = changeSettings(DEFAULT_SETTINGS, remembered === undefined ? {} : JSON.parse(remembered));
+    this.#offsetMs = Number(this.catalog.setting('clockOffsetMs') ?? 0);
+    this.#load();
+  }
+
+  #load(): void {
+    const byNumber = new Map<number, DatabaseModel>();
+    for (const row of this.catalog.databases()) {
+      const database = new DatabaseModel(row);
+      byNumber.set(row.number, database);
+      this.databases.set(row.id, database);
+    }
+    for (const row of this.catalog.containers()) {
+      const database = byNumber.get(row.database);
+      if (database === undefined) continue;
+      database.containers.set(row.id, new ContainerModel(row, database, this.catalog.ranges(row.number)));
+    }
+    for (const row of this.catalog.offers()) {
+      const { isPending, ...stored } = JSON.parse(row.content) as StoredOffer;
+      this.offers.set(row.resource, {
+        id: row.id,
+        resource: row.resource,
+        etag: row.etag,
+        ts: row.ts,
+        // A raise that was under way when the process ended is finished at once.
+        pendingUntilMs: isPending ? 0 : undefined,
+        ...stored,
+      });
+    }
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  /** Changes some settings; recording of changes starts and stops with `avad`, a changed lag starts anew. */
+  configure(changes: unknown): void {
+    const next = changeSettings(this.#settings, changes);
+    const before = this.#settings;
+    this.transaction(() => {
+      this.catalog.saveSetting('account', JSON.stringify(next));
+      if (next.avad === before.avad) return;
+      // Positions from before the switch point at changes nobody recorded.
+      if (!next.avad) this.feeds.clearChanges();
+      for (const container of this.containers()) {
+        for (const range of container.ranges) this.saveRange(container, { ...range, avadFloor: range.lsn });
+      }
+    });
+    this.#settings = next;
+    if (next.avad !== before.avad) {
+      for (const container of this.containers()) {
+        for (const range of container.ranges) range.avadFloor = range.lsn;
+      }
+    }
+    if (next.replicaLagMs === before.replicaLagMs) return;
+    // Old versions were kept for the lag as it was, or not at all: every replica starts from what is there now.
+    for (const container of this.containers()) for (const range of container.ranges) range.commits = [];
+  }
+
+  /** Runs in one SQLite transaction; an exception undoes all of it. */
+  transaction<T>(body: () => T): T {
+    return this.#database.transaction(body).immediate();
+  }
+
+  /** Milliseconds since the epoch as the account sees them: the machine's time plus the admin's offset. */
+  nowMs(): number {
+    return this.#clock.now() + this.#offsetMs;
+  }
+
+  nowTs(): number {
+    return Math.floor(this.nowMs() / 1000);
+  }
+
+  /** The machine's own time, for what the offset must not move: budgets, signatures, waits. */
+  machineMs(): number {
+    return this.#clock.now();
+  }
+
+  get clockOffsetMs(): number {
+    return this.#offsetMs;
+  }
+
+  shiftClock(offsetMs: number): void {
+    this.transaction(() => this.catalog.saveSetting('clockOffsetMs', String(offsetMs)));
+    this.#offsetMs = offsetMs;
+  }
+
+  newEtag(): string {
+    return `"${randomUUID()}"`;
+  }
+
+  *containers(): Generator<ContainerModel> {
+    for (const database of this.databases.values()) yield* database.containers.values();
+  }
+
+  database(id: string): DatabaseModel {
+    const database = this.databases.get(id);
+    if (database === undefined) throw new Refusal(404, `Resource Not Found: there is no database ${id}.`);
+    return database;
+  }
+
+  container(databaseId: string, id: string): ContainerModel {
+    const container = this.databases.get(databaseId)?.containers.get(id);
+    if (container === undefined) {
+      throw new Refusal(404, `Resource Not Found: there is no container ${id} in database ${databaseId}.`, {
+        substatus: 1003,
+      });
+    }
+    return container;
+  }
+
+  saveRange(container: ContainerModel, range: PhysicalRange): void {
+    this.catalog.updateRange({
+      container: container.number,
+      id: range.id,
+      lsn: range.lsn,
+      documents: range.documents,
+      bytes: range.bytes,
+      avadFloor: range.avadFloor,
+    });
+  }
+
+  saveOffer(offer: OfferModel): void {
+    const content: StoredOffer = {
+      offerResourceId: offer.offerResourceId,
+      throughput: offer.throughput,
+      history: offer.history,
+      isPending: offer.pendingUntilMs !== undefined,
+    };
+    this.catalog.saveOffer({
+      id: offer.id,
+      resource: offer.resource,
+      content: JSON.stringify(content),
+      etag: offer.etag,
+      ts: offer.ts,
+    });
+  }
+
+  /** The offer that pays for a container: its own, or its database's. */
+  offerOf(container: ContainerModel): OfferModel | undefined {
+    return this.offers.get(container.self) ?? this.offers.get(container.database.self);
+  }
+
+  /** RU/s of one range: an even share, never above what one range can serve. */
+  rangeBudget(container: ContainerModel): number {
+    const offer = this.offerOf(container);
+    if (offer === undefined) return RU_PER_RANGE_MAX;
+    return Math.min(RU_PER_RANGE_MAX, offer.throughput.ru / container.ranges.length);
+  }
+
+  #bucketOf(container: ContainerModel, range: PhysicalRange): { name: string; budgetRu: number } {
+    const shared =
+      this.offers.get(container.self) === undefined ? this.offers.get(container.database.self) : undefined;
+    if (shared !== undefined) return { name: shared.resource, budgetRu: shared.throughput.ru };
+    return { name: ownBucket(container, range), budgetRu: this.rangeBudget(container) };
+  }
+
+  /** Lets a request in, or refuses it with 429/3200 and the time to wait. */
+  admit(container: ContainerModel, range: PhysicalRange, priority: Priority): void {
+    if (this.#settings.ru === 'off') return;
+    const bucket = this.#bucketOf(container, range);
+    const waitMs = this.meter.admit(bucket.name, bucket.budgetRu, priority);
+    if (waitMs === undefined) return;
+    throw new Refusal(429, 'The request rate is too large. Please retry after some time.', {
+      substatus: 3200,
+      retryAfterMs: waitMs,
+      chargeRu: throttledCharge(),
+    });
+  }
+
+  charge(container: ContainerModel, range: PhysicalRange, ru: number, priority: Priority): void {
+    this.meter.charge(this.#bucketOf(container, range).name, ru, priority);
+  }
+
+  /** The range is gone; a budget that its database shares stays. */
+  forgetSpending(container: ContainerModel, range: PhysicalRange): void {
+    this.meter.forget(ownBucket(container, range));
+  }
+
+  spentBy(
+    container: ContainerModel,
+    range: PhysicalRange,
+  ): { totalRu: number; throttled: number; lastSecondRu: number } {
+    return this.meter.spent(this.#bucketOf(container, range).name);
+  }
+}
+
+/** What the meter calls a range that shares its budget with nobody. */
+function ownBucket(container: ContainerModel, range: PhysicalRange): string {
+  return `${container.self}${range.id}`;
+}
+
+/** The system properties of a database or container, behind what the client sent. */
+export function withSystemProperties(
+  body: JsonObject,
+  system: { rid: string; self: string; etag: string; ts: number },
+  links: Readonly<Record<string, string>>,
+): JsonObject {
+  return { ...body, _rid: system.rid, _self: system.self, _etag: system.etag, _ts: system.ts, ...links };
+}

@@ -1,0 +1,223 @@
+/** Databases, containers and offers: made, changed, deleted. Reading them is the handlers' business. */
+import { initialBounds } from '../../epk/effective-key.ts';
+import type { Account } from './account.ts';
+import { expiryOf } from '../documents/write-transaction.ts';
+import { itemTtl, parseDefinition, requireName, withDefaults } from './container-definition.ts';
+import { own, type JsonObject } from '../json/json-value.ts';
+import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
+import {
+  DEFAULT_THROUGHPUT,
+  rangesFor,
+  rangesToCarry,
+  refuseBelowMinimum,
+  type Throughput,
+} from '../partitions/offers.ts';
+import { newRange, rangeToRow } from '../partitions/ranges.ts';
+import { Refusal } from '../http/refusal.ts';
+import { containerRid, databaseRid } from '../storage/resource-ids.ts';
+
+const SYSTEM: ReadonlySet<string> = new Set([
+  '_rid', '_self', '_etag', '_ts', '_docs', '_sprocs', '_triggers', '_udfs', '_conflicts', '_colls', '_users', 'statistics',
+]); // prettier-ignore
+
+function withoutSystem(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !SYSTEM.has(name)));
+}
+
+export function createDatabase(
+  account: Account,
+  body: JsonObject,
+  throughput: Throughput | undefined,
+): DatabaseModel {
+  const id = requireName(body, 'database');
+  if (account.databases.has(id)) throw new Refusal(409, `A database with id ${id} exists already.`);
+  const number = account.catalog.nextNumber('databases');
+  const row = {
+    number,
+    id,
+    rid: databaseRid(number),
+    body: JSON.stringify(withoutSystem(body)),
+    etag: account.newEtag(),
+    ts: account.nowTs(),
+  };
+  const database = new DatabaseModel(row);
+  const offer = throughput === undefined ? undefined : newOffer(account, database, throughput);
+  account.transaction(() => {
+    account.catalog.insertDatabase(row);
+    if (offer !== undefined) account.saveOffer(offer);
+  });
+  account.databases.set(id, database);
+  if (offer !== undefined) account.offers.set(offer.resource, offer);
+  return database;
+}
+
+export function deleteDatabase(account: Account, database: DatabaseModel): void {
+  account.transaction(() => {
+    for (const container of database.containers.values()) dropContainer(account, container);
+    account.catalog.deleteOffer(database.self);
+    account.catalog.deleteDatabase(database.number);
+  });
+  for (const container of database.containers.values()) forgetContainer(account, container);
+  account.offers.delete(database.self);
+  account.meter.forget(database.self);
+  account.databases.delete(database.id);
+}
+
+export function createContainer(
+  account: Account,
+  database: DatabaseModel,
+  body: JsonObject,
+  throughput: Throughput | undefined,
+): ContainerModel {
+  const id = requireName(body, 'container');
+  if (database.containers.has(id))
+    throw new Refusal(409, `A container with id ${id} exists already in ${database.id}.`);
+  const definition = parseDefinition(body);
+  if (account.settings.avad && own(body, 'changeFeedPolicy') !== undefined) {
+    throw new Refusal(
+      400,
+      'With continuous backup the retention of the change feed cannot be set on a container.',
+    );
+  }
+  const shared = account.offers.get(database.self);
+  const paid = throughput ?? (shared === undefined ? DEFAULT_THROUGHPUT : undefined);
+  const number = account.catalog.nextNumber('containers');
+  const row = {
+    number,
+    database: database.number,
+    id,
+    rid: containerRid(database.number, number),
+    body: JSON.stringify(withDefaults(withoutSystem(body))),
+    etag: account.newEtag(),
+    ts: account.nowTs(),
+  };
+  const count = rangesFor(paid ?? DEFAULT_THROUGHPUT);
+  const bounds = initialBounds(definition.kind, count);
+  const ranges = bounds
+    .slice(0, -1)
+    .map((min, index) => rangeToRow(number, newRange(index, min, bounds[index + 1] ?? 'FF')));
+  const container = new ContainerModel({ ...row, next_range: count, next_item: 1 }, database, ranges);
+  const offer = paid === undefined ? undefined : newOffer(account, container, paid);
+  account.transaction(() => {
+    account.catalog.insertContainer(row);
+    account.catalog.countContainer({ number, nextRange: count, nextItem: 1 });
+    for (const range of ranges) account.catalog.insertRange(range);
+    if (offer !== undefined) account.saveOffer(offer);
+  });
+  database.containers.set(id, container);
+  if (offer !== undefined) account.offers.set(offer.resource, offer);
+  return container;
+}
+
+export function replaceContainer(account: Account, container: ContainerModel, body: JsonObject): void {
+  if (requireName(body, 'container') !== container.id)
+    throw new Refusal(400, 'The id of a container cannot be changed.');
+  const definition = parseDefinition(body);
+  for (const fixed of ['partitionKey', 'uniqueKeyPolicy', 'conflictResolutionPolicy']) {
+    const [before, after] = [own(container.body, fixed), own(withDefaults(body), fixed)];
+    if (canonical(before) !== canonical(after)) {
+      throw new Refusal(400, `The ${fixed} of a container is fixed when it is created.`);
+    }
+  }
+  const next = withDefaults(withoutSystem(body));
+  const etag = account.newEtag();
+  const ts = account.nowTs();
+  account.transaction(() => {
+    account.catalog.updateContainer({ number: container.number, body: JSON.stringify(next), etag, ts });
+    if (definition.defaultTtl !== container.definition.defaultTtl) {
+      retime(account, container, definition.defaultTtl);
+    }
+  });
+  container.body = next;
+  container.definition = definition;
+  container.etag = etag;
+  container.ts = ts;
+}
+
+/** A changed default lifetime holds for what is stored already; expired documents may come back. */
+function retime(account: Account, container: ContainerModel, defaultTtl: number | null): void {
+  for (const row of account.documents.rowsOf(container.number)) {
+    const ttl = itemTtl(JSON.parse(`${row.text}}`) as JsonObject);
+    const expiresAt = expiryOf(defaultTtl, ttl, row.ts);
+    if (expiresAt !== row.expires_at) account.documents.setExpiry(row.position, expiresAt);
+  }
+}
+
+/** Property order does not matter where a client sends back what it has read. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value ?? null, (_name, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+export function deleteContainer(account: Account, container: ContainerModel): void {
+  account.transaction(() => dropContainer(account, container));
+  container.database.containers.delete(container.id);
+  forgetContainer(account, container);
+}
+
+function forgetContainer(account: Account, container: ContainerModel): void {
+  account.offers.delete(container.self);
+  for (const range of container.ranges) account.forgetSpending(container, range);
+}
+
+function dropContainer(account: Account, container: ContainerModel): void {
+  account.documents.dropContainer(container.number);
+  account.catalog.deleteOffer(container.self);
+  account.catalog.deleteContainer(container.number);
+}
+
+function newOffer(
+  account: Account,
+  resource: { self: string; rid: string },
+  throughput: Throughput,
+): OfferModel {
+  const number = [...account.offers.values()].reduce(
+    (last, offer) => Math.max(last, Number.parseInt(offer.id, 36)),
+    46_655,
+  );
+  return {
+    // Four letters and digits, lower case: the SDK signs the lower-cased id.
+    id: (number + 1).toString(36),
+    resource: resource.self,
+    offerResourceId: resource.rid,
+    throughput,
+    history: { peakRu: throughput.ru, storedKb: 0 },
+    etag: account.newEtag(),
+    ts: account.nowTs(),
+    pendingUntilMs: undefined,
+  };
+}
+
+/** What an offer has paid for so far: its peak, and the storage under it now or ever. */
+export function offerHistory(account: Account, offer: OfferModel): OfferModel['history'] {
+  let bytes = 0;
+  for (const container of account.containers()) {
+    if (container.self === offer.resource || container.database.self === offer.resource)
+      bytes += container.bytes;
+  }
+  return { peakRu: offer.history.peakRu, storedKb: Math.max(offer.history.storedKb, bytes / 1024) };
+}
+
+/** Changes a throughput: at once as far as the present ranges carry it, the rest when new ranges are there. */
+export function replaceOffer(account: Account, offer: OfferModel, throughput: Throughput): void {
+  if (offer.pendingUntilMs !== undefined) {
+    throw new Refusal(400, 'Another change of this throughput is still under way.', { substatus: 3205 });
+  }
+  const history = offerHistory(account, offer);
+  refuseBelowMinimum(throughput, history);
+  const container = [...account.containers()].find((candidate) => candidate.self === offer.resource);
+  const needsRanges = container !== undefined && rangesToCarry(throughput) > container.ranges.length;
+  const changed = {
+    ...offer,
+    throughput,
+    history: { ...history, peakRu: Math.max(history.peakRu, throughput.ru) },
+    etag: account.newEtag(),
+    ts: account.nowTs(),
+    pendingUntilMs: needsRanges ? account.machineMs() + account.settings.scaleUpMs : undefined,
+  };
+  account.transaction(() => account.saveOffer(changed));
+  Object.assign(offer, changed);
+}

@@ -1,0 +1,209 @@
+/**
+ * What a container's body says about keys, lifetime, uniqueness and indexing, checked once and compiled for
+ * the hot path. The body itself is kept as the client sent it; the service's defaults are added.
+ */
+import { keyKindOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
+import { Refusal } from '../http/refusal.ts';
+import { isObject, own, valueAt, type JsonObject } from '../json/json-value.ts';
+import { compileIndexing, type IndexedPaths } from '../documents/index-terms.ts';
+
+export interface ContainerDefinition {
+  readonly kind: KeyKind;
+  /** Each key path as its steps: '/a/"b c"' is ['a', 'b c']. */
+  readonly keyPaths: readonly (readonly string[])[];
+  /** Each key path as AVAD names it: without its leading slash. */
+  readonly keyNames: readonly string[];
+  /** null: TTL off; -1: on, nothing expires by default; n: seconds. */
+  readonly defaultTtl: number | null;
+  readonly uniqueKeys: readonly (readonly (readonly string[])[])[];
+  readonly indexing: IndexedPaths;
+}
+
+const KEY_LEVELS_MAX = 3;
+const TTL_MAX = 2_147_483_647;
+const NAME_BYTES_MAX = 255;
+
+/** The id of a database, container or script. */
+export function requireName(body: unknown, what: string): string {
+  const id = own(body, 'id');
+  if (typeof id !== 'string' || id === '')
+    throw new Refusal(400, `The id of a ${what} must be a non-empty string.`);
+  // Half of a pair of code units is no text: it would not come back from a file as it was.
+  const isText = !/\p{Surrogate}/u.test(id);
+  if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
+    throw new Refusal(
+      400,
+      `The id of a ${what} must not hold / \\ ? # or end in a space, and has at most ${NAME_BYTES_MAX} bytes.`,
+    );
+  }
+  return id;
+}
+
+/** '/a/"b c"/d' -> ['a', 'b c', 'd']. */
+export function parsePath(path: unknown): string[] {
+  if (typeof path !== 'string' || !path.startsWith('/') || path.length < 2) {
+    throw new Refusal(
+      400,
+      `The path ${JSON.stringify(path)} is invalid: a path begins with / and names a property.`,
+    );
+  }
+  const steps: string[] = [];
+  const pattern = /\/(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^/"']+))/y;
+  while (pattern.lastIndex < path.length) {
+    const match = pattern.exec(path);
+    if (match === null) throw new Refusal(400, `The path ${path} is invalid.`);
+    steps.push(match[3] ?? (match[1] ?? match[2] ?? '').replace(/\\(.)/g, '$1'));
+  }
+  return steps;
+}
+
+function parsePartitionKey(body: JsonObject): Pick<ContainerDefinition, 'kind' | 'keyPaths' | 'keyNames'> {
+  const definition = own(body, 'partitionKey');
+  const paths = own(definition, 'paths');
+  const kind = own(definition, 'kind') ?? 'Hash';
+  const version = own(definition, 'version');
+  if (!Array.isArray(paths) || paths.length === 0) {
+    throw new Refusal(
+      400,
+      'The container has no partition key: partitionKey.paths must name at least one path.',
+    );
+  }
+  if (kind !== 'Hash' && kind !== 'MultiHash') {
+    throw new Refusal(
+      400,
+      `The partition key kind ${JSON.stringify(kind)} is not supported: use Hash or MultiHash.`,
+    );
+  }
+  if (version !== undefined && version !== 1 && version !== 2) {
+    throw new Refusal(400, 'The partition key version must be 1 or 2.');
+  }
+  if (kind === 'Hash' && paths.length > 1)
+    throw new Refusal(400, 'A partition key of kind Hash has exactly one path.');
+  if (kind === 'MultiHash' && (version !== 2 || paths.length > KEY_LEVELS_MAX)) {
+    throw new Refusal(
+      400,
+      `A partition key of kind MultiHash has version 2 and at most ${KEY_LEVELS_MAX} paths.`,
+    );
+  }
+  const keyPaths = paths.map(parsePath);
+  if (new Set(keyPaths.map((path) => JSON.stringify(path))).size < keyPaths.length) {
+    throw new Refusal(400, 'The partition key names a path twice.');
+  }
+  const names = (paths as string[]).map((path) => path.slice(1));
+  const shape = { kind, paths: paths as string[], ...(version === undefined ? {} : { version }) };
+  return {
+    kind: keyKindOf(shape),
+    keyPaths,
+    keyNames: names,
+  };
+}
+
+function parseTtl(value: unknown, what: string): number | null {
+  if (value === undefined || value === null) return null;
+  if (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    (value === -1 || (value > 0 && value <= TTL_MAX))
+  ) {
+    return value;
+  }
+  throw new Refusal(400, `The ${what} ${JSON.stringify(value)} is invalid: use -1 or 1..${TTL_MAX} seconds.`);
+}
+
+/** The `ttl` of a document: undefined when it has none. null is invalid, unlike in a container. */
+export function itemTtl(document: JsonObject): number | undefined {
+  const value = own(document, 'ttl');
+  if (value === undefined) return undefined;
+  return parseTtl(value === null ? 'null' : value, 'ttl') ?? undefined;
+}
+
+function parseUniqueKeys(body: JsonObject): string[][][] {
+  const keys = own(own(body, 'uniqueKeyPolicy'), 'uniqueKeys');
+  if (keys === undefined || keys === null) return [];
+  if (!Array.isArray(keys) || keys.length > 10)
+    throw new Refusal(400, 'A container has at most 10 unique keys.');
+  const parsed = keys.map((key) => {
+    const paths = own(key, 'paths');
+    if (!Array.isArray(paths) || paths.length === 0)
+      throw new Refusal(400, 'A unique key names at least one path.');
+    return paths.map(parsePath);
+  });
+  if (parsed.flat().length > 16)
+    throw new Refusal(400, 'The unique keys of a container name at most 16 paths in all.');
+  return parsed;
+}
+
+export function parseDefinition(body: JsonObject): ContainerDefinition {
+  for (const name of ['indexingPolicy', 'conflictResolutionPolicy', 'geospatialConfig', 'changeFeedPolicy']) {
+    const value = own(body, name);
+    if (value !== undefined && value !== null && !isObject(value))
+      throw new Refusal(400, `${name} must be an object.`);
+  }
+  return {
+    ...parsePartitionKey(body),
+    defaultTtl: parseTtl(own(body, 'defaultTtl'), 'defaultTtl'),
+    uniqueKeys: parseUniqueKeys(body),
+    indexing: compileIndexing(own(body, 'indexingPolicy') ?? DEFAULT_INDEXING),
+  };
+}
+
+const DEFAULT_INDEXING = {
+  indexingMode: 'consistent',
+  automatic: true,
+  includedPaths: [{ path: '/*' }],
+  excludedPaths: [{ path: '/"_etag"/?' }],
+};
+
+/** The body as stored: what the client sent, then what the service adds when it is not said. */
+export function withDefaults(body: JsonObject): JsonObject {
+  return {
+    ...body,
+    indexingPolicy: own(body, 'indexingPolicy') ?? DEFAULT_INDEXING,
+    conflictResolutionPolicy: own(body, 'conflictResolutionPolicy') ?? {
+      mode: 'LastWriterWins',
+      conflictResolutionPath: '/_ts',
+      conflictResolutionProcedure: '',
+    },
+    geospatialConfig: own(body, 'geospatialConfig') ?? { type: 'Geography' },
+  };
+}
+
+function asComponent(value: unknown): KeyComponent {
+  if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'string')
+    return value;
+  // -0 is 0: the service folds it, and a second key for the same number would be a second identity.
+  if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
+  throw new Refusal(
+    400,
+    'A partition key value must be a string, a number within range, a boolean, null or missing.',
+  );
+}
+
+/** The key values that stand in a document. */
+export function extractKey(definition: ContainerDefinition, document: unknown): KeyComponent[] {
+  return definition.keyPaths.map((path) => asComponent(valueAt(document, path)));
+}
+
+/** The key values of a header or of a batch operation: a JSON array, {} for a missing value. */
+export function parseKey(definition: ContainerDefinition, json: string): KeyComponent[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(json);
+  } catch {
+    parsed = undefined;
+  }
+  if (!Array.isArray(parsed)) throw new Refusal(400, 'The partition key supplied is not a JSON array.');
+  // What the SDK sends for a missing value where a container was not partitioned once (systemKey).
+  if (parsed.length === 0 && definition.keyPaths.length === 1) return [undefined];
+  if (parsed.length > definition.keyPaths.length) {
+    throw new Refusal(400, 'The partition key supplied has more values than the container has key paths.');
+  }
+  return parsed.map((value) =>
+    asComponent(isObject(value) && Object.keys(value).length === 0 ? undefined : value),
+  );
+}
+
+/** The canonical text of key values, as `key` of a stored document. */
+export function keyText(key: readonly KeyComponent[]): string {
+  return JSON.stringify(key.map((value) => (value === undefined ? {} : value)));
+}

@@ -1,0 +1,100 @@
+/** What the account holds in memory of its databases and containers; the stores hold the same, durably. */
+import { must } from '../../lib/assert.ts';
+import type { ContainerRow, DatabaseRow, RangeRow } from '../storage/catalog-store.ts';
+import { parseDefinition, type ContainerDefinition } from './container-definition.ts';
+import type { JsonObject } from '../json/json-value.ts';
+import type { OfferHistory, Throughput } from '../partitions/offers.ts';
+import { rangeFromRow, type PhysicalRange } from '../partitions/ranges.ts';
+import { childRidMaker } from '../storage/resource-ids.ts';
+
+export interface OfferModel {
+  readonly id: string;
+  /** The `_self` of the database or container it pays for. */
+  readonly resource: string;
+  readonly offerResourceId: string;
+  throughput: Throughput;
+  history: OfferHistory;
+  etag: string;
+  ts: number;
+  /** Machine time at which ranges for a raised throughput appear; until then the old ones carry it. */
+  pendingUntilMs: number | undefined;
+}
+
+export class DatabaseModel {
+  readonly number: number;
+  readonly id: string;
+  readonly rid: string;
+  readonly self: string;
+  readonly body: JsonObject;
+  readonly etag: string;
+  readonly ts: number;
+  readonly containers = new Map<string, ContainerModel>();
+
+  constructor(row: DatabaseRow) {
+    this.number = row.number;
+    this.id = row.id;
+    this.rid = row.rid;
+    this.self = `dbs/${row.rid}/`;
+    this.body = JSON.parse(row.body) as JsonObject;
+    this.etag = row.etag;
+    this.ts = row.ts;
+  }
+}
+
+export class ContainerModel {
+  readonly number: number;
+  readonly database: DatabaseModel;
+  readonly id: string;
+  readonly rid: string;
+  readonly self: string;
+  readonly documentRid: (item: number) => string;
+  body: JsonObject;
+  definition: ContainerDefinition;
+  etag: string;
+  ts: number;
+  nextRange: number;
+  nextItem: number;
+  /** Sorted by min; they tile the hash space. */
+  ranges: readonly PhysicalRange[];
+  /** The ranges before the latest split or merge, which a fault can make a reply show again. */
+  previousRanges: readonly PhysicalRange[];
+
+  constructor(row: ContainerRow, database: DatabaseModel, ranges: readonly RangeRow[]) {
+    this.number = row.number;
+    this.database = database;
+    this.id = row.id;
+    this.rid = row.rid;
+    this.self = `${database.self}colls/${row.rid}/`;
+    this.documentRid = childRidMaker(database.number, row.number, 'document');
+    this.body = JSON.parse(row.body) as JsonObject;
+    this.definition = parseDefinition(this.body);
+    this.etag = row.etag;
+    this.ts = row.ts;
+    this.nextRange = row.next_range;
+    this.nextItem = row.next_item;
+    this.ranges = ranges.map(rangeFromRow);
+    this.previousRanges = this.ranges;
+  }
+
+  /** 'dbs/D/colls/C', as names. */
+  get link(): string {
+    return `dbs/${this.database.id}/colls/${this.id}`;
+  }
+
+  get documents(): number {
+    return this.ranges.reduce((sum, range) => sum + range.documents, 0);
+  }
+
+  get bytes(): number {
+    return this.ranges.reduce((sum, range) => sum + range.bytes, 0);
+  }
+
+  replaceRanges(gone: readonly PhysicalRange[], come: readonly PhysicalRange[]): void {
+    this.previousRanges = this.ranges;
+    this.ranges = [...this.ranges.filter((range) => !gone.includes(range)), ...come].sort((a, b) =>
+      a.min < b.min ? -1 : 1,
+    );
+    this.nextRange = Math.max(this.nextRange, ...come.map((range) => range.id + 1));
+    must(this.ranges[0], 'a container keeps at least one range');
+  }
+}

@@ -1,0 +1,80 @@
+/** The account's knobs: `PUT /_emulator/account` and `--config` set them, and a data file remembers them. */
+import { isObject } from '../json/json-value.ts';
+import { Refusal } from '../http/refusal.ts';
+
+export interface Settings {
+  /** All versions and deletes: recorded and served from the moment it is on. */
+  readonly avad: boolean;
+  /** How long changes are kept for the AVAD feed. */
+  readonly retentionSeconds: number;
+  /** Whether AAD-shaped tokens are accepted. */
+  readonly aad: boolean;
+  readonly ru: 'metered' | 'off';
+  readonly numbers: 'verbatim' | 'service';
+  /** Whether a query that takes merging is answered across ranges, or sent back with a plan as the service does. */
+  readonly queries: 'direct' | 'planned';
+  readonly logicalPartitionLimitBytes: number;
+  /** A physical range beyond this splits by itself. */
+  readonly rangeLimitBytes: number;
+  /** How long an expired document lies around, unseen, before it is purged. */
+  readonly ttlPurgeDelayMs: number;
+  /** Reads without the newest session token see the account as it was this long ago. */
+  readonly replicaLagMs: number;
+  /** The largest body of a feed, query or bulk reply. */
+  readonly pageBytes: number;
+  /** How long more ranges take to appear when throughput is raised beyond what the present ones carry. */
+  readonly scaleUpMs: number;
+}
+
+const GB = 1024 ** 3;
+
+export const DEFAULT_SETTINGS: Settings = {
+  avad: false,
+  retentionSeconds: 7 * 24 * 3600,
+  aad: false,
+  ru: 'metered',
+  numbers: 'verbatim',
+  queries: 'direct',
+  logicalPartitionLimitBytes: 20 * GB,
+  rangeLimitBytes: 50 * GB,
+  ttlPurgeDelayMs: 2_000,
+  replicaLagMs: 0,
+  pageBytes: 4 * 1024 * 1024,
+  scaleUpMs: 1_000,
+};
+
+const CHOICES: Partial<Record<keyof Settings, readonly string[]>> = {
+  ru: ['metered', 'off'],
+  numbers: ['verbatim', 'service'],
+  queries: ['direct', 'planned'],
+};
+
+function checked(name: keyof Settings, value: unknown): unknown {
+  const choices = CHOICES[name];
+  if (choices !== undefined) {
+    if (typeof value === 'string' && choices.includes(value)) return value;
+    throw new Refusal(400, `${name} is one of ${choices.join(', ')}.`);
+  }
+  if (typeof DEFAULT_SETTINGS[name] === 'boolean') {
+    if (typeof value === 'boolean') return value;
+    throw new Refusal(400, `${name} is true or false.`);
+  }
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+  throw new Refusal(400, `${name} is a number, 0 or more.`);
+}
+
+/** The settings with some of them changed; a name or value it does not know is refused. */
+export function changeSettings(settings: Settings, changes: unknown): Settings {
+  if (!isObject(changes)) throw new Refusal(400, 'The account settings must be a JSON object.');
+  const changed: Record<string, unknown> = { ...settings };
+  for (const [name, value] of Object.entries(changes)) {
+    if (!Object.hasOwn(DEFAULT_SETTINGS, name)) {
+      throw new Refusal(
+        400,
+        `There is no setting ${name}; there are ${Object.keys(DEFAULT_SETTINGS).join(', ')}.`,
+      );
+    }
+    changed[name] = checked(name as keyof Settings, value);
+  }
+  return changed as unknown as Settings;
+}

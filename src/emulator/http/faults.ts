@@ -1,0 +1,292 @@
+/**
+ * Trouble on request: the rules of `PUT /_emulator/faults`. This module decides which request meets which
+ * trouble, and counts; the server makes the trouble.
+ *
+ * What always holds: the same plan meets the same matching requests in the same way. Every rule draws from a
+ * generator of its own, so traffic that one rule sees does not shift the dice of another. A plan replaces the
+ * one before as a whole, or, when anything in it is wrong, not at all.
+ */
+import { type Random, seededRandom } from '../../lib/random.ts';
+import { Refusal } from './refusal.ts';
+
+const OPS = [
+  'read-feed',
+  'batch',
+  'create',
+  'upsert',
+  'replace',
+  'patch',
+  'delete',
+  'read',
+  'query',
+  'pkranges',
+  'account',
+  'database',
+  'container',
+  'offer',
+  'script',
+] as const;
+
+export type FaultOp = (typeof OPS)[number];
+
+export interface FaultTarget {
+  readonly op: FaultOp;
+  readonly db?: string;
+  readonly coll?: string;
+  readonly rangeId?: string;
+}
+
+/** What happens to the request. Without `status`, `reset`, `hang` or `body` it is answered as usual. */
+export interface FaultEffect {
+  /** Answer this instead of doing the work. */
+  readonly status?: number;
+  readonly substatus?: number;
+  readonly retryAfterMs?: number;
+  readonly message?: string;
+  readonly delayMs?: number;
+  /**
+   * `before` (as when it is not given): wait, then apply and answer; the write goes on when the client has
+   * left, which makes it the write that lands seconds after its client gave up. `after`: apply at once, answer
+   * late. `reply`: send the head at once and the body late.
+   */
+  readonly delayAt?: 'before' | 'after' | 'reply';
+  /** Cut the connection before the work is done, or after it is committed. */
+  readonly reset?: 'before' | 'after';
+  /** Never answer, with the work undone or done. */
+  readonly hang?: 'before' | 'after';
+  readonly body?: 'empty' | 'html' | 'truncated';
+  /** Lower-case names of headers that are left out of the answer. */
+  readonly dropHeaders?: readonly string[];
+  /** A list of ranges with a hole, or the list from before the last split. */
+  readonly pkranges?: 'incomplete' | 'stale';
+}
+
+export interface FaultRule {
+  /** Every field given must be equal; none given matches everything. */
+  readonly match: Partial<FaultTarget>;
+  /** Of the matches, fire at the Nth, the 2Nth, ... */
+  readonly every?: number;
+  /** Fire with this chance; together with `every`, at those only. */
+  readonly probability?: number;
+  /** Fire so many times, then never again. */
+  readonly times?: number;
+  /** Let so many matches pass first. */
+  readonly after?: number;
+  readonly effect: FaultEffect;
+}
+
+interface Armed {
+  readonly rule: FaultRule;
+  readonly random: Random;
+  matched: number;
+  fired: number;
+}
+
+/** Every request is held against every rule; far more than a test needs, too few to slow the server down. */
+const RULES_MAX = 1_000;
+/** A day. Timers of Node overflow at 24.8 days and then fire at once. */
+const DELAY_MAX_MS = 86_400_000;
+const COUNT_MAX = 1_000_000_000;
+
+export class Faults {
+  #seed = 0;
+  #armed: Armed[] = [];
+
+  /** Whether there are rules at all. */
+  get active(): boolean {
+    return this.#armed.length > 0;
+  }
+
+  /** Replaces all rules by those of `{seed?, rules}`; a Refusal 400 names the field that is wrong. */
+  set(plan: unknown): void {
+    const { seed = 0, rules } = readShape(plan, 'faults', PLAN);
+    if (rules === undefined) throw refuse('faults.rules', 'is missing');
+    this.#seed = seed;
+    this.#armed = rules.map((rule, index) => ({
+      rule,
+      // The golden ratio spreads neighbouring rules over the space of seeds.
+      random: seededRandom(seed ^ Math.imul(index + 1, 0x9e3779b9)),
+      matched: 0,
+      fired: 0,
+    }));
+  }
+
+  clear(): void {
+    this.#seed = 0;
+    this.#armed = [];
+  }
+
+  /**
+   * The effect of the first rule that matches and fires, if one does. A rule counts the matches that reach
+   * it: where an earlier one fires, the request is not shown to the later ones.
+   */
+  strike(target: FaultTarget): FaultEffect | undefined {
+    return firstToFire(this.#armed, target);
+  }
+
+  /**
+   * The same for one operation inside a bulk request, which can be refused and nothing else: rules without a
+   * status do not see it, or they would be used up with nobody noticing.
+   */
+  strikeOperation(target: FaultTarget): FaultEffect | undefined {
+    return firstToFire(
+      this.#armed.filter(({ rule }) => rule.effect.status !== undefined),
+      target,
+    );
+  }
+
+  state(): {
+    seed: number;
+    rules: (FaultRule & { matched: number; fired: number })[];
+  } {
+    const rules = this.#armed.map(({ rule, matched, fired }) => ({ ...rule, matched, fired }));
+    return { seed: this.#seed, rules };
+  }
+}
+
+function firstToFire(rules: readonly Armed[], target: FaultTarget): FaultEffect | undefined {
+  return rules.find((armed) => matches(armed.rule.match, target) && fires(armed))?.rule.effect;
+}
+
+/** The refusal an effect asks for; undefined when it asks for none. */
+export function refusalOf(effect: FaultEffect | undefined): Refusal | undefined {
+  if (effect?.status === undefined) return undefined;
+  const { status, substatus, retryAfterMs, message = 'A fault rule struck this request.' } = effect;
+  return new Refusal(status, message, {
+    ...(substatus === undefined ? {} : { substatus }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+function matches(match: Partial<FaultTarget>, target: FaultTarget): boolean {
+  return (
+    (match.op === undefined || match.op === target.op) &&
+    (match.db === undefined || match.db === target.db) &&
+    (match.coll === undefined || match.coll === target.coll) &&
+    (match.rangeId === undefined || match.rangeId === target.rangeId)
+  );
+}
+
+function fires(armed: Armed): boolean {
+  const { every = 1, probability = 1, times = Number.POSITIVE_INFINITY, after = 0 } = armed.rule;
+  armed.matched += 1;
+  const turn = armed.matched - after;
+  if (turn <= 0 || turn % every !== 0 || armed.fired >= times) return false;
+  if (probability < 1 && armed.random.next() >= probability) return false;
+  armed.fired += 1;
+  return true;
+}
+
+// Reading a plan: one table per object, complete by type, so that no field is forgotten or let through unseen.
+
+type Reader<T> = (value: unknown, where: string) => T;
+type Shape<T> = { readonly [K in keyof T]-?: Reader<Exclude<T[K], undefined>> };
+
+interface Plan {
+  readonly seed?: number;
+  readonly rules?: readonly FaultRule[];
+}
+
+const MATCH: Shape<FaultTarget> = { op: oneOf(OPS), db: text, coll: text, rangeId: text };
+
+const EFFECT: Shape<FaultEffect> = {
+  status: wholeNumber(200, 599),
+  substatus: wholeNumber(0, 99_999),
+  retryAfterMs: wholeNumber(0, DELAY_MAX_MS),
+  message: text,
+  delayMs: wholeNumber(0, DELAY_MAX_MS),
+  delayAt: oneOf(['before', 'after', 'reply']),
+  reset: oneOf(['before', 'after']),
+  hang: oneOf(['before', 'after']),
+  body: oneOf(['empty', 'html', 'truncated']),
+  dropHeaders: (value, where) =>
+    listOf(value, where).map((name, index) => text(name, `${where}[${index}]`).toLowerCase()),
+  pkranges: oneOf(['incomplete', 'stale']),
+};
+
+const RULE: Shape<FaultRule> = {
+  match: (value, where) => readShape<FaultTarget>(value, where, MATCH),
+  every: wholeNumber(1, COUNT_MAX),
+  probability: (value, where) => {
+    if (typeof value !== 'number' || !(value >= 0 && value <= 1))
+      throw refuse(where, 'must be a number from 0 to 1');
+    return value;
+  },
+  times: wholeNumber(1, COUNT_MAX),
+  after: wholeNumber(0, COUNT_MAX),
+  effect: readEffect,
+};
+
+const PLAN: Shape<Plan> = {
+  seed: wholeNumber(0, 0xffff_ffff),
+  rules: (value, where) => {
+    const rules = listOf(value, where);
+    if (rules.length > RULES_MAX) throw refuse(where, `must have at most ${RULES_MAX} entries`);
+    return rules.map((rule, index) => readRule(rule, `${where}[${index}]`));
+  },
+};
+
+function readRule(value: unknown, where: string): FaultRule {
+  const { match = {}, effect, ...when } = readShape<FaultRule>(value, where, RULE);
+  if (effect === undefined) throw refuse(`${where}.effect`, 'is missing');
+  return Object.freeze({ match, ...when, effect });
+}
+
+function readEffect(value: unknown, where: string): FaultEffect {
+  const effect = readShape<FaultEffect>(value, where, EFFECT);
+  const needs = (field: keyof FaultEffect, other: keyof FaultEffect): void => {
+    if (effect[field] !== undefined && effect[other] === undefined)
+      throw refuse(`${where}.${field}`, `needs ${other} beside it`);
+  };
+  needs('substatus', 'status');
+  needs('retryAfterMs', 'status');
+  needs('message', 'status');
+  needs('delayAt', 'delayMs');
+  if (effect.reset !== undefined && effect.hang !== undefined)
+    throw refuse(`${where}.hang`, 'cannot be asked for together with reset');
+  if (Object.keys(effect).length === 0) throw refuse(where, 'asks for nothing');
+  return effect;
+}
+
+function readShape<T extends object>(value: unknown, where: string, shape: Shape<T>): Partial<T> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw refuse(where, 'must be an object');
+  const result: Partial<T> = {};
+  for (const [name, raw] of Object.entries(value)) {
+    if (!Object.hasOwn(shape, name))
+      throw refuse(`${where}.${name}`, `is not known here; known are ${Object.keys(shape).join(', ')}`);
+    const field = name as keyof T & string; // just looked up
+    result[field] = shape[field](raw, `${where}.${name}`);
+  }
+  return Object.freeze(result);
+}
+
+function wholeNumber(least: number, most: number): Reader<number> {
+  return (value, where) => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
+      throw refuse(where, `must be a whole number from ${least} to ${most}`);
+    return value;
+  };
+}
+
+function oneOf<const T extends string>(choices: readonly T[]): Reader<T> {
+  return (value, where) => {
+    const choice = choices.find((each) => each === value);
+    if (choice === undefined) throw refuse(where, `must be one of ${choices.join(', ')}`);
+    return choice;
+  };
+}
+
+function text(value: unknown, where: string): string {
+  if (typeof value !== 'string' || value === '') throw refuse(where, 'must be a text that is not empty');
+  return value;
+}
+
+function listOf(value: unknown, where: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw refuse(where, 'must be an array');
+  return value;
+}
+
+function refuse(where: string, rule: string): Refusal {
+  return new Refusal(400, `${where} ${rule}`);
+}

@@ -1,0 +1,168 @@
+/**
+ * The change feeds of one range. A position is the LSN up to which a reader has seen everything, spelled as
+ * an etag. A page ends between two transactions, never inside one, so it may hold more than was asked for.
+ */
+import type { Account } from '../account/account.ts';
+import { emptyPollCharge, feedCharge, roundRu } from './charges.ts';
+import type { FeedBody, FeedWindow } from '../storage/feed-store.ts';
+import type { ContainerModel } from '../account/model.ts';
+import type { PhysicalRange } from './ranges.ts';
+import { Refusal } from '../http/refusal.ts';
+
+export type FeedMode = 'latest-version' | 'all-versions';
+
+export interface FeedRequest {
+  readonly mode: FeedMode;
+  readonly range: PhysicalRange;
+  /** Part of the hash space; the whole range when it covers it. */
+  readonly min: string;
+  readonly max: string;
+  /** The if-none-match header: '*' is now, an etag a position, nothing the beginning. */
+  readonly ifNoneMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
+  /** undefined: as much as fits. */
+  readonly maxItems: number | undefined;
+  /** The newest transaction this reader sees. */
+  readonly visibleLsn: number;
+}
+
+export interface FeedPage extends FeedBody {
+  readonly etag: string;
+  readonly chargeRu: number;
+}
+
+/** System properties and `_lsn` add about this much to a document's own bytes. */
+const OVERHEAD_BYTES = 300;
+/** A page without an item limit still ends somewhere: tiny documents would make a huge one. */
+const ITEMS_MAX = 10_000;
+
+/** The two feeds spell their positions apart, so that a reader who mixes them up is told. */
+const MARK: Readonly<Record<FeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
+
+function spell(mode: FeedMode, lsn: number): string {
+  return `"${lsn}${MARK[mode]}"`;
+}
+
+function parsePosition(mode: FeedMode, etag: string): number {
+  const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
+  if (digits === undefined) throw new Refusal(400, `The continuation ${etag} in if-none-match is invalid.`);
+  if (mark !== MARK[mode])
+    throw new Refusal(400, `The continuation ${etag} is of the other mode of the change feed.`);
+  return Number(digits);
+}
+
+interface Start {
+  readonly after: number;
+  readonly afterTs: number;
+}
+
+function startOf(request: FeedRequest): Start {
+  const { ifNoneMatch, ifModifiedSince } = request;
+  if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
+  // An etag says more than a time: a reader by time sends both on its later pages.
+  if (ifNoneMatch !== undefined) return { after: parsePosition(request.mode, ifNoneMatch), afterTs: -1 };
+  if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
+  const timeMs = Date.parse(ifModifiedSince);
+  if (Number.isNaN(timeMs))
+    throw new Refusal(400, `The date ${ifModifiedSince} in if-modified-since is invalid.`);
+  return { after: 0, afterTs: Math.floor(timeMs / 1000) };
+}
+
+/** Lets go of changes beyond the retention; positions behind them are no longer served. */
+export function dropOldChanges(account: Account): void {
+  if (!account.settings.avad) return;
+  const old = account.feeds.oldChanges(account.nowTs() - account.settings.retentionSeconds);
+  if (old.length === 0) return;
+  const floors = new Map<PhysicalRange, number>();
+  account.transaction(() => {
+    for (const container of account.containers()) {
+      for (const range of container.ranges) {
+        const gone = old.find((entry) => entry.container === container.number && entry.range === range.id);
+        if (gone === undefined) continue;
+        account.feeds.dropChanges(container.number, range.id, gone.lsn);
+        const avadFloor = Math.max(range.avadFloor, gone.lsn);
+        account.saveRange(container, { ...range, avadFloor });
+        floors.set(range, avadFloor);
+      }
+    }
+  });
+  for (const [range, avadFloor] of floors) range.avadFloor = avadFloor;
+}
+
+function refuseUnavailable(account: Account, request: FeedRequest): void {
+  if (request.mode === 'latest-version') return;
+  if (!account.settings.avad) {
+    throw new Refusal(400, 'All versions and deletes change feed must be enabled on the account to be read.');
+  }
+  if (request.ifNoneMatch === undefined) {
+    throw new Refusal(
+      400,
+      'All versions and deletes change feed starts now or from a continuation within the retention period, not from the beginning or a time.',
+    );
+  }
+  dropOldChanges(account);
+  if (
+    request.ifNoneMatch !== '*' &&
+    parsePosition(request.mode, request.ifNoneMatch) < request.range.avadFloor
+  ) {
+    throw new Refusal(400, 'The continuation is older than the retention period of the change feed.');
+  }
+}
+
+/** The next page behind a position; `count` 0 means nothing is there yet, and the etag is still a position. */
+export function readFeed(account: Account, container: ContainerModel, request: FeedRequest): FeedPage {
+  refuseUnavailable(account, request);
+  const start = startOf(request);
+  const window: FeedWindow = {
+    container: container.number,
+    range: request.range.id,
+    after: start.after,
+    upTo: request.visibleLsn,
+    min: request.min,
+    max: request.max,
+    afterTs: start.afterTs,
+    nowTs: account.nowTs(),
+  };
+  const { feeds } = account;
+  const lagging = request.visibleLsn < request.range.lsn;
+  const limit = request.maxItems ?? ITEMS_MAX;
+  const edge =
+    request.mode === 'latest-version' ? feeds.edge(window, limit, lagging) : feeds.changesEdge(window, limit);
+  const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
+  if (edge.length === 0) {
+    const etag = spell(request.mode, Math.max(start.after, request.visibleLsn));
+    return { count: 0, body: null, etag, chargeRu: emptyPollCharge() };
+  }
+  const filled = { ...window, upTo };
+  // A version that was replaced is compared with what the reader sees, not with where the page ends.
+  const page =
+    request.mode === 'latest-version'
+      ? feeds.page(filled, request.visibleLsn, lagging)
+      : feeds.changesPage(filled);
+  const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
+  // The last transaction may go on behind the edge: what was not measured there costs the average.
+  const chargeRu = roundRu((feedCharge(sizes) * page.count) / sizes.length);
+  return { ...page, etag: spell(request.mode, upTo), chargeRu };
+}
+
+/** The LSN a page may reach: whole transactions, at least one, within the limits of items and bytes. */
+function endOfPage(
+  edge: readonly [lsn: number, bytes: number][],
+  limit: number,
+  pageBytes: number,
+  visible: number,
+): number {
+  let sum = 0;
+  let complete: number | undefined;
+  let current = edge[0]?.[0] ?? visible;
+  for (const [lsn, bytes] of edge) {
+    if (lsn !== current) {
+      complete = current;
+      current = lsn;
+    }
+    sum += bytes + OVERHEAD_BYTES;
+    if (sum > pageBytes && complete !== undefined) return complete;
+  }
+  // Everything there was: the page reaches as far as the reader sees.
+  return edge.length < limit ? visible : current;
+}

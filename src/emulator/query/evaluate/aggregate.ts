@@ -1,0 +1,162 @@
+/**
+ * COUNT, SUM, MIN, MAX and AVG over everything a query keeps. Missing values count for nothing in any of them.
+ * Arrays and objects may stand around aggregates: ranges answer `[{"item": COUNT(1)}]` to clients that merge.
+ */
+import { InternalError } from '../../../lib/errors.ts';
+import { evaluator } from './evaluator.ts';
+import type { Row } from './row.ts';
+import type { AggregateExpression, AggregateName, Entry, Expression, Selection } from '../parse/syntax.ts';
+import { jsonText } from './text.ts';
+import { finite, order } from './values.ts';
+import type { Value } from './values.ts';
+
+/** Takes in documents one by one; the result is one item's text, or none. */
+export interface Aggregation {
+  add(row: Row): void;
+  result(): string | undefined;
+}
+
+interface Running {
+  add(value: Value): void;
+  result(): Value;
+}
+
+export function isAggregating(selection: Selection): boolean {
+  if (selection.kind === 'star') return false;
+  const selected = selection.kind === 'value' ? [selection] : selection.entries;
+  return selected.some(({ of }) => aggregatesIn(of).length > 0);
+}
+
+/** The aggregates of an expression, as far as only arrays and objects stand around them. */
+export function aggregatesIn(expression: Expression): readonly AggregateExpression[] {
+  if (expression.kind === 'aggregate') return [expression];
+  return partsOf(expression)?.flatMap(aggregatesIn) ?? [];
+}
+
+/** Whether there is nothing in an expression but aggregates, and arrays and objects around them. */
+export function isMadeOfAggregates(expression: Expression): boolean {
+  if (expression.kind === 'aggregate') return true;
+  const parts = partsOf(expression) ?? [];
+  return parts.length > 0 && parts.every(isMadeOfAggregates);
+}
+
+function partsOf(expression: Expression): readonly Expression[] | undefined {
+  if (expression.kind === 'array') return expression.items;
+  return expression.kind === 'object' ? expression.entries.map((entry) => entry.of) : undefined;
+}
+
+/** Whether all that is asked for is how many there are, which an index knows. */
+export function isCounting(selection: Selection): boolean {
+  if (selection.kind === 'star') return false;
+  const selected = selection.kind === 'value' ? [selection] : selection.entries;
+  return selected.every(
+    ({ of }) =>
+      isMadeOfAggregates(of) &&
+      aggregatesIn(of).every(
+        (one) => one.name === 'COUNT' && one.of.kind === 'literal' && one.of.value !== undefined,
+      ),
+  );
+}
+
+/** `counted` documents are counted already, by somebody who need not look at them. */
+export function aggregation(selection: Selection, counted = 0): Aggregation {
+  if (selection.kind === 'star') throw notAggregating();
+  return selection.kind === 'value'
+    ? aggregating(selection.of, counted)
+    : objectOf(selection.entries, counted);
+}
+
+function aggregating(expression: Expression, counted: number): Aggregation {
+  switch (expression.kind) {
+    case 'aggregate': {
+      const running = RUNNING[expression.name](counted);
+      const evaluate = evaluator(expression.of);
+      return { add: (row) => running.add(evaluate(row)), result: () => jsonText(running.result()) };
+    }
+    case 'array': {
+      const items = expression.items.map((item) => aggregating(item, counted));
+      return together(items, () => `[${present(items.map((item) => item.result()))}]`);
+    }
+    case 'object':
+      return objectOf(expression.entries, counted);
+    default:
+      throw notAggregating();
+  }
+}
+
+function objectOf(entries: readonly Entry[], counted: number): Aggregation {
+  const members = entries.map(({ name, of }) => ({ name, of: aggregating(of, counted) }));
+  const text = ({ name, of }: (typeof members)[number]): string | undefined => {
+    const result = of.result();
+    return result === undefined ? undefined : `${JSON.stringify(name)}:${result}`;
+  };
+  return together(
+    members.map((member) => member.of),
+    () => `{${present(members.map(text))}}`,
+  );
+}
+
+function together(parts: readonly Aggregation[], result: () => string): Aggregation {
+  return {
+    add(row) {
+      for (const part of parts) part.add(row);
+    },
+    result,
+  };
+}
+
+/** A part without a value is left out of what it stands in. */
+function present(texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined).join(',');
+}
+
+function notAggregating(): InternalError {
+  return new InternalError('the parser lets only arrays and objects stand around aggregates');
+}
+
+const RUNNING: Readonly<Record<AggregateName, (counted: number) => Running>> = {
+  COUNT: counting,
+  SUM: () => summing((sum) => sum),
+  AVG: () => summing((sum, count) => sum / count),
+  MIN: () => extreme(-1),
+  MAX: () => extreme(1),
+};
+
+function counting(counted: number): Running {
+  let count = counted;
+  return {
+    add(value) {
+      if (value !== undefined) count++;
+    },
+    result: () => count,
+  };
+}
+
+/** One value that is not a number makes the whole undefined. Of nothing at all the sum is 0. */
+function summing(finish: (sum: number, count: number) => number): Running {
+  let sum = 0;
+  let count = 0;
+  let allNumbers = true;
+  return {
+    add(value) {
+      if (value === undefined) return;
+      if (typeof value !== 'number') {
+        allNumbers = false;
+        return;
+      }
+      sum += value;
+      count++;
+    },
+    result: () => (allNumbers ? finite(finish(sum, count)) : undefined),
+  };
+}
+
+function extreme(direction: 1 | -1): Running {
+  let best: Value;
+  return {
+    add(value) {
+      if (value !== undefined && (best === undefined || order(value, best) * direction > 0)) best = value;
+    },
+    result: () => best,
+  };
+}

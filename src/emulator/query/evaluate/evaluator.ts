@@ -1,0 +1,182 @@
+/**
+ * Expressions to functions of a document. Missing values travel: whatever is computed from `undefined` is
+ * undefined, except by AND, OR, `??` and the type checks, which can answer without it.
+ */
+import { unreachable } from '../../../lib/assert.ts';
+import { InternalError } from '../../../lib/errors.ts';
+import { likeMatcher } from './like.ts';
+import type { Row } from './row.ts';
+import type { Arithmetic, Entry, Expression } from '../parse/syntax.ts';
+import { concat } from './text.ts';
+import { compare, equal, finite, stepInto } from './values.ts';
+import type { Value } from './values.ts';
+
+export type Evaluate = (row: Row) => Value;
+
+export function evaluator(expression: Expression): Evaluate {
+  switch (expression.kind) {
+    case 'literal': {
+      const { value } = expression;
+      return () => value;
+    }
+    case 'path': {
+      const { steps } = expression;
+      return (row) => row.at(steps);
+    }
+    case 'member': {
+      const of = evaluator(expression.of);
+      return (row) => stepInto(of(row), expression.steps);
+    }
+    case 'array': {
+      const items = expression.items.map(evaluator);
+      return (row) => items.map((item) => item(row)).filter((value) => value !== undefined);
+    }
+    case 'object':
+      return objectOf(expression.entries);
+    case 'not': {
+      const of = evaluator(expression.of);
+      return (row) => not(of(row));
+    }
+    case 'sign': {
+      const of = evaluator(expression.of);
+      return (row) => signed(expression.sign, of(row));
+    }
+    case 'and':
+      return decidedBy(false, expression.terms.map(evaluator));
+    case 'or':
+      return decidedBy(true, expression.terms.map(evaluator));
+    case 'compare': {
+      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
+      return (row) => compare(expression.operator, left(row), right(row));
+    }
+    case 'arithmetic': {
+      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
+      return (row) => calculate(expression.operator, left(row), right(row));
+    }
+    case 'concat': {
+      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
+      return (row) => concat(left(row), right(row));
+    }
+    case 'coalesce': {
+      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
+      return (row) => {
+        const value = left(row);
+        return value === undefined ? right(row) : value;
+      };
+    }
+    case 'conditional': {
+      const condition = evaluator(expression.condition);
+      const [whenTrue, otherwise] = [evaluator(expression.whenTrue), evaluator(expression.otherwise)];
+      return (row) => (condition(row) === true ? whenTrue(row) : otherwise(row));
+    }
+    case 'in': {
+      const of = evaluator(expression.of);
+      const candidates = expression.candidates.map(evaluator);
+      return (row) => isAmong(of(row), candidates, row);
+    }
+    case 'between': {
+      const of = evaluator(expression.of);
+      const [low, high] = [evaluator(expression.low), evaluator(expression.high)];
+      return (row) => {
+        const value = of(row);
+        return both(compare('>=', value, low(row)), compare('<=', value, high(row)));
+      };
+    }
+    case 'like':
+      return like(evaluator(expression.of), expression.pattern, expression.escape);
+    case 'call': {
+      const args = expression.args.map(evaluator);
+      const { called } = expression;
+      return (row) => called.apply(...args.map((arg) => arg(row)));
+    }
+    case 'aggregate':
+      throw new InternalError('the parser lets an aggregate stand only as a whole selected item');
+    default:
+      return unreachable(expression);
+  }
+}
+
+function objectOf(entries: readonly Entry[]): Evaluate {
+  const members = entries.map((entry) => ({ name: entry.name, of: evaluator(entry.of) }));
+  return (row) => {
+    // Without a prototype `__proto__` is a name like any other.
+    const object = Object.create(null) as Record<string, Value>;
+    for (const { name, of } of members) {
+      const value = of(row);
+      if (value !== undefined) object[name] = value;
+    }
+    return object;
+  };
+}
+
+function not(value: Value): Value {
+  return typeof value === 'boolean' ? !value : undefined;
+}
+
+function signed(sign: 1 | -1, value: Value): Value {
+  return typeof value === 'number' ? sign * value : undefined;
+}
+
+/** AND is decided by the first false, OR by the first true; undecided, one non-boolean makes it undefined. */
+function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
+  return (row) => {
+    let undecided: Value = !decisive;
+    for (const term of terms) {
+      const value = term(row);
+      if (value === decisive) return decisive;
+      if (typeof value !== 'boolean') undecided = undefined;
+    }
+    return undecided;
+  };
+}
+
+function both(left: Value, right: Value): Value {
+  if (left === false || right === false) return false;
+  return left === true && right === true ? true : undefined;
+}
+
+/** Like a row of `=` joined by OR. */
+function isAmong(value: Value, candidates: readonly Evaluate[], row: Row): Value {
+  let undecided: Value = false;
+  for (const candidate of candidates) {
+    const found = equal(value, candidate(row));
+    if (found === true) return true;
+    if (found === undefined) undecided = undefined;
+  }
+  return undecided;
+}
+
+function like(of: Evaluate, pattern: Expression, escape: string | undefined): Evaluate {
+  if (pattern.kind === 'literal') {
+    if (typeof pattern.value !== 'string') return () => undefined;
+    const matches = likeMatcher(pattern.value, escape);
+    return (row) => {
+      const value = of(row);
+      return typeof value === 'string' ? matches(value) : undefined;
+    };
+  }
+  const patternOf = evaluator(pattern);
+  return (row) => {
+    const [value, wanted] = [of(row), patternOf(row)];
+    if (typeof value !== 'string' || typeof wanted !== 'string') return undefined;
+    return likeMatcher(wanted, escape)(value);
+  };
+}
+
+function calculate(operator: Arithmetic, left: Value, right: Value): Value {
+  if (typeof left !== 'number' || typeof right !== 'number') return undefined;
+  switch (operator) {
+    case '+':
+      return finite(left + right);
+    case '-':
+      return finite(left - right);
+    case '*':
+      return finite(left * right);
+    case '/':
+      return finite(left / right);
+    case '%':
+      return finite(left % right);
+    default:
+      return unreachable(operator);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What a query returns, as JSON text. A property is cut out of the stored text as it stands there, never
+ * written anew from a parsed value: long integers, spellings and escapes stay what they were.
+ */
+import { unreachable } from '../../../lib/assert.ts';
+import { valueSpan } from '../../json/json-text.ts';
+import { evaluator } from './evaluator.ts';
+import type { Row } from './row.ts';
+import type { Entry, Expression, Selection } from '../parse/syntax.ts';
+import { jsonText, refuseLongText } from './text.ts';
+
+/** The text of one item; undefined when the document yields none. */
+export type Project = (row: Row) => string | undefined;
+
+export function projector(selection: Selection): Project {
+  switch (selection.kind) {
+    case 'star':
+      return (row) => row.text;
+    case 'value':
+      return textOf(selection.of);
+    case 'list':
+      return objectText(selection.entries);
+    default:
+      return unreachable(selection);
+  }
+}
+
+function textOf(expression: Expression): Project {
+  switch (expression.kind) {
+    case 'path': {
+      const { steps } = expression;
+      if (steps.length === 0) return (row) => row.text;
+      return (row) => {
+        const span = valueSpan(row.text, steps);
+        return span && row.text.slice(span.start, span.end);
+      };
+    }
+    case 'object':
+      return objectText(expression.entries);
+    case 'array': {
+      const items = expression.items.map(textOf);
+      return (row) => `[${joined(items.map((item) => item(row)))}]`;
+    }
+    case 'coalesce': {
+      const [left, right] = [textOf(expression.left), textOf(expression.right)];
+      return (row) => left(row) ?? right(row);
+    }
+    case 'conditional': {
+      const condition = evaluator(expression.condition);
+      const [whenTrue, otherwise] = [textOf(expression.whenTrue), textOf(expression.otherwise)];
+      return (row) => (condition(row) === true ? whenTrue(row) : otherwise(row));
+    }
+    default: {
+      const evaluate = evaluator(expression);
+      return (row) => jsonText(evaluate(row));
+    }
+  }
+}
+
+function objectText(entries: readonly Entry[]): Project {
+  const members = entries.map((entry) => ({ label: `${JSON.stringify(entry.name)}:`, of: textOf(entry.of) }));
+  return (row) => {
+    const parts = members.map(({ label, of }) => {
+      const text = of(row);
+      return text === undefined ? undefined : label + text;
+    });
+    return `{${joined(parts)}}`;
+  };
+}
+
+/** Missing parts are left out, as the service does in objects and arrays alike. */
+function joined(parts: readonly (string | undefined)[]): string {
+  const present = parts.filter((part) => part !== undefined);
+  refuseLongText(present.reduce((units, part) => units + part.length, 0));
+  return present.join(',');
+}

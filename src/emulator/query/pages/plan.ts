@@ -1,0 +1,167 @@
+/**
+ * The plan of a query across ranges: what its client asks each range, and how it merges what they answer. The
+ * shapes are the gateway's, as far as SDKs look at them. A range answers an aggregate as `[{"item": ...}]`, and
+ * an ordered document as `{_rid, orderByItems, payload}`; a page of TOP or LIMIT is cut once more by the client.
+ */
+import { unreachable } from '../../../lib/assert.ts';
+import { Refusal } from '../../http/refusal.ts';
+import { isAggregating } from '../evaluate/aggregate.ts';
+import type { AggregateExpression, AggregateName, Selection, Statement } from '../parse/syntax.ts';
+
+export interface QueryPlan {
+  readonly partitionedQueryExecutionInfoVersion: 2;
+  readonly queryInfo: QueryInfo;
+  readonly queryRanges: readonly [
+    {
+      readonly min: string;
+      readonly max: string;
+      readonly isMinInclusive: true;
+      readonly isMaxInclusive: false;
+    },
+  ];
+}
+
+type Merge = 'Count' | 'Sum' | 'Min' | 'Max' | 'Average';
+
+interface QueryInfo {
+  readonly distinctType: 'None';
+  readonly top: number | null;
+  readonly offset: number | null;
+  readonly limit: number | null;
+  readonly orderBy: readonly ('Ascending' | 'Descending')[];
+  readonly orderByExpressions: readonly string[];
+  readonly groupByExpressions: readonly string[];
+  readonly groupByAliases: readonly string[];
+  /** The merge of the one aggregate of SELECT VALUE. */
+  readonly aggregates: readonly Merge[];
+  /** The merges of aggregates that have names. */
+  readonly groupByAliasToAggregateType: Readonly<Record<string, Merge>>;
+  /** What each range is asked; empty when that is the query itself. */
+  readonly rewrittenQuery: string;
+  readonly hasSelectValue: boolean;
+  readonly hasNonStreamingOrderBy: false;
+}
+
+/** The client puts a condition here when it goes on from a position of its own, and `true` otherwise. */
+const FILTER = '{documentdb-formattableorderbyquery-filter}';
+
+const MERGES: Readonly<Record<AggregateName, Merge>> = {
+  COUNT: 'Count',
+  SUM: 'Sum',
+  MIN: 'Min',
+  MAX: 'Max',
+  AVG: 'Average',
+};
+
+/** Whether the answers of several ranges, one behind the other, are not the answer of all. */
+export function needsPlan(statement: Statement): boolean {
+  if (statement.alias === undefined) return false;
+  return isAggregating(statement.selection) || statement.orderBy !== undefined || statement.limit < Infinity;
+}
+
+export function planOf(
+  statement: Statement,
+  part: { readonly min: string; readonly max: string },
+): QueryPlan {
+  const { selection, orderBy, top, offset, limit } = statement;
+  const isSlice = top === undefined && limit < Infinity;
+  const merges = columnsOf(selection).map(({ name, of }) => [name, MERGES[of.name]] as const);
+  const isNamed = selection.kind === 'list';
+  return {
+    partitionedQueryExecutionInfoVersion: 2,
+    queryInfo: {
+      distinctType: 'None',
+      top: top ?? null,
+      offset: isSlice ? offset : null,
+      limit: isSlice ? limit : null,
+      orderBy: orderBy === undefined ? [] : [orderBy.descending ? 'Descending' : 'Ascending'],
+      orderByExpressions: orderBy === undefined ? [] : [orderBy.text],
+      groupByExpressions: [],
+      groupByAliases: [],
+      aggregates: isNamed ? [] : merges.map(([, merge]) => merge),
+      groupByAliasToAggregateType: isNamed ? Object.fromEntries(merges) : {},
+      rewrittenQuery: needsPlan(statement) ? rewritten(statement) : '',
+      hasSelectValue: selection.kind === 'value',
+      hasNonStreamingOrderBy: false,
+    },
+    queryRanges: [{ min: part.min, max: part.max, isMinInclusive: true, isMaxInclusive: false }],
+  };
+}
+
+interface Column {
+  readonly name: string;
+  readonly of: AggregateExpression;
+}
+
+/** The aggregates of a query; none when it has something else to say. */
+function columnsOf(selection: Selection): readonly Column[] {
+  if (selection.kind === 'star' || !isAggregating(selection)) return [];
+  const entries = selection.kind === 'value' ? [{ name: '', of: selection.of }] : selection.entries;
+  return entries.map(({ name, of }) => {
+    if (of.kind === 'aggregate') return { name, of };
+    // Ranges are asked such things; nobody could merge what they answer to a client's own.
+    throw new Refusal(400, 'An aggregate within an array or object cannot be merged across ranges.');
+  });
+}
+
+/** Spellings are followed by new lines, because they may end in comments. */
+function rewritten(statement: Statement): string {
+  const { alias, whereText, orderBy, top, offset, limit } = statement;
+  const conditions = whereText === undefined ? [] : [`(${whereText}\n)`];
+  if (orderBy !== undefined) conditions.push(`(${FILTER})`);
+  const clauses = [
+    `SELECT ${top === undefined ? '' : `TOP ${top} `}${selected(statement)}`,
+    `FROM ${alias}`,
+    ...(conditions.length === 0 ? [] : [`WHERE ${conditions.join(' AND ')}`]),
+    ...(orderBy === undefined ? [] : [`ORDER BY ${orderBy.text}`, orderBy.descending ? 'DESC' : 'ASC']),
+  ];
+  if (top === undefined && limit < Infinity) {
+    // What OFFSET passes over may all stand in one range.
+    clauses.push(`OFFSET 0 LIMIT ${Math.min(offset + limit, Number.MAX_SAFE_INTEGER)}`);
+  }
+  return clauses.join('\n');
+}
+
+function selected({ selection, alias, orderBy }: Statement): string {
+  const columns = columnsOf(selection);
+  if (columns.length > 0) {
+    const members = columns.map(({ name, of }) =>
+      selection.kind === 'value' ? partial(of) : `${JSON.stringify(name)}: ${partial(of)}`,
+    );
+    return selection.kind === 'value' ? `VALUE [${members.join()}]` : `{${members.join(', ')}} AS payload`;
+  }
+  const item = itemOf(selection, `${alias}`);
+  if (orderBy === undefined) return `VALUE ${item}`;
+  return `${alias}._rid, [{"item": ${orderBy.text}\n}] AS orderByItems, ${item}\nAS payload`;
+}
+
+/** What is selected, as one expression. */
+function itemOf(selection: Selection, alias: string): string {
+  switch (selection.kind) {
+    case 'star':
+      return alias;
+    case 'value':
+      return selection.text;
+    case 'list':
+      return `{${selection.entries.map(({ name, text }) => `${JSON.stringify(name)}: ${text}\n`).join(', ')}}`;
+    default:
+      return unreachable(selection);
+  }
+}
+
+/** What a range tells of its share. An extreme comes with a count, because it may be that of nothing. */
+function partial({ name, text }: AggregateExpression): string {
+  const of = (other: AggregateName): string => `${other}${text.slice(name.length)}\n`;
+  switch (name) {
+    case 'COUNT':
+    case 'SUM':
+      return `{"item": ${of(name)}}`;
+    case 'AVG':
+      return `{"item": {"sum": ${of('SUM')}, "count": ${of('COUNT')}}}`;
+    case 'MIN':
+    case 'MAX':
+      return `{"item": ${of(name)}, "item2": {"${name.toLowerCase()}": ${of(name)}, "count": ${of('COUNT')}}}`;
+    default:
+      return unreachable(name);
+  }
+}

@@ -1,0 +1,67 @@
+/** The operators of the language: how strongly each binds, and which are beyond this emulator. */
+import type { AggregateName, Arithmetic } from './syntax.ts';
+import type { Comparison, Value } from '../evaluate/values.ts';
+
+/**
+ * Binding powers, weakest first; the order is the service's grammar's. `||` is weaker than `=` there: the
+ * text to compare with wants parentheses. NOT in front binds like a sign: `NOT c.a = 1` is `(NOT c.a) = 1`.
+ */
+export const POWER: ReadonlyMap<string, number> = new Map([
+  ['?', 1],
+  ['??', 2],
+  ['OR', 3],
+  ['AND', 4],
+  ['NOT', 5],
+  ['IN', 5],
+  ['BETWEEN', 5],
+  ['LIKE', 5],
+  ['||', 6],
+  ['=', 7],
+  ['!=', 7],
+  ['<>', 7],
+  ['<', 8],
+  ['<=', 8],
+  ['>', 8],
+  ['>=', 8],
+  ['+', 9],
+  ['-', 9],
+  ['*', 10],
+  ['/', 10],
+  ['%', 10],
+]);
+
+export const COMPARISONS: ReadonlyMap<string, Comparison> = new Map([
+  ['=', '='],
+  ['!=', '!='],
+  ['<>', '!='],
+  ['<', '<'],
+  ['<=', '<='],
+  ['>', '>'],
+  ['>=', '>='],
+]);
+
+export const ARITHMETIC: ReadonlyMap<string, Arithmetic> = new Map(
+  (['+', '-', '*', '/', '%'] as const).map((sign) => [sign, sign]),
+);
+
+export const AGGREGATES: ReadonlyMap<string, AggregateName> = new Map(
+  (['COUNT', 'SUM', 'MIN', 'MAX', 'AVG'] as const).map((name) => [name, name]),
+);
+
+export const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ['TRUE', true],
+  ['FALSE', false],
+  ['NULL', null],
+  ['UNDEFINED', undefined],
+]);
+
+/** What may stand where a value is expected but is more than this emulator answers. */
+export const BEYOND: ReadonlyMap<string, string> = new Map([
+  ['SELECT', 'A subquery'],
+  ['EXISTS', 'EXISTS'],
+  ['ARRAY', 'ARRAY()'],
+  ['UDF', 'A user-defined function'],
+  ['~', 'The operator ~'],
+]);
+
+export const BITWISE: ReadonlySet<string> = new Set(['&', '|', '^', '<<', '>>', '>>>']);

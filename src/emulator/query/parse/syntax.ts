@@ -1,0 +1,108 @@
+/**
+ * What a query says, once it is read: plain data, parameters already put in as literals. Also the two ways
+ * to turn a query down, both with the place where reading stopped.
+ */
+import { Refusal } from '../../http/refusal.ts';
+import type { ScalarFunction } from '../evaluate/functions.ts';
+import type { Comparison, Step, Value } from '../evaluate/values.ts';
+
+export type Arithmetic = '+' | '-' | '*' | '/' | '%';
+export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG';
+
+export type Expression =
+  | { readonly kind: 'literal'; readonly value: Value }
+  /** A place in the document itself, which can be cut out of its text. No steps: the whole document. */
+  | { readonly kind: 'path'; readonly steps: readonly Step[] }
+  | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly Step[] }
+  | { readonly kind: 'array'; readonly items: readonly Expression[] }
+  | { readonly kind: 'object'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'not'; readonly of: Expression }
+  | { readonly kind: 'sign'; readonly sign: 1 | -1; readonly of: Expression }
+  /** Flat, however many terms: a generated query of ten thousand ORs is not ten thousand levels deep. */
+  | { readonly kind: 'and' | 'or'; readonly terms: readonly Expression[] }
+  | {
+      readonly kind: 'compare';
+      readonly operator: Comparison;
+      readonly left: Expression;
+      readonly right: Expression;
+    }
+  | {
+      readonly kind: 'arithmetic';
+      readonly operator: Arithmetic;
+      readonly left: Expression;
+      readonly right: Expression;
+    }
+  | { readonly kind: 'concat' | 'coalesce'; readonly left: Expression; readonly right: Expression }
+  | { readonly kind: 'in'; readonly of: Expression; readonly candidates: readonly Expression[] }
+  | { readonly kind: 'between'; readonly of: Expression; readonly low: Expression; readonly high: Expression }
+  | {
+      readonly kind: 'like';
+      readonly of: Expression;
+      readonly pattern: Expression;
+      readonly escape: string | undefined;
+    }
+  | {
+      readonly kind: 'conditional';
+      readonly condition: Expression;
+      readonly whenTrue: Expression;
+      readonly otherwise: Expression;
+    }
+  | { readonly kind: 'call'; readonly called: ScalarFunction; readonly args: readonly Expression[] }
+  | AggregateExpression;
+
+export interface AggregateExpression {
+  readonly kind: 'aggregate';
+  readonly name: AggregateName;
+  readonly of: Expression;
+  /** The whole call, as the query spells it. */
+  readonly text: string;
+}
+
+export interface Entry {
+  readonly name: string;
+  readonly of: Expression;
+}
+
+/** Parts of a statement keep their spelling, of which a plan makes the query that each range is asked. */
+export interface SelectedEntry extends Entry {
+  readonly text: string;
+}
+
+export type Selection =
+  | { readonly kind: 'star' }
+  | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
+  | { readonly kind: 'list'; readonly entries: readonly SelectedEntry[] };
+
+export interface OrderBy {
+  readonly steps: readonly Step[];
+  readonly descending: boolean;
+  readonly text: string;
+}
+
+export interface Statement {
+  readonly selection: Selection;
+  /** What FROM calls a document. Without FROM the query is answered once, from no document. */
+  readonly alias: string | undefined;
+  readonly where: Expression | undefined;
+  readonly whereText: string | undefined;
+  readonly orderBy: OrderBy | undefined;
+  readonly top: number | undefined;
+  readonly offset: number;
+  /** The end of TOP or LIMIT; Infinity without either. */
+  readonly limit: number;
+}
+
+/** How much of the query an error message repeats. */
+const NEAR_CHARACTERS = 24;
+
+export function syntaxError(source: string, at: number, hint = ''): Refusal {
+  const near = at < source.length ? `'${source.slice(at, at + NEAR_CHARACTERS)}'` : 'the end of the query';
+  return new Refusal(
+    400,
+    `Syntax error at position ${at}, incorrect syntax near ${near}.${hint && ` ${hint}`}`,
+  );
+}
+
+export function unsupported(feature: string, at: number): Refusal {
+  return new Refusal(400, `${feature} is not supported by this emulator (at position ${at}).`);
+}

@@ -1,0 +1,115 @@
+/**
+ * The door of the query subset: text in, text out. `compileQuery` reads a query, `runPage` answers one page
+ * of it from whatever documents the store offers. Nothing here waits, keeps state or knows of sockets.
+ */
+import { Refusal } from '../http/refusal.ts';
+import { isAggregating, isCounting } from './evaluate/aggregate.ts';
+import { fingerprint, readToken } from './pages/continuation.ts';
+import type { Resume } from './pages/continuation.ts';
+import type { CompiledQuery, Documents, Page, PageLimits, QuerySpec } from './pages/contract.ts';
+import { evaluator } from './evaluate/evaluator.ts';
+import { aggregatePage, orderedPage, plainPage } from './pages/pages.ts';
+import { parse } from './parse/statement.ts';
+import { projector } from './evaluate/project.ts';
+import type { Expression } from './parse/syntax.ts';
+import { isArray, isObject } from './evaluate/values.ts';
+import type { Value } from './evaluate/values.ts';
+
+export { countPage } from './pages/pages.ts';
+export type {
+  CompiledQuery,
+  Documents,
+  Page,
+  PageLimits,
+  QuerySpec,
+  StoredDocument,
+} from './pages/contract.ts';
+
+/** The service's own bound on query text. */
+const QUERY_UNITS_MAX = 512 * 1024;
+/** As deep as a document may be. */
+const PARAMETER_DEPTH_MAX = 128;
+
+export function compileQuery(spec: QuerySpec): CompiledQuery {
+  const { query, parameters } = checked(spec);
+  const statement = parse(query, parameters);
+  const where = statement.where && evaluator(statement.where);
+  return {
+    idEquals: statement.where && statement.alias !== undefined ? idIn(statement.where) : undefined,
+    countsAll:
+      statement.where === undefined && statement.alias !== undefined && isCounting(statement.selection),
+    fingerprint: fingerprint(query, [...parameters]),
+    statement,
+    keeps: (row) => where === undefined || where(row) === true,
+    project: isAggregating(statement.selection) ? () => undefined : projector(statement.selection),
+  };
+}
+
+export function runPage(query: CompiledQuery, documents: Documents, limits: PageLimits): Page {
+  const start = limits.continuation === undefined ? undefined : resumeAt(query, limits.continuation);
+  const offered = offeredTo(query, documents);
+  const question = { query, documents: offered, limits, start };
+  if (isAggregating(query.statement.selection)) return aggregatePage(question);
+  const { orderBy } = query.statement;
+  return orderBy === undefined ? plainPage(question) : orderedPage(question, orderBy);
+}
+
+function offeredTo({ statement: { alias, where } }: CompiledQuery, documents: Documents): Documents {
+  // A filter that no document can pass needs none.
+  if (where?.kind === 'literal' && where.value !== true) return () => [];
+  // Without FROM there is nothing to look at, and the query is answered once.
+  return alias === undefined ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []) : documents;
+}
+
+function resumeAt(query: CompiledQuery, token: string): Resume {
+  const resume = readToken(query.fingerprint, token);
+  const isOrdered = query.statement.orderBy !== undefined;
+  if (isAggregating(query.statement.selection) || isOrdered !== (resume.key !== undefined)) {
+    throw new Refusal(400, 'The continuation token belongs to another query.');
+  }
+  return resume;
+}
+
+/** The specification comes from a request body, so nothing about it is taken for granted. */
+function checked(spec: { readonly query: unknown; readonly parameters?: unknown }): {
+  readonly query: string;
+  readonly parameters: ReadonlyMap<string, Value>;
+} {
+  const { query, parameters: given = [] } = spec;
+  if (typeof query !== 'string') throw new Refusal(400, 'The query must be a string.');
+  if (query.length > QUERY_UNITS_MAX) {
+    throw new Refusal(400, `The query text is longer than ${QUERY_UNITS_MAX} characters.`);
+  }
+  if (!Array.isArray(given)) throw new Refusal(400, 'The query parameters must be an array.');
+  const parameters = new Map<string, Value>();
+  for (const entry of given as readonly unknown[]) {
+    const { name, value } = Object(entry) as { readonly name?: unknown; readonly value?: Value };
+    if (typeof name !== 'string' || !/^@[\p{L}\p{N}_]+$/u.test(name)) {
+      throw new Refusal(400, 'A query parameter needs a name that starts with @.');
+    }
+    if (parameters.has(name)) throw new Refusal(400, `The query parameter ${name} is given twice.`);
+    if (!isShallow(value, PARAMETER_DEPTH_MAX)) {
+      throw new Refusal(400, `The query parameter ${name} is nested too deeply.`);
+    }
+    parameters.set(name, value);
+  }
+  return { query, parameters };
+}
+
+function isShallow(value: Value, depthMax: number): boolean {
+  if (!isArray(value) && !isObject(value)) return true;
+  return depthMax > 0 && Object.values(value).every((inner: Value) => isShallow(inner, depthMax - 1));
+}
+
+/** The id that a conjunction asks for. Several that disagree are harmless: the filter still runs. */
+function idIn(where: Expression): string | undefined {
+  if (where.kind === 'and') return where.terms.map(idIn).find((id) => id !== undefined);
+  if (where.kind !== 'compare' || where.operator !== '=') return undefined;
+  const { left, right } = where;
+  return idOf(left, right) ?? idOf(right, left);
+}
+
+function idOf(path: Expression, literal: Expression): string | undefined {
+  if (path.kind !== 'path' || path.steps.length !== 1 || path.steps[0] !== 'id') return undefined;
+  return literal.kind === 'literal' && typeof literal.value === 'string' ? literal.value : undefined;
+}
