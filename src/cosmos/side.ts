@@ -1,30 +1,59 @@
-/** One of the two containers, with all that is known of it while a run lasts. */
-import type { ContainerLane } from './transport/container-requests.ts';
-import type { Governor } from './load/governor.ts';
-import type { LiveRanges } from './feed/live-ranges.ts';
-import type { Patience } from './load/retry.ts';
-import type { Sessions } from './feed/session-tokens.ts';
-import type { KeyKind } from '../epk/effective-key.ts';
+/** One of the two containers of a migration, with all that is known of it while a run lasts. */
+import type { Clock } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import type { Budget } from '../spec/migration-spec.ts';
+import type { Account } from './account/client.ts';
+import type { ContainerFacts } from './container/inspect.ts';
+import { ruOf } from './container/throughput.ts';
+import { LiveRanges } from './feed/live-ranges.ts';
+import { Sessions } from './feed/session-tokens.ts';
+import { Governor } from './load/governor.ts';
+import { Patience, type PatienceParts } from './load/retry.ts';
+import { allowedRu } from './load/ru-budget.ts';
+import { ContainerLane } from './transport/container-requests.ts';
+
+export type SideName = 'source' | 'target';
 
 export interface Side {
-  readonly is: 'source' | 'target';
+  readonly is: SideName;
   readonly lane: ContainerLane;
-  readonly rid: string;
-  readonly kind: KeyKind;
+  /** As the container was when the run began. */
+  readonly facts: ContainerFacts;
   readonly ranges: LiveRanges;
   /** How far each range had come when it answered last. */
   readonly sessions: Sessions;
   readonly governor: Governor;
-  /** For those who ask by themselves; `fresh()` for each. */
+  /** `fresh()` for each piece of work that waits by itself. */
   readonly patience: Patience;
+  readonly timeoutMs: number;
 }
 
-/** A range as it is known; one that is gone by its name alone. */
-function rangeIn({ ranges }: Side, id: string): { readonly id: string; readonly parents: readonly string[] } {
-  return ranges.find(id) ?? { id, parents: [] };
+export interface SideParts {
+  readonly account: Account;
+  readonly facts: ContainerFacts;
+  /** What of the container's RU/s may be spent. */
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onWait: NonNullable<PatienceParts['onWait']>;
+  readonly timeoutMs: number;
 }
 
-/** What a range is asked with, so that nothing older answers than what was seen. */
-export function tokenOf(side: Side, range: string): string | undefined {
-  return side.sessions.of(rangeIn(side, range));
+export async function openSide(is: SideName, parts: SideParts, signal: AbortSignal): Promise<Side> {
+  const { account, facts, budget, clock, random, onWait, timeoutMs } = parts;
+  const lane = new ContainerLane(account, facts.name, facts.rid);
+  const patience = new Patience({ clock, random, onWait });
+  const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
+  const governor = new Governor({ clock, random, ruPerSecond });
+  const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
+  const ranges = await LiveRanges.read({ lane, patience, onChange, timeoutMs }, signal);
+  return { is, lane, facts, ranges, sessions: new Sessions(), governor, patience, timeoutMs };
+}
+
+/** The session token to ask a range with, so that no replica answers that is older than what was seen. */
+export function tokenOf(
+  { ranges, sessions }: Pick<Side, 'ranges' | 'sessions'>,
+  range: string,
+): string | undefined {
+  return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
 }

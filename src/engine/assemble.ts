@@ -4,19 +4,14 @@
  * with is what is there now.
  */
 import type { Account } from '../cosmos/account/client.ts';
-import { ContainerLane } from '../cosmos/transport/container-requests.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
-import { Governor } from '../cosmos/load/governor.ts';
-import { LiveRanges } from '../cosmos/feed/live-ranges.ts';
-import { Patience, type Wait } from '../cosmos/load/retry.ts';
-import { allowedRu } from '../cosmos/load/ru-budget.ts';
-import { Sessions } from '../cosmos/feed/session-tokens.ts';
+import type { Wait } from '../cosmos/load/retry.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
-import type { Budget, MigrationSpec } from '../spec/migration-spec.ts';
-import { rekeyOptionsOf } from '../spec/rekey-options.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { markerOf, rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { DeleteMode } from '../state/migration.ts';
 import { IntentGroup } from '../state/intent-group.ts';
 import { Ledger } from '../state/ledger.ts';
@@ -28,13 +23,12 @@ import type { Point } from './unit/crash-points.ts';
 import { Promoter } from './letters/promoter.ts';
 import { Sequencer } from './unit/sequencer.ts';
 import { ServiceTime } from './progress/service-time.ts';
-import type { Side } from '../cosmos/side.ts';
+import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { TargetSlots } from './apply/target-slots.ts';
 import { SourceDocuments } from './apply/source-documents.ts';
 import { Tally } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
-import { markerOf } from './tail/source-version.ts';
 
 /** Both containers as they are, and how deletes of the source can be found. */
 export interface Sides {
@@ -83,7 +77,7 @@ export interface ContextParts {
   readonly committed: RunContext['committed'];
   readonly onPoint: (point: Point) => void;
   /** Somebody waits for the service. */
-  readonly onWait: (side: 'source' | 'target', wait: Wait) => void;
+  readonly onWait: (side: SideName, wait: Wait) => void;
 }
 
 /** Turns that wait for their locks; more pages than these fill would only wait in memory. */
@@ -92,14 +86,17 @@ const WAITING_MAX = 50_000;
 export async function makeContext(
   parts: ContextParts,
 ): Promise<{ readonly context: RunContext; readonly promoter: Promoter }> {
-  const { spec, sides, ledger, clock, log, timing, signal, accounts } = parts;
+  const { spec, sides, ledger, clock, random, log, timing, signal, accounts, onWait } = parts;
   const { source, target, deletes } = sides;
   const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
   const versions = { plan, kind, ttl, marker: markerOf(spec.deletes) };
-  const [sourceSide, targetSide] = await Promise.all([
-    makeSide('source', { account: accounts.source, facts: source, budget: spec.sourceBudget }, parts),
-    makeSide('target', { account: accounts.target, facts: target, budget: spec.targetBudget }, parts),
-  ]);
+  const open = async (is: SideName): Promise<Side> => {
+    const budget = is === 'source' ? spec.sourceBudget : spec.targetBudget;
+    const timeoutMs = timing.requestTimeoutMs;
+    const waiting = { clock, random, onWait: (wait: Wait) => onWait(is, wait), timeoutMs };
+    return openSide(is, { account: accounts[is], facts: sides[is], budget, ...waiting }, signal);
+  };
+  const [sourceSide, targetSide] = await Promise.all([open('source'), open('target')]);
   const targetRu = ruOf(target.throughput);
   targetSide.governor.setCapacity(
     targetRu,
@@ -126,7 +123,6 @@ export async function makeContext(
       ...versions,
       side: sourceSide,
       clock,
-      timing,
       serviceTs,
       seeDate: (date) => time.see(date),
     }),
@@ -157,34 +153,6 @@ export async function makeContext(
   };
   const promoter = new Promoter(context);
   return { context, promoter };
-}
-
-async function makeSide(
-  is: Side['is'],
-  {
-    account,
-    facts,
-    budget,
-  }: { readonly account: Account; readonly facts: ContainerFacts; readonly budget: Budget },
-  { clock, random, signal, timing, onWait }: ContextParts,
-): Promise<Side> {
-  const lane = new ContainerLane(account, facts.name, facts.rid);
-  const patience = new Patience({ clock, random, onWait: (wait) => onWait(is, wait) });
-  const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
-  const governor = new Governor({ clock, random, ruPerSecond });
-  const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
-  const asking = { lane, patience, onChange, timeoutMs: timing.requestTimeoutMs };
-  const ranges = await LiveRanges.read(asking, signal);
-  return {
-    is,
-    lane,
-    rid: facts.rid,
-    kind: facts.keyKind,
-    ranges,
-    sessions: new Sessions(),
-    governor,
-    patience,
-  };
 }
 
 /** The newest session tokens of a side: those that are new since the last time. */

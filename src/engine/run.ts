@@ -244,8 +244,8 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
       };
       const pictures = (camera = new Camera({ context, goal, sides, waits, onSnapshot }));
       const over = new ChildSignal(members.signal);
-      members.start(async (signal) => context.slots.writer.run(signal));
-      members.start(async (signal) => context.source.writer.run(signal));
+      members.start(async (signal) => context.slots.dispatcher.run(signal));
+      members.start(async (signal) => context.source.reads.dispatcher.run(signal));
       members.start(async () => pictures.show(over.signal));
       members.start(async () =>
         stopping.atDeadline(spec, {
@@ -271,13 +271,15 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
       }
       const { slots, source } = context;
       const progress = (): string =>
-        [tasks.running, slots.writer.unfinished, slots.settling, source.writer.unfinished].join(' ');
+        [tasks.running, slots.dispatcher.unfinished, slots.settling, source.reads.dispatcher.unfinished].join(
+          ' ',
+        );
       const { requestTimeoutMs } = timing;
       await finish(tasks, { stop: reading, signal: members.signal, clock, log, progress, requestTimeoutMs });
       pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());
       over.abort(new Error('the run is over'));
-      context.slots.writer.drain();
-      context.source.writer.drain();
+      context.slots.dispatcher.drain();
+      context.source.reads.dispatcher.drain();
       stopping.throwIfStopped(pictures.complete);
       return pictures.take();
     });

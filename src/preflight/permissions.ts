@@ -2,7 +2,7 @@
  * What may be done on either side, found out without doing it. What always holds: nothing is changed; every operation
  * that is sent is bound to fail for a reason of its own, after the service has looked whether it is allowed.
  */
-import { sendBatch, type Outcome } from '../cosmos/bulk/batch-request.ts';
+import { sendBatch, type OperationReply } from '../cosmos/bulk/batch-request.ts';
 import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
 import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -61,7 +61,7 @@ async function probeDocuments(parts: ProbeParts): Promise<void> {
   for (const verb of verbs) add(body, verb, { key, word });
   const bytes = body.finish();
   const epk = effectiveKey(facts.keyKind, key);
-  const send = async (): Promise<readonly Outcome[]> => {
+  const send = async (): Promise<readonly OperationReply[]> => {
     const ranges = await readRanges(lane, { signal, timeoutMs });
     const range = must(
       ranges.find(({ min, max }) => min <= epk && epk < max),
@@ -106,7 +106,7 @@ function add(
 }
 
 /** An operation that was not tried says nothing about what is allowed. */
-function refuseTrouble({ kind, status, substatus, chargeRu, retryAfterMs }: Outcome): void {
+function refuseTrouble({ kind, status, substatus, chargeRu, retryAfterMs }: OperationReply): void {
   if (kind !== 'throttled' && kind !== 'transient' && kind !== 'ambiguous' && kind !== 'split') return;
   const trouble: Trouble = { kind, status, substatus, what: `the service answered ${status}`, chargeRu };
   throw new TroubleError(repeatable(retryAfterMs === undefined ? trouble : { ...trouble, retryAfterMs }));

@@ -1,8 +1,10 @@
 /** How documents of one source become documents of one target: the same for the preflight, the mover and the verifier. */
 import type { KeyKind } from '../epk/effective-key.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
+import { parsePath } from '../keys/path.ts';
+import type { Path } from '../keys/strategies/strategy.ts';
 import { planFor } from './key-rules.ts';
-import type { MigrationSpec } from './migration-spec.ts';
+import type { Deletes, MigrationSpec } from './migration-spec.ts';
 
 /** Without large partition keys (fact SVC-4). */
 const KEY_BYTES_MAX_V1 = 101;
@@ -30,4 +32,9 @@ export function rekeyOptionsOf(
     kind,
     ttl: isRewritten ? { mode: 'remaining', defaultTtl } : { mode: 'restart' },
   };
+}
+
+/** The property that marks a document as deleted, if deletes are found by one. */
+export function markerOf(deletes: Deletes): Path | null {
+  return deletes.kind === 'marker' ? parsePath(deletes.path) : null;
 }

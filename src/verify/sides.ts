@@ -3,38 +3,26 @@
  * here writes, the containers are those that the ledger was begun with, and every read counts against its side's budget.
  */
 import type { Account } from '../cosmos/account/client.ts';
-import { ContainerLane } from '../cosmos/transport/container-requests.ts';
-import { differencesOf, unseenOf, type Difference, type SettingName } from '../cosmos/container/settings.ts';
+import {
+  differencesOf,
+  unseenOf,
+  type Described,
+  type Difference,
+  type SettingName,
+} from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
-import { Governor } from '../cosmos/load/governor.ts';
-import { LiveRanges } from '../cosmos/feed/live-ranges.ts';
 import type { FeedRange, PhysicalRange } from '../cosmos/feed/ranges.ts';
-import { AT_THE_DOOR, Patience, tellWaits, type PatienceParts } from '../cosmos/load/retry.ts';
-import { allowedRu } from '../cosmos/load/ru-budget.ts';
+import { AT_THE_DOOR, Patience, tellWaits } from '../cosmos/load/retry.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
-import { Sessions } from '../cosmos/feed/session-tokens.ts';
+import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
-import type { Budget, MigrationSpec, Place } from '../spec/migration-spec.ts';
+import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
 import { copyNotFinished } from '../spec/refusals.ts';
 import type { Moment } from './ledger-view.ts';
-
-export type SideName = 'source' | 'target';
-
-export interface Side {
-  readonly is: SideName;
-  readonly lane: ContainerLane;
-  readonly facts: ContainerFacts;
-  readonly ranges: LiveRanges;
-  readonly sessions: Sessions;
-  readonly governor: Governor;
-  /** `fresh()` for each who asks. */
-  readonly patience: Patience;
-  readonly timeoutMs: number;
-}
 
 export interface Sides {
   readonly source: Side;
@@ -77,8 +65,9 @@ export interface Opened {
 
 /** Both containers, checked against the ledger. */
 export async function openSides(parts: SidesParts, signal: AbortSignal): Promise<Opened> {
-  const { spec, accounts, moment } = parts;
-  const patience = patienceOf(parts, AT_THE_DOOR);
+  const { spec, accounts, moment, clock, random, log, timeoutMs } = parts;
+  const waiting = { clock, random, onWait: tellWaits(log, clock) };
+  const patience = new Patience({ ...waiting, limits: AT_THE_DOOR });
   const read = async (is: SideName): Promise<ContainerFacts> => {
     const { database, container } = spec[is];
     const found = await readContainer(
@@ -101,10 +90,11 @@ export async function openSides(parts: SidesParts, signal: AbortSignal): Promise
     { facts: source, scripts: sourceScripts },
     { facts: target, scripts: targetScripts },
   ];
-  const sides = {
-    source: await makeSide('source', { facts: source, budget: spec.sourceBudget, parts }, signal),
-    target: await makeSide('target', { facts: target, budget: spec.targetBudget, parts }, signal),
+  const open = async (is: SideName, { facts }: Described): Promise<Side> => {
+    const budget = is === 'source' ? spec.sourceBudget : spec.targetBudget;
+    return openSide(is, { account: accounts[is], facts, budget, ...waiting, timeoutMs }, signal);
   };
+  const sides = { source: await open('source', from), target: await open('target', to) };
   seeTokens(sides, moment);
   return { sides, settings: differencesOf(from, to), settingsNotSeen: unseenOf(from, to) };
 }
@@ -114,11 +104,6 @@ export function seeTokens({ source, target }: Sides, { tokens, targetTokens, lea
   for (const { token } of targetTokens) target.sessions.add(token);
   for (const { token } of tokens) source.sessions.add(token);
   for (const { anchor } of leases) source.sessions.add(anchor?.session);
-}
-
-/** What a range is asked with, so that nothing older answers than what was seen. */
-export function tokenOf({ ranges, sessions }: Side, range: string): string | undefined {
-  return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
 }
 
 /** The parts of the ranges there are now that lie in an interval. */
@@ -133,36 +118,6 @@ export function partsOf(
       min: range.min > min ? range.min : min,
       max: range.max < max ? range.max : max,
     }));
-}
-
-function patienceOf(
-  { clock, random, log }: Pick<SidesParts, 'clock' | 'random' | 'log'>,
-  limits?: PatienceParts['limits'],
-): Patience {
-  const onWait = tellWaits(log, clock);
-  return new Patience({ clock, random, onWait, ...(limits === undefined ? {} : { limits }) });
-}
-
-async function makeSide(
-  is: SideName,
-  {
-    facts,
-    budget,
-    parts,
-  }: { readonly facts: ContainerFacts; readonly budget: Budget; readonly parts: SidesParts },
-  signal: AbortSignal,
-): Promise<Side> {
-  const { accounts, clock, random, timeoutMs } = parts;
-  const lane = new ContainerLane(accounts[is], facts.name, facts.rid);
-  const patience = patienceOf(parts);
-  const governor = new Governor({
-    clock,
-    random,
-    ruPerSecond: allowedRu(is, budget, ruOf(facts.throughput)),
-  });
-  const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
-  const ranges = await LiveRanges.read({ lane, patience, onChange, timeoutMs }, signal);
-  return { is, lane, facts, ranges, sessions: new Sessions(), governor, patience, timeoutMs };
 }
 
 function refuseOthers(

@@ -16,7 +16,7 @@ import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
 import { RunFile, type Chunk } from './pass/chunk-file.ts';
 import type { Run } from './pass/entry-chunks.ts';
-import type { SideName } from './sides.ts';
+import type { SideName } from '../cosmos/side.ts';
 
 /** Of what is being compared. */
 export interface Subject {

@@ -9,7 +9,7 @@ import { classifyOperation, type OutcomeKind, type Trouble } from '../transport/
 import type { BatchCall, ContainerLane, Reply } from '../transport/container-requests.ts';
 
 /** What became of one operation. */
-export interface Outcome {
+export interface OperationReply {
   readonly kind: OutcomeKind;
   readonly status: number;
   readonly substatus: number;
@@ -23,7 +23,7 @@ export interface Outcome {
 export type BatchResult =
   | {
       readonly answered: true;
-      readonly outcomes: readonly Outcome[];
+      readonly outcomes: readonly OperationReply[];
       /** The outcomes as they came, with the documents that were read; scan it again to look at those. */
       readonly bytes: Buffer;
       readonly chargeRu: number;
@@ -33,7 +33,7 @@ export type BatchResult =
     }
   | { readonly answered: false; readonly trouble: Trouble };
 
-export interface Batch extends BatchCall {
+export interface BatchRequest extends BatchCall {
   /** How many operations the body holds. */
   readonly count: number;
   /** Which of them only read; a lost reply leaves nothing in doubt about those. */
@@ -44,22 +44,25 @@ export interface Batch extends BatchCall {
 export const OPERATIONS_MAX = 100;
 
 /** Of a write that was done nothing else is of interest; there are millions of them, so they share these. */
-const WRITTEN: readonly (Outcome | undefined)[] = [200, 201, 204].reduce<Outcome[]>((list, status) => {
-  list[status] = {
-    kind: 'done',
-    status,
-    substatus: 0,
-    chargeRu: 0,
-    retryAfterMs: undefined,
-    etag: undefined,
-  };
-  return list;
-}, []);
+const WRITTEN: readonly (OperationReply | undefined)[] = [200, 201, 204].reduce<OperationReply[]>(
+  (list, status) => {
+    list[status] = {
+      kind: 'done',
+      status,
+      substatus: 0,
+      chargeRu: 0,
+      retryAfterMs: undefined,
+      etag: undefined,
+    };
+    return list;
+  },
+  [],
+);
 
 /** Sends a batch once. `replies` reads the outcomes; it is free again when this returns. */
 export async function sendBatch(
   lane: ContainerLane,
-  batch: Batch,
+  batch: BatchRequest,
   replies: PageScan<ReplyNodes>,
 ): Promise<BatchResult> {
   const exchange = await lane.batch(batch);
@@ -73,9 +76,9 @@ export async function sendBatch(
 
 function readOutcomes(
   reply: Reply,
-  { count, reads = () => false }: Batch,
+  { count, reads = () => false }: BatchRequest,
   replies: PageScan<ReplyNodes>,
-): Outcome[] | Trouble {
+): OperationReply[] | Trouble {
   try {
     replies.scan(reply.body);
   } catch (error) {
@@ -85,7 +88,7 @@ function readOutcomes(
   if (replies.count !== count)
     return unreadable(reply, `the reply has ${replies.count} outcomes for ${count} operations`);
   const { around } = replies;
-  const outcomes: Outcome[] = [];
+  const outcomes: OperationReply[] = [];
   for (let row = 0; row < count; row += 1) {
     const status = numberAt(replies, row, around.statusCode);
     if (status === undefined || status < 100) return unreadable(reply, 'an outcome has no status');

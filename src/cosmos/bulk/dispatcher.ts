@@ -1,54 +1,54 @@
 /**
- * Sends operations to the target: batches per range, as many at once as the governor admits.
+ * Sends operations to the ranges of one container: in batches, as many at once as the load control admits.
  *
- *   add -> its range -> batch -> admitted -> sent -> done | ambiguous: the operation is complete
- *                         ^                       -> refused: back to the front, the range rests
- *                         |                       -> split: ranges are asked for, grouped anew
+ *   add -> its range -> batch -> admitted -> sent -> done | ambiguous: the operation has ended
+ *                         ^                       -> refused: back to the front, and the range rests
+ *                         |                       -> split: the ranges are read, and operations grouped again
  *                         +--------------------------------+
- *   drain -> everything goes at once; run() ends when all is complete
- *   abort -> what waits is not done, what is on its way is ambiguous; run() throws the reason
+ *   drain -> everything leaves at once; run() ends when all operations have ended
+ *   abort -> what waits is not done, what is in flight is ambiguous; run() throws the reason
  *
- * What always holds: every operation that was added is completed exactly once; what may have happened is ambiguous and
- * never sent again; a range waits for nobody but itself, and for a reason that `waits` tells. That a document has one
- * operation at a time is the sequencer's promise.
+ * Invariant: every operation that was added ends exactly once; what may have happened is ambiguous and never sent
+ * again; no range waits for another, and `waits` gives the reason. A throttled range rests as long as the range limit
+ * says, a range in other trouble as long as its patience says. That a document has one operation at a time is the
+ * sequencer's promise.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { troubleOf, type Trouble } from '../transport/trouble.ts';
-import type { Patience } from '../load/retry.ts';
 import { ChildSignal, orAborted } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { group, type Group } from '../../lib/group.ts';
-import { BODY_BYTES_MAX, type Batch } from './batcher.ts';
+import type { LiveRanges } from '../feed/live-ranges.ts';
+import type { Governor } from '../load/governor.ts';
+import type { Patience } from '../load/retry.ts';
+import type { Trouble } from '../transport/trouble.ts';
+import type { Batch } from './batcher.ts';
 import type {
-  Governor,
-  Operation,
-  Outcome,
-  RangeMap,
+  BatchReply,
+  OperationOutcome,
+  RangeOperation,
   RangeWait,
   Refused,
-  Reply,
-  Send,
   WaitReason,
 } from './operation.ts';
-import { newLane, type Lane } from './range-queue.ts';
-import { hintOf, refusalsIn, resultAt } from './refusals.ts';
+import { RangeQueue } from './range-queue.ts';
+import { hintOf, isWhole, refusalsIn, resultAt, silence } from './refused-operations.ts';
 
-/** Operations that wait in one range, in batches: enough to keep it busy through a round trip. */
-const WAITING_MAX = 1000;
-/** The same for big documents: memory does not grow with them. */
-const WAITING_BYTES_MAX = 10 * BODY_BYTES_MAX;
-/** Whatever a governor says: more only waits in the service's queues. */
+/** Whatever the load control admits: more would only wait in the service's queues. */
 const IN_FLIGHT_MAX = 64;
 
-export interface WriterParts<V> {
-  readonly send: Send<V>;
-  readonly ranges: RangeMap;
-  readonly governor: Governor;
+export interface DispatcherParts<V> {
+  readonly side: {
+    readonly ranges: Pick<LiveRanges, 'rangeOf' | 'refresh'>;
+    readonly governor: Pick<Governor, 'admit' | 'operationsMax' | 'observe'>;
+    /** `fresh()` for each range: how long its refusals are accepted. */
+    readonly patience: Patience;
+  };
+  readonly executor: {
+    /** Sends a batch once; what it throws ends the run. */
+    execute(range: string, batch: Batch<RangeOperation<V>>, signal: AbortSignal): Promise<BatchReply<V>>;
+  };
   readonly clock: Clock;
-  /** For each range afresh: how long refusals are borne. */
-  readonly patience: Patience;
-  /** Resolves after a delay; rejects when called off. */
 }
 
 /** While run() runs. */
@@ -57,9 +57,9 @@ interface Running {
   readonly alarms: ChildSignal;
 }
 
-export class Writer<V> {
-  readonly #parts: WriterParts<V>;
-  readonly #lanes = new Map<string, Lane<V>>();
+export class RangeDispatcher<V> {
+  readonly #parts: DispatcherParts<V>;
+  readonly #queues = new Map<string, RangeQueue<V>>();
   #running: Running | undefined;
   #ended: Error | undefined;
   #draining = false;
@@ -67,83 +67,59 @@ export class Writer<V> {
   #drained = (): void => {};
   readonly #whenDrained = new Promise<void>((resolve) => (this.#drained = resolve));
 
-  constructor(parts: WriterParts<V>) {
+  constructor(parts: DispatcherParts<V>) {
     this.#parts = parts;
   }
 
-  /** Operations that are not complete. */
+  /** How many operations have not ended. */
   get unfinished(): number {
     return this.#unfinished;
   }
 
   /** What every range waits for. */
   waits(): RangeWait[] {
-    return [...this.#lanes.values()].map(({ range, batches, inFlight, ...lane }) => {
-      // Another try of what was refused is under way, and will be refused as well for all we know.
+    return [...this.#queues.values()].map(({ range, batches, inFlight, ...queue }) => {
+      // What was refused is being tried again; until it is answered, the refusal is the reason.
       const [reason, sinceMs] =
-        lane.refusedSinceMs !== undefined && lane.reason === 'in flight'
-          ? [lane.restsFor, lane.refusedSinceMs]
-          : [lane.reason, Math.min(lane.sinceMs, lane.refusedSinceMs ?? Infinity)];
+        queue.refusedSinceMs !== undefined && queue.reason === 'in flight'
+          ? [queue.refusedFor, queue.refusedSinceMs]
+          : [queue.reason, Math.min(queue.sinceMs, queue.refusedSinceMs ?? Infinity)];
       return { range, reason, sinceMs, operations: batches.size, inFlight };
     });
   }
 
-  /**
-   * For those who bring new work, right before `add`, with nothing awaited in between. A task under way adds without
-   * asking: there are only so many tasks, and it holds locks that others wait for.
-   */
-  hasRoom(place: string): boolean {
-    const lane = this.#lanes.get(this.#parts.ranges.rangeOf(place));
-    return lane === undefined || isRoomy(lane);
-  }
-
-  /** Resolves when it is worth looking at `hasRoom` again. */
-  async whenRoom(place: string, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.hasRoom(place) || this.#ended !== undefined) return;
-    const lane = this.#laneOf(this.#parts.ranges.rangeOf(place));
-    let wake = (): void => {};
-    const woken = new Promise<void>((resolve) => (wake = resolve));
-    lane.outside.push(wake);
-    try {
-      await orAborted(woken, signal);
-    } finally {
-      lane.outside = lane.outside.filter((other) => other !== wake);
-    }
-  }
-
-  /** Takes an operation over. After the end it is completed at once, as not done. */
-  add(operation: Operation<V>): void {
+  /** Takes an operation. After the end it is completed at once, as not done. */
+  add(operation: RangeOperation<V>): void {
     if (this.#ended !== undefined) {
       operation.complete({ is: 'not-done', cause: this.#ended });
       return;
     }
-    assert(!this.#draining, 'nothing is added while the writer drains');
+    assert(!this.#draining, 'nothing is added while the dispatcher drains');
     this.#unfinished += 1;
-    const lane = this.#laneOf(this.#parts.ranges.rangeOf(operation.place));
-    lane.gone = false;
-    lane.batches.add(operation);
-    this.#touch(lane);
+    const queue = this.#queueOf(this.#parts.side.ranges.rangeOf(operation.effectiveKey));
+    queue.isGone = false;
+    queue.batches.add(operation);
+    this.#schedule(queue);
   }
 
-  /** Nobody will add anything: no batch waits for company any more, and run() ends when all is complete. */
+  /** Nothing will be added: batches leave without waiting for more operations, and run() ends when all have ended. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
     if (this.#unfinished === 0) this.#drained();
-    for (const lane of this.#lanes.values()) this.#touch(lane);
+    for (const queue of this.#queues.values()) this.#schedule(queue);
   }
 
-  /** Works until it is drained; `signal` calls it off. */
+  /** Works until it is drained, or until `signal` aborts it. */
   async run(signal: AbortSignal): Promise<void> {
-    assert(this.#running === undefined && this.#ended === undefined, 'a writer runs once');
-    let ended = new Error('the writer has ended');
+    assert(this.#running === undefined && this.#ended === undefined, 'a dispatcher runs once');
+    let ended = new Error('the dispatcher has ended');
     try {
       await group(signal, async (members) => {
         const alarms = new ChildSignal(members.signal);
         try {
           this.#running = { members, alarms };
-          for (const lane of this.#lanes.values()) this.#touch(lane);
+          for (const queue of this.#queues.values()) this.#schedule(queue);
           await orAborted(this.#whenDrained, members.signal);
         } finally {
           alarms.abort(ended);
@@ -156,203 +132,209 @@ export class Writer<V> {
     } finally {
       this.#running = undefined;
       this.#ended = ended;
-      const lanes = [...this.#lanes.values()];
-      const left = lanes.flatMap(({ batches }) => batches.takeAll());
-      for (const lane of lanes) this.#wakeOutside(lane);
+      const queues = [...this.#queues.values()];
+      const left = queues.flatMap(({ batches }) => batches.takeAll());
       this.#completeAll(left, () => ({ is: 'not-done', cause: ended }));
     }
   }
 
-  #laneOf(range: string): Lane<V> {
-    const known = this.#lanes.get(range);
+  #queueOf(range: string): RangeQueue<V> {
+    const known = this.#queues.get(range);
     if (known !== undefined) return known;
-    const lane: Lane<V> = newLane(range, this.#parts);
-    this.#lanes.set(range, lane);
-    return lane;
+    const { clock, side } = this.#parts;
+    const queue = new RangeQueue<V>(range, { clock, patience: side.patience });
+    this.#queues.set(range, queue);
+    return queue;
   }
 
-  /** Looks at a range once everything that this turn of the loop brings has come: whole pages become whole batches. */
-  #touch(lane: Lane<V>): void {
+  /** Looks at a range after this turn of the event loop, so that a whole page becomes whole batches. */
+  #schedule(queue: RangeQueue<V>): void {
     const members = this.#running?.members;
-    // Called off: the group may have ended already, and takes nobody any more.
-    if (members === undefined || members.signal.aborted || lane.touched) return;
-    lane.touched = true;
+    // After an abort the group may have ended, and takes no new members.
+    if (members === undefined || members.signal.aborted || queue.isScheduled) return;
+    queue.isScheduled = true;
     members.start(async () => {
       await nextTurn();
-      lane.touched = false;
-      this.#pump(lane);
+      queue.isScheduled = false;
+      this.#pump(queue);
     });
   }
 
-  /** Sends what may go, and notes what the rest waits for. */
-  #pump(lane: Lane<V>): void {
+  /** Sends what may leave, and notes why the rest waits. */
+  #pump(queue: RangeQueue<V>): void {
     const { clock } = this.#parts;
     while (this.#running !== undefined && !this.#running.members.signal.aborted) {
-      const wait = this.#waitOf(lane);
+      const wait = this.#waitOf(queue);
       if (wait === undefined) {
-        this.#launch(lane, this.#running.members);
+        this.#launch(queue, this.#running.members);
         continue;
       }
-      if (wait.reason !== lane.reason) {
-        lane.reason = wait.reason;
-        lane.sinceMs = clock.now();
+      if (wait.reason !== queue.reason) {
+        queue.reason = wait.reason;
+        queue.sinceMs = clock.now();
       }
-      if (wait.untilMs !== undefined) this.#setAlarm(lane, wait.untilMs, this.#running);
+      if (wait.untilMs !== undefined) this.#setAlarm(queue, wait.untilMs, this.#running);
       break;
     }
-    if (isRoomy(lane)) this.#wakeOutside(lane);
-    const isOver = lane.gone && lane.batches.size === 0 && lane.inFlight === 0;
-    if (isOver && this.#lanes.get(lane.range) === lane) this.#lanes.delete(lane.range);
+    const isOver = queue.isGone && queue.batches.size === 0 && queue.inFlight === 0;
+    if (isOver && this.#queues.get(queue.range) === queue) this.#queues.delete(queue.range);
   }
 
-  /** Why no batch of this range may go now; undefined when one may. */
-  #waitOf(lane: Lane<V>): { readonly reason: WaitReason; readonly untilMs?: number } | undefined {
-    const { batches, inFlight } = lane;
+  /** Why no batch of this range may leave now; undefined when one may. */
+  #waitOf(queue: RangeQueue<V>): { readonly reason: WaitReason; readonly untilMs?: number } | undefined {
+    const { batches, inFlight } = queue;
     const nowMs = this.#parts.clock.now();
-    if (lane.splitting) return { reason: 'splitting' };
+    if (queue.isSplitting) return { reason: 'splitting' };
     if (batches.size === 0) return { reason: inFlight > 0 ? 'in flight' : 'nothing to do' };
-    if (nowMs < lane.restsUntilMs) return { reason: lane.restsFor, untilMs: lane.restsUntilMs };
+    if (nowMs < queue.restsUntilMs) return { reason: queue.refusedFor, untilMs: queue.restsUntilMs };
     if (inFlight >= IN_FLIGHT_MAX) return { reason: 'in flight' };
     const { dueMs } = batches;
-    if (!batches.isReady(this.#paceOf(lane)) && dueMs !== undefined)
+    if (!batches.isReady(this.#paceOf(queue)) && dueMs !== undefined)
       return { reason: 'filling', untilMs: dueMs };
-    const admission = this.#parts.governor.admit(lane.range, { inFlight });
+    const admission = this.#parts.side.governor.admit(queue.range, { inFlight });
     if (admission === 'go') return undefined;
     const { reason, delayMs } = admission;
-    assert(delayMs !== undefined || inFlight > 0, 'a governor lets an idle range go, or says when');
+    assert(delayMs !== undefined || inFlight > 0, 'an idle range is admitted, or has a delay');
     return delayMs === undefined ? { reason } : { reason, untilMs: nowMs + delayMs };
   }
 
-  #paceOf({ inFlight }: Lane<V>): 'idle' | 'busy' {
+  #paceOf({ inFlight }: RangeQueue<V>): 'idle' | 'busy' {
     return inFlight === 0 || this.#draining ? 'idle' : 'busy';
   }
 
-  /** Looks again at that time; an alarm that is not needed any more does no harm. */
-  #setAlarm(lane: Lane<V>, atMs: number, { members, alarms }: Running): void {
-    if (lane.alarmMs <= atMs) return;
-    lane.alarmMs = atMs;
+  /** Looks at the range again at that time; one alarm too many does no harm. */
+  #setAlarm(queue: RangeQueue<V>, atMs: number, { members, alarms }: Running): void {
+    if (queue.alarmMs <= atMs) return;
+    queue.alarmMs = atMs;
     const { clock } = this.#parts;
     members.start(async (signal) => {
       try {
-        // A timer may be early by what the clock rounds away.
+        // A timer may fire early by what the clock rounds off.
         await clock.sleep(Math.max(1, atMs - clock.now()), alarms.signal);
       } catch (error) {
-        // Drained: nobody needs it.
+        // Drained: the alarm is not needed.
         if (alarms.signal.aborted && !signal.aborted) return;
         throw error;
       }
-      if (lane.alarmMs === atMs) lane.alarmMs = Infinity;
-      this.#pump(lane);
+      if (queue.alarmMs === atMs) queue.alarmMs = Infinity;
+      this.#pump(queue);
     });
   }
 
-  #launch(lane: Lane<V>, members: Group): void {
-    const operationsMax = this.#parts.governor.operationsMax(lane.range);
-    const batch = lane.batches.next(this.#paceOf(lane), operationsMax);
-    assert(batch !== undefined, 'a batch that is ready is there');
-    lane.inFlight += 1;
-    members.start(async (signal) => this.#exchange(lane, batch, signal));
+  #launch(queue: RangeQueue<V>, members: Group): void {
+    const operationsMax = this.#parts.side.governor.operationsMax(queue.range);
+    const batch = queue.batches.next(this.#paceOf(queue), operationsMax);
+    assert(batch !== undefined, 'a batch that is ready can be taken');
+    queue.inFlight += 1;
+    members.start(async (signal) => this.#send(queue, batch, signal));
   }
 
-  async #exchange(lane: Lane<V>, batch: Batch<Operation<V>>, signal: AbortSignal): Promise<void> {
-    const { clock, send } = this.#parts;
+  async #send(queue: RangeQueue<V>, batch: Batch<RangeOperation<V>>, signal: AbortSignal): Promise<void> {
+    const { clock, executor } = this.#parts;
     const sentMs = clock.now();
-    let reply: Reply<V>;
+    let reply: BatchReply<V>;
     try {
-      reply = await orAborted(send(lane.range, batch, signal), signal);
+      reply = await orAborted(executor.execute(queue.range, batch, signal), signal);
       assert(
         !Array.isArray(reply.results) || reply.results.length === batch.operations.length,
-        'a reply tells of every operation',
+        'a reply has a result for each operation',
       );
     } catch (cause) {
-      lane.inFlight -= 1;
+      queue.inFlight -= 1;
       this.#completeAll(batch.operations, () => ({ is: 'ambiguous', cause }));
       throw cause;
     }
-    lane.inFlight -= 1;
-    this.#settle({ lane, batch, reply, sentMs });
-    this.#touch(lane);
+    queue.inFlight -= 1;
+    this.#take(reply, { queue, operations: batch.operations, sentMs });
+    this.#schedule(queue);
   }
 
-  #settle({ lane, batch, reply, sentMs }: Exchange<V>): void {
-    const { operations } = batch;
-    const { again, throttled, split, ...refusals } = refusalsIn(operations, reply);
-    let { rest } = refusals;
-    // Whatever is thrown from here on finds every operation either in its range or complete.
-    if (again.length > 0) lane.batches.putBack(again);
+  #take(reply: BatchReply<V>, { queue, operations, sentMs }: Sent<V>): void {
+    const { again, throttled, troubled, split } = refusalsIn(operations, reply);
+    // Whatever is thrown from here on finds every operation either in its queue or complete.
+    if (again.length > 0) queue.batches.putBack(again);
     this.#completeAll(operations, (i) => {
       const result = resultAt(reply, i);
       return result.is === 'refused' ? undefined : result;
     });
     const completed = operations.length - again.length;
-    this.#parts.governor.observe(lane.range, {
+    const nowMs = this.#parts.clock.now();
+    this.#parts.side.governor.observe(queue.range, {
       chargeRu: reply.chargeRu,
       operations: operations.length,
-      throttled,
-      retryAfterMs: rest?.trouble.retryAfterMs,
-      elapsedMs: this.#parts.clock.now() - sentMs,
-      inFlight: lane.inFlight,
+      throttled: throttled.count,
+      retryAfterMs: throttled.longest?.trouble.retryAfterMs,
+      elapsedMs: nowMs - sentMs,
     });
-    if (completed > 0) lane.sinceMs = this.#parts.clock.now();
-    // No reply at all: the next batch would become ambiguous as well.
+    if (completed > 0) queue.sinceMs = nowMs;
     const { results } = reply;
-    if ('is' in results && results.is === 'ambiguous')
-      rest = { is: 'refused', kind: 'transient', trouble: silence(results.cause) };
-    else if (completed > 0) {
-      lane.patience.reset();
-      lane.refusedSinceMs = undefined;
+    // No reply at all: the next batch would become ambiguous as well.
+    const isSilent = isWhole(results) && results.is === 'ambiguous';
+    if (completed > 0 && !isSilent) {
+      queue.patience.reset();
+      queue.refusedSinceMs = undefined;
     }
-    if (rest !== undefined) this.#rest(lane, rest, sentMs);
-    if (split !== undefined) this.#split(lane, split, sentMs);
+    const { longest } = throttled;
+    if (longest !== undefined) this.#endure(queue, longest.trouble, sentMs);
+    const refused = isSilent ? silence(results.cause) : troubled;
+    if (refused !== undefined) this.#rest(queue, refused, sentMs);
+    if (split !== undefined) this.#split(queue, split, sentMs);
   }
 
-  /** Lets a range rest; replies to what was sent before the rest tell nothing new but their hints. */
-  #rest(lane: Lane<V>, refused: Refused, sentMs: number): void {
+  /** A throttled range rests by the range limit; here it is only found out whether it lasts too long. */
+  #endure(queue: RangeQueue<V>, trouble: Trouble, sentMs: number): void {
+    queue.patience.endure(trouble);
+    queue.refusedSinceMs ??= sentMs;
+    queue.refusedFor = 'throttled';
+  }
+
+  /** Lets a range rest. Replies to what was sent before the rest add nothing but their hints. */
+  #rest(queue: RangeQueue<V>, refused: Refused, sentMs: number): void {
     const nowMs = this.#parts.clock.now();
-    const isNew = sentMs >= lane.restsUntilMs;
+    const isNew = sentMs >= queue.restsUntilMs;
     const { kind, trouble } = refused;
-    const delayMs = isNew ? lane.patience.next({ ...trouble, kind }).delayMs : hintOf(refused);
-    lane.refusedSinceMs ??= sentMs;
-    if (nowMs + delayMs <= lane.restsUntilMs) return;
-    lane.restsUntilMs = nowMs + delayMs;
-    lane.restsFor = kind;
+    const delayMs = isNew ? queue.patience.next({ ...trouble, kind }).delayMs : hintOf(refused);
+    queue.refusedSinceMs ??= sentMs;
+    if (nowMs + delayMs <= queue.restsUntilMs) return;
+    queue.restsUntilMs = nowMs + delayMs;
+    queue.refusedFor = kind;
   }
 
-  /** The range is gone: what waits there is grouped by the new ranges, which somebody may have asked for already. */
-  #split(lane: Lane<V>, trouble: Trouble, sentMs: number): void {
-    if (lane.splitting || this.#regroup(lane)) return;
-    lane.splitting = true;
+  /** The range is gone: what waits there is grouped by the new ranges, once they are known. */
+  #split(queue: RangeQueue<V>, trouble: Trouble, sentMs: number): void {
+    if (queue.isSplitting || this.#regroup(queue)) return;
+    queue.isSplitting = true;
     this.#running?.members.start(async (signal) => {
-      await orAborted(this.#parts.ranges.refresh(lane.range, signal), signal);
-      lane.splitting = false;
-      // The service may know of a split before it tells where the ranges are now.
-      if (!this.#regroup(lane)) this.#rest(lane, { is: 'refused', kind: 'split', trouble }, sentMs);
-      this.#touch(lane);
+      await orAborted(this.#parts.side.ranges.refresh(queue.range, signal), signal);
+      queue.isSplitting = false;
+      // The service may refuse a range as split before it lists the new ranges.
+      if (!this.#regroup(queue)) this.#rest(queue, { is: 'refused', kind: 'split', trouble }, sentMs);
+      this.#schedule(queue);
     });
   }
 
-  /** Moves what belongs elsewhere by now; false when all of it still belongs here. */
-  #regroup(lane: Lane<V>): boolean {
-    const moved = new Map<Lane<V>, Operation<V>[]>();
-    for (const operation of lane.batches.takeAll()) {
-      const other = this.#laneOf(this.#parts.ranges.rangeOf(operation.place));
+  /** Moves operations to the ranges they belong to now; false when all of them still belong here. */
+  #regroup(queue: RangeQueue<V>): boolean {
+    const moved = new Map<RangeQueue<V>, RangeOperation<V>[]>();
+    for (const operation of queue.batches.takeAll()) {
+      const other = this.#queueOf(this.#parts.side.ranges.rangeOf(operation.effectiveKey));
       const list = moved.get(other);
       if (list === undefined) moved.set(other, [operation]);
       else list.push(operation);
     }
     for (const [other, operations] of moved) {
-      other.gone = false;
+      other.isGone = false;
       other.batches.putBack(operations);
-      this.#touch(other);
+      this.#schedule(other);
     }
-    lane.gone = !moved.has(lane);
-    return lane.gone;
+    queue.isGone = !moved.has(queue);
+    return queue.isGone;
   }
 
-  /** Completes all that have an outcome, even if one of those who are told throws. */
+  /** Completes all operations that have an outcome, even when completing one of them throws. */
   #completeAll(
-    operations: readonly Operation<V>[],
-    outcomeOf: (index: number) => Outcome<V> | undefined,
+    operations: readonly RangeOperation<V>[],
+    outcomeOf: (index: number) => OperationOutcome<V> | undefined,
   ): void {
     const thrown: unknown[] = [];
     for (let i = 0; i < operations.length; i += 1) {
@@ -368,26 +350,10 @@ export class Writer<V> {
     if (this.#draining && this.#unfinished === 0) this.#drained();
     if (thrown.length > 0) throw thrown[0];
   }
-
-  #wakeOutside(lane: Lane<V>): void {
-    for (const wake of lane.outside.splice(0)) wake();
-  }
 }
 
-function isRoomy<V>({ batches }: Lane<V>): boolean {
-  return batches.size < WAITING_MAX && batches.sizeBytes < WAITING_BYTES_MAX;
-}
-
-/** A request that was not answered, as the range feels it. */
-function silence(cause: unknown): Trouble {
-  const what = 'the target did not answer';
-  return troubleOf(cause) ?? { kind: 'transient', status: 0, substatus: 0, what, chargeRu: 0, cause };
-}
-
-interface Exchange<V> {
-  readonly lane: Lane<V>;
-  readonly batch: Batch<Operation<V>>;
-  readonly reply: Reply<V>;
-  /** When it was sent. */
+interface Sent<V> {
+  readonly queue: RangeQueue<V>;
+  readonly operations: readonly RangeOperation<V>[];
   readonly sentMs: number;
 }

@@ -1,48 +1,32 @@
-/** One range of the target, as the writer keeps it: what waits, what is on its way, and what for. */
+/** What the dispatcher keeps of one range: the operations that wait, the batches in flight, and why it sends nothing. */
 import type { Patience } from '../load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Batcher } from './batcher.ts';
-import type { Operation, WaitReason } from './operation.ts';
+import type { RangeOperation, WaitReason } from './operation.ts';
 
-export interface Lane<V> {
+export class RangeQueue<V> {
   readonly range: string;
-  readonly batches: Batcher<Operation<V>>;
-  inFlight: number;
-  /** How long it has been refused, and how long that is borne. */
+  readonly batches: Batcher<RangeOperation<V>>;
+  /** How long the range has refused, and how long that is accepted. */
   readonly patience: Patience;
-  restsUntilMs: number;
-  restsFor: WaitReason;
-  /** Since when it is refused; undefined once something was done. */
+  inFlight = 0;
+  restsUntilMs = 0;
+  /** The kind of the last refusal. */
+  refusedFor: WaitReason = 'nothing to do';
+  /** Since when the range refuses; undefined once an operation was completed. */
   refusedSinceMs: number | undefined;
-  splitting: boolean;
-  gone: boolean;
-  /** It will be looked at in this turn of the loop. */
-  touched: boolean;
-  alarmMs: number;
-  reason: WaitReason;
+  isSplitting = false;
+  isGone = false;
+  /** The dispatcher will look at it in this turn of the event loop. */
+  isScheduled = false;
+  alarmMs = Infinity;
+  reason: WaitReason = 'nothing to do';
   sinceMs: number;
-  /** Who waits for room. */
-  outside: (() => void)[];
-}
 
-export function newLane<V>(
-  range: string,
-  { clock, patience }: { readonly clock: Clock; readonly patience: Patience },
-): Lane<V> {
-  return {
-    range,
-    batches: new Batcher(clock),
-    inFlight: 0,
-    patience: patience.fresh(),
-    restsUntilMs: 0,
-    restsFor: 'nothing to do',
-    refusedSinceMs: undefined,
-    splitting: false,
-    gone: false,
-    touched: false,
-    alarmMs: Infinity,
-    reason: 'nothing to do',
-    sinceMs: clock.now(),
-    outside: [],
-  };
+  constructor(range: string, { clock, patience }: { readonly clock: Clock; readonly patience: Patience }) {
+    this.range = range;
+    this.batches = new Batcher(clock);
+    this.patience = patience.fresh();
+    this.sinceMs = clock.now();
+  }
 }

@@ -3,11 +3,11 @@
  * asked at a time, with no plan of the SDK's around it, so a range that splits is told and never counted twice.
  */
 import { PriorityLevel, type FeedOptions } from '@azure/cosmos';
-import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
+import { TroubleError } from '../transport/trouble.ts';
 import type { Call, ContainerLane, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from '../feed/ranges.ts';
-import { retrying, type Patience } from '../load/retry.ts';
+import type { Patience } from '../load/retry.ts';
 
 export interface CountCall extends Call {
   readonly patience: Patience;
@@ -26,11 +26,12 @@ export async function countRange(
   range: FeedRange,
   call: CountCall,
 ): Promise<{ readonly documents: number; readonly sessionToken: string | undefined }> {
-  const { signal, patience } = call;
+  const { signal, patience, governor } = call;
   let documents = 0;
   let continuation: string | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const reply = await retrying(async () => ask(lane, { range, continuation }, call), { signal, patience });
+    const request = async (): Promise<Reply> => ask(lane, { range, continuation }, call);
+    const reply = await governor.repeat(range.range.id, request, { signal, patience });
     documents += countIn(reply);
     continuation = reply.header('x-ms-continuation');
     if (continuation === undefined || continuation === '')
@@ -42,41 +43,24 @@ export async function countRange(
 async function ask(
   lane: ContainerLane,
   { range, continuation }: { readonly range: FeedRange; readonly continuation: string | undefined },
-  { governor, sessionToken, where, signal, timeoutMs }: CountCall,
+  { sessionToken, where, signal, timeoutMs }: CountCall,
 ): Promise<Reply> {
-  const { id } = range.range;
-  await governor.admitted(id, signal);
   const options: FeedOptions = {
     priorityLevel: PriorityLevel.Low,
     ...(continuation === undefined ? {} : { continuationToken: continuation }),
     ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
   };
-  let trouble: Trouble | undefined;
-  let chargeRu = 0;
-  try {
-    const exchange = await lane.feed({
-      signal,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      what: 'docs',
-      options,
-      rangeId: id,
-      query: `SELECT VALUE COUNT(1) FROM c${where === undefined ? '' : ` WHERE ${where}`}`,
-      ...(isPart(range) ? { part: { min: range.min, max: range.max } } : {}),
-    });
-    if (!exchange.ok) throw new TroubleError(exchange.trouble);
-    ({ chargeRu } = exchange.reply);
-    return exchange.reply;
-  } catch (error) {
-    trouble = troubleOf(error);
-    throw error;
-  } finally {
-    governor.observe(id, {
-      chargeRu: trouble?.chargeRu ?? chargeRu,
-      operations: 1,
-      throttled: trouble?.kind === 'throttled' ? 1 : 0,
-      retryAfterMs: trouble?.retryAfterMs,
-    });
-  }
+  const exchange = await lane.feed({
+    signal,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    what: 'docs',
+    options,
+    rangeId: range.range.id,
+    query: `SELECT VALUE COUNT(1) FROM c${where === undefined ? '' : ` WHERE ${where}`}`,
+    ...(isPart(range) ? { part: { min: range.min, max: range.max } } : {}),
+  });
+  if (!exchange.ok) throw new TroubleError(exchange.trouble);
+  return exchange.reply;
 }
 
 function countIn({ body }: Reply): number {

@@ -8,7 +8,6 @@ import { assert } from '../../lib/assert.ts';
 import { TroubleError, troubleOf } from '../transport/trouble.ts';
 import type { Call, ContainerLane, LaneFeedOptions, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
-import type { Load } from '../load/range-limit.ts';
 import { isPart, type FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import { lsnOf } from './session-tokens.ts';
@@ -138,47 +137,19 @@ export class Feed {
   async *parsedPages<T>(start: FeedStart, call: ParsedPagesCall<T>): AsyncGenerator<T, never, undefined> {
     const { patience, governor, sessionToken, parse, signal, timeoutMs } = call;
     const { id } = this.#settings.range.range;
+    const ask = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     let from = start;
+    const request = async (): Promise<{ parsed: T; position: Position; chargeRu: number }> => {
+      const page = await this.read(from, { ...ask, sessionToken: sessionToken?.() });
+      return { parsed: parse(page), position: page.position, chargeRu: page.chargeRu };
+    };
     for (;;) {
-      const { parsed, position } = await retrying(
-        async () => {
-          const ask = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-          const read = (): Promise<Page> => this.read(from, { ...ask, sessionToken: sessionToken?.() });
-          const page = governor === undefined ? await read() : await governed(governor, { id, signal, read });
-          return { parsed: parse(page), position: page.position };
-        },
-        { signal, patience },
-      );
+      const { parsed, position } = await (governor === undefined
+        ? retrying(request, { signal, patience })
+        : governor.repeat(id, request, { signal, patience }));
       yield parsed;
       from = position;
     }
-  }
-}
-
-/** Reads when the budget allows, and counts what it cost, refusals too. */
-async function governed(
-  governor: Governor,
-  {
-    id,
-    signal,
-    read,
-  }: { readonly id: string; readonly signal: AbortSignal; readonly read: () => Promise<Page> },
-): Promise<Page> {
-  await governor.admitted(id, signal);
-  let load: Load = { chargeRu: 0, operations: 1, throttled: 0, retryAfterMs: undefined };
-  try {
-    const page = await read();
-    load = { ...load, chargeRu: page.chargeRu };
-    return page;
-  } catch (error) {
-    const trouble = troubleOf(error);
-    if (trouble !== undefined) {
-      const { chargeRu, kind, retryAfterMs } = trouble;
-      load = { chargeRu, operations: 1, throttled: kind === 'throttled' ? 1 : 0, retryAfterMs };
-    }
-    throw error;
-  } finally {
-    governor.observe(id, load);
   }
 }
 

@@ -6,14 +6,16 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
-import { RangeGate, type Load, type RangeLoad } from './range-limit.ts';
-import { RuBudget } from './ru-budget.ts';
+import { troubleOf } from '../transport/trouble.ts';
 import { Turns } from './fair-queue.ts';
+import { RangeGate, type Load } from './range-limit.ts';
+import { retrying, type Patience } from './retry.ts';
+import { RuBudget } from './ru-budget.ts';
 
 /** Go, or why not; without a delay it is the next reply of this range that is waited for. */
 export type Admission =
   | 'go'
-  | { readonly reason: 'in flight' }
+  | { readonly reason: 'in flight'; readonly delayMs?: undefined }
   | { readonly reason: 'throttled' | 'no budget'; readonly delayMs: number };
 
 export interface GovernorParts {
@@ -97,17 +99,43 @@ export class Governor {
     gate?.learn(load);
   }
 
-  ranges(): ReadonlyMap<string, RangeLoad> {
-    return new Map([...this.#gates].map(([range, gate]) => [range, gate.state()]));
+  /**
+   * One request at a time to one range: waits until it is admitted, counts what it cost, refusals too, and repeats it
+   * while its trouble may pass. A throttled range rests as long as the range limit says, and no longer.
+   */
+  async repeat<T extends { readonly chargeRu: number }>(
+    range: string,
+    request: () => Promise<T>,
+    { patience, signal }: { readonly patience: Patience; readonly signal: AbortSignal },
+  ): Promise<T> {
+    const once = async (): Promise<T> => {
+      await this.#admitted(range, signal);
+      let load: Load = { chargeRu: 0, operations: 1, throttled: 0, retryAfterMs: undefined };
+      try {
+        const result = await request();
+        load = { ...load, chargeRu: result.chargeRu };
+        return result;
+      } catch (error) {
+        const trouble = troubleOf(error);
+        if (trouble !== undefined) {
+          const { kind, chargeRu, retryAfterMs } = trouble;
+          load = { ...load, chargeRu, retryAfterMs, throttled: kind === 'throttled' ? 1 : 0 };
+        }
+        throw error;
+      } finally {
+        this.observe(range, load);
+      }
+    };
+    return retrying(once, { signal, patience, throttledBy: 'range-limit' });
   }
 
-  /** Waits until a range with nothing in flight may send; the caller owes an `observe`. */
-  async admitted(range: string, signal: AbortSignal): Promise<void> {
+  /** Waits until a range with nothing in flight is admitted; the caller owes an `observe`. */
+  async #admitted(range: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       const admission = this.admit(range, { inFlight: 0 });
       if (admission === 'go') return;
-      assert('delayMs' in admission, 'a range with nothing in flight has room');
+      assert(admission.delayMs !== undefined, 'a range with nothing in flight has room');
       await this.#clock.sleep(admission.delayMs, signal);
     }
   }

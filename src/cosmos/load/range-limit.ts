@@ -25,13 +25,6 @@ export interface Load {
   readonly elapsedMs?: number;
 }
 
-export interface RangeLoad {
-  readonly limit: number;
-  /** Share of throttled operations in the last whole window. */
-  readonly throttledShare: number;
-  readonly pausedMs: number;
-}
-
 /** How quickly the guesses follow of what an operation costs, and how long a reply takes. */
 const FOLLOW = 0.2;
 /** The service counts RU by the second. */
@@ -116,10 +109,6 @@ export class RangeGate {
       this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + askedMs);
     }
     if (nowMs - this.#windowSinceMs >= WINDOW_MS && this.#operations >= WINDOW_OPERATIONS) this.#judge(nowMs);
-  }
-
-  state(): RangeLoad {
-    return { limit: this.#limit, throttledShare: this.#throttledShare, pausedMs: this.pausedMs() };
   }
 
   #judge(nowMs: number): void {

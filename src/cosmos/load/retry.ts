@@ -37,7 +37,7 @@ const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
 };
 const { denied: _aKeyIsRotated, ...OTHERS } = LIMITS;
 /** Of whoever has not been let in yet: a refusal will be a wrong key, and is told at once. */
-export const AT_THE_DOOR: PatienceParts['limits'] = OTHERS;
+export const AT_THE_DOOR: NonNullable<PatienceParts['limits']> = OTHERS;
 /** A hint beyond this is a mistake of somebody. */
 const HINT_MAX_MS = 5 * MINUTE_MS;
 
@@ -88,23 +88,39 @@ export class Patience {
   /** Waits, or throws the trouble when waiting does not help, or does not help any more. */
   async bear(trouble: Trouble, signal: AbortSignal): Promise<void> {
     const wait = this.next(trouble);
-    this.#parts.onWait?.(wait);
+    this.report(wait);
     await this.#parts.clock.sleep(wait.delayMs, signal);
   }
 
   /** How long to wait now; throws like `bear`. */
   next(trouble: Trouble): Wait {
-    const { clock, random, limits = LIMITS } = this.#parts;
+    return this.#count(trouble, (limit, attempt) =>
+      delayFor(limit, attempt, { hintMs: trouble.retryAfterMs, random: this.#parts.random }),
+    );
+  }
+
+  /** Counts a throttled request: the range limit owns its rest, so nothing is waited for here. Throws like `bear`. */
+  endure(trouble: Trouble): Wait {
+    return this.#count(trouble, () => Math.min(trouble.retryAfterMs ?? 0, HINT_MAX_MS));
+  }
+
+  /** Reports a wait to the display. */
+  report(wait: Wait): void {
+    this.#parts.onWait?.(wait);
+  }
+
+  #count(trouble: Trouble, delayOf: (limit: Limit, attempt: number) => number): Wait {
+    const { clock, limits = LIMITS } = this.#parts;
     const { kind } = trouble;
     const limit = limits[kind];
     if (limit === undefined) throw new TroubleError(trouble);
     const nowMs = clock.now();
-    // Since the last trouble nothing has worked; that time is its own, so kinds that take turns end as well.
+    // Nothing has worked since the last trouble. That time counts for its kind, so kinds that alternate end as well.
     if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += Math.max(0, nowMs - this.#last.atMs);
     this.#last = { kind, atMs: nowMs };
     const borne = this.#of(kind);
     borne.attempts += 1;
-    const delayMs = delayFor(limit, borne.attempts, { hintMs: trouble.retryAfterMs, random });
+    const delayMs = delayOf(limit, borne.attempts);
     if (borne.lastedMs + delayMs > limit.totalMs) throw lasting(trouble, borne.lastedMs);
     return { reason: kind, delayMs, attempt: borne.attempts, lastedMs: borne.lastedMs, trouble };
   }
@@ -134,8 +150,8 @@ function lasting(trouble: Trouble, lastedMs: number): TroubleError {
 }
 
 /**
- * What `work` gives, however often that takes. Errors that are no trouble of the service are thrown as they are; a
- * split is thrown unless asked for otherwise, because it is not over for whom asks the same range again.
+ * The result of `work`, tried again while its trouble may pass. Other errors are thrown as they are. A split is thrown
+ * unless asked for otherwise, because it does not pass for a caller that asks the same range again.
  */
 export async function retrying<T>(
   work: () => Promise<T>,
@@ -143,9 +159,11 @@ export async function retrying<T>(
     readonly signal: AbortSignal;
     readonly patience: Patience;
     readonly splits?: 'thrown' | 'waited-for';
+    /** Whose rest follows a 429: `work` may wait for the range limit by itself. */
+    readonly throttledBy?: 'patience' | 'range-limit';
   },
 ): Promise<T> {
-  const { signal, patience, splits = 'thrown' } = options;
+  const { signal, patience, splits = 'thrown', throttledBy = 'patience' } = options;
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -155,7 +173,9 @@ export async function retrying<T>(
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble === undefined || (trouble.kind === 'split' && splits === 'thrown')) throw error;
-      await patience.bear(trouble, signal);
+      if (trouble.kind === 'throttled' && throttledBy === 'range-limit')
+        patience.report(patience.endure(trouble));
+      else await patience.bear(trouble, signal);
     }
   }
 }

@@ -3,7 +3,10 @@
  * it. What always holds: a slot is never read by a replica that is behind a write of ours, not even behind one whose
  * reply was lost or that another process has sent; after such a reply nothing is read before it can land no more.
  */
-import { Writer } from '../../cosmos/bulk/dispatcher.ts';
+import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
+import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
+import { madeText, type OperationOutcome, type OperationText } from '../../cosmos/bulk/operation.ts';
+import { failureOf } from '../../cosmos/bulk/point-reads.ts';
 import { BatchBody } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { reckonAnew, shifted } from '../../documents/ttl.ts';
@@ -11,17 +14,13 @@ import { replyScan, type PageScan, type ReplyNodes } from '../../documents/page-
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
 import { Placement, Rekey, rekeyPaths } from '../../keys/rekey.ts';
-import { must } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
-import { textOf, type Batch, type Batched } from '../../cosmos/bulk/batcher.ts';
-import type { Operation, Outcome, Reply } from '../../cosmos/bulk/operation.ts';
-import { LaneSend, type Decision, type SideOperation } from '../../cosmos/bulk/execute.ts';
 import type { Side } from '../../cosmos/side.ts';
 import type { Timing } from '../../spec/timing.ts';
 import type { Held, UniqueKeys } from './unique-keys.ts';
 import type { Version } from '../tail/source-version.ts';
-import { idOf, textsAt, toWords, type Slot, type SourceIdentity } from './identity.ts';
+import { idOf, textsAt, type Slot, type SourceIdentity } from './identity.ts';
 
 /** Whose document stands in a slot. */
 export interface Found {
@@ -35,9 +34,7 @@ export interface Found {
 }
 
 /** What the target decided; with the document, where one was read. */
-export interface SlotReply extends Decision {
-  readonly found?: Found;
-}
+export type SlotReply = Decision<Found>;
 
 /** How a write ended that was sent. */
 export type Written = 'ok' | 'conflict' | 'changed' | 'missing' | 'ambiguous' | Refusing;
@@ -59,8 +56,6 @@ interface Parts {
   readonly signal: AbortSignal;
 }
 
-/** What is written, as bytes. */
-type Text = Pick<Batched, 'sizeBytes' | 'writeTo'>;
 /** A document for the target. */
 type Document = Pick<Version, 'body' | 'lifetime'>;
 
@@ -68,35 +63,19 @@ type Document = Pick<Version, 'body' | 'lifetime'>;
 const NO_ETAG = '"cosmig"';
 
 export class TargetSlots {
-  readonly writer: Writer<SlotReply>;
+  readonly dispatcher: RangeDispatcher<SlotReply>;
   readonly #parts: Parts;
-  readonly #lane: LaneSend<SlotReply>;
-  /** Ranges of which we know how far our own writes have brought them. */
-  readonly #known = new Set<string>();
-  /** How often a lost write has had its time to land: what was known before is too old. */
-  #doubts = 0;
+  readonly #executor: BatchExecutor<Found>;
   #settling = 0;
   readonly #body = new BatchBody(new ByteOutput());
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { side, plan, unique, clock, timing } = parts;
+    const { side, plan, unique, clock } = parts;
     const replies = replyScan(rekeyPaths(plan));
     const owners = new Owners(replies, { plan, unique, side });
-    this.#lane = new LaneSend({
-      side,
-      replies,
-      timeoutMs: timing.requestTimeoutMs,
-      read: ({ status, substatus }, row, etag = '') => ({ status, substatus, found: owners.read(row, etag) }),
-      plain: ({ status, substatus }) => ({ status, substatus }),
-    });
-    this.writer = new Writer({
-      send: async (range, batch, signal) => this.#send(range, batch, signal),
-      ranges: side.ranges,
-      governor: side.governor,
-      clock,
-      patience: side.patience,
-    });
+    this.#executor = new BatchExecutor({ side, replies, keep: (row, etag) => owners.read(row, etag) });
+    this.dispatcher = new RangeDispatcher({ side, executor: this.#executor, clock });
   }
 
   async create(slot: Slot, document: Document): Promise<Written> {
@@ -118,15 +97,15 @@ export class TargetSlots {
   }
 
   async remove(slot: Slot, { identity, etag }: Pick<Found, 'identity' | 'etag'>): Promise<Written> {
-    return this.#write(slot, textOf(this.#delete(slot, idOf(identity), etag)));
+    return this.#write(slot, this.#delete(slot, idOf(identity), etag));
   }
 
   /** Who is in a slot; `id` as JSON text. */
   async read(slot: Slot, id: Buffer): Promise<Found | null> {
-    const text = textOf(this.#operation((body) => body.read(slot.key, { id })));
-    const outcome = await this.#exchange(slot, text, { probe: this.#delete(slot, id, NO_ETAG) });
+    const text = this.#operation((body) => body.read(slot.key, { id }));
+    const outcome = await this.#send(slot, text, this.#delete(slot, id, NO_ETAG));
     if (outcome.is !== 'done') throw failureOf(outcome);
-    return outcome.value.found ?? null;
+    return outcome.value.document ?? null;
   }
 
   /** How many wait until their writes have landed, or never will. */
@@ -143,12 +122,11 @@ export class TargetSlots {
     } finally {
       this.#settling -= 1;
     }
-    this.#known.clear();
-    this.#doubts += 1;
+    this.#executor.giveUpSessions();
   }
 
-  async #write(slot: Slot, text: Text): Promise<Written> {
-    const outcome = await this.#exchange(slot, text);
+  async #write(slot: Slot, text: OperationText): Promise<Written> {
+    const outcome = await this.#send(slot, text);
     switch (outcome.is) {
       case 'done':
         return decided(outcome.value);
@@ -161,67 +139,32 @@ export class TargetSlots {
     }
   }
 
-  async #exchange(
-    slot: Slot,
-    text: Text,
-    read?: { readonly probe: Uint8Array },
-  ): Promise<Outcome<SlotReply>> {
-    const words = new Uint32Array(4);
-    toWords(slot.hash, words, 0);
-    return new Promise((resolve) => {
-      const operation: SlotOperation = {
+  /** Sends a write, or the read that comes with a probe. */
+  async #send(slot: Slot, text: OperationText, probe?: OperationText): Promise<OperationOutcome<SlotReply>> {
+    return new Promise((complete) => {
+      this.dispatcher.add({
         ...text,
-        slot: words,
-        slotAt: 0,
-        place: effectiveKey(this.#parts.side.kind, slot.key),
-        reads: read !== undefined,
-        probe: read?.probe,
-        complete: resolve,
-      };
-      this.writer.add(operation);
+        effectiveKey: effectiveKey(this.#parts.side.facts.keyKind, slot.key),
+        isRead: probe !== undefined,
+        probe,
+        complete,
+      });
     });
   }
 
-  async #send(
-    range: string,
-    batch: Batch<Operation<SlotReply>>,
-    signal: AbortSignal,
-  ): Promise<Reply<SlotReply>> {
-    const asking = batch.operations.find(isProbing);
-    if (asking !== undefined && !this.#known.has(range)) {
-      const probe: SlotOperation = {
-        ...asking,
-        ...textOf(must(asking.probe, 'a read has its probe')),
-        reads: false,
-      };
-      const doubts = this.#doubts;
-      const sizeBytes = probe.sizeBytes + 2;
-      const reply = await this.#lane.send(range, { operations: [probe], sizeBytes }, signal);
-      const [result] = 'is' in reply.results ? [reply.results] : reply.results;
-      // Nothing was read yet: the whole batch comes again.
-      if (result !== undefined && result.is !== 'done') return { ...reply, results: notYet(result) };
-      // One that is refused for its id was not looked up, and tells nothing.
-      const isTold = result?.is === 'done' && result.value.status !== 400;
-      if (isTold && doubts === this.#doubts) this.#known.add(range);
-    }
-    return this.#lane.send(range, batch, signal);
-  }
-
-  #delete(slot: Slot, id: Buffer, ifMatch: string): Uint8Array {
+  #delete(slot: Slot, id: Buffer, ifMatch: string): OperationText {
     return this.#operation((body) => body.delete(slot.key, { id, ifMatch }));
   }
 
   /** An operation that writes a document; if that ends, with what is left of its life when it is sent. */
-  #writing({ body: document, lifetime }: Document, begin: (body: BatchBody) => void): Text {
+  #writing({ body: document, lifetime }: Document, begin: (body: BatchBody) => void): OperationText {
     let before = 0;
-    const text = textOf(
-      this.#operation((body) => {
-        begin(body);
-        before = body.out.length - 1;
-        body.out.putBytes(document);
-        body.end();
-      }),
-    );
+    const text = this.#operation((body) => {
+      begin(body);
+      before = body.out.length - 1;
+      body.out.putBytes(document);
+      body.end();
+    });
     if (lifetime === undefined) return text;
     const { sizeBytes } = text;
     const writeTo = (body: Buffer, at: number): void => {
@@ -232,44 +175,17 @@ export class TargetSlots {
   }
 
   /** One operation of a body, in memory of its own. */
-  #operation(write: (body: BatchBody) => void): Uint8Array {
+  #operation(write: (body: BatchBody) => void): OperationText {
     this.#body.clear();
     write(this.#body);
-    return Uint8Array.prototype.slice.call(this.#body.out.view(), 1);
+    return madeText(Uint8Array.prototype.slice.call(this.#body.out.view(), 1));
   }
 }
 
-interface SlotOperation extends SideOperation<SlotReply> {
-  /** A write to the same slot that is bound to be refused. */
-  readonly probe: Uint8Array | undefined;
-}
-
-function isProbing(operation: Operation<SlotReply>): operation is SlotOperation {
-  return 'probe' in operation && operation.probe !== undefined;
-}
-
-/** A probe that was refused for another reason, or lost: it is no matter whether it was done, so it is not in doubt. */
-function notYet(
-  result: Exclude<Reply<SlotReply>['results'], readonly unknown[]>,
-): Extract<Reply<SlotReply>['results'], { is: 'refused' }> {
-  if (result.is === 'refused') return result;
-  const trouble = {
-    kind: 'transient',
-    status: 0,
-    substatus: 0,
-    what: 'the target did not answer',
-    chargeRu: 0,
-  } as const;
-  return { is: 'refused', kind: 'transient', trouble: { ...trouble, cause: result.cause } };
-}
-
-function failureOf(outcome: Exclude<Outcome<SlotReply>, { is: 'done' }>): Error {
-  return outcome.cause instanceof Error
-    ? outcome.cause
-    : new Error('a read was not answered', { cause: outcome.cause });
-}
-
-export function decided({ status, substatus }: Decision): Exclude<Written, 'ambiguous'> {
+export function decided({
+  status,
+  substatus,
+}: Pick<SlotReply, 'status' | 'substatus'>): Exclude<Written, 'ambiguous'> {
   if (status < 300) return 'ok';
   const code = substatus === 0 ? String(status) : `${status}/${substatus}`;
   switch (status) {
@@ -307,7 +223,7 @@ class Owners {
     this.#name = [replies.nodes.id, ...plan.sourcePathsInTarget.map((path) => replies.nodeAt(path))];
     const ttl = { mode: 'restart' } as const;
     this.#rekey =
-      plan.replacedPaths.length > 0 ? undefined : new Rekey(replies, { plan, kind: side.kind, ttl });
+      plan.replacedPaths.length > 0 ? undefined : new Rekey(replies, { plan, kind: side.facts.keyKind, ttl });
   }
 
   read(row: number, etag: string): Found {

@@ -4,15 +4,12 @@
  */
 import { reckonAnew, type Lifetime } from '../../documents/ttl.ts';
 import { must } from '../../lib/assert.ts';
-import type { Outcome } from '../../cosmos/bulk/operation.ts';
-import type { SideOperation } from '../../cosmos/bulk/execute.ts';
+import type { OperationOutcome, RangeOperation } from '../../cosmos/bulk/operation.ts';
 import { Turn } from '../unit/sequencer.ts';
 import type { SlotReply } from '../apply/target-slots.ts';
 
 /** What the operations of a page have together. */
 export interface PageOfOperations {
-  /** Identity and slot of each: four words, and four words. */
-  readonly hashes: Uint32Array;
   readonly places: readonly string[];
   operationBytes(entry: number): number;
   /** When its document ends, as the operation says. */
@@ -24,12 +21,12 @@ export interface PageOfOperations {
 export interface Ends {
   /** The service's time in seconds. */
   readonly nowTs: number;
-  ended(entry: number, turn: CopyOperation, outcome: Outcome<SlotReply>): void;
+  ended(entry: number, turn: CopyOperation, outcome: OperationOutcome<SlotReply>): void;
 }
 
 const BEGUN = 'an operation that is sent has begun';
 
-export class CopyOperation extends Turn implements SideOperation<SlotReply> {
+export class CopyOperation extends Turn implements RangeOperation<SlotReply> {
   readonly #page: PageOfOperations;
   readonly #entry: number;
   #ends: Ends | undefined;
@@ -59,23 +56,15 @@ export class CopyOperation extends Turn implements SideOperation<SlotReply> {
     reckonAnew(body.subarray(at, at + this.sizeBytes), lifetime, nowTs);
   }
 
-  get slot(): Uint32Array {
-    return this.#page.hashes;
-  }
-
-  get slotAt(): number {
-    return this.#entry * 8 + 4;
-  }
-
-  get place(): string {
+  get effectiveKey(): string {
     return this.#page.places[this.#entry] ?? '';
   }
 
-  get reads(): boolean {
+  get isRead(): boolean {
     return false;
   }
 
-  complete(outcome: Outcome<SlotReply>): void {
+  complete(outcome: OperationOutcome<SlotReply>): void {
     must(this.#ends, BEGUN).ended(this.#entry, this, outcome);
   }
 }

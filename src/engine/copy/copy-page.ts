@@ -7,7 +7,7 @@ import { unreachable } from '../../lib/assert.ts';
 import { apply, type Held } from '../apply/apply.ts';
 import type { FlatPage } from './flat-page.ts';
 import type { CopyOperation, Ends } from './copy-operation.ts';
-import type { Outcome } from '../../cosmos/bulk/operation.ts';
+import type { OperationOutcome } from '../../cosmos/bulk/operation.ts';
 import type { RunContext } from '../context.ts';
 import { PageWork } from '../unit/page-work.ts';
 import { decided, type SlotReply } from '../apply/target-slots.ts';
@@ -49,7 +49,7 @@ export class CopyPage extends PageWork implements Ends {
       sequencer.admit(turn, hashes, entry * 8, 2);
       // Who waits for others, or may have a row, is not new.
       if (turn.state !== 'held' || pending.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
-      else slots.writer.add(turn);
+      else slots.dispatcher.add(turn);
     }
     for (const change of others) this.start(async () => apply({ context, unit, change }));
   }
@@ -66,7 +66,7 @@ export class CopyPage extends PageWork implements Ends {
   }
 
   /** An operation of the short way has ended. */
-  ended(entry: number, turn: CopyOperation, outcome: Outcome<SlotReply>): void {
+  ended(entry: number, turn: CopyOperation, outcome: OperationOutcome<SlotReply>): void {
     switch (outcome.is) {
       case 'done':
         if (outcome.value.status !== 201)

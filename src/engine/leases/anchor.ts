@@ -112,9 +112,9 @@ export async function endOf(
 
 /** The container under this name may be another by now. */
 export function checkContainer({ sourceSide }: RunContext, { containerRid }: Page): void {
-  if (containerRid === undefined || containerRid === sourceSide.rid) return;
+  if (containerRid === undefined || containerRid === sourceSide.facts.rid) return;
   throw new NotReadyError('the source container was deleted and created again', {
-    why: `its _rid was ${sourceSide.rid} and is ${containerRid} now, so what the ledger knows of it is void`,
+    why: `its _rid was ${sourceSide.facts.rid} and is ${containerRid} now, so what the ledger knows of it is void`,
     hint: 'begin a new migration with --ledger and an empty target',
   });
 }

@@ -74,7 +74,9 @@ export class Camera {
       durationMs: clock.now() - this.#startedMs,
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
-      waitsFor: waits.now(context.slots.writer.waits(), context.source.writer.waits()) ?? this.#settling(),
+      waitsFor:
+        waits.now(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
+        this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
       outlook: { ...this.#outlook, underWay: tally.underWay },
     });
@@ -101,7 +103,11 @@ export class Camera {
     const { context, waits } = this.#parts;
     const feeds = this.#live().map(({ id, askedMs }) => ({ range: id, sinceMs: askedMs }));
     const { slots, source } = context;
-    return waits.whyStill(seconds, { target: slots.writer.waits(), source: source.writer.waits(), feeds });
+    return waits.whyStill(seconds, {
+      target: slots.dispatcher.waits(),
+      source: source.reads.dispatcher.waits(),
+      feeds,
+    });
   }
 
   /** The picture of the end, however it came. */

@@ -15,7 +15,8 @@ import type { Feed } from '../../state/rows.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
 import type { Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
-import { integerAt, versionPaths, VersionReader, type Reading } from './source-version.ts';
+import { integerAt } from '../../documents/integer.ts';
+import { versionPaths, VersionReader, type Reading } from './source-version.ts';
 
 /** What a page says. */
 export interface Changes {

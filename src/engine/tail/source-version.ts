@@ -4,11 +4,11 @@
  */
 import { ByteOutput } from '../../documents/byte-output.ts';
 import type { Lifetime } from '../../documents/ttl.ts';
+import { integerAt } from '../../documents/integer.ts';
 import { decodeScalar, decodeText, isComposite } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import { parsePath } from '../../keys/path.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
 import { Rekey, rekeyPaths, type Refusal, type TtlMode } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
@@ -42,11 +42,6 @@ export interface VersionParts {
   readonly ttl: TtlMode;
   /** A property that marks a deleted document. */
   readonly marker: Path | null;
-}
-
-/** Where a soft-delete property is, if deletes are found by one. */
-export function markerOf(deletes: { readonly kind: string; readonly path?: string }): Path | null {
-  return deletes.kind === 'marker' && deletes.path !== undefined ? parsePath(deletes.path) : null;
 }
 
 /** What a scan must look for, if versions are to be read from it. */
@@ -114,18 +109,3 @@ export class VersionReader {
 const EMPTY = Buffer.alloc(0);
 /** Refused for what they are, not for where they belong. */
 const HAVE_A_KEY: ReadonlySet<Refusal['reason']> = new Set(['too-large', 'key-conflict']);
-
-/** The number at a node, digit by digit: LSNs are whole, and a page has a thousand of them. */
-export function integerAt(scan: PageScan, row: number, node: number): number | null {
-  const start = scan.start(row, node);
-  if (start === 0) return null;
-  const end = scan.end(row, node);
-  const { page } = scan;
-  let value = 0;
-  for (let at = start; at < end; at += 1) {
-    const digit = (page[at] ?? 0) - 0x30;
-    if (digit < 0 || digit > 9) return null;
-    value = value * 10 + digit;
-  }
-  return value;
-}

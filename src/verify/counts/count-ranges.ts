@@ -9,7 +9,8 @@ import type { FeedRange } from '../../cosmos/feed/ranges.ts';
 import { eachOf } from '../../lib/group.ts';
 import type { Reason } from '../../state/dead-letters.ts';
 import type { Ledger } from '../../state/ledger.ts';
-import { partsOf, tokenOf, type Side } from '../sides.ts';
+import { tokenOf, type Side } from '../../cosmos/side.ts';
+import { partsOf } from '../sides.ts';
 
 export interface RangeCount {
   readonly id: string;

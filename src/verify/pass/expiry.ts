@@ -5,7 +5,7 @@
 import { decodeNumber } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { RekeyOptions } from '../../keys/rekey.ts';
-import { integerAt } from '../integer.ts';
+import { integerAt } from '../../documents/integer.ts';
 
 /** A time to live ends here (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;

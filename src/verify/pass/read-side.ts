@@ -18,7 +18,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { NotReadyError, ServiceError } from '../../lib/errors.ts';
 import { eachOf } from '../../lib/group.ts';
 import type { RowOptions } from './rows.ts';
-import { tokenOf, type Side } from '../sides.ts';
+import { tokenOf, type Side } from '../../cosmos/side.ts';
 import type { Part, VerifyStore } from '../store.ts';
 import { SideTally } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';

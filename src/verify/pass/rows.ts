@@ -10,7 +10,6 @@ import { decodeScalar, isComposite } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import { Edits, spliceDocument } from '../../documents/splice.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
-import { parsePath } from '../../keys/path.ts';
 import {
   DOCUMENT_BYTES_MAX,
   Placement,
@@ -21,17 +20,12 @@ import {
 } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { must } from '../../lib/assert.ts';
-import type { Deletes } from '../../spec/migration-spec.ts';
 import { markingTs, ownTtl, sourceExpiry, targetExpiry, TTL_MARK } from './expiry.ts';
 
 export interface RowOptions {
   readonly rekey: RekeyOptions;
   /** A property that marks a deleted document. */
   readonly marker: Path | null;
-}
-
-export function markerOf(deletes: Deletes): Path | null {
-  return deletes.kind === 'marker' ? parsePath(deletes.path) : null;
 }
 
 /** What a scan must look for. */

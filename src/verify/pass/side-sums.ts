@@ -10,7 +10,7 @@ import { bucketOf, Buckets } from './buckets.ts';
 import { Guard, isSampled } from './json-cross-check.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
 import { Runs } from './entry-chunks.ts';
-import type { SideName } from '../sides.ts';
+import type { SideName } from '../../cosmos/side.ts';
 
 export interface Taken {
   /** Documents up to the fence. */

@@ -9,7 +9,7 @@ import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from '../pass/json-cross-check.ts';
 import { keyOf, placeText, readName } from '../document-name.ts';
 import { damaged, entriesOf, type Entry, type Run } from '../pass/entry-chunks.ts';
-import type { SideName } from '../sides.ts';
+import type { SideName } from '../../cosmos/side.ts';
 import type { VerifyStore } from '../store.ts';
 
 /** Entries in memory at a time; one bucket with more is still taken whole. */

@@ -6,6 +6,12 @@
  * mover's place and the letters are asked first, of one moment, then the target, and the source last, so that what is
  * missing cannot be on its way.
  */
+import {
+  readAll,
+  type DocumentAddress,
+  type PointAnswer,
+  type PointReadsParts,
+} from '../../cosmos/bulk/point-reads.ts';
 import { replyScan } from '../../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { Countdown, type Clock } from '../../lib/clock.ts';
@@ -15,7 +21,6 @@ import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from '.
 import { Guard } from '../pass/json-cross-check.ts';
 import type { LedgerView } from '../ledger-view.ts';
 import { keyOf, placeText, textsOf } from '../document-name.ts';
-import { PointReads, type Answer, type Wanted } from './point-reads.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from '../pass/rows.ts';
 import { seeTokens, type Sides } from '../sides.ts';
 import type { VerifyStore } from '../store.ts';
@@ -52,17 +57,17 @@ const UNREADABLE: SourceFound = { is: 'refused', etag: '', key: [] };
 export class Recheck {
   readonly #parts: RecheckParts;
   readonly #probe: TailProbe;
-  readonly #source: PointReads<SourceFound>;
-  readonly #target: PointReads<TargetFound>;
+  readonly #source: PointReadsParts<SourceFound>;
+  readonly #target: PointReadsParts<TargetFound>;
   /** Candidates come in the order of their hashes, so that those that come next are about as large as the last ones. */
   #atOnce = AT_ONCE_FIRST;
 
   constructor(parts: RecheckParts) {
-    const { sides, rows } = parts;
+    const { sides, rows, clock } = parts;
     this.#parts = parts;
     this.#probe = new TailProbe(sides.source, rows.rekey.plan.sourcePaths);
-    this.#source = sourceReads(sides, rows);
-    this.#target = targetReads(sides, rows);
+    this.#source = { ...sourceReads(sides, rows), clock };
+    this.#target = { ...targetReads(sides, rows), clock };
   }
 
   /** Rounds until nothing is open, or the time is over; gives why something is still open. */
@@ -108,12 +113,14 @@ export class Recheck {
     }: { readonly reach: Reach; readonly letters: Letters; readonly signal: AbortSignal },
   ): Promise<readonly Candidate[]> {
     const places = some.flatMap(({ name }, i) => name.targetKeys.map((texts) => ({ i, key: keyOf(texts) })));
-    const wanted = places.map(({ i, key }): Wanted => ({ id: some[i]?.name.id ?? '""', key }));
-    const there = await this.#target.all(wanted, signal);
-    const here = await this.#source.all(
-      some.map(({ name }): Wanted => ({ id: name.id, key: keyOf(name.sourceKey) })),
-      signal,
-    );
+    const addressOf = (id: string, key: DocumentAddress['key']): DocumentAddress => ({
+      id: Buffer.from(id),
+      key,
+    });
+    const inTarget = places.map(({ i, key }) => addressOf(some[i]?.name.id ?? '""', key));
+    const there = await readAll(inTarget, this.#target, signal);
+    const inSource = some.map(({ name }) => addressOf(name.id, keyOf(name.sourceKey)));
+    const here = await readAll(inSource, this.#source, signal);
     this.#seeSize(some.length, [...there, ...here]);
     return some.map((candidate, i) => {
       const targets = places.flatMap((place, n) => {
@@ -129,7 +136,7 @@ export class Recheck {
     });
   }
 
-  #seeSize(count: number, answers: ReadonlyArray<Answer<SourceFound | TargetFound>>): void {
+  #seeSize(count: number, answers: ReadonlyArray<PointAnswer<SourceFound | TargetFound>>): void {
     const bytes = answers.reduce((sum, { value }) => sum + sizeOf(value), 0);
     const fitting = Math.max(1, Math.floor((BYTES_AT_ONCE * count) / Math.max(1, bytes)));
     this.#atOnce = Math.min(2 * this.#atOnce, fitting, AT_ONCE_MAX);
@@ -143,7 +150,7 @@ export class Recheck {
       letter,
       reach,
     }: Pick<Seen, 'letter' | 'targets'> & {
-      readonly answer: Answer<SourceFound> | undefined;
+      readonly answer: PointAnswer<SourceFound> | undefined;
       readonly reach: Reach;
     },
   ): Candidate {
@@ -175,7 +182,7 @@ export class Recheck {
   }
 }
 
-function sizeOf(value: Answer<SourceFound | TargetFound>['value']): number {
+function sizeOf(value: PointAnswer<SourceFound | TargetFound>['value']): number {
   return typeof value === 'object' && 'content' in value ? value.content.body.length : 0;
 }
 
@@ -188,7 +195,7 @@ function whyOpen(reach: Reach): string {
 }
 
 /** Documents of the source as they should be in the target. */
-function sourceReads({ source }: Sides, options: RowOptions): PointReads<SourceFound> {
+function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsParts<SourceFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new SourceRows(replies, options);
   const { plan, ttl } = options.rekey;
@@ -196,7 +203,7 @@ function sourceReads({ source }: Sides, options: RowOptions): PointReads<SourceF
     keyPaths: plan.sourcePaths,
     ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
   });
-  return new PointReads(source, replies, (row, etag) => {
+  const keep = (row: number, etag: string): SourceFound => {
     const is = rows.read(row);
     if (is !== 'moves') return { is, etag, key: [] };
     const json = replies.bytes(row, replies.nodes.document);
@@ -206,11 +213,12 @@ function sourceReads({ source }: Sides, options: RowOptions): PointReads<SourceF
       expiry: rows.expiry,
     };
     return { is, etag, key: [...rows.key], place: placeText(rows.key), content };
-  });
+  };
+  return { side: source, replies, keep };
 }
 
 /** Documents of the target, and who they are. */
-function targetReads({ target }: Sides, options: RowOptions): PointReads<TargetFound> {
+function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsParts<TargetFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new TargetRows(replies, options);
   const { plan, ttl } = options.rekey;
@@ -218,7 +226,7 @@ function targetReads({ target }: Sides, options: RowOptions): PointReads<TargetF
     keyPaths: plan.sourcePathsInTarget,
     ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
   });
-  return new PointReads(target, replies, (row, etag) => {
+  const keep = (row: number, etag: string): TargetFound => {
     rows.read(row);
     const json = replies.bytes(row, replies.nodes.document);
     return {
@@ -230,7 +238,8 @@ function targetReads({ target }: Sides, options: RowOptions): PointReads<TargetF
         expiry: rows.expiry,
       },
     };
-  });
+  };
+  return { side: target, replies, keep };
 }
 
 /** Who has a letter, and whether it is waived: as many as --max-dead-letters allows, and an operator has given. */

@@ -10,9 +10,9 @@ import { allVersionsScan, latestVersionScan } from '../../documents/page-scan.ts
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { eachOf } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
-import { integerAt } from '../integer.ts';
+import { integerAt } from '../../documents/integer.ts';
 import type { Moment } from '../ledger-view.ts';
-import { tokenOf, type Side } from '../sides.ts';
+import { tokenOf, type Side } from '../../cosmos/side.ts';
 
 /** Pages without a document are passed over, a few at most. */
 const PAGES_MAX = 8;

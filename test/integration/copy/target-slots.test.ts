@@ -2,13 +2,12 @@
 import { expect, test } from 'vitest';
 import { TargetSlots } from '../../../src/engine/apply/target-slots.ts';
 import { UniqueKeys } from '../../../src/engine/apply/unique-keys.ts';
-import type { Side } from '../../../src/cosmos/side.ts';
-import { Governor } from '../../../src/cosmos/load/governor.ts';
-import { LiveRanges } from '../../../src/cosmos/feed/live-ranges.ts';
+import { readContainer } from '../../../src/cosmos/container/inspect.ts';
+import { openSide, type Side } from '../../../src/cosmos/side.ts';
 import { Patience } from '../../../src/cosmos/load/retry.ts';
-import { Sessions } from '../../../src/cosmos/feed/session-tokens.ts';
 import type { Slot } from '../../../src/engine/apply/identity.ts';
 import { makePlan } from '../../../src/keys/plan.ts';
+import { must } from '../../../src/lib/assert.ts';
 import { systemClock as clock } from '../../../src/lib/clock.ts';
 import { group } from '../../../src/lib/group.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
@@ -20,19 +19,18 @@ const TIMEOUT_MS = 400;
 const slotOf = (id: string): Slot => ({ hash: hashOf(id), key: ['P'] });
 const textOf = (id: string): Buffer => Buffer.from(JSON.stringify({ id, pk: 'P', customer: 'a' }));
 
-async function sideOf({ lane }: LaneLab, signal: AbortSignal): Promise<Side> {
+async function sideOf({ account, lane }: LaneLab, signal: AbortSignal): Promise<Side> {
   const random = seededRandom(1);
-  const patience = new Patience({ clock, random });
-  return {
-    is: 'target',
-    lane,
-    rid: '',
-    kind: 'hash-v2',
-    ranges: await LiveRanges.read({ lane, patience }, signal),
-    sessions: new Sessions(),
-    governor: new Governor({ clock, random }),
-    patience,
-  };
+  const facts = must(
+    await readContainer(account, lane.name, { signal, patience: new Patience({ clock, random }) }),
+    'the container is there',
+  );
+  const budget = { kind: 'automatic' } as const;
+  return openSide(
+    'target',
+    { account, facts, budget, clock, random, onWait: () => {}, timeoutMs: TIMEOUT_MS },
+    signal,
+  );
 }
 
 test('a write that lands after its reply was lost is seen, however much was read in between', async () => {
@@ -65,14 +63,14 @@ test('a write that lands after its reply was lost is seen, however much was read
       serviceTs: () => Math.floor(clock.now() / 1000),
       timing: { requestTimeoutMs: TIMEOUT_MS, pollMs: 50, showMs: 100 },
     });
-    members.start(async (one) => slots.writer.run(one));
+    members.start(async (one) => slots.dispatcher.run(one));
     expect(await slots.create(slotOf('first'), { body: textOf('first') })).toBe('ok');
     await lab.admin.account({ replicaLagMs: 600_000 });
     await lab.admin.faults([{ match: { op: 'batch' }, times: 1, effect: { delayMs: 1.5 * TIMEOUT_MS } }]);
     expect(await slots.create(slotOf('late'), { body: textOf('late') })).toBe('ambiguous');
     expect(await read('late')).toBe(true);
     expect(others).toEqual([false]);
-    slots.writer.drain();
+    slots.dispatcher.drain();
   });
 });
 

@@ -1,7 +1,7 @@
 /** Batches against a server in trouble: what surely did not happen, what may have, and what did, operation by operation. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TroubleKind } from '../../../src/cosmos/transport/trouble.ts';
-import type { BatchResult, Outcome } from '../../../src/cosmos/bulk/batch-request.ts';
+import type { BatchResult, OperationReply } from '../../../src/cosmos/bulk/batch-request.ts';
 import { replyScan } from '../../../src/documents/page-scan.ts';
 import type { FaultEffect } from '../../helpers/admin.ts';
 import { LaneLab, type Op } from '../../helpers/container-requests.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
 const create = (id: string): Op => ({ do: 'create', key: ['a'], text: `{"id":"${id}","pk":"a"}` });
 const read = (id: string): Op => ({ do: 'read', key: ['a'], id });
 
-function outcomesOf(result: BatchResult): readonly Outcome[] {
+function outcomesOf(result: BatchResult): readonly OperationReply[] {
   if (!result.answered) throw new Error(result.trouble.what);
   return result.outcomes;
 }

@@ -1,24 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  BODY_BYTES_MAX,
-  Batcher,
-  OPERATIONS_MAX,
-  Bodies,
-  textOf,
-  type Batch,
-  type Batched,
-} from '../../../../src/cosmos/bulk/batcher.ts';
+import { OPERATIONS_MAX } from '../../../../src/cosmos/bulk/batch-request.ts';
+import { BODY_BYTES_MAX, Batcher, RequestBodies, type Batch } from '../../../../src/cosmos/bulk/batcher.ts';
+import { madeText, type OperationText } from '../../../../src/cosmos/bulk/operation.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
 
-interface Numbered extends Batched {
+interface Numbered extends OperationText {
   readonly number: number;
 }
 
-function operation(number: number, sizeBytes = 20, slot = number): Numbered {
+function operation(number: number, sizeBytes = 20): Numbered {
   const text = JSON.stringify({ n: number, fill: '' });
   const bytes = Buffer.from(`${text.slice(0, -2)}${'x'.repeat(Math.max(0, sizeBytes - text.length))}"}`);
-  return { number, ...textOf(bytes), slot: Uint32Array.of(0, slot & 7, 1, 2, slot), slotAt: 1 };
+  return { number, ...madeText(bytes) };
 }
 
 function batcher(): { clock: VirtualClock; batches: Batcher<Numbered> } {
@@ -72,15 +66,6 @@ describe('a batch', () => {
     expect(numbersOf(batches.next('idle'))).toEqual([3]);
   });
 
-  test('never has two operations of one slot', () => {
-    const { batches } = batcher();
-    for (const slot of [8, 16, 8]) batches.add(operation(slot, 20, slot));
-    expect(numbersOf(batches.next('busy'))).toEqual([8, 16]);
-    expect(numbersOf(batches.next('idle'))).toEqual([8]);
-    batches.putBack([operation(1, 20, 5), operation(2, 20, 5)]);
-    expect([1, 2].map(() => numbersOf(batches.next('busy')))).toEqual([[1], [2]]);
-  });
-
   test('what was put back goes first', () => {
     const { batches } = batcher();
     for (let i = 0; i < 5; i += 1) batches.add(operation(i));
@@ -98,7 +83,6 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
   const steps = fc.array(
     fc.record({
       sizeBytes: fc.oneof(fc.nat(2000), fc.nat(60_000), fc.nat(BODY_BYTES_MAX * 2)),
-      slot: fc.nat(60),
       waitMs: fc.nat(3),
       takes: fc.constantFrom('idle', 'busy', 'nothing'),
       most: fc.constantFrom(OPERATIONS_MAX, 7, 1),
@@ -106,7 +90,7 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
     }),
     { maxLength: 200 },
   );
-  const bodies = new Bodies();
+  const bodies = new RequestBodies();
   fc.assert(
     fc.property(steps, (all) => {
       const { clock, batches } = batcher();
@@ -114,19 +98,17 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
       const waiting: number[] = [];
       const check = (batch: Batch<Numbered>): void => {
         const { operations, sizeBytes } = batch;
-        const slots = new Set(operations.map(({ slot }) => slot[4]));
         const { bytes: body, free } = bodies.make(batch);
         const parsed = JSON.parse(Buffer.from(body).toString()) as { n: number }[];
         expect(parsed.map(({ n }) => n)).toEqual(numbersOf(batch));
         expect(body).toHaveLength(sizeBytes);
         free();
-        expect(slots.size).toBe(operations.length);
         expect(operations.length).toBeLessThanOrEqual(OPERATIONS_MAX);
         expect(operations.length === 1 || sizeBytes <= BODY_BYTES_MAX).toBe(true);
       };
-      for (const [number, { sizeBytes, slot, waitMs, takes, most, refused }] of all.entries()) {
+      for (const [number, { sizeBytes, waitMs, takes, most, refused }] of all.entries()) {
         clock.advance(waitMs);
-        batches.add(operation(number, sizeBytes, slot));
+        batches.add(operation(number, sizeBytes));
         waiting.push(number);
         const batch = takes === 'nothing' ? undefined : batches.next(takes, most);
         if (batch === undefined) continue;
@@ -138,13 +120,11 @@ test('whatever comes: once, in order, within the limits, as the JSON it should b
         expect(done.map(({ number }) => number)).toEqual(out.slice(out.length - done.length));
       }
       expect(batches.size).toBe(waiting.length);
-      const sizes = all.map((one, number) => operation(number, one.sizeBytes).sizeBytes + 1);
-      expect(batches.sizeBytes).toBe(waiting.reduce((sum, number) => sum + (sizes[number] ?? 0), 0));
       for (let batch = batches.next('idle'); batch !== undefined; batch = batches.next('idle')) {
         check(batch);
         expect(numbersOf(batch)).toEqual(waiting.splice(0, batch.operations.length));
       }
-      expect([batches.size, batches.sizeBytes, waiting.length]).toEqual([0, 0, 0]);
+      expect([batches.size, waiting.length]).toEqual([0, 0]);
     }),
     { numRuns: 60 },
   );

@@ -1,54 +1,61 @@
 /** A target of ranges, and a time, that do what a test says; nothing here waits for a real clock. */
+import { Governor } from '../../../../src/cosmos/load/governor.ts';
 import { Patience } from '../../../../src/cosmos/load/retry.ts';
-import { Bodies, OPERATIONS_MAX, textOf } from '../../../../src/cosmos/bulk/batcher.ts';
-import type {
-  Operation,
-  Outcome,
-  RangeMap,
-  RefusalKind,
-  Refused,
-  Reply,
-  Result,
+import { OPERATIONS_MAX } from '../../../../src/cosmos/bulk/batch-request.ts';
+import { RequestBodies } from '../../../../src/cosmos/bulk/batcher.ts';
+import {
+  madeText,
+  type BatchReply,
+  type OperationOutcome,
+  type OperationResult,
+  type RangeOperation,
+  type RefusalKind,
+  type Refused,
 } from '../../../../src/cosmos/bulk/operation.ts';
-import { Writer, type WriterParts } from '../../../../src/cosmos/bulk/dispatcher.ts';
-import { seededRandom, type Random } from '../../../../src/lib/random.ts';
+import { RangeDispatcher, type DispatcherParts } from '../../../../src/cosmos/bulk/dispatcher.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
+import { seededRandom, type Random } from '../../../../src/lib/random.ts';
 
 /** A request that waits for its reply. */
 export interface Request {
   readonly range: string;
   readonly numbers: readonly number[];
   readonly sentMs: number;
-  reply(reply: Reply<number>): void;
+  reply(reply: BatchReply<number>): void;
   fail(error: Error): void;
 }
 
 export const PLACES = 64;
 
-export class Lab implements RangeMap {
+type LoadControl = DispatcherParts<number>['side']['governor'];
+
+const ADMITS_ALL: LoadControl = { operationsMax: () => OPERATIONS_MAX, admit: () => 'go', observe: () => {} };
+
+export class Lab {
   readonly clock = new VirtualClock();
   readonly random: Random;
   readonly stop = new AbortController();
   readonly requests: Request[] = [];
-  readonly outcomes = new Map<number, Outcome<number>[]>();
-  readonly writer: Writer<number>;
+  readonly outcomes = new Map<number, OperationOutcome<number>[]>();
+  readonly dispatcher: RangeDispatcher<number>;
   refreshes = 0;
   /** Where ranges begin, as we know it and as it is. */
   known = [0];
   actual = [0];
-  readonly #bodies = new Bodies();
+  readonly #bodies = new RequestBodies();
   #numbers = 0;
 
-  constructor(parts: Partial<WriterParts<number>> & { seed?: number } = {}) {
-    this.random = seededRandom(parts.seed ?? 1);
+  constructor({ seed = 1, governor }: { seed?: number; governor?: Partial<LoadControl> | 'real' } = {}) {
+    this.random = seededRandom(seed);
     const { clock, random } = this;
-    this.writer = new Writer({
+    this.dispatcher = new RangeDispatcher({
+      side: {
+        ranges: this,
+        governor: governor === 'real' ? new Governor({ clock, random }) : { ...ADMITS_ALL, ...governor },
+        patience: new Patience({ clock, random }),
+      },
+      executor: { execute: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes) },
       clock,
-      patience: new Patience({ clock, random }),
-      ranges: this,
-      governor: { operationsMax: () => OPERATIONS_MAX, admit: () => 'go', observe: () => {} },
-      send: async (range, batch) => this.#send(range, this.#bodies.make(batch).bytes),
-      ...parts,
     });
   }
 
@@ -75,23 +82,25 @@ export class Lab implements RangeMap {
     return this.actual.some((start) => range === `r${start}/${this.actual.length}`);
   }
 
-  operation(place: number, told: (outcome: Outcome<number>) => void = () => {}): Operation<number> {
+  operation(
+    place: number,
+    onEnd: (outcome: OperationOutcome<number>) => void = () => {},
+  ): RangeOperation<number> {
     const number = (this.#numbers += 1);
     return {
-      ...textOf(Buffer.from(String(number))),
-      slot: Uint32Array.of(number, 0, 0, 0),
-      slotAt: 0,
-      place: String(place),
+      ...madeText(Buffer.from(String(number))),
+      effectiveKey: String(place),
+      isRead: false,
       complete: (outcome) => {
         this.outcomes.set(number, [...(this.outcomes.get(number) ?? []), outcome]);
-        told(outcome);
+        onEnd(outcome);
       },
     };
   }
 
   /** Adds one; gives its number. */
   add(place = 0): number {
-    this.writer.add(this.operation(place));
+    this.dispatcher.add(this.operation(place));
     return this.#numbers;
   }
 
@@ -113,7 +122,7 @@ export class Lab implements RangeMap {
     await settled();
   }
 
-  async #send(range: string, body: Uint8Array): Promise<Reply<number>> {
+  async #send(range: string, body: Uint8Array): Promise<BatchReply<number>> {
     const numbers = JSON.parse(Buffer.from(body).toString()) as number[];
     return new Promise((reply, fail) => {
       this.requests.push({ range, numbers, sentMs: this.clock.now(), reply, fail });
@@ -126,9 +135,9 @@ export async function settled(): Promise<void> {
   for (let turns = 0; turns < 4; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-export const done = (request: Request): Reply<number> => ({
+export const done = (request: Request): BatchReply<number> => ({
   chargeRu: request.numbers.length,
-  results: request.numbers.map((value): Result<number> => ({ is: 'done', value })),
+  results: request.numbers.map((value): OperationResult<number> => ({ is: 'done', value })),
 });
 
 /** Nothing of it has happened. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS_MAX, textOf } from '../../../../src/cosmos/bulk/batcher.ts';
-import type { Observation, RangeWait, Reply, Result } from '../../../../src/cosmos/bulk/operation.ts';
+import type { BatchReply, OperationResult, RangeWait } from '../../../../src/cosmos/bulk/operation.ts';
+import type { Load } from '../../../../src/cosmos/load/range-limit.ts';
 import { Lab, PLACES, done, refused, settled, throttled, type Request } from './dispatcher-lab.ts';
 
 const reasons = (waits: RangeWait[]): string[] => waits.map(({ reason }) => reason);
@@ -9,7 +9,7 @@ const reasons = (waits: RangeWait[]): string[] => waits.map(({ reason }) => reas
 describe('a range', () => {
   test('sends at once what one turn of the loop brings, and waits for company while it is busy', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 3; i += 1) lab.add();
     await settled();
     const first = lab.take();
@@ -17,25 +17,25 @@ describe('a range', () => {
     lab.add();
     await settled();
     expect(lab.requests).toEqual([]);
-    expect(reasons(lab.writer.waits())).toEqual(['filling']);
+    expect(reasons(lab.dispatcher.waits())).toEqual(['filling']);
     await lab.advance(5);
     expect(lab.requests.map(({ numbers }) => numbers)).toEqual([[4]]);
-    expect(reasons(lab.writer.waits())).toEqual(['in flight']);
+    expect(reasons(lab.dispatcher.waits())).toEqual(['in flight']);
     first.reply(done(first));
     const second = lab.take();
     second.reply(done(second));
     await settled();
     expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual(['done', 'done', 'done', 'done']);
-    expect(reasons(lab.writer.waits())).toEqual(['nothing to do']);
-    lab.writer.drain();
+    expect(reasons(lab.dispatcher.waits())).toEqual(['nothing to do']);
+    lab.dispatcher.drain();
     await run;
     expect(lab.timers).toBe(0);
   });
 
   test('that is throttled rests as long as it was told, and no other does', async () => {
-    const lab = new Lab();
+    const lab = new Lab({ governor: 'real' });
     lab.known = lab.actual = [0, 32];
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     const slow = lab.add(0);
     await settled();
     lab.take().reply({ chargeRu: 0, results: throttled(1000) });
@@ -49,7 +49,7 @@ describe('a range', () => {
       await lab.advance(50);
       expect(lab.outcome(quick)).toBe('done');
     }
-    expect(lab.writer.waits()[0]).toMatchObject({ range: 'r0/2', reason: 'throttled', operations: 1 });
+    expect(lab.dispatcher.waits()[0]).toMatchObject({ range: 'r0/2', reason: 'throttled', operations: 1 });
     await lab.advance(499);
     expect(lab.requests).toEqual([]);
     // The hint is kept; jitter only adds to it.
@@ -57,16 +57,53 @@ describe('a range', () => {
     const request = lab.take();
     expect(request.numbers).toEqual([slow]);
     request.reply(done(request));
-    lab.writer.drain();
+    lab.dispatcher.drain();
     await run;
+  });
+
+  test('throttled again and again -> each time it waits once, by the hint of the service', async () => {
+    const lab = new Lab({ governor: 'real' });
+    const run = lab.dispatcher.run(lab.stop.signal);
+    lab.add();
+    await settled();
+    for (let times = 0; times < 12; times += 1) {
+      lab.take().reply({ chargeRu: 0, results: throttled(400) });
+      await lab.advance(399);
+      expect(lab.requests).toEqual([]);
+      // The range limit spreads the hint by up to a quarter; nothing is added to that.
+      await lab.advance(101);
+      expect(lab.requests).toHaveLength(1);
+    }
+    const request = lab.take();
+    request.reply(done(request));
+    lab.dispatcher.drain();
+    await run;
+  });
+
+  test('throttled for ever -> the run ends after a quarter of an hour, and says so', async () => {
+    const lab = new Lab({ governor: 'real' });
+    const beganMs = lab.clock.now();
+    const run = lab.dispatcher.run(lab.stop.signal);
+    const number = lab.add();
+    const thrown: unknown[] = [];
+    const watched = run.catch((error: unknown) => thrown.push(error));
+    await settled();
+    while (thrown.length === 0) {
+      for (const request of lab.requests.splice(0)) request.reply({ chargeRu: 0, results: throttled(5000) });
+      await lab.advance(6250);
+    }
+    await watched;
+    expect(thrown.map(String)).toEqual([expect.stringMatching(/it is throttled, for \d+ s now/)]);
+    expect((lab.clock.now() - beganMs) / 60_000).toBeCloseTo(15, 0);
+    expect(lab.outcome(number)).toBe('not-done');
   });
 
   test('sends again what was refused, and never what may have happened', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 4; i += 1) lab.add();
     await settled();
-    const results: Result<number>[] = [
+    const results: OperationResult<number>[] = [
       { is: 'done', value: 1 },
       throttled(10),
       { is: 'ambiguous' },
@@ -77,14 +114,14 @@ describe('a range', () => {
     const again = lab.take();
     expect(again.numbers).toEqual([2, 4]);
     again.reply(done(again));
-    lab.writer.drain();
+    lab.dispatcher.drain();
     await run;
     expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual(['done', 'done', 'ambiguous', 'done']);
   });
 
   test('that did not reply rests, though nothing of it is sent again', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
     await settled();
     lab.take().reply({ chargeRu: 0, results: { is: 'ambiguous' } });
@@ -92,18 +129,18 @@ describe('a range', () => {
     lab.add();
     await settled();
     expect([lab.outcome(1), lab.requests.length]).toEqual(['ambiguous', 0]);
-    expect(reasons(lab.writer.waits())).toEqual(['transient']);
+    expect(reasons(lab.dispatcher.waits())).toEqual(['transient']);
     await lab.advance(100);
     const request = lab.take();
     expect(request.numbers).toEqual([2]);
     request.reply(done(request));
-    lab.writer.drain();
+    lab.dispatcher.drain();
     await run;
   });
 
   test('that has split is asked for once, and its operations go where they belong', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add(1);
     lab.add(50);
     await settled();
@@ -111,11 +148,11 @@ describe('a range', () => {
     await lab.advance(5);
     lab.add(2);
     lab.actual = [0, 32];
-    const split: Reply<number> = { chargeRu: 0, results: refused('split') };
+    const split: BatchReply<number> = { chargeRu: 0, results: refused('split') };
     const [first, second] = [lab.take(), lab.take()];
     first.reply(split);
     await settled();
-    expect(reasons(lab.writer.waits())).toEqual(['splitting']);
+    expect(reasons(lab.dispatcher.waits())).toEqual(['splitting']);
     await lab.advance(10);
     second.reply(split);
     await settled();
@@ -128,81 +165,60 @@ describe('a range', () => {
     const sent = told.map(({ range, numbers }) => `${range}: ${numbers.join()}`);
     expect(sent.toSorted()).toEqual(['r0/2: 1,4', 'r32/2: 2', 'r32/2: 3']);
     expect(lab.refreshes).toBe(1);
-    lab.writer.drain();
+    lab.dispatcher.drain();
     await run;
-    expect(lab.writer.waits().map(({ range }) => range)).not.toContain('r0/1');
+    expect(lab.dispatcher.waits().map(({ range }) => range)).not.toContain('r0/1');
   });
 
   test('whose split is not told yet rests before it is asked for again', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     const number = lab.add(1);
     await settled();
     lab.take().reply({ chargeRu: 0, results: refused('split') });
     await lab.advance(10);
     expect(lab.requests).toEqual([]);
-    expect(reasons(lab.writer.waits())).toEqual(['split']);
+    expect(reasons(lab.dispatcher.waits())).toEqual(['split']);
     await lab.advance(100);
     const request = lab.take();
     request.reply(done(request));
-    lab.writer.drain();
+    lab.dispatcher.drain();
     await run;
     expect(lab.outcome(number)).toBe('done');
   });
 
   test('goes when the governor says so, who sees every reply', async () => {
-    const seen: Observation[] = [];
+    const seen: Load[] = [];
     let budget = false;
     const lab = new Lab({
       governor: {
-        operationsMax: () => OPERATIONS_MAX,
         admit: () => (budget ? 'go' : { reason: 'no budget', delayMs: 20 }),
         observe: (_range, observation) => seen.push(observation),
       },
     });
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
     lab.add();
     await lab.advance(20);
     expect(lab.requests).toEqual([]);
-    expect(reasons(lab.writer.waits())).toEqual(['no budget']);
+    expect(reasons(lab.dispatcher.waits())).toEqual(['no budget']);
     budget = true;
     await lab.advance(20);
     const request = lab.take();
     lab.clock.advance(7);
     request.reply({ chargeRu: 12.5, results: [throttled(3), { is: 'done', value: 1 }] });
     await settled();
-    expect(seen).toEqual([
-      { chargeRu: 12.5, operations: 2, throttled: 1, retryAfterMs: 3, elapsedMs: 7, inFlight: 0 },
-    ]);
+    expect(seen).toEqual([{ chargeRu: 12.5, operations: 2, throttled: 1, retryAfterMs: 3, elapsedMs: 7 }]);
     lab.stop.abort(new Error('enough'));
     await expect(run).rejects.toThrow('enough');
-  });
-
-  test('has room for so many; whoever waits outside is woken', async () => {
-    const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
-    const calledOff = new AbortController();
-    while (lab.writer.hasRoom('0')) lab.add(0);
-    const full = lab.writer.unfinished;
-    const outside = lab.writer.whenRoom('0', lab.stop.signal);
-    const impatient = lab.writer.whenRoom('0', calledOff.signal);
-    calledOff.abort(new Error('enough'));
-    await expect(impatient).rejects.toThrow('enough');
-    await settled();
-    await outside;
-    expect(lab.requests.flatMap(({ numbers }) => numbers)).toHaveLength(full);
-    for (const request of lab.requests) request.reply(done(request));
-    lab.writer.drain();
-    await run;
   });
 });
 
 describe('rests and rooms', () => {
   /** A lab with two batches of one range on their way. */
   async function twoOnTheirWay(): Promise<{ lab: Lab; run: Promise<void> }> {
-    const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const lab = new Lab({ governor: 'real' });
+    const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 200; i += 1) lab.add();
     await settled();
     expect(lab.requests).toHaveLength(2);
@@ -235,12 +251,10 @@ describe('rests and rooms', () => {
     let delayMs = 1000;
     const lab = new Lab({
       governor: {
-        operationsMax: () => OPERATIONS_MAX,
         admit: () => (delayMs > 0 ? { reason: 'no budget', delayMs } : 'go'),
-        observe: () => {},
       },
     });
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
     await settled();
     delayMs = 10;
@@ -256,84 +270,32 @@ describe('rests and rooms', () => {
 
   test('there is a limit to what is on its way, whatever the governor says', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 7000; i += 1) lab.add();
     await settled();
     expect(lab.requests).toHaveLength(64);
-    expect(lab.writer.waits()[0]).toMatchObject({ reason: 'in flight', operations: 600, inFlight: 64 });
-    const sinceMs = lab.writer.waits()[0]?.sinceMs ?? 0;
+    expect(lab.dispatcher.waits()[0]).toMatchObject({ reason: 'in flight', operations: 600, inFlight: 64 });
+    const sinceMs = lab.dispatcher.waits()[0]?.sinceMs ?? 0;
     lab.clock.advance(77);
     const request = lab.take();
     request.reply(done(request));
     await settled();
     // Progress: a watchdog starts to count anew.
-    expect(lab.writer.waits()[0]?.sinceMs).toBe(sinceMs + 77);
-    lab.stop.abort(new Error('enough'));
-    await expect(run).rejects.toThrow('enough');
-  });
-
-  test('big documents fill the room sooner', () => {
-    const lab = new Lab();
-    const bytes = Buffer.alloc(1024 * 1024);
-    for (let i = 0; i < 2; i += 1) {
-      expect(lab.writer.hasRoom('0')).toBe(true);
-      lab.writer.add({ ...lab.operation(0), ...textOf(bytes) });
-    }
-    expect(lab.writer.hasRoom('0')).toBe(false);
-    expect(lab.writer.hasRoom('1')).toBe(false);
-  });
-
-  test('whoever waits for room in a range that splits looks again', async () => {
-    const lab = new Lab({
-      governor: {
-        operationsMax: () => OPERATIONS_MAX,
-        admit: (_range, { inFlight }) => (inFlight < 1 ? 'go' : { reason: 'in flight' }),
-        observe: () => {},
-      },
-    });
-    const run = lab.writer.run(lab.stop.signal);
-    for (let i = 0; i < 1400; i += 1) lab.add(i % 64);
-    let woken = '';
-    await settled();
-    const outside = lab.writer.whenRoom('0', lab.stop.signal).then(() => (woken = 'woken'));
-    await settled();
-    expect(woken).toBe('');
-    lab.actual = [0, 32];
-    lab.take().reply({ chargeRu: 0, results: refused('split') });
-    await lab.advance(10);
-    await outside;
-    expect(lab.writer.hasRoom('0')).toBe(true);
+    expect(lab.dispatcher.waits()[0]?.sinceMs).toBe(sinceMs + 77);
     lab.stop.abort(new Error('enough'));
     await expect(run).rejects.toThrow('enough');
   });
 });
 
 describe('the end', () => {
-  test('nobody waits for room in a writer that has ended', async () => {
-    const lab = new Lab({
-      governor: {
-        operationsMax: () => OPERATIONS_MAX,
-        admit: () => ({ reason: 'no budget', delayMs: 50 }),
-        observe: () => {},
-      },
-    });
-    const run = lab.writer.run(lab.stop.signal);
-    while (lab.writer.hasRoom('0')) lab.add(0);
-    const outside = lab.writer.whenRoom('0', new AbortController().signal);
-    await settled();
-    lab.stop.abort(new Error('enough'));
-    await expect(run).rejects.toThrow('enough');
-    await outside;
-  });
-
   test('whoever goes on adding while it comes is told every time', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     const ends: string[] = [];
     const insist = async (): Promise<void> => {
       while (ends.length < 40)
         await new Promise<void>((resolve) => {
-          lab.writer.add(
+          lab.dispatcher.add(
             lab.operation(0, ({ is }) => {
               ends.push(is);
               resolve();
@@ -360,26 +322,26 @@ describe('the end', () => {
 
   test('drain sends what waits for company, and ends when all is complete', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
     await settled();
     lab.add();
     await settled();
     expect(lab.timers).toBe(1);
-    lab.writer.drain();
+    lab.dispatcher.drain();
     expect(() => lab.add()).toThrow('drains');
     await settled();
     expect(lab.requests).toHaveLength(2);
     for (const request of lab.requests) request.reply(done(request));
     await run;
-    expect([lab.writer.unfinished, lab.timers]).toEqual([0, 0]);
+    expect([lab.dispatcher.unfinished, lab.timers]).toEqual([0, 0]);
   });
 
   test('abort: what waits is not done, what is on its way is ambiguous, whoever comes is told', async () => {
-    const lab = new Lab();
+    const lab = new Lab({ governor: 'real' });
     lab.known = [0, 32];
     lab.actual = [0, 32];
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add(1);
     lab.add(40);
     await settled();
@@ -396,12 +358,12 @@ describe('the end', () => {
       'not-done',
       'not-done',
     ]);
-    expect([lab.writer.unfinished, lab.timers]).toEqual([0, 0]);
+    expect([lab.dispatcher.unfinished, lab.timers]).toEqual([0, 0]);
   });
 
   test('a request that fails in a way nobody foresaw ends the run', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
     await settled();
     lab.add();
@@ -412,8 +374,8 @@ describe('the end', () => {
 
   test('one who throws when told does not keep others from being told', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
-    lab.writer.add(
+    const run = lab.dispatcher.run(lab.stop.signal);
+    lab.dispatcher.add(
       lab.operation(0, () => {
         throw new Error('mine');
       }),
@@ -423,12 +385,12 @@ describe('the end', () => {
     const request = lab.take();
     request.reply(done(request));
     await expect(run).rejects.toThrow('mine');
-    expect([lab.outcome(other), lab.writer.unfinished]).toEqual(['done', 0]);
+    expect([lab.outcome(other), lab.dispatcher.unfinished]).toEqual(['done', 0]);
   });
 
   test('a target that denies for too long ends the run with what it said', async () => {
     const lab = new Lab();
-    const run = lab.writer.run(lab.stop.signal);
+    const run = lab.dispatcher.run(lab.stop.signal);
     const number = lab.add();
     const thrown: unknown[] = [];
     const watched = run.catch((error: unknown) => thrown.push(error));
@@ -446,7 +408,7 @@ describe('the end', () => {
 });
 
 /** What a target in a bad mood says to a request. */
-function moody(lab: Lab, request: Request): Reply<number> {
+function moody(lab: Lab, request: Request): BatchReply<number> {
   const { random } = lab;
   if (!lab.isThere(request.range)) return { chargeRu: 0, results: refused('split') };
   const mood = random.below(12);
@@ -455,7 +417,7 @@ function moody(lab: Lab, request: Request): Reply<number> {
   if (mood === 2) return { chargeRu: 0, results: refused('transient') };
   return {
     chargeRu: 1,
-    results: request.numbers.map((value): Result<number> => {
+    results: request.numbers.map((value): OperationResult<number> => {
       const mood = random.below(20);
       if (mood === 0) return throttled(random.below(20));
       return mood === 1 ? { is: 'ambiguous' } : { is: 'done', value };
@@ -470,13 +432,11 @@ test('whatever the target does: one outcome each, the right one, and nothing is 
       const lab = new Lab({
         seed,
         governor: {
-          operationsMax: () => OPERATIONS_MAX,
           admit: (_range, { inFlight }) => (inFlight < limit ? 'go' : { reason: 'in flight' }),
-          observe: () => {},
         },
       });
-      const { random, writer } = lab;
-      const run = writer.run(lab.stop.signal);
+      const { random, dispatcher } = lab;
+      const run = dispatcher.run(lab.stop.signal);
       const ended = run.then(
         () => 'drained',
         (error: unknown) => String(error),
@@ -513,7 +473,6 @@ test('whatever the target does: one outcome each, the right one, and nothing is 
       for (let steps = 0; steps < 120; steps += 1) {
         for (let more = random.below(30); more > 0; more -= 1) {
           const place = random.below(PLACES);
-          if (!writer.hasRoom(String(place))) continue;
           lab.add(place);
           added += 1;
         }
@@ -528,7 +487,7 @@ test('whatever the target does: one outcome each, the right one, and nothing is 
       await settled();
       collect();
       if (aborts) lab.stop.abort(new Error('enough'));
-      else writer.drain();
+      else dispatcher.drain();
       const ends: string[] = [];
       const watched = ended.then((how) => ends.push(how));
       for (let steps = 0; ends.length === 0; steps += 1) {
@@ -539,7 +498,7 @@ test('whatever the target does: one outcome each, the right one, and nothing is 
       }
       await watched;
       expect(ends).toEqual([aborts ? 'Error: enough' : 'drained']);
-      expect([writer.unfinished, lab.timers, overlaps]).toEqual([0, 0, 0]);
+      expect([dispatcher.unfinished, lab.timers, overlaps]).toEqual([0, 0, 0]);
       expect(lab.outcomes.size).toBe(added);
       const wrong = [...lab.outcomes].filter(([number, outcomes]) => {
         const said = outcomes.map(({ is }) => is).join();

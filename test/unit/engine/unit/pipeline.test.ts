@@ -1,10 +1,10 @@
 /**
- * Sequencer and writer together, as the apply rule uses them: a document's move is a write, its outcome, and a removal,
+ * Sequencer and dispatcher together, as the apply rule uses them: a document's move is a write, its outcome, and a removal,
  * under the locks of the identity and both slots. The target watches what comes in.
  */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Outcome, Result } from '../../../../src/cosmos/bulk/operation.ts';
+import type { OperationOutcome, OperationResult } from '../../../../src/cosmos/bulk/operation.ts';
 import { Sequencer } from '../../../../src/engine/unit/sequencer.ts';
 import { Lab, refused, settled, throttled, type Request } from '../../cosmos/bulk/dispatcher-lab.ts';
 
@@ -24,17 +24,17 @@ test('no two operations of a document or a slot are on their way, and each docum
     fc.asyncProperty(fc.nat(), async (seed) => {
       const lab = new Lab({ seed });
       lab.known = lab.actual = [0, 16, 32, 48];
-      const { random, writer } = lab;
+      const { random, dispatcher } = lab;
       const sequencer = new Sequencer({ waitingMax: 20 });
       const { signal } = lab.stop;
-      const run = writer.run(signal);
+      const run = dispatcher.run(signal);
       const sent = new Map<number, Sent>();
 
-      const write = async (what: Sent): Promise<Outcome<number>> =>
+      const write = async (what: Sent): Promise<OperationOutcome<number>> =>
         new Promise((resolve) => {
           const operation = lab.operation(what.slot * 8, resolve);
           sent.set(lab.added, what);
-          writer.add(operation);
+          dispatcher.add(operation);
         });
       const slots = Array.from({ length: DOCUMENTS }, () => 0);
       const apply = async (id: number, event: number): Promise<void> => {
@@ -78,7 +78,7 @@ test('no two operations of a document or a slot are on their way, and each docum
       };
       const answer = (request: Request): void => {
         const gone = !lab.isThere(request.range);
-        const results = request.numbers.map((number): Result<number> => {
+        const results = request.numbers.map((number): OperationResult<number> => {
           for (const name of namesOf(number)) busy.delete(name);
           if (gone) return refused('split');
           if (random.below(6) === 0) return throttled(random.below(30));
@@ -101,11 +101,11 @@ test('no two operations of a document or a slot are on their way, and each docum
         expect(steps).toBeLessThan(3000);
       }
       await Promise.all(tasks);
-      writer.drain();
+      dispatcher.drain();
       await run;
       await settled();
       expect(wrong).toEqual([]);
-      expect([sequencer.held, sequencer.waiting, writer.unfinished, lab.timers]).toEqual([0, 0, 0, 0]);
+      expect([sequencer.held, sequencer.waiting, dispatcher.unfinished, lab.timers]).toEqual([0, 0, 0, 0]);
       expect(done).toHaveLength(sent.size);
       // One event's operations stand together: nothing of the same document came in between.
       for (let id = 0; id < DOCUMENTS; id += 1) {

@@ -1,5 +1,5 @@
-/** Whole numbers of a page, digit by digit: LSNs and times of day in seconds. */
-import type { PageScan } from '../documents/page-scan.ts';
+/** Whole numbers of a page, read digit by digit: LSNs, times in seconds, status codes. */
+import type { PageScan } from './page-scan.ts';
 
 /** The number at a node; null where there is none, or another value. */
 export function integerAt(scan: PageScan, row: number, node: number): number | null {
