@@ -50,7 +50,13 @@ export class CosmigProcess implements Disposable {
 
   /** Runs a command to its end. */
   async run(command: 'copy' | 'tail' | 'verify' | 'cutover', ...more: readonly string[]): Promise<Outcome> {
-    const args = [...this.#places, '--partition-key', '/id', '--yes', '--json'];
+    const args = [
+      ...this.#places,
+      '--partition-key',
+      '/id',
+      '--json',
+      ...(command === 'copy' ? ['--yes'] : []),
+    ];
     const child = spawn(
       process.execPath,
       [this.#build.path('bin/cosmig.js'), command, ...args, '--ledger', this.ledger, ...more],

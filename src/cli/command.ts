@@ -1,18 +1,24 @@
 /**
- * What a command is, and what it gets. Commands are plain objects and know this module by its types
- * only; flags, environment names and help are all derived from their option tables.
+ * What a command is, and what it is given. Commands are plain objects that import only types from here; flags, environment
+ * variables, help and the reference are derived from their option tables.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 
+/** Where help lists an option that several commands share; their own options come first. */
+export type Section = 'Run' | 'Load' | 'Migration';
+
 interface OptionParts {
   /** What it is for; begins in lower case, ends without a full stop. */
   readonly help: string;
-  /** The variable that is asked when the flag is not given. */
+  /** What help writes in place of a value: `FILE`. */
+  readonly value?: string;
+  /** The variable that is read when the flag is not given. */
   readonly env?: string;
+  readonly section?: Section;
 }
 
-/** A flag that is there or not. Its default is the value it has when nobody says anything. */
+/** A flag without a value. */
 export interface BooleanOption extends OptionParts {
   readonly type: 'boolean';
   readonly default: boolean;
@@ -26,38 +32,45 @@ export interface NumberOption extends OptionParts {
   readonly max: number;
 }
 
+/** A duration such as 90s or 1h30m, read as milliseconds. */
+export interface DurationOption extends OptionParts {
+  readonly type: 'duration';
+  readonly default: string;
+}
+
 /** Text that is not empty. */
 export interface TextOption extends OptionParts {
   readonly type: 'text';
   readonly default?: string;
 }
 
-/** One word of a few. */
+/** One word out of a few. */
 export interface ChoiceOption extends OptionParts {
   readonly type: 'choice';
   readonly choices: readonly string[];
-  readonly default: string;
+  readonly default?: string;
 }
 
-/** Paths, given one by one in an order that matters; in their variable separated by commas. */
-export interface ListOption extends OptionParts {
-  readonly type: 'list';
+/** Several words out of a few, separated by commas. */
+export interface ChoicesOption extends OptionParts {
+  readonly type: 'choices';
+  readonly choices: readonly string[];
 }
 
 /**
- * Text as it was given, once for each time, unchecked: for options that are checked together with values from
- * elsewhere. Its reader asks the variable and knows the default; both stand here for the help.
+ * The texts as they were given, unchecked: for the settings of a migration, which are checked together with those of the
+ * environment and of the config file (spec/load.ts). `env` and `default` are here for the help only.
  */
 export interface RawOption extends OptionParts {
   readonly type: 'raw';
-  /** The flag stands alone; its text is "true" or "false". */
+  /** The flag has no value; its text is "true" or "false". */
   readonly switch?: boolean;
   /** One letter. */
   readonly alias?: string;
   readonly default?: string;
 }
 
-/** A value that has a variable and no flag: whoever types it as one is told why. Its reader asks the variable. */
+/** A secret, read from its variable only; typed as a flag it is refused. */
 export interface SecretOption extends OptionParts {
   readonly type: 'secret';
   readonly env: string;
@@ -67,27 +80,32 @@ export interface SecretOption extends OptionParts {
 export type Option =
   | BooleanOption
   | NumberOption
+  | DurationOption
   | TextOption
   | ChoiceOption
-  | ListOption
+  | ChoicesOption
   | RawOption
   | SecretOption;
 
 /** The options of a command by their camelCase names; the flag of `certificateOut` is `--certificate-out`. */
 export type OptionTable = Readonly<Record<string, Option>>;
 
-type Given<O extends Option, V> = O extends { readonly default: unknown } ? V : V | undefined;
+type OrMissing<O extends Option, V> = O extends { readonly default: unknown } ? V : V | undefined;
 type Value<O extends Option> = O extends BooleanOption
   ? boolean
   : O extends SecretOption
     ? undefined
-    : O extends NumberOption
-      ? Given<O, number>
-      : O extends ListOption | RawOption
-        ? readonly string[]
-        : O extends ChoiceOption
-          ? O['choices'][number]
-          : Given<O, string>;
+    : O extends DurationOption
+      ? number
+      : O extends NumberOption
+        ? OrMissing<O, number>
+        : O extends RawOption
+          ? readonly string[]
+          : O extends ChoicesOption
+            ? ReadonlyArray<O['choices'][number]>
+            : O extends ChoiceOption
+              ? OrMissing<O, O['choices'][number]>
+              : OrMissing<O, string>;
 
 /** The values of an option table, checked. */
 export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K]> };
@@ -95,29 +113,30 @@ export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K
 /** What a command found or did: for scripts, and for people. */
 export interface Result {
   readonly json: Readonly<Record<string, unknown>>;
-  /** Lines for stdout, without the last line end; empty when all has been said line by line. */
+  /** Lines for stdout, without the last line end; empty when the lines were printed one by one. */
   readonly text: string;
-  /** What a person wants to know besides: stderr, silent with --quiet and --json. */
+  /** Additional information for people: stderr, silent with --quiet and --json. */
   readonly aside?: string;
 }
 
-/** One line of at most so many columns; Infinity where nothing is cut. */
-export type Tell = (columns: number) => string;
+/** Renders a line of at most `columns`; Infinity where nothing has to be cut. */
+export type RenderLine = (columns: number) => string;
 
 /** How a command speaks while it runs. */
 export interface Reporter {
-  /** Talk for the person who watches: stderr, silent with --quiet. */
+  /** A message for the person who watches: stderr, silent with --quiet. */
   note(text: string): void;
   /**
-   * How far it is, said as often as it is known: on a terminal `tell` makes the line that stays in its place, elsewhere
-   * a line once in a while; for who parses, `picture`. On stderr, and not with --quiet.
+   * How far it is, called as often as that is known: on a terminal one line that changes, elsewhere a line every few
+   * seconds; with --json it is `picture`. On stderr, and not with --quiet.
    */
-  progress(picture: Readonly<Record<string, unknown>>, tell: Tell): void;
-  /** The result of a command that goes on after it (a server that is ready). At most once, instead of returning one. */
+  progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void;
+  /** The result of a command that keeps running (a server that is ready), or that fails after it. At most once. */
   announce(result: Result): void;
   /**
-   * One line of a result too long to be kept. With --json it is `json` instead, or nothing where the one object of
-   * the end has to do. Resolves when there is room for the next: true, or false when nobody reads on (`| head`).
+   * One line of a result that may be too long for memory. With --json it is `json` instead, or nothing where the one
+   * object at the end contains it. Resolves when the next line may be written: true, or false when the reader of stdout
+   * is gone (`| head`).
    */
   line(text: string, json?: Result['json']): Promise<boolean>;
 }
@@ -127,11 +146,10 @@ export interface Context<T extends OptionTable = OptionTable> {
   readonly options: Values<T>;
   /** The word after the command's name, for a command that takes one. */
   readonly operand: string | undefined;
-  /** What is piped in. */
   readonly stdin: Input;
-  /** Aborted when the command shall come to an end in good order; its reason is what to throw then. */
+  /** Aborted when the command has to stop cleanly; its reason is the error to throw then. */
   readonly signal: AbortSignal;
-  /** Aborted when there is no time left for order. */
+  /** Aborted when the command has to stop at once. */
   readonly abortSignal: AbortSignal;
   readonly out: Reporter;
   readonly log: Log;
@@ -139,21 +157,21 @@ export interface Context<T extends OptionTable = OptionTable> {
   readonly clock: Clock;
 }
 
-/** Bytes that somebody else writes, and whether that is a person who may not know that we wait for them. */
+/** What is piped in or typed. */
 export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
 }
 
-/** What commands that share their first word are called together. */
+/** Commands that share their first word. */
 export interface Group {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** A few sentences for its own help. */
+  /** A few sentences for the help of the group. */
   readonly description: string;
 }
 
-/** A command: what it is called, how it is told about, and what it does. */
+/** A command: its name, its help, its options, and what it does. */
 export interface Command<T extends OptionTable = OptionTable> {
   /** One word; in a group two, of which the first is the group's. */
   readonly name: string;
@@ -167,11 +185,10 @@ export interface Command<T extends OptionTable = OptionTable> {
   readonly options: T;
   /** What help calls the one word that may follow the name, as `FILE`. */
   readonly operand?: string;
-  /** Returns its result, or nothing when it has announced one. A method, so that any command fits a list of them. */
+  /** Returns its result, or nothing when it announced one. A method, so that any command fits a list of them. */
   run(context: Context<T>): Promise<Result | undefined>;
 }
 
-/** A command line somebody would really type. */
 export interface Example {
   readonly line: string;
   readonly purpose: string;
@@ -189,13 +206,13 @@ export const COMMON_OPTIONS = {
     type: 'boolean',
     default: false,
     env: 'COSMIG_QUIET',
-    help: 'say nothing but the result and errors',
+    help: 'print only the result and errors',
   },
   verbose: {
     type: 'boolean',
     default: false,
     env: 'COSMIG_VERBOSE',
-    help: 'log details and show where errors arose',
+    help: 'log details, and show where errors arose',
   },
   noColor: {
     type: 'boolean',

@@ -1,7 +1,6 @@
 /**
- * Turns an error into what a person needs: what happened, why, what to do now; and into what a script
- * needs. What always holds: three lines (or a list of them, when many things are
- * wrong at once), no secrets, and a bug is called a bug.
+ * Turns any error into what people and scripts need: what happened, why, and what to do now. Invariants: each part is one
+ * line without secrets, and an unexpected error is reported as a bug in cosmig.
  */
 import { inspect } from 'node:util';
 import { CosmigError, InternalError, type Problem } from '../lib/errors.ts';
@@ -14,11 +13,11 @@ export interface Explanation {
   readonly message: string;
   readonly why: string;
   readonly hint: string;
-  /** What is wrong one by one, when that is known. A single one is the error itself. */
+  /** The problems one by one, when there are several. */
   readonly problems: readonly Problem[];
 }
 
-/** Explains whatever was thrown. */
+/** Explains anything that was thrown. */
 export function explain(thrown: unknown): Explanation {
   const error = thrown instanceof CosmigError ? thrown : unexpected(thrown);
   return {
@@ -44,7 +43,7 @@ export function dissect(thrown: unknown): string {
 function unexpected(thrown: unknown): InternalError {
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return new InternalError(message, {
-    why: 'this is a bug in cosmig: it met an error it did not expect',
+    why: 'this is a bug in cosmig: an unexpected error occurred',
     cause: thrown,
   });
 }

@@ -1,75 +1,75 @@
 /**
- * The live line of a terminal. What always holds: it is one line in one place, whatever else is written goes above it,
- * and nothing of it stays when it is hidden.
+ * The live line of a terminal. Invariants: it stays one line in one place, other output goes above it, and hiding it leaves
+ * nothing behind.
  */
 import type { Ora } from 'ora';
-import type { Tell } from './command.ts';
+import type { RenderLine } from './command.ts';
 
-/** A place for one line that changes. */
+/** A line that changes in place. */
 export interface Live {
-  show(tell: Tell): void;
+  show(render: RenderLine): void;
   hide(): void;
 }
 
 /** The spinner and the blank after it, and the last column, which makes some terminals wrap. */
 const FRAME_COLUMNS = 3;
-/** Of a terminal that does not say how wide it is. */
+/** For a terminal that does not report its width. */
 const COLUMNS = 80;
 
-export interface LiveLook {
+export interface LiveOptions {
   readonly color: boolean;
-  /** Whether the terminal breaks a line anew that has become too long for it; most do. */
+  /** Whether the terminal wraps a line that no longer fits after a resize; most do. */
   readonly reflows: boolean;
 }
 
 export class LiveLine implements Live {
   readonly #stream: NodeJS.WriteStream;
-  readonly #look: LiveLook;
+  readonly #options: LiveOptions;
   readonly #onResize = (): void => this.#resize();
-  #tell: Tell | undefined;
+  #render: RenderLine | undefined;
   #spinner: Ora | undefined;
   #isLoading = false;
 
-  constructor(stream: NodeJS.WriteStream, look: LiveLook) {
+  constructor(stream: NodeJS.WriteStream, options: LiveOptions) {
     this.#stream = stream;
-    this.#look = look;
+    this.#options = options;
   }
 
-  show(tell: Tell): void {
-    const isFirst = this.#tell === undefined;
-    this.#tell = tell;
+  show(render: RenderLine): void {
+    const isFirst = this.#render === undefined;
+    this.#render = render;
     if (isFirst) this.#stream.on('resize', this.#onResize);
     if (this.#spinner !== undefined) this.#draw();
     else if (!this.#isLoading) {
       this.#isLoading = true;
-      // Nobody waits for it: a line that comes a moment later is still in time.
+      // Not awaited: a line that appears a moment later is soon enough.
       void this.#load();
     }
   }
 
   hide(): void {
-    this.#tell = undefined;
+    this.#render = undefined;
     this.#stream.off('resize', this.#onResize);
     this.#spinner?.stop();
   }
 
   async #load(): Promise<void> {
-    // Loaded here: most commands are over before they have anything to show.
+    // Loaded here: most commands end before they have anything to show.
     const { default: ora } = await import('ora');
     this.#spinner = ora({
       stream: this.#stream,
-      color: this.#look.color ? 'cyan' : false,
-      // Ctrl-C is ours (signals.ts), and what is typed ahead is the shell's.
+      color: this.#options.color ? 'cyan' : false,
+      // Ctrl-C belongs to signals.ts, and text that is typed ahead to the shell.
       discardStdin: false,
       isEnabled: true,
     });
     this.#draw();
   }
 
-  /** The spinner takes away one row; what is too long for a terminal made narrower lies in several. */
+  /** The spinner erases one row, but after a resize its line may be wrapped over several. */
   #resize(): void {
     const spinner = this.#spinner;
-    if (spinner?.isSpinning === true && this.#look.reflows) {
+    if (spinner?.isSpinning === true && this.#options.reflows) {
       const rows = Math.ceil((FRAME_COLUMNS - 1 + spinner.text.length) / this.#columns);
       spinner.stop();
       for (let above = 1; above < rows; above += 1) {
@@ -85,9 +85,9 @@ export class LiveLine implements Live {
   }
 
   #draw(): void {
-    if (this.#tell === undefined || this.#spinner === undefined) return;
-    this.#spinner.text = this.#tell(Math.max(1, this.#columns - FRAME_COLUMNS));
-    // ora draws again by itself, which is soon enough.
+    if (this.#render === undefined || this.#spinner === undefined) return;
+    this.#spinner.text = this.#render(Math.max(1, this.#columns - FRAME_COLUMNS));
+    // ora redraws by itself, soon enough.
     if (!this.#spinner.isSpinning) this.#spinner.start();
   }
 }

@@ -1,12 +1,12 @@
 /**
- * From a command line to an exit code. What always holds: every error leaves by this one door, explained
- * once, and the exit code is the one its class has in the public contract.
+ * From a command line to an exit code. Invariant: every error is explained once, here, and the exit code is that of its
+ * class.
  */
-import { readFileSync } from 'node:fs';
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
 import { fileTrouble } from '../lib/fs-error.ts';
+import { readVersion } from '../lib/version.ts';
 import { withSameFlags } from '../spec/same-flags.ts';
 import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
@@ -24,13 +24,13 @@ export interface Terminal {
   readonly stdin: Input;
   readonly signals: SignalSource;
   readonly clock: Clock;
-  /** A line of stderr that changes, where there can be one. */
+  /** Creates the live line, where stderr can have one. */
   readonly live?: (look: { readonly color: boolean }) => Live;
   /** Ends the process at once. */
   readonly leave: (exitCode: number) => void;
 }
 
-/** Runs one command line; gives the exit code and never throws. */
+/** Runs one command line; returns the exit code and never throws. */
 export async function runCommandLine(
   terminal: Terminal,
   commands: readonly Command[] = allCommands,
@@ -90,11 +90,11 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
     out.failure(command.name, explanation, thrown);
     return explanation.exitCode;
   } finally {
-    out.rest();
+    out.hideLive();
   }
 }
 
-/** Once the operator has said "now", whatever foreign error that causes is the stop itself. */
+/** After the second signal, a foreign error is a consequence of the stop. */
 function orCanceled(error: unknown, stopping: Stopping): unknown {
   const reason: unknown = stopping.abort.reason;
   return reason instanceof CanceledError && !(error instanceof CosmigError) ? reason : error;
@@ -109,19 +109,13 @@ function output({ stdout, stderr, clock, env, live }: Terminal, look: Look): Out
   return new Output({ stdout, stderr, clock, json, quiet, verbose, color, ...line });
 }
 
-function readVersion(): string {
-  // The same two steps up from src/cli and from dist/cli.
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
-
-/** The real thing, called by bin/cosmig.js: leaves with the exit code once all output is out. */
+/** The entry point, called by bin/cosmig.js: ends the process with the exit code when all output is written. */
 export async function main(): Promise<void> {
   const { stdout, stderr, env } = process;
-  // Whoever reads us may go first (`cosmig ... | head`); that is no failure of ours.
+  // A reader that ends first (`cosmig ... | head`) is not an error.
   for (const stream of [stdout, stderr]) stream.on('error', (error) => failures.set(stream, error));
   const leave = (exitCode: number): never => process.exit(exitCode);
-  // A promise or a callback that nobody owned: our bug, told like every other error.
+  // A promise or a callback without an owner: a bug in cosmig, explained like every other error.
   process.on('uncaughtException', (error) => {
     const explanation = explain(error);
     const json = wantsJson(process.argv, env);
@@ -148,26 +142,26 @@ export async function main(): Promise<void> {
   const exitCode = await runCommandLine(terminal);
   // A pipe may still be taking what was written.
   await Promise.all([flushed(stdout), flushed(stderr)]);
-  const lost = whyLost(stdout);
+  const lost = lossOf(stdout);
   if (lost === undefined || exitCode !== 0) return leave(exitCode);
-  // No success for a script that reads what is not there.
+  // The script that reads stdout must not take a result that was not written for a success.
   const json = wantsJson(process.argv, env);
   output(terminal, { json, quiet: false, verbose: false, noColor: false }).failure(null, explain(lost), lost);
   await flushed(stderr);
   leave(lost.exitCode);
 }
 
-/** A terminal that is watched: CI services keep every line, and a dumb terminal cannot go back. */
+/** A CI service keeps every line, and a dumb terminal cannot move its cursor. */
 function canChangeLines({ isTTY }: NodeJS.WriteStream, env: Terminal['env']): boolean {
   return isTTY && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
 }
 
-/** These cut what is too long, and a row above it is somebody else's. */
+/** These terminals cut a line that is too long, so that the row above belongs to other output. */
 function reflows(env: Terminal['env']): boolean {
   return env['XTERM_VERSION'] === undefined && env['STY'] === undefined && env['TERM'] !== 'linux';
 }
 
-/** Writing to a stream that may be slow, gone, or full. */
+/** A stream whose reader may be slow or gone, or whose disk may be full. */
 function sinkOf(stream: NodeJS.WriteStream): Sink {
   return {
     isTTY: stream.isTTY,
@@ -175,24 +169,24 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
     write: (text) => stream.write(text),
     async room() {
       if (stream.writableNeedDrain) await flushed(stream);
-      const lost = whyLost(stream);
+      const lost = lossOf(stream);
       if (lost !== undefined) throw lost;
       return stream.writable;
     },
   };
 }
 
-/** The last of each: Node keeps stdout open whatever happens to it, and so forgets in a moment that it has failed. */
+/** The last failure of each stream: Node keeps stdout open after a failure and soon forgets it. */
 const failures = new WeakMap<NodeJS.WriteStream, Error>();
 
-/** A reader who leaves (EPIPE) has what it wanted; a full disk has not. */
-function whyLost(stream: NodeJS.WriteStream): UsageError | undefined {
+/** A reader that left (EPIPE) has what it wanted; a full disk has lost output. */
+function lossOf(stream: NodeJS.WriteStream): UsageError | undefined {
   const failure = stream.errored ?? failures.get(stream);
   if (failure === undefined || ('code' in failure && failure.code === 'EPIPE')) return undefined;
   return new UsageError('the output cannot be written', {
     why: fileTrouble(failure),
     cause: failure,
-    hint: 'make room, or send it elsewhere',
+    hint: 'free some disk space, or write it elsewhere',
   });
 }
 

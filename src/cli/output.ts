@@ -1,23 +1,23 @@
 /**
- * Everything a command prints. What always holds: results go to stdout and talk to stderr; with --json
- * stdout gets exactly one JSON object (of a list one a line), and stderr one JSON object a line.
+ * Everything a command prints. Invariants: results go to stdout and messages to stderr; with --json stdout gets exactly one
+ * JSON object (a list one per line), and stderr one JSON object per line.
  */
 import { styleText } from 'node:util';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { safeStringify } from '../lib/json.ts';
 import { createLog, type Log } from '../lib/log.ts';
-import type { Reporter, Result, Tell } from './command.ts';
+import type { RenderLine, Reporter, Result } from './command.ts';
 import { dissect, type Explanation } from './explain.ts';
 import type { Live } from './live.ts';
 
 /** A stream we write to. */
 export interface Sink {
   write(text: string): unknown;
-  /** Resolves when what was written is on its way: true, or false when nobody reads any more. */
+  /** Resolves when more can be written: true, or false when the reader is gone. */
   room?(): Promise<boolean>;
   readonly isTTY?: boolean;
-  /** Of a terminal. */
+  /** The width of a terminal. */
   readonly columns?: number;
 }
 
@@ -30,26 +30,25 @@ export interface OutputOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly color: boolean;
-  /** Where stderr is a terminal that can change a line. */
+  /** Present when stderr is a terminal that can change a line. */
   readonly live?: Live;
 }
 
-/** Between two lines of progress, where they stay: fewer the longer it takes, so that a service does not fill its log. */
-const SAY_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
+/** The time between two lines of progress where there is no live line: longer for a long run, so that it does not fill a log. */
+const PROGRESS_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
 
-/** See the module. */
 export class Output implements Reporter {
   readonly log: Log;
   readonly #options: OutputOptions;
-  readonly #talk: Log;
+  readonly #messages: Log;
   readonly #beganMs: number;
-  #saidMs: number;
+  #progressAtMs: number;
   #resultWritten = false;
 
   constructor(options: OutputOptions) {
     this.#options = options;
     this.#beganMs = options.clock.now();
-    this.#saidMs = this.#beganMs;
+    this.#progressAtMs = this.#beganMs;
     const { json, quiet, verbose, clock, stderr } = options;
     const write = (line: string): void => {
       stderr.write(line);
@@ -57,40 +56,40 @@ export class Output implements Reporter {
     const format = json ? 'json' : 'text';
     const level = verbose ? 'debug' : quiet ? 'error' : 'warn';
     this.log = createLog({ level, format, clock, write });
-    this.#talk = createLog({ level: 'info', format: 'json', clock, write });
+    this.#messages = createLog({ level: 'info', format: 'json', clock, write });
   }
 
   note(text: string): void {
     const { json, quiet, stderr } = this.#options;
     if (quiet) return;
-    if (json) this.#talk.info(text);
+    if (json) this.#messages.info(text);
     else stderr.write(`${text}\n`);
   }
 
-  progress(picture: Readonly<Record<string, unknown>>, tell: Tell): void {
+  progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void {
     const { json, quiet, stderr, clock, live } = this.#options;
     if (quiet) return;
     if (live !== undefined && !json) {
-      live.show(tell);
+      live.show(render);
       return;
     }
     const nowMs = clock.now();
-    const { firstMs, longestMs, ofRun } = SAY_EVERY;
+    const { firstMs, longestMs, ofRun } = PROGRESS_EVERY;
     const everyMs = Math.min(Math.max(firstMs, (nowMs - this.#beganMs) * ofRun), longestMs);
-    if (nowMs - this.#saidMs < everyMs) return;
-    this.#saidMs = nowMs;
-    stderr.write(`${json ? safeStringify({ progress: picture }) : tell(Infinity)}\n`);
+    if (nowMs - this.#progressAtMs < everyMs) return;
+    this.#progressAtMs = nowMs;
+    stderr.write(`${json ? safeStringify({ progress: picture }) : render(Infinity)}\n`);
   }
 
-  /** What changes has nothing more to say; what is written from now on stays. */
-  rest(): void {
+  /** Removes the live line. */
+  hideLive(): void {
     this.#options.live?.hide();
   }
 
   announce(result: Result): void {
     assert(!this.#resultWritten, 'a command has one result');
     this.#resultWritten = true;
-    this.rest();
+    this.hideLive();
     const { json, quiet, stdout, stderr } = this.#options;
     const text = json ? safeStringify(result.json) : result.text;
     if (text !== '') stdout.write(`${text}\n`);
@@ -104,9 +103,9 @@ export class Output implements Reporter {
     return stdout.room === undefined || stdout.room();
   }
 
-  /** The end of a command that failed. A result that is out already stays the only object on stdout. */
+  /** The end of a failed command. A result that was announced already stays the only object on stdout. */
   failure(command: string | null, explanation: Explanation, thrown: unknown): void {
-    this.rest();
+    this.hideLive();
     const { json, verbose, stderr, color } = this.#options;
     const { code, message, why, hint, problems } = explanation;
     const listed = problems.length > 0 ? { problems } : {};
@@ -117,8 +116,8 @@ export class Output implements Reporter {
       });
     }
     if (json) {
-      const said = { code, why, hint, ...listed };
-      this.log.error(message, verbose ? { ...said, error: thrown } : said);
+      const fields = { code, why, hint, ...listed };
+      this.log.error(message, verbose ? { ...fields, error: thrown } : fields);
       return;
     }
     const paint = color && stderr.isTTY === true;

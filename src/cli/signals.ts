@@ -1,7 +1,7 @@
 /**
- * How a person stops a command. The first SIGINT or SIGTERM drains (finish what is in flight), the
- * second aborts (stop now, still safe), the third leaves at once. A terminal that goes away (SIGHUP) drains and no more:
- * nobody is there who could ask for it once more, and the shell and the system both tell of it.
+ * How the operator stops a command. The first SIGINT or SIGTERM drains (finish what is in flight), the second aborts (stop
+ * now, still safe), the third ends the process. A terminal that goes away sends SIGHUP, often twice (by the shell and by the
+ * system), so that SIGHUP never does more than drain.
  */
 import { CanceledError, type StopSignal } from '../lib/errors.ts';
 
@@ -15,13 +15,13 @@ export interface SignalSource {
 
 /** What happens at the stages of stopping. */
 export interface StopHandlers {
-  /** Tells the person what the signal did. */
+  /** Prints what the signal did. */
   readonly say: (text: string) => void;
   /** Ends the process. */
   readonly leave: (exitCode: number) => void;
 }
 
-/** Listens until disposed of. The reason of both signals is the CanceledError to end with. */
+/** Listens until it is disposed of. The reason of both signals is the CanceledError to end with. */
 export class Stopping implements Disposable {
   readonly #source: SignalSource;
   readonly #handlers: StopHandlers;
@@ -50,12 +50,12 @@ export class Stopping implements Disposable {
   #next(name: StopSignal): void {
     const reason = new CanceledError(name);
     if (!this.#drain.signal.aborted) {
-      this.#handlers.say('stopping; once more stops at once');
+      this.#handlers.say('stopping after in-flight work (Ctrl-C again to stop now)');
       this.#drain.abort(reason);
     } else if (name === 'SIGHUP') {
       return;
     } else if (!this.#abort.signal.aborted) {
-      this.#handlers.say('stopping at once');
+      this.#handlers.say('stopping now');
       this.#abort.abort(reason);
     } else {
       this.#handlers.leave(reason.exitCode);

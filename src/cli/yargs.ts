@@ -1,25 +1,29 @@
 /**
- * The only module that knows yargs. It turns a command line into a command and its checked options, or
- * into a text to print. What always holds: a flag wins over its environment variable, which wins over
- * the default; nothing unknown is passed over in silence.
+ * The only module that knows yargs. It turns a command line into a command and its checked options, or into a text to
+ * print. Invariants: a flag wins over its environment variable, which wins over the default; an unknown or misplaced flag
+ * is refused.
  */
 import yargs, { type Argv } from 'yargs';
 import { must, unreachable } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
-import { flagOf, listOf } from '../lib/flags.ts';
+import { flagOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
+import { Invalid } from '../spec/input/given.ts';
+import { readDuration } from '../spec/input/values.ts';
 import {
   COMMON_OPTIONS,
   type Command,
-  type Group,
   type Option,
   type OptionTable,
   type RawOption,
   type Values,
 } from './command.ts';
+import { helpOfAll, helpOfCommand, helpOfGroup, lastWord } from './help.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
-type Given = string | number | boolean | readonly string[] | undefined;
+type OptionValue = string | number | boolean | readonly string[] | undefined;
+/** What yargs read, by flag. */
+type Flags = Readonly<Record<string, unknown>>;
 
 /** What a command line asks for. */
 export type Parsed =
@@ -32,62 +36,60 @@ export type Parsed =
       readonly common: Values<typeof COMMON_OPTIONS>;
     };
 
-/** Wider lines are hard to read. */
-const WIDTH_MAX = 100;
-/** yargs names a type behind each option, which says nothing that the text does not. */
-const TYPES = /\[(?:string|boolean)\] (?=\[)|\s*\[(?:string|boolean)\](?! \[)/g;
-
-const EXIT_CODES = `Exit codes:
-  0 done, 2 usage, 3 not ready, 4 differences, 5 dead letters, 6 service, 7 ledger or data file,
-  8 time budget over, 70 our bug, 130/143 stopped by a signal`;
-
 interface Surroundings {
   readonly version: string;
   readonly env: Env;
-  /** How wide the terminal is that help is shown on. */
+  /** The width of the terminal that help is shown on. */
   readonly columns?: number;
 }
+
+/** Where help goes into a file or a pipe. */
+const COLUMNS = 100;
 
 /** Reads a command line. */
 export async function parseCommandLine(
   argv: readonly string[],
   commands: readonly Command[],
-  { version, env, columns = WIDTH_MAX }: Surroundings,
+  { version, env, columns = COLUMNS }: Surroundings,
 ): Promise<Parsed> {
-  const parser = buildParser(commands, version, Math.min(columns, WIDTH_MAX));
+  // `cosmig help copy` is what many type first.
+  const asked = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
   let failure: Error | undefined;
-  let text = '';
-  // With a callback yargs neither prints nor exits; help and version arrive as text.
-  const given: unknown = await parser.parse(asHelp(argv), {}, (error, _argv, output) => {
+  // With a callback yargs neither prints nor exits.
+  const flags = (await buildParser(commands).parse(asked, {}, (error) => {
     failure = error ?? undefined;
-    text = output;
-  });
+  })) as Flags;
+  const words = Array.isArray(flags['_']) ? flags['_'].map(String) : [];
+  if (flags['help'] === true) return { kind: 'text', text: helpOf(words, commands, columns) };
+  if (flags['version'] === true) return { kind: 'text', text: version };
   if (failure !== undefined) {
     throw new UsageError(failure.message, { why: 'the command line is wrong', hint: 'see cosmig --help' });
   }
-  if (text !== '') return { kind: 'text', text: text.replaceAll(TYPES, '') };
-  const parsed = resolve(given as Readonly<Record<string, unknown>>, commands, env);
-  if (parsed.kind === 'run') refuseOddSwitches(argv, parsed.command);
-  return parsed;
+  return resolve(flags, { argv, words, commands, env });
 }
 
-/** `cosmig help copy` is what many type first. */
-function asHelp(argv: readonly string[]): string[] {
-  const [first, ...rest] = argv;
-  return first === 'help' ? [...rest, '--help'] : [...argv];
-}
-
-/** Whether somebody who could not type the rest right asked for JSON. */
+/** Whether JSON was asked for, on a command line that cannot be parsed. */
 export function wantsJson(argv: readonly string[], env: Env): boolean {
   if (argv.includes('--json')) return true;
   return ['1', 'true', 'yes'].includes(env['COSMIG_JSON'] ?? '');
 }
 
-function buildParser(commands: readonly Command[], version: string, width: number): Argv {
+function helpOf(words: readonly string[], commands: readonly Command[], columns: number): string {
+  const command = findCommand(words, commands);
+  if (command !== undefined) return helpOfCommand(command, columns);
+  const members = membersOf(words[0], commands);
+  const group = members[0]?.group;
+  return group === undefined ? helpOfAll(commands, columns) : helpOfGroup(group, members, columns);
+}
+
+function membersOf(word: string | undefined, commands: readonly Command[]): readonly Command[] {
+  return commands.filter(({ group }) => group !== undefined && group.name === word);
+}
+
+function buildParser(commands: readonly Command[]): Argv {
   const parser = yargs()
     .scriptName('cosmig')
     .locale('en')
-    .wrap(width)
     .parserConfiguration({
       'camel-case-expansion': false,
       'dot-notation': false,
@@ -95,84 +97,37 @@ function buildParser(commands: readonly Command[], version: string, width: numbe
       'parse-positional-numbers': false,
       'boolean-negation': false,
     })
-    .usage(
-      '$0 <command> [options]\n\nMove an Azure Cosmos DB container to another partition key while it is in use.',
-    )
-    .version(version)
-    .help()
-    .alias('help', 'h')
+    .help(false)
+    .version(false)
     .showHelpOnFail(false)
     .exitProcess(false)
-    .epilogue(EXIT_CODES);
+    .option('help', { alias: 'h', boolean: true })
+    .option('version', { boolean: true });
   addOptions(parser, COMMON_OPTIONS);
-  // A group stands where its first command does.
-  for (const command of commands) {
-    const members = commands.filter(({ group }) => group !== undefined && group === command.group);
-    if (command.group === undefined) addCommand(parser, command);
-    else if (members[0] === command) addGroup(parser, command.group, members);
+  const add = (to: Argv, { name, options }: Command): unknown =>
+    to.command({
+      command: lastWord(name),
+      builder: (own: Argv) => addOptions(own, options),
+      handler: () => {},
+    });
+  for (const command of commands) if (command.group === undefined) add(parser, command);
+  for (const group of new Set(commands.flatMap(({ group }) => group?.name ?? []))) {
+    const builder = (own: Argv): Argv => {
+      for (const member of membersOf(group, commands)) add(own, member);
+      return own;
+    };
+    parser.command({ command: group, builder, handler: () => {} });
   }
   return parser;
-}
-
-function addGroup(parser: Argv, group: Group, members: readonly Command[]): void {
-  parser.command({
-    command: group.name,
-    describe: group.summary,
-    builder: (own: Argv) => {
-      own.usage(`$0 ${group.name} <command> [options]\n\n${group.description}`);
-      for (const member of members) addCommand(own, member);
-      return own;
-    },
-    handler: () => {},
-  });
-}
-
-function addCommand(parser: Argv, command: Command): void {
-  parser.command({
-    command: lastWord(command.name),
-    describe: command.summary,
-    builder: (own: Argv) => {
-      const operand = command.operand === undefined ? '' : ` [${command.operand}]`;
-      own.usage(`$0 ${command.name}${operand} [options]\n\n${command.description}`);
-      // yargs' own examples stand in two columns, where a long line breaks and nobody can copy it.
-      const examples = command.examples.map(
-        ({ line, purpose }) => `\n  ${breakable(line)}\n      ${purpose}`,
-      );
-      const variables = describeVariables(command.options);
-      const rest = variables === undefined ? '' : `\n\n${variables}\n\n${EXIT_CODES}`;
-      own.epilogue(`Examples:${examples.join('')}${rest}`);
-      return addOptions(own, command.options);
-    },
-    handler: () => {},
-  });
-}
-
-/** Within a narrow terminal; a shell reads it back as one line. */
-const EXAMPLE_COLUMNS = 76;
-
-function breakable(line: string): string {
-  const rows: string[] = [];
-  for (const part of line.split(/ (?=--)/)) {
-    const last = rows.at(-1);
-    if (last === undefined || last.length + 1 + part.length > EXAMPLE_COLUMNS - 6) rows.push(part);
-    else rows[rows.length - 1] = `${last} ${part}`;
-  }
-  return rows.join(' \\\n        ');
 }
 
 function addOptions(parser: Argv, table: OptionTable): Argv {
   for (const [name, option] of Object.entries(table)) {
     if (option.type === 'secret') continue;
-    const help = option.type === 'choice' ? `${option.help}: ${option.choices.join(', ')}` : option.help;
-    const description = option.env === undefined ? help : `${help} [env: ${option.env}]`;
-    // No `default` here: yargs could not tell then whether the flag was given. The description shows it.
+    // No `default`: with one yargs would not report whether the flag was given.
     parser.option(flagOf(name), {
-      description,
       ...(isSwitch(option) ? { boolean: true } : { string: true }),
       ...(option.type === 'raw' && option.alias !== undefined ? { alias: option.alias } : {}),
-      ...('default' in option && option.default !== false
-        ? { defaultDescription: String(option.default) }
-        : {}),
     });
   }
   return parser;
@@ -182,200 +137,206 @@ function isSwitch(option: Option): boolean {
   return option.type === 'boolean' || (option.type === 'raw' && option.switch === true);
 }
 
-/** The part of a command's help about values that have no flag. */
-function describeVariables(table: OptionTable): string | undefined {
-  const lines = Object.values(table).flatMap((option) =>
-    option.type === 'secret' ? [`  ${option.env}  ${option.help}`] : [],
-  );
-  return lines.length === 0 ? undefined : ['Environment only:', ...lines].join('\n');
-}
-
 /** The command that these words begin with. */
-export function findCommand(said: readonly string[], commands: readonly Command[]): Command | undefined {
-  return commands.find(({ name }) => name.split(' ').every((word, index) => said[index] === word));
+export function findCommand(words: readonly string[], commands: readonly Command[]): Command | undefined {
+  return commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
 }
 
-function resolve(given: Readonly<Record<string, unknown>>, commands: readonly Command[], env: Env): Parsed {
-  const said = words(given['_']);
-  const command = findCommand(said, commands);
+interface CommandLine {
+  readonly argv: readonly string[];
+  readonly words: readonly string[];
+  readonly commands: readonly Command[];
+  readonly env: Env;
+}
+
+function resolve(flags: Flags, { argv, words, commands, env }: CommandLine): Parsed {
+  const command = findCommand(words, commands);
+  refuseSecrets(flags, commands);
   if (command === undefined) {
-    // Those of commands are not wrong; what is missing is the command.
-    const known = commands.flatMap(({ options }) => Object.entries(options));
-    if (said.length === 0)
-      refuseUnknown(given, 'cosmig', { ...COMMON_OPTIONS, ...Object.fromEntries(known) });
-    throw noCommand(said, commands);
+    if (words.length === 0) refuseUnknown(flags, undefined, commands);
+    throw noCommand(words, commands);
   }
   const { name } = command;
-  const rest = said.slice(name.split(' ').length);
+  const rest = words.slice(name.split(' ').length);
   const operand = command.operand === undefined ? undefined : rest.shift();
-  refuseSecrets(given, command);
+  refuseUnknown(flags, command, commands);
   const [extra] = rest;
   if (extra !== undefined) {
-    throw new UsageError(`${extra} is one word too many`, {
+    throw new UsageError(`unexpected argument: ${extra}`, {
       why: `cosmig ${name} takes ${command.operand === undefined ? 'options only' : `one ${command.operand} and options`}`,
       hint: `see cosmig ${name} --help`,
     });
   }
-  refuseUnknown(given, `cosmig ${name}`, { ...COMMON_OPTIONS, ...command.options });
+  refuseOddSwitches(argv, command);
   return {
     kind: 'run',
     command,
-    options: readTable(command.options, given, env),
+    options: readTable(command.options, flags, env),
     operand,
-    common: readTable(COMMON_OPTIONS, given, env) as Values<typeof COMMON_OPTIONS>,
+    common: readTable(COMMON_OPTIONS, flags, env) as Values<typeof COMMON_OPTIONS>,
   };
 }
 
 function noCommand([first, second]: readonly string[], commands: readonly Command[]): UsageError {
-  const members = commands.filter(({ group }) => group !== undefined && group.name === first);
+  const members = membersOf(first, commands);
   const isGroup = members.length > 0;
   const program = isGroup ? `cosmig ${first}` : 'cosmig';
   const word = isGroup ? second : first;
   const names = isGroup
     ? members.map(({ name }) => lastWord(name))
     : [...new Set(commands.map(({ name, group }) => group?.name ?? name))];
+  const why = `available: ${names.join(', ')}`;
   const help = `see ${program} --help`;
-  if (word === undefined) {
-    const why = `${program} needs to be told what to do: ${names.join(', ')}`;
-    return new UsageError('no command was given', { why, hint: help });
-  }
-  return new UsageError(`there is no command ${isGroup ? `${first} ` : ''}${word}`, {
-    why: `${program} has ${names.join(', ')}`,
-    hint: hintAt(nearest(word, names), help),
+  if (word === undefined) return new UsageError('missing command', { why, hint: help });
+  return new UsageError(`unknown command: ${isGroup ? `${first} ` : ''}${word}`, {
+    why,
+    hint: didYouMean(nearest(word, names), help),
   });
 }
 
-/** A command's own word, without that of its group. */
-function lastWord(name: string): string {
-  return name.slice(name.lastIndexOf(' ') + 1);
-}
-
-function words(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
-}
-
-/** yargs takes whatever follows `--yes=` for no, unless it is `true`. */
+/** yargs reads every `--yes=TEXT` but `--yes=true` as no. */
 function refuseOddSwitches(argv: readonly string[], command: Command): void {
   const table: OptionTable = { ...COMMON_OPTIONS, ...command.options };
   for (const [name, option] of Object.entries(table)) {
     const flag = `--${flagOf(name)}`;
     const odd = argv.find((word) => word.startsWith(`${flag}=`) && !/=(?:true|false)$/.test(word));
     if (!isSwitch(option) || odd === undefined) continue;
-    throw new UsageError(`${odd} is not possible`, {
+    throw new UsageError(`${odd} is not valid`, {
       why: 'it is on or off',
       hint: `write ${flag}, or ${flag}=false`,
     });
   }
 }
 
-/** A secret that has been typed is said to be one, and never repeated. */
-function refuseSecrets(given: Readonly<Record<string, unknown>>, command: Command): void {
-  for (const [name, option] of Object.entries(command.options)) {
-    if (option.type !== 'secret' || given[flagOf(name)] === undefined) continue;
-    throw new UsageError(`--${flagOf(name)} is not taken from the command line`, {
-      why: 'everyone on this machine can read a command line, and the shell writes it to its history',
+/** Refuses a secret without repeating it. */
+function refuseSecrets(flags: Flags, commands: readonly Command[]): void {
+  const options = commands.flatMap((command) => Object.entries<Option>(command.options));
+  for (const [name, option] of options) {
+    if (option.type !== 'secret' || flags[flagOf(name)] === undefined) continue;
+    throw new UsageError(`--${flagOf(name)} is not accepted on the command line`, {
+      why: 'every user of this machine can read a command line, and the shell writes it to its history',
       hint: `set ${option.env} instead, and renew the secret if others may have seen it`,
     });
   }
 }
 
-function refuseUnknown(
-  given: Readonly<Record<string, unknown>>,
-  program: string,
-  options: OptionTable,
-): void {
-  const entries = Object.entries(options).filter(([, { type }]) => type !== 'secret');
-  const names = entries.map(([name]) => flagOf(name));
+/** Without a command, the flags of any command are known: what is missing is the command. */
+function refuseUnknown(flags: Flags, command: Command | undefined, commands: readonly Command[]): void {
+  const program = command === undefined ? 'cosmig' : `cosmig ${command.name}`;
+  const tables = command === undefined ? commands.map(({ options }) => options) : [command.options];
+  const entries = [COMMON_OPTIONS, ...tables].flatMap((table) => Object.entries<Option>(table));
+  const names = entries.filter(([, { type }]) => type !== 'secret').map(([name]) => flagOf(name));
   const aliases = entries.flatMap(([, option]) => (option.type === 'raw' ? [option.alias ?? ''] : []));
   const known = new Set([...names, ...aliases, 'help', 'h', 'version', '_', '$0']);
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(flags)) {
     if (known.has(name)) continue;
     const flag = name.length === 1 ? `-${name}` : `--${name}`;
-    const near = nearest(name, [...names, 'help', 'version']);
-    throw new UsageError(`there is no flag ${flag}`, {
-      why: `${program} does not know it`,
-      hint: hintAt(near === undefined ? undefined : `--${near}`, `see ${program} --help`),
+    const owners = ownersOf(name, commands);
+    if (owners !== '') {
+      throw new UsageError(`${program} does not take ${flag}`, {
+        why: 'each command takes only the options that it uses',
+        hint: `${flag} belongs to cosmig ${owners}`,
+      });
+    }
+    const near = nearest(name, [...new Set(names), 'help', 'version']);
+    throw new UsageError(`unknown option: ${flag}`, {
+      why: `${program} has no such option`,
+      hint: didYouMean(near === undefined ? undefined : `--${near}`, `see ${program} --help`),
     });
   }
 }
 
-function hintAt(near: string | undefined, otherwise: string): string {
+/** The commands that take a flag: `copy, tail and verify`. */
+function ownersOf(flag: string, commands: readonly Command[]): string {
+  const names = commands.flatMap(({ name, options }) =>
+    Object.keys(options).some((option) => flagOf(option) === flag) ? [name] : [],
+  );
+  const [last = '', ...others] = names.toReversed();
+  return others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`;
+}
+
+function didYouMean(near: string | undefined, otherwise: string): string {
   return near === undefined ? otherwise : `did you mean ${near}?`;
 }
 
-function readTable(
-  table: OptionTable,
-  given: Readonly<Record<string, unknown>>,
-  env: Env,
-): Record<string, Given> {
+function readTable(table: OptionTable, flags: Flags, env: Env): Record<string, OptionValue> {
   return Object.fromEntries(
-    Object.entries(table).map(([name, option]) => [name, readOption(name, option, given, env)]),
+    Object.entries(table).map(([name, option]) => [name, readOption(name, option, flags, env)]),
   );
 }
 
-function readOption(name: string, option: Option, given: Readonly<Record<string, unknown>>, env: Env): Given {
+function readOption(name: string, option: Option, flags: Flags, env: Env): OptionValue {
   const flag = `--${flagOf(name)}`;
-  const value = given[flagOf(name)];
+  const value = flags[flagOf(name)];
   if (option.type === 'raw') return rawTexts(option, value);
-  // Its reader asks the variable, and keeps what it says to itself.
   if (option.type === 'secret') return undefined;
   if (value !== undefined) return check(flag, option, value);
   const fallback = option.env === undefined ? undefined : env[option.env];
-  // An empty variable is one that was taken away.
-  if (fallback !== undefined && fallback !== '') {
-    const texts = option.type === 'list' ? listOf(fallback) : fallback;
-    return check(must(option.env, 'it was read'), option, texts);
-  }
-  return option.type === 'list' ? [] : option.default;
+  // An empty variable counts as unset.
+  if (fallback !== undefined && fallback !== '')
+    return check(must(option.env, 'it was read'), option, fallback);
+  if (option.type === 'choices') return [];
+  return option.type === 'duration' ? check(flag, option, option.default) : option.default;
 }
 
 function rawTexts(option: RawOption, value: unknown): readonly string[] {
   if (value === undefined) return [];
   const texts = (Array.isArray(value) ? value : [value]).map(String);
-  // A switch that is repeated says the same thing again; the last one counts.
+  // Of a repeated switch the last one counts.
   return option.switch === true ? texts.slice(-1) : texts;
 }
 
-type CheckedOption = Exclude<Option, { readonly type: 'raw' | 'secret' }>;
-
-/** The value of an option; `from` is the flag or variable it was given by. */
-function check(from: string, option: CheckedOption, value: unknown): Given {
+/** The value of an option; `from` is the flag or variable that gave it. */
+function check(
+  from: string,
+  option: Exclude<Option, { readonly type: 'raw' | 'secret' }>,
+  value: unknown,
+): OptionValue {
   if (option.type === 'boolean') return checkBoolean(from, value);
-  if (option.type === 'list') {
-    const texts = (Array.isArray(value) ? value : [value]).map(String);
-    return texts.map((text) => (text === '' ? refuseEmpty(from) : text));
-  }
   if (typeof value !== 'string') {
     throw new UsageError(`${from} was given more than once`, {
       why: 'it has one value',
       hint: 'keep one of them',
     });
   }
-  if (value === '') return refuseEmpty(from);
+  if (value === '') {
+    throw new UsageError(`${from} has no value`, { why: 'it needs one', hint: `write ${from} VALUE` });
+  }
   switch (option.type) {
     case 'text':
       return value;
     case 'choice':
-      if (option.choices.includes(value)) return value;
-      throw new UsageError(`${from} ${value} is not possible`, {
-        why: `it is one of ${option.choices.join(', ')}`,
-        hint: hintAt(nearest(value, option.choices), `write for instance ${from} ${option.default}`),
-      });
+      return checkChoice(from, value, option.choices);
+    case 'choices':
+      return value.split(',').map((one) => checkChoice(from, one.trim(), option.choices));
+    case 'duration': {
+      const read = readDuration(value);
+      if (!(read instanceof Invalid)) return read;
+      throw notValid(from, value, { why: read.why, example: option.default });
+    }
     case 'number': {
       const number = /^\d+$/.test(value) ? Number(value) : NaN;
       if (number >= option.min && number <= option.max) return number;
-      throw new UsageError(`${from} ${value} is not possible`, {
-        why: `it is a whole number from ${option.min} to ${option.max}`,
-        hint: `write for instance ${from} ${option.default ?? option.min}`,
-      });
+      const why = `it is a whole number from ${option.min} to ${option.max}`;
+      throw notValid(from, value, { why, example: String(option.default ?? option.min) });
     }
     default:
       return unreachable(option);
   }
 }
 
-function refuseEmpty(from: string): never {
-  throw new UsageError(`${from} has no value`, { why: 'it needs one', hint: `write ${from} VALUE` });
+function checkChoice(from: string, value: string, choices: readonly string[]): string {
+  if (choices.includes(value)) return value;
+  const example = nearest(value, choices) ?? choices[0] ?? '';
+  throw notValid(from, value, { why: `it is one of ${choices.join(', ')}`, example });
+}
+
+function notValid(
+  from: string,
+  value: string,
+  { why, example }: { readonly why: string; readonly example: string },
+): UsageError {
+  return new UsageError(`${from} ${value} is not valid`, { why, hint: `for example ${from} ${example}` });
 }
 
 function checkBoolean(from: string, value: unknown): boolean {
@@ -384,7 +345,7 @@ function checkBoolean(from: string, value: unknown): boolean {
   const text = String(last).toLowerCase();
   if (['1', 'true', 'yes'].includes(text)) return true;
   if (['0', 'false', 'no'].includes(text)) return false;
-  throw new UsageError(`${from} ${text} is not possible`, {
+  throw new UsageError(`${from} ${text} is not valid`, {
     why: 'it is on or off',
     hint: `set ${from} to 1 or 0`,
   });

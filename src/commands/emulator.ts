@@ -119,7 +119,7 @@ function readSettings(file: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   throw new UsageError(`${file} holds no settings`, {
     why: 'it is JSON, but not an object',
-    hint: 'write for instance {"avad": true}',
+    hint: 'for example {"avad": true}',
   });
 }
 

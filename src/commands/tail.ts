@@ -1,24 +1,27 @@
-/** `cosmig tail`: what the application writes after the copy, brought over as it comes. */
+/** `cosmig tail`: replicates what the application writes after the copy. */
 import type { Command } from '../cli/command.ts';
-import { SPEC_OPTIONS } from '../spec/fields.ts';
-import { move } from '../report/run-engine.ts';
+import { runToGoal } from '../report/run-engine.ts';
+import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
-  ...SPEC_OPTIONS,
   untilCaughtUp: {
     type: 'boolean',
     default: false,
-    help: 'bring over what there is now, and end',
+    help: 'replicate what is there now, then end',
   },
+  ...RUN_OPTIONS,
+  ...MOVER_OPTIONS,
+  ...MIGRATION_OPTIONS,
+  ...LOAD_OPTIONS,
 } as const;
 
 export const tail: Command<typeof OPTIONS> = {
   name: 'tail',
-  summary: 'bring over what is written after the copy, until stopped',
+  summary: 'replicate what is written after the copy, until stopped',
   description:
-    'Goes on where the copy of each range has ended: replays every change of the source in the target, moves documents ' +
-    'whose new key has changed, and deletes what was deleted where the source tells it. Runs until Ctrl-C, or until ' +
-    'there is nothing new; run it again at any time.',
+    'Continues where the copy of each range ended: applies every change of the source to the target, moves documents ' +
+    'whose new key has changed, and deletes what was deleted where the source reports deletes. Runs until Ctrl-C, or ' +
+    'until there is nothing new; run it again at any time.',
   examples: [
     { line: 'cosmig tail', purpose: 'the migration of cosmig.config.yaml, until Ctrl-C' },
     {
@@ -28,6 +31,7 @@ export const tail: Command<typeof OPTIONS> = {
   ],
   options: OPTIONS,
   async run(context) {
-    return move('tail', context.options.untilCaughtUp ? 'catch-up' : 'tail', context);
+    const goal = context.options.untilCaughtUp ? 'catch-up' : 'tail';
+    return runToGoal(context, { command: 'tail', goal });
   },
 };

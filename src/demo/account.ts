@@ -1,6 +1,6 @@
 /**
- * Where the demo happens: an account in this process, and a folder for what must be a file. What always holds: both are
- * gone when it is closed, unless they are to be kept; then the folder has all that is needed to look around.
+ * Where the demo runs: an account in this process, and a folder for its files. Invariant: closing removes both, unless they
+ * are to be kept; then the folder contains all that is needed to look around.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { must } from '../lib/assert.ts';
 import { ServiceError } from '../lib/errors.ts';
 import { AGAIN, DATABASE, SOURCE, TARGET } from './shop.ts';
 
-/** What the emulator says of a container. */
+/** A container as the emulator reports it. */
 export interface Occupancy {
   readonly documents: number;
   readonly ranges: readonly RangeLoad[];
@@ -20,7 +20,7 @@ export interface Occupancy {
 export interface RangeLoad {
   readonly id: string;
   readonly documents: number;
-  /** Since the range came to be. */
+  /** Since the range exists. */
   readonly ru: number;
   readonly throttled: number;
 }
@@ -32,9 +32,9 @@ interface State {
 export class DemoAccount implements AsyncDisposable {
   readonly folder: string;
   readonly ledger: string;
-  /** The spec, as an operator would have written it. */
+  /** The config file, as an operator would have written it. */
   readonly config: string;
-  /** What the commands find in their environment. */
+  /** The environment of the steps. */
   readonly env: Readonly<Record<string, string>>;
   readonly account: Account;
   readonly #server: RunningEmulator;
@@ -58,13 +58,13 @@ export class DemoAccount implements AsyncDisposable {
   }
 
   static async open({ isKept }: { readonly isKept: boolean }): Promise<DemoAccount> {
-    // Loaded here: help needs neither the server nor the SDK.
+    // Loaded here: --help needs neither the server nor the SDK.
     const { PUBLISHED_KEY: key, startEmulator } = await import('../emulator/http/server.ts');
     const { Account: SdkAccount } = await import('../cosmos/account/client.ts');
     const folder = mkdtempSync(join(tmpdir(), 'cosmig-demo-'));
     try {
       const data = isKept ? join(folder, 'account.db') : ':memory:';
-      // Seeded at full speed; metered from then on.
+      // Filled at full speed; `meter` limits RU/s afterwards.
       const settings = { avad: true, ru: 'off' };
       const server = await startEmulator({ host: '127.0.0.1', port: 0, https: false, data, key, settings });
       const account = new SdkAccount({ endpoint: server.endpoint, key });
@@ -79,7 +79,7 @@ export class DemoAccount implements AsyncDisposable {
     return this.#server.endpoint;
   }
 
-  /** Writes the spec where the commands find it. */
+  /** Writes the config file. */
   configure(values: Readonly<Record<string, string | number | boolean>>): void {
     const all = {
       source: `${DATABASE}/${SOURCE.container}`,
@@ -95,23 +95,23 @@ export class DemoAccount implements AsyncDisposable {
   }
 
   async look(container: string, signal: AbortSignal): Promise<Occupancy | undefined> {
-    // The emulator's own contract (docs/emulator.md): it is ours, and of the same version.
+    // The emulator is part of this cosmig, so that the shape of its reply is known.
     const state = (await this.#ask('GET', 'state', { signal })) as State;
     return state.containers.find(({ id }) => id === container);
   }
 
-  /** Splits a range, or the fullest one; gives which it was and the new ones. */
+  /** Splits the fullest range; returns its id and the new ones. */
   async split(
     container: string,
     signal: AbortSignal,
   ): Promise<{ readonly from: string; readonly into: string[] }> {
-    const { ranges } = must(await this.look(container, signal), 'only what is there is split');
+    const { ranges } = must(await this.look(container, signal), 'only an existing container is split');
     const [fullest] = ranges.toSorted((one, other) => other.documents - one.documents);
     const { id } = must(fullest, 'a container has a range');
     const path = `containers/${DATABASE}/${container}/split`;
     const reply = await this.#ask('POST', path, { body: { rangeId: id }, signal });
-    const { ranges: born } = reply as { readonly ranges: readonly { readonly id: string }[] };
-    return { from: id, into: born.map((range) => range.id) };
+    const { ranges: created } = reply as { readonly ranges: readonly { readonly id: string }[] };
+    return { from: id, into: created.map((range) => range.id) };
   }
 
   async meter(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The application of the demo: it creates, updates, moves and deletes orders all the time through Microsoft's SDK, and
- * knows nothing of a migration but to stop when it is told and to go on elsewhere. What always holds: it does one thing
- * at a time, and remembers what was acknowledged.
+ * The application of the demo: it creates, updates, moves and deletes orders all the time through Microsoft's SDK. It knows
+ * nothing of the migration, except that it can be stopped and pointed to the target. Invariant: it makes one change at a time,
+ * and remembers every change that was acknowledged.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import { sleep } from '../lib/abort.ts';
@@ -9,11 +9,11 @@ import { must } from '../lib/assert.ts';
 import type { Random } from '../lib/random.ts';
 import { COLLISIONS, DATABASE, newOrder, SOURCE, someCustomer, TARGET, type Order } from './shop.ts';
 
-/** Orders it works on; what it has not touched for long it forgets. */
+/** How many orders it works with; older ones are forgotten. */
 const ORDERS_MAX = 400;
-/** Between two writes: some seventy in a second. */
+/** Between two writes: about seventy per second. */
 const PAUSE_MS = 12;
-/** Where a service that is busy does not say how long. */
+/** For a 429 without a retry time. */
 const RETRY_MS = 50;
 
 type Place = typeof SOURCE | typeof TARGET;
@@ -23,7 +23,7 @@ export interface Written {
   updated: number;
   moved: number;
   deleted: number;
-  /** Times it was told to come back later. */
+  /** How often it got a 429. */
   throttled: number;
 }
 
@@ -35,7 +35,7 @@ export class Application {
   #place: Place = SOURCE;
   #number = 0;
   #isStopped = false;
-  /** What it is doing now. */
+  /** The change that it is making now. */
   #work: Promise<void> = Promise.resolve();
 
   constructor(account: Account, orders: readonly Order[], random: Random) {
@@ -44,7 +44,7 @@ export class Application {
     this.#random = random;
   }
 
-  /** Writes until called off. */
+  /** Writes until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
@@ -59,7 +59,7 @@ export class Application {
     }
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no change is in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#work;
@@ -69,26 +69,26 @@ export class Application {
     this.#isStopped = false;
   }
 
-  /** From now on it works with the other container. */
+  /** From now on it works with the target. */
   switchOver(): void {
     this.#place = TARGET;
     this.resume();
   }
 
-  /** Gives one of two colliding invoices to the customer it belongs to. */
-  async mendCollision(signal: AbortSignal): Promise<void> {
+  /** Gives one of two colliding invoices to another customer. */
+  async resolveCollision(signal: AbortSignal): Promise<void> {
     const [{ id, tenants }] = COLLISIONS;
     for (const tenantId of tenants.slice(1)) {
       await this.#patiently(signal, async () => {
         const item = this.#container.item(id, tenantId);
         const { resource } = await item.read<Order>();
-        const order = must(resource, 'nobody deletes an invoice');
+        const order = must(resource, 'invoices are not deleted');
         await item.replace({ ...order, customerId: 'c-043', version: order.version + 1 });
       });
     }
   }
 
-  /** How many of the orders it knows are in the target as they were written last, and how many it looked for. */
+  /** How many orders it knows, and how many of them are in the target as they were last written. */
   async findAll(signal: AbortSignal): Promise<{ readonly known: number; readonly found: number }> {
     let found = 0;
     for (const { id, customerId, version } of this.#orders) {
@@ -111,7 +111,7 @@ export class Application {
     if (chance < 35) await this.#create(signal);
     else if (chance < 70) await this.#update(at, { ...order, status: 'paid' }, signal);
     else if (chance < 85) await this.#move(at, { ...order, customerId: someCustomer(this.#random) }, signal);
-    // Not all of them, so that something is left to be changed.
+    // Some orders are kept, so that there is something to change.
     else if (this.#orders.length > ORDERS_MAX / 8) await this.#delete(at, signal);
   }
 
@@ -135,7 +135,7 @@ export class Application {
     this.written.updated += 1;
   }
 
-  /** An order goes to another customer: a change where the tenant is the key, another place where the customer is. */
+  /** Gives an order to another customer: an update where the tenant is the key, a create and a delete where the customer is. */
   async #move(at: number, order: Order, signal: AbortSignal): Promise<void> {
     const before = must(this.#orders[at], 'it was chosen from these');
     if (this.#place === SOURCE || before.customerId === order.customerId) {
@@ -164,7 +164,7 @@ export class Application {
   }
 }
 
-/** Does it again for as long as the service is busy, as Microsoft's SDK does by itself where nobody turns that off. */
+/** Retries while the service answers 429, as Microsoft's SDK does by default. */
 export async function patiently<T>(
   work: () => Promise<T>,
   { signal, onThrottled }: { readonly signal: AbortSignal; readonly onThrottled?: () => void },
@@ -176,8 +176,8 @@ export async function patiently<T>(
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error) || error.code !== 429) throw error;
       onThrottled?.();
-      const told = 'retryAfterInMs' in error ? Number(error.retryAfterInMs) : RETRY_MS;
-      await sleep(Number.isFinite(told) ? told : RETRY_MS, signal);
+      const delayMs = 'retryAfterInMs' in error ? Number(error.retryAfterInMs) : RETRY_MS;
+      await sleep(Number.isFinite(delayMs) ? delayMs : RETRY_MS, signal);
     }
   }
 }

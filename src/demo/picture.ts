@@ -1,25 +1,26 @@
 /** The picture at the end of the demo, within 80 columns, and what it is made of. */
-import { count, counted, table } from '../report/format.ts';
+import { formatCount, pluralize } from '../lib/counting.ts';
+import { formatDuration, table } from '../report/format.ts';
 
-/** How documents and RU lie in a container. */
+/** How documents and RU are spread in a container. */
 export interface Spread {
   readonly container: string;
   readonly partitionKey: string;
   readonly documents: number;
-  /** How many values the key has. */
+  /** How many distinct key values there are. */
   readonly keys: number;
-  /** Those with most documents; null has no value. */
+  /** The values with most documents; null stands for documents without one. */
   readonly top: readonly { readonly key: string | null; readonly documents: number }[];
   readonly ranges: readonly {
     readonly id: string;
     readonly documents: number;
-    /** In a second, while the application is alone. */
+    /** Per second, while only the application is running. */
     readonly ru: number;
     readonly throttled: number;
   }[];
 }
 
-export interface LetterTold {
+export interface LetterShown {
   readonly number: number;
   readonly state: string;
   readonly reason: string;
@@ -28,7 +29,7 @@ export interface LetterTold {
 }
 
 /** The result of the demo. */
-export interface Findings {
+export interface DemoFindings {
   readonly before: Spread;
   readonly after: Spread;
   readonly seeded: Readonly<Record<string, number>>;
@@ -40,14 +41,14 @@ export interface Findings {
   };
   readonly application: Readonly<Record<string, number>>;
   readonly split: { readonly from: string; readonly into: readonly string[] };
-  readonly letters: readonly LetterTold[];
+  readonly letters: readonly LetterShown[];
   readonly refused: string;
   readonly stoppedMs: number;
   readonly proof: {
     readonly equal: boolean;
     readonly compared: number;
     readonly orders: { readonly known: number; readonly found: number };
-    /** A 64-bit integer as it stands on both sides. */
+    /** A 64-bit integer as it is on both sides. */
     readonly long: { readonly source: string | null; readonly target: string | null };
     readonly lateWrites: number;
   };
@@ -55,36 +56,36 @@ export interface Findings {
 
 const BAR_COLUMNS = 30;
 
-export function demoText(findings: Findings): string {
+export function demoText(findings: DemoFindings): string {
   const { before, after, moved, application, split, letters, stoppedMs, proof } = findings;
-  const { created, updated, moved: handed, deleted, throttled } = application;
+  const { created, updated, moved: reassigned, deleted, throttled } = application;
   return [
     ...spreadText('BEFORE', before, { ...scaleOf([before, after]) }),
     '',
     ...spreadText('AFTER', after, { ...scaleOf([before, after]) }),
     '',
     table([
-      ['copied', counted(moved.copied, 'document')],
+      ['copied', pluralize(moved.copied, 'document')],
       [
         'replayed',
-        `${count(moved.replayed)} written, ${count(moved.moved)} moved, ${count(moved.deleted)} deleted`,
+        `${formatCount(moved.replayed)} written, ${formatCount(moved.moved)} moved, ${formatCount(moved.deleted)} deleted`,
       ],
       [
         'the application',
-        `${count(created ?? 0)} created, ${count(updated ?? 0)} updated, ${count(handed ?? 0)} handed over, ${count(deleted ?? 0)} deleted`,
+        `${formatCount(created ?? 0)} created, ${formatCount(updated ?? 0)} updated, ${formatCount(reassigned ?? 0)} moved, ${formatCount(deleted ?? 0)} deleted`,
       ],
-      ['', `${counted(throttled ?? 0, 'time')} told to come back later (429)`],
+      ['', `throttled (429) ${pluralize(throttled ?? 0, 'time')}`],
       ['half-way', `range ${split.from} of the source was split into ${split.into.join(' and ')}`],
       ...letters.map((letter): [string, string] => [`dead letter ${letter.number}`, letterText(letter)]),
       ['cutover, at first', findings.refused],
-      ['writers stopped for', `${(stoppedMs / 1000).toFixed(1)} s`],
+      ['writers stopped for', formatDuration(stoppedMs)],
       [
         'proof',
-        `${counted(proof.compared, 'document')} compared: ${proof.equal ? 'equal' : 'NOT equal'}; ${counted(proof.lateWrites, 'late write')}`,
+        `${pluralize(proof.compared, 'document')} compared: ${proof.equal ? 'equal' : 'NOT equal'}; ${pluralize(proof.lateWrites, 'late write')}`,
       ],
       [
         '',
-        `${count(proof.orders.found)} of ${counted(proof.orders.known, 'order')} are as the application wrote them last`,
+        `${formatCount(proof.orders.found)} of ${pluralize(proof.orders.known, 'order')} are as the application last wrote them`,
       ],
       ['', `the integer ${proof.long.source ?? 'none'} before, ${proof.long.target ?? 'none'} after`],
     ]),
@@ -96,7 +97,7 @@ interface Scale {
   readonly ru: number;
 }
 
-/** One for both pictures, or they would look alike. */
+/** One scale for both pictures, so that they can be compared. */
 function scaleOf(spreads: readonly Spread[]): Scale {
   const top = (values: readonly number[]): number => Math.max(1, ...values);
   return {
@@ -108,14 +109,14 @@ function scaleOf(spreads: readonly Spread[]): Scale {
 function spreadText(head: string, spread: Spread, scale: Scale): string[] {
   const { container, partitionKey, documents, keys, top, ranges } = spread;
   return [
-    `${head}  ${container} by ${partitionKey}: ${counted(documents, 'document')}, ${counted(keys, 'key value')}`,
+    `${head}  ${container} by ${partitionKey}: ${pluralize(documents, 'document')}, ${pluralize(keys, 'key value')}`,
     ...top.map(
       ({ key, documents: some }) =>
-        `  ${(key ?? '(none)').padEnd(10)} ${bar(some, scale.documents)} ${count(some).padStart(6)} ${share(some, documents)}`,
+        `  ${(key ?? '(none)').padEnd(10)} ${bar(some, scale.documents)} ${formatCount(some).padStart(6)} ${share(some, documents)}`,
     ),
     ...ranges.map(({ id, documents: some, ru, throttled }) => {
-      const refused = throttled === 0 ? '' : `, ${count(throttled)} x 429`;
-      return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${count(Math.round(ru)).padStart(6)} RU/s, ${count(some)} docs${refused}`;
+      const refused = throttled === 0 ? '' : `, ${formatCount(throttled)} x 429`;
+      return `  ${`range ${id}`.padEnd(10)} ${bar(ru, scale.ru)} ${formatCount(Math.round(ru)).padStart(6)} RU/s, ${formatCount(some)} docs${refused}`;
     }),
   ];
 }
@@ -129,12 +130,12 @@ function share(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.round((part * 100) / whole)}%`.padStart(4);
 }
 
-function letterText({ reason, id, targetKey, state }: LetterTold): string {
+function letterText({ reason, id, targetKey, state }: LetterShown): string {
   return `${reason} of ${id} at ${targetKey ?? 'no key'}: ${ENDS[state] ?? state}`;
 }
 
 const ENDS: Readonly<Record<string, string>> = {
-  closed: 'mended in the source',
+  closed: 'fixed in the source',
   discarded: 'discarded by number',
   open: 'STILL OPEN',
 };

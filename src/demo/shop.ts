@@ -1,6 +1,6 @@
 /**
- * The shop of the demo: its two containers, and orders with all that makes a move hard. What always holds: documents
- * are JSON text here, since integers beyond 2^53 do not survive a JavaScript number.
+ * The shop of the demo: its two containers, and orders with everything that makes a migration hard. Invariant: documents are
+ * JSON text here, since integers beyond 2^53 do not survive a JavaScript number.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import { ContainerLane } from '../cosmos/transport/container-requests.ts';
@@ -8,11 +8,11 @@ import { ServiceError } from '../lib/errors.ts';
 import type { Random } from '../lib/random.ts';
 
 export const DATABASE = 'shop';
-/** What to do about trouble that nothing can be done about. */
-export const AGAIN = 'run cosmig demo again; if it ends like this once more, report what --verbose prints';
-/** Keyed by who sells, and one of them sells most. */
+/** The hint of an error that the operator cannot have caused. */
+export const AGAIN = 'run cosmig demo again; if it fails again, report what --verbose prints';
+/** Keyed by the tenant that sells, and one tenant sells most. */
 export const SOURCE = { container: 'orders', keyPath: '/tenantId', property: 'tenantId' } as const;
-/** Keyed by who buys. */
+/** Keyed by the customer who buys. */
 export const TARGET = {
   container: 'orders-by-customer',
   keyPath: '/customerId',
@@ -27,13 +27,13 @@ const HOT_PERCENT = 64;
 const TENANTS = ['birch', 'cedar', 'dune', 'elm', 'fjord', 'grove', 'heath', 'iris', 'juniper'];
 const CUSTOMERS = 240;
 
-/** Shops that number their invoices by themselves meet where the customer is the key. */
+/** Tenants number their invoices independently, so that invoices of one customer can have the same id. */
 export const COLLISIONS = [
   { id: 'invoice-7', customerId: 'c-042', tenants: [HOT_TENANT, 'birch'] },
   { id: 'invoice-9', customerId: 'c-117', tenants: [HOT_TENANT, 'cedar'] },
 ] as const;
 
-/** One that a service wrote which has 64-bit integers. */
+/** Written by a service that uses 64-bit integers. */
 export const LONG = { id: 'traced-0', tenantId: HOT_TENANT, customerId: 'c-001', trace: '9007199254740993' };
 
 export interface Order {
@@ -47,7 +47,7 @@ export interface Order {
   readonly note: string;
 }
 
-/** About what an order weighs. */
+/** Gives an order its usual size. */
 const NOTE = 'left at the door, please ring twice; '.repeat(20);
 
 export function newOrder(id: string, random: Random): Order {
@@ -75,10 +75,10 @@ function pick(from: readonly string[], random: Random): string {
   return from[random.below(from.length)] ?? HOT_TENANT;
 }
 
-/** What the source is filled with: of each kind that is worth a look, some. */
+/** What the source is filled with: some documents of each kind that needs attention. */
 export interface Seed {
   readonly documents: readonly { readonly key: string; readonly json: string }[];
-  /** Those the application goes on with. */
+  /** The orders that the application works with. */
   readonly orders: readonly Order[];
   readonly kinds: Readonly<Record<'collisions' | 'withoutKey' | 'withTtl' | 'longIntegers', number>>;
 }
@@ -118,10 +118,10 @@ export function makeSeed(count: number, random: Random): Seed {
   return { documents, orders, kinds };
 }
 
-/** The service takes no more in one request. */
+/** The maximum of one batch request. */
 const TOGETHER = 100;
 
-/** Makes the source in one range and fills it. */
+/** Creates the source with one range, and fills it. */
 export async function fill(account: Account, { documents }: Seed, signal: AbortSignal): Promise<void> {
   const { PartitionKeyKind, PartitionKeyDefinitionVersion } = await import('../cosmos/account/client.ts');
   const { database } = await account.client.databases.create({ id: DATABASE });
@@ -132,7 +132,7 @@ export async function fill(account: Account, { documents }: Seed, signal: AbortS
       kind: PartitionKeyKind.Hash,
       version: PartitionKeyDefinitionVersion.V2,
     },
-    // Documents may expire, and do so when they say it.
+    // TTL is on, without a default: documents expire by their own `ttl`.
     defaultTtl: -1,
     throughput: THROUGHPUT_RU,
   });

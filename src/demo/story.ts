@@ -1,32 +1,32 @@
 /**
- * The story that the demo tells, act by act: the application alone, the copy with a range that splits half-way, the tail
- * with a collision that is mended, the proof, the gate, the cutover, and the application alone again.
+ * The demo act by act: the application alone, the copy with a range that splits half-way, the tail with a collision that is
+ * fixed, the proof, the gate, the cutover, and the application alone again.
  */
 import type { Context } from '../cli/command.ts';
 import { sleep } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
+import { pluralize } from '../lib/counting.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Letter } from '../state/dead-letters.ts';
 import type { DemoAccount } from './account.ts';
 import { patiently, type Application } from './application.ts';
-import { AGAIN, DATABASE, LONG, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
+import { AGAIN, DATABASE, LONG, SOURCE, TARGET, type Seed } from './shop.ts';
 import { Steps } from './steps.ts';
-import type { Findings, Spread } from './picture.ts';
-import { counted } from '../report/format.ts';
+import type { DemoFindings, Spread } from './picture.ts';
 
-/** How long it all takes. */
+/** How long everything takes. */
 export interface Pace {
   readonly documents: number;
-  /** How long the application is watched while it is alone. */
+  /** For how long the load of the application alone is measured. */
   readonly aloneMs: number;
-  /** What the copy may spend in a second. */
+  /** RU/s of the copy. */
   readonly copyRu: number;
-  /** How long the tail follows before anything is asked of it. */
+  /** How long the tail runs before the next act. */
   readonly tailMs: number;
 }
 
-interface Play {
+interface Story {
   readonly context: Context;
   readonly place: DemoAccount;
   readonly application: Application;
@@ -35,37 +35,37 @@ interface Play {
   readonly signal: AbortSignal;
 }
 
-/** How long is waited for a letter to close. */
+/** How long a dead letter may take to close. */
 const CLOSING_MS = 30_000;
-/** Between two looks. */
-const LOOK_MS = 25;
-/** Key values that are shown. */
+/** How often a state that is waited for is checked. */
+const CHECK_MS = 25;
+/** How many key values are shown. */
 const TOP = 5;
 
-export async function play(parts: Play): Promise<Findings> {
+export async function runStory(parts: Story): Promise<DemoFindings> {
   const { context, place, application, seed, pace, signal } = parts;
   const { out } = context;
   const steps = new Steps({ context, place, signal });
   out.note('the application creates, updates, moves and deletes orders all the time');
-  // Counted while that costs nothing; from now on the account is metered.
+  // Counted before the account limits RU/s.
   const keysBefore = await countKeys(place, SOURCE, signal);
   await place.meter(signal);
-  const before = told(SOURCE, keysBefore, await watch(parts, SOURCE));
+  const before = describeContainer(SOURCE, keysBefore, await measureLoad(parts, SOURCE));
 
   const [copied, split] = await Promise.all([steps.copy(), splitHalfWay(parts)]);
-  out.note(`  ${counted(documentsOf(copied, 'written'), 'document')} copied while the application wrote`);
-  const tailed = await steps.tailBeside(async () => {
+  out.note(`  ${pluralize(documentsOf(copied, 'written'), 'document')} copied while the application wrote`);
+  const tailed = await steps.tailWhile(async () => {
     await sleep(pace.tailMs, signal);
-    await application.mendCollision(signal);
+    await application.resolveCollision(signal);
     out.note('  the application gives one of the colliding invoices to another customer');
-    await letterClosed(parts);
+    await waitForLetterToClose(parts);
     out.note('  its dead letter closed by itself');
     await steps.verify();
   });
   const refused = await steps.refusedCutover();
   const open = must(
     (await letters(place)).find(({ state }) => state === 'open'),
-    'one collision is not mended',
+    'one collision is not resolved',
   );
   await steps.discard(open.number);
   const cut = await steps.cutOver({
@@ -73,11 +73,10 @@ export async function play(parts: Play): Promise<Findings> {
     onCommit: async () => application.switchOver(),
     onAbort: async () => application.resume(),
   });
-  await scaleDown(place);
-  out.note('the application goes on in the target');
-  const load = await watch(parts, TARGET);
+  out.note('the application continues in the target');
+  const load = await measureLoad(parts, TARGET);
   await application.stop();
-  const after = told(TARGET, await countKeys(place, TARGET, signal), load);
+  const after = describeContainer(TARGET, await countKeys(place, TARGET, signal), load);
 
   const orders = await application.findAll(signal);
   const late = cut['lateWrites'];
@@ -102,7 +101,7 @@ export async function play(parts: Play): Promise<Findings> {
       equal: cut['phase'] === 'committed',
       compared: await countIn(place, SOURCE, signal),
       orders,
-      long: { source: await longIn(parts, SOURCE), target: await longIn(parts, TARGET) },
+      long: { source: await readLongInteger(parts, SOURCE), target: await readLongInteger(parts, TARGET) },
       lateWrites: Array.isArray(late) ? late.length : 0,
     },
   };
@@ -117,11 +116,11 @@ type Place = typeof SOURCE | typeof TARGET;
 
 type Ranges = Spread['ranges'];
 
-/** What the application, while it is alone, costs each range. */
-async function watch({ place, pace, signal }: Play, { container }: Place): Promise<Ranges> {
+/** The load that the application alone puts on each range. */
+async function measureLoad({ place, pace, signal }: Story, { container }: Place): Promise<Ranges> {
   const from = must(await place.look(container, signal), 'it was made');
   await sleep(pace.aloneMs, signal);
-  const to = must(await place.look(container, signal), 'nobody deletes it');
+  const to = must(await place.look(container, signal), 'the demo does not delete it');
   return to.ranges.map(({ id, documents, ru, throttled }) => {
     const then = from.ranges.find((range) => range.id === id);
     const perSecond = Math.round(((ru - (then?.ru ?? 0)) * 1000) / pace.aloneMs);
@@ -131,7 +130,7 @@ async function watch({ place, pace, signal }: Play, { container }: Place): Promi
 
 type Counts = ReadonlyMap<string | null, number>;
 
-function told({ container, keyPath }: Place, counts: Counts, ranges: Ranges): Spread {
+function describeContainer({ container, keyPath }: Place, counts: Counts, ranges: Ranges): Spread {
   const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
   return {
     container: `${DATABASE}/${container}`,
@@ -143,7 +142,7 @@ function told({ container, keyPath }: Place, counts: Counts, ranges: Ranges): Sp
   };
 }
 
-/** How many documents each key value has; begun anew when the service is busy. */
+/** How many documents each key value has; counted from scratch when the service is busy. */
 async function countKeys(
   { account }: DemoAccount,
   { container, property }: Place,
@@ -166,11 +165,11 @@ async function countKeys(
 }
 
 /** Splits the fullest range of the source as soon as half of it is in the target. */
-async function splitHalfWay({ context, place, pace, signal }: Play): ReturnType<DemoAccount['split']> {
+async function splitHalfWay({ context, place, pace, signal }: Story): ReturnType<DemoAccount['split']> {
   for (;;) {
     const target = await place.look(TARGET.container, signal);
     if (target !== undefined && target.documents * 2 >= pace.documents) break;
-    await sleep(LOOK_MS, signal);
+    await sleep(CHECK_MS, signal);
   }
   const split = await place.split(SOURCE.container, signal);
   context.out.note(`  half-way: range ${split.from} of the source is split into ${split.into.join(' and ')}`);
@@ -183,26 +182,17 @@ async function letters({ ledger: path }: DemoAccount): Promise<Letter[]> {
   return ledger.letters.list({ state: 'any', after: 0, limit: 100 });
 }
 
-async function letterClosed({ place, context, signal }: Play): Promise<void> {
+async function waitForLetterToClose({ place, context, signal }: Story): Promise<void> {
   const endMs = context.clock.now() + CLOSING_MS;
   while (!(await letters(place)).some(({ state }) => state === 'closed')) {
     if (context.clock.now() > endMs) {
-      throw new NotReadyError('the dead letter of the mended document is still open', {
-        why: `the tail did not get to it within ${CLOSING_MS / 1000} s`,
+      throw new NotReadyError('the dead letter of the fixed document is still open', {
+        why: `the tail did not reach it within ${CLOSING_MS / 1000} s`,
         hint: AGAIN,
       });
     }
-    await sleep(LOOK_MS, signal);
+    await sleep(CHECK_MS, signal);
   }
-}
-
-/** The load is over: the target costs what the source has cost. */
-async function scaleDown({ account }: DemoAccount): Promise<void> {
-  const { resource } = await account.client.database(DATABASE).container(TARGET.container).readOffer();
-  const offer = must(resource, 'the target has its own throughput');
-  const { content } = offer;
-  if (content !== undefined) content.offerThroughput = THROUGHPUT_RU;
-  await account.client.offer(must(offer.id, 'an offer has an id')).replace(offer);
 }
 
 async function countIn({ account }: DemoAccount, { container }: Place, signal: AbortSignal): Promise<number> {
@@ -214,9 +204,9 @@ async function countIn({ account }: DemoAccount, { container }: Place, signal: A
   return resources[0] ?? 0;
 }
 
-/** The 64-bit integer as it stands in the bytes. */
-async function longIn(
-  { place, context, signal }: Play,
+/** The 64-bit integer as it is in the bytes of the document. */
+async function readLongInteger(
+  { place, context, signal }: Story,
   { container, property }: Place,
 ): Promise<string | null> {
   const { readDocument } = await import('../cosmos/container/read-document.ts');

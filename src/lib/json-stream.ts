@@ -14,7 +14,7 @@ export interface JsonItem {
 /** Four times the largest document of Cosmos DB. */
 const ITEM_UNITS_MAX = 8 * 1024 * 1024;
 
-const HINT = 'give one JSON object a line, or one array of objects';
+const HINT = 'give one JSON object per line, or one array of objects';
 
 /** The values in `chunks`; `name` is what errors call the input. */
 export async function* readJson(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<JsonItem> {

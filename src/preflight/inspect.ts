@@ -258,7 +258,7 @@ function paidBy(asked: AskedThroughput): Throughput | undefined {
 function rateOf(side: 'source' | 'target', budget: Budget, paid: Throughput | undefined): number | undefined {
   const containerRu = paid === undefined ? undefined : ruOf(paid);
   if (budget.kind === 'percent' && paid?.kind === 'unknown') {
-    throw new UsageError(`--${side}-ru ${budget.percent}% is not possible`, {
+    throw new UsageError(`--${side}-ru ${budget.percent}% is not valid`, {
       why: `whoever is signed in may not read the throughput of the ${side}`,
       hint: `give RU/s instead of a share, as in --${side}-ru 4000`,
     });

@@ -1,27 +1,28 @@
-/** What a journal says of the last cutover: where it is, how it ended, and what is left of it. */
+/** The last cutover as the journal records it: its state, how it ended, and what is left to do. */
 import type { JournalEntry, JournalEvent } from '../state/journal.ts';
 import type { Overview } from '../state/overview.ts';
+import { isoTime } from './format.ts';
 
 export interface CutoverStatus {
-  /** `interrupted`: it has died before its commit, and the application may still be stopped. */
+  /** `interrupted`: it crashed before its commit, and writers may still be stopped. */
   readonly state: 'under way' | 'interrupted' | 'backed out' | 'committed';
-  /** When it got there. */
+  /** When it entered that state. */
   readonly at: string;
-  /** Since when, or for how long, writers were stopped; null while they may write. */
+  /** Since when, or for how long, writers were stopped; null when cosmig let them resume, or never stopped them. */
   readonly stoppedSince: string | null;
   readonly stoppedMs: number | null;
-  /** Of one that has backed out. */
+  /** Why it backed out. */
   readonly why: string | null;
-  /** Ids, as JSON texts; '' for those that could not be named. */
+  /** Ids as JSON texts; '' for a write whose document is unknown. */
   readonly lateWrites: readonly string[];
-  /** Of one that is committed: what it has not come to. */
+  /** What a committed cutover has not finished. */
   readonly left: readonly ('hook' | 'watch' | 'settings')[];
 }
 
 export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverStatus | null {
   const last = cutover.findLast((entry) => entry.event === 'phase');
   if (last === undefined) return null;
-  const at = isoOf(last.atMs);
+  const at = isoTime(last.atMs);
   const none = { at, why: null, stoppedMs: null, stoppedSince: null, lateWrites: [], left: [] };
   const has = (event: JournalEvent['event']): boolean => cutover.some((entry) => entry.event === event);
   if (last.phase === 'committed') {
@@ -38,7 +39,7 @@ export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverSta
     };
   }
   const fence = cutover.find((entry) => entry.event === 'phase' && entry.phase === 'fencing');
-  const stoppedSince = fence === undefined || has('writers resumed') ? null : isoOf(fence.atMs);
+  const stoppedSince = fence === undefined || has('writers resumed') ? null : isoTime(fence.atMs);
   if (last.phase === 'tailing') return { ...none, state: 'backed out', why: last.why, stoppedSince };
   const isAtIt = isRunning && lastRun?.command === 'cutover';
   return { ...none, state: isAtIt ? 'under way' : 'interrupted', stoppedSince };
@@ -47,8 +48,4 @@ export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverSta
 function lateIds(entry: JournalEntry): readonly string[] {
   if (entry.event !== 'late write') return [];
   return entry.ids.length === 0 ? [''] : entry.ids;
-}
-
-function isoOf(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

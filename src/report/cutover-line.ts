@@ -1,12 +1,15 @@
-/** How a cutover goes, in one line: what it is at, how far the proof is, and for how long writers have been stopped. */
+/** The live line of a cutover: its step, how far the comparison is, and for how long writers have been stopped. */
 import type { Step } from '../engine/cutover/contract.ts';
 import type { Snapshot } from '../engine/progress/snapshot.ts';
 import type { Clock } from '../lib/clock.ts';
+import { formatCount } from '../lib/counting.ts';
 import type { Progress } from '../verify/verify.ts';
-import { fit, percent, type Part, type Rates } from './live-line.ts';
-import { count } from './format.ts';
+import type { CutoverWatcher } from '../workflows/cutover.ts';
+import { formatPercent } from './format.ts';
+import { fit, type Part, type Rates } from './live-line.ts';
+import type { LiveView } from './run-engine.ts';
 
-/** As the docs tell it. */
+/** The words of docs/operations. */
 const WORDS: Readonly<Record<Step['name'], string>> = {
   'catching up': 'catching up',
   'stopping writers': 'running --on-fence',
@@ -19,8 +22,7 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   'watching for late writes': 'watching for late writes',
 };
 
-/** What is known of a cutover besides the picture of its run. */
-export class CutoverLine {
+export class CutoverLine implements CutoverWatcher, LiveView {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #watchMs: number;
@@ -35,17 +37,17 @@ export class CutoverLine {
     this.#beganMs = clock.now();
   }
 
-  see(step: Step): void {
+  onStep(step: Step): void {
     this.#step = step;
     this.#beganMs = this.#clock.now();
     this.#proof = null;
   }
 
-  seeProof(proof: Progress): void {
+  onProof(proof: Progress): void {
     this.#proof = proof;
   }
 
-  tell(snapshot: Snapshot, rates: Rates, columns: number): string {
+  line(snapshot: Snapshot, rates: Rates, columns: number): string {
     const { name, stoppedAtMs } = this.#step;
     const parts: Part[] = [{ text: WORDS[name].padEnd(18), rank: 0 }];
     if (this.#proof !== null) parts.push(...proofParts(this.#proof));
@@ -54,17 +56,17 @@ export class CutoverLine {
       const stopped = seconds(this.#clock.now() - stoppedAtMs);
       parts.push({ text: `writers stopped ${stopped} of ${seconds(this.#deadlineMs)}`, rank: 1 });
     }
-    const sinceBegun = seconds(this.#clock.now() - this.#beganMs);
+    const inStep = seconds(this.#clock.now() - this.#beganMs);
     if (name === 'after the commit' || name === 'resuming writers')
-      parts.push({ text: `for ${sinceBegun}`, rank: 1 });
+      parts.push({ text: `for ${inStep}`, rank: 1 });
     if (name === 'watching for late writes')
-      parts.push({ text: `${sinceBegun} of ${seconds(this.#watchMs)}`, rank: 1 });
+      parts.push({ text: `${inStep} of ${seconds(this.#watchMs)}`, rank: 1 });
     if (snapshot.waitsFor !== null) parts.push({ text: `waits: ${snapshot.waitsFor}`, rank: 2 });
     return fit(parts, columns);
   }
 
-  /** For who parses. */
-  picture(): Readonly<Record<string, unknown>> {
+  /** The part of a progress object that is the cutover's. */
+  picture() {
     const { name, stoppedAtMs } = this.#step;
     const stoppedMs = stoppedAtMs === null ? null : this.#clock.now() - stoppedAtMs;
     return { step: name, stoppedMs, deadlineMs: this.#deadlineMs, proof: this.#proof };
@@ -72,9 +74,10 @@ export class CutoverLine {
 }
 
 function proofParts({ stage, source, target, open, expected }: Progress): Part[] {
-  if (stage === 'looking again') return [{ text: `${wide(open)} documents to look at again`, rank: 2 }];
-  // Only what has changed is read: of all there are, that is hardly anything.
-  const share = expected !== null && source > expected / 100 ? `${percent(source, expected)}  ` : '';
+  if (stage === 'looking again') return [{ text: `${wide(open)} documents to recheck`, rank: 2 }];
+  // Usually only what has changed is compared, and its share of all documents would always read 0%.
+  const share =
+    expected !== null && source > expected / 100 ? `${formatPercent(source, expected).padStart(3)}  ` : '';
   return [
     { text: `${share}${wide(source)} source`, rank: 3 },
     { text: `${wide(target)} target`, rank: 4 },
@@ -82,21 +85,19 @@ function proofParts({ stage, source, target, open, expected }: Progress): Part[]
 }
 
 function tailParts({ documents, lagSeconds }: Snapshot, rates: Rates): Part[] {
+  const rate = rates.documents === null ? '-' : formatCount(Math.round(rates.documents));
   const parts: Part[] = [
     { text: `${wide(documents.read)} docs`, rank: 4 },
-    {
-      text: `${rates.documents === null ? '-'.padStart(6) : count(Math.round(rates.documents)).padStart(6)}/s`,
-      rank: 5,
-    },
+    { text: `${rate.padStart(6)}/s`, rank: 5 },
   ];
-  if (lagSeconds !== null) parts.push({ text: `lag ${count(Math.round(lagSeconds))} s`, rank: 3 });
+  if (lagSeconds !== null) parts.push({ text: `lag ${formatCount(Math.round(lagSeconds))} s`, rank: 3 });
   return parts;
 }
 
 function wide(value: number): string {
-  return count(value).padStart(9);
+  return formatCount(value).padStart(9);
 }
 
 function seconds(ms: number): string {
-  return `${count(Math.max(0, Math.floor(ms / 1000)))} s`;
+  return `${formatCount(Math.max(0, Math.floor(ms / 1000)))} s`;
 }

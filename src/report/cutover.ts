@@ -1,54 +1,54 @@
-/** What a cutover has come to, for people and for scripts. */
+/** The result of a cutover, for people and for scripts. */
 import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
+import { pluralize } from '../lib/counting.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
-import { counted, instant, shortened, table } from './format.ts';
+import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type Row } from './format.ts';
 
-export function cutoverJson({ committedAtMs, ...told }: CutoverResult): Readonly<Record<string, unknown>> {
-  const { stoppedMs, settings, lateWrites } = told;
-  return { committedAt: new Date(committedAtMs).toISOString(), stoppedMs, settings, lateWrites };
+export function cutoverJson({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult) {
+  return { committedAt: isoTime(committedAtMs), stoppedMs, settings, lateWrites };
 }
 
 /** Rows below those of the run. */
 export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult): string {
-  const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'not named'} ${what}`);
+  const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'unknown ids'} ${what}`);
   return table([
-    ['committed', `${instant(committedAtMs)}, writers were stopped for ${(stoppedMs / 1000).toFixed(1)} s`],
+    ['committed', `${formatTime(committedAtMs)}, writers were stopped for ${formatDuration(stoppedMs)}`],
     ...settings.flatMap(settingRows),
-    ['late writes', late.length === 0 ? 'none' : `NOT BROUGHT OVER: ${late.join('; ')}`],
+    ['late writes', late.length === 0 ? 'none' : `NOT REPLICATED: ${late.join('; ')}`],
   ]);
 }
 
-function settingRows(told: SettingOutcome): ReadonlyArray<readonly [string, string]> {
-  const { setting, outcome, why } = told;
-  const [source, target] = shortened(told.source, told.target);
-  const below = why === undefined ? [] : [['', why] as const];
+function settingRows(one: SettingOutcome): readonly Row[] {
+  const { setting, outcome, why } = one;
+  const [source, target] = elideCommonPrefix(one.source, one.target);
+  const below: Row[] = why === undefined ? [] : [['', why]];
   switch (outcome) {
     case 'asked':
-      return [['setting', `${setting}: ${source}, as in the source; it was: ${target}`]];
+      return [['setting', `${setting}: now ${source} as in the source; before: ${target}`]];
     case 'told':
       return [['setting', `${setting}: ${target}; in the source: ${source}`], ...below];
     case 'refused':
-      return [['setting', `${setting}: still ${target}, and not ${source} as in the source`], ...below];
+      return [['setting', `${setting}: still ${target}, not ${source} as in the source`], ...below];
     default:
       return outcome satisfies never;
   }
 }
 
-/** What is left to do is no success, although the target is in use; what is lost comes first. */
-export function troubleOf({ lateWrites, settings, trouble }: CutoverResult): CosmigError | undefined {
+/** Late writes are lost data and come first. Work that is left is an error too, although the target is in use. */
+export function errorForCutover({ lateWrites, settings, trouble }: CutoverResult): CosmigError | undefined {
   if (lateWrites.length > 0) {
     const ids = new Set(lateWrites.flatMap((late) => late.ids));
-    const written = ids.size === 0 ? 'somebody wrote' : `${counted(ids.size, 'document')} or more changed`;
-    return new MismatchError(`${written} in the source after the commit`, {
-      why: 'the target is in use, and what is written to the source is not brought over any more',
-      hint: 'find who still writes to the source and stop it; then mend the documents that are named above in the target',
+    const changed = ids.size === 0 ? 'documents' : `${pluralize(ids.size, 'document')} or more`;
+    return new MismatchError(`${changed} changed in the source after the commit`, {
+      why: 'the target is in use, and writes to the source are no longer replicated',
+      hint: 'find the process that still writes to the source and stop it; then fix the documents named above in the target',
     });
   }
   if (trouble !== null) return trouble;
   const refused = settings.filter(({ outcome }) => outcome === 'refused');
   if (refused.length === 0) return undefined;
-  return new ServiceError('the target is in use, and not all of its settings are as you have asked for', {
+  return new ServiceError('the target is in use, but some of its settings could not be changed', {
     why: refused.map(({ setting, why }) => `${setting}: ${why ?? ''}`).join('; '),
-    hint: 'run the same cosmig cutover once more, or change them yourself',
+    hint: 'run the same cosmig cutover again, or change them yourself',
   });
 }

@@ -1,4 +1,4 @@
-/** What a dry run prints: the picture for people, within 80 columns, and the object for scripts. No document is in it. */
+/** The result of a dry run: a table of at most 80 columns for people, an object for scripts. Invariant: it contains no document. */
 import { throughputText, type Throughput } from '../cosmos/container/throughput.ts';
 import { ttlText } from '../cosmos/container/settings.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -6,17 +6,17 @@ import { refusedText } from '../preflight/findings.ts';
 import type { Estimate, Inspection, Sample } from '../preflight/inspect.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { show } from '../keys/show.ts';
+import { formatCount } from '../lib/counting.ts';
+import { migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
-import { count, lines, roughly } from './format.ts';
+import { formatAge, keyJson, wrapText, type Row } from './format.ts';
 
 const COLUMNS = 80;
 const NAME_COLUMNS = 21;
 const HOUR_MS = 3_600_000;
 
-type Row = readonly [name: string, value: string];
-
-/** The table, with warnings and notes at its end. */
-export function preflightText(inspection: Inspection, spec: MigrationSpec): string {
+/** The result for people: warnings and notes come last. */
+export function dryRunText(inspection: Inspection, spec: MigrationSpec): string {
   const { warnings, notes } = inspection;
   const rows: Row[] = [
     ['source', sideText(spec.source, inspection.source)],
@@ -35,16 +35,13 @@ export function preflightText(inspection: Inspection, spec: MigrationSpec): stri
 }
 
 /** The result of a dry run for `--json`. */
-export function preflightJson(
-  inspection: Inspection,
-  { spec, migration }: { readonly spec: MigrationSpec; readonly migration: string },
-): Readonly<Record<string, unknown>> {
+export function dryRunJson(inspection: Inspection, spec: MigrationSpec): Readonly<Record<string, unknown>> {
   const { source, target, throughput, deletes, differences, warnings, notes, sample, estimate } = inspection;
   const { biggest, collided, readRu, averageBytes, averageKeyBytes, ...counts } = sample;
   return {
     command: 'copy',
     dryRun: true,
-    migration,
+    migration: migrationName(spec),
     complete: true,
     source: sideJson(spec.source, source),
     target:
@@ -58,8 +55,8 @@ export function preflightJson(
       averageBytes: Math.round(averageBytes),
       averageKeyBytes: Math.round(averageKeyBytes),
       readRu: Math.round(readRu * 100) / 100,
-      biggest: biggest.map(({ values, documents }) => ({ key: jsonKey(values), documents })),
-      collided: collided.map(({ id, targetKey }) => ({ id, targetKey: jsonKey(targetKey) })),
+      biggest: biggest.map(({ values, documents }) => ({ key: keyJson(values), documents })),
+      collided: collided.map(({ id, targetKey }) => ({ id, targetKey: keyJson(targetKey) })),
     },
     estimate,
     differences,
@@ -73,7 +70,7 @@ function sideText(place: Place, { keyPaths, throughput, documentCount, defaultTt
     nameOf(place),
     `key ${keyPaths.join(', ')}`,
     throughputText(throughput),
-    ...(documentCount === null ? [] : [`${count(documentCount)} documents`]),
+    ...(documentCount === null ? [] : [`${formatCount(documentCount)} documents`]),
     ...(defaultTtl === null ? [] : [`TTL ${ttlText(defaultTtl)}`]),
   ];
   return parts.join('; ');
@@ -84,7 +81,7 @@ function targetText({ target, throughput }: Inspection, spec: MigrationSpec): st
   const asked: Throughput | undefined =
     throughput === null || throughput.kind === 'none' ? undefined : throughput;
   const paid = asked === undefined ? '' : ` with ${throughputText(asked)}`;
-  return `${nameOf(spec.target)}; key ${spec.partitionKey.join(', ')}; to be made${paid}`;
+  return `${nameOf(spec.target)}; key ${spec.partitionKey.join(', ')}; will be created${paid}`;
 }
 
 function sampleRows(sample: Sample): Row[] {
@@ -96,10 +93,10 @@ function sampleRows(sample: Sample): Row[] {
   return [
     [
       'sample',
-      `${count(documents)} documents${isWhole ? ', all there are' : ''}; ${sizeText(averageBytes)} each`,
+      `${formatCount(documents)} documents${isWhole ? ', all of them' : ''}; ${sizeText(averageBytes)} each`,
     ],
-    ['without the key', lacking === 0 ? '0' : `${count(lacking)}, ${share(lacking)}`],
-    ['distinct keys', count(distinct)],
+    ['without the key', lacking === 0 ? '0' : `${formatCount(lacking)}, ${share(lacking)}`],
+    ['distinct keys', formatCount(distinct)],
     ...biggest
       .filter(({ documents: many }) => many > 1)
       .map(({ values, documents: many }, index): Row => [
@@ -107,23 +104,27 @@ function sampleRows(sample: Sample): Row[] {
         `${share(many)} ${keyText(values)}`,
       ]),
     ['cannot be moved', cannot === '' ? '0' : cannot],
-    ['collisions', count(collisions)],
+    ['collisions', formatCount(collisions)],
   ];
 }
 
 function estimateRows(estimate: Estimate): Row[] {
   const { documents, bytes, sourceRu, targetRu, hours, limitedBy, ledgerBytes, ledgerBytesPerChange } =
     estimate;
-  if (documents === null) return [['estimate', 'the service does not say how many documents there are']];
+  if (documents === null)
+    return [['estimate', 'unknown: the service does not report how many documents there are']];
   const time =
     hours === null
-      ? 'not known: neither side has RU/s of its own, and no budget was given'
-      : `${hours * HOUR_MS < 1000 ? 'under a second' : `about ${roughly(hours * HOUR_MS)}`}, as fast as the ${limitedBy ?? 'target'} allows`;
+      ? 'unknown: neither side has RU/s of its own, and no budget was given'
+      : `${hours * HOUR_MS < 1000 ? 'under a second' : `about ${formatAge(hours * HOUR_MS)}`}, as fast as the ${limitedBy ?? 'target'} allows`;
   return [
-    ['documents', `about ${count(documents)}, ${sizeText(bytes ?? 0)}`],
-    ['RU', `${count(sourceRu ?? 0)} on the source, ${count(targetRu ?? 0)} on the target`],
+    ['documents', `about ${formatCount(documents)}, ${sizeText(bytes ?? 0)}`],
+    ['RU', `${formatCount(sourceRu ?? 0)} on the source, ${formatCount(targetRu ?? 0)} on the target`],
     ['time', time],
-    ['ledger', `${sizeText(ledgerBytes ?? 0)}, and ${ledgerBytesPerChange} bytes for each change meanwhile`],
+    [
+      'ledger',
+      `${sizeText(ledgerBytes ?? 0)}, plus ${ledgerBytesPerChange} bytes for each change during the copy`,
+    ],
   ];
 }
 
@@ -137,11 +138,6 @@ function sideJson(place: Place, facts: ContainerFacts): Readonly<Record<string, 
     bytes: sizeBytes,
     defaultTtl,
   };
-}
-
-/** A missing level is {}, as it is on the wire of Cosmos DB: null is a key value of its own. */
-function jsonKey(values: readonly KeyComponent[]): unknown[] {
-  return values.map((value) => (value === undefined ? {} : value));
 }
 
 function keyText(values: readonly KeyComponent[]): string {
@@ -161,9 +157,9 @@ export function sizeText(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'bytes'}`;
 }
 
-/** The value beside its name, broken where it is too long. */
+/** The name, and the value next to it on as many lines as it needs. */
 function rowText([name, value]: Row): string {
-  return lines(value, COLUMNS - NAME_COLUMNS)
+  return wrapText(value, COLUMNS - NAME_COLUMNS)
     .map((line, index) => `${(index === 0 ? name : '').padEnd(NAME_COLUMNS)}${line}`.trimEnd())
     .join('\n');
 }

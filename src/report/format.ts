@@ -1,32 +1,34 @@
-/** How results are worded for people: tables, numbers, times and counts read the same in every command. */
+/** How results are formatted for people and scripts: tables, times, durations and keys look the same in every command. */
+import type { KeyComponent } from '../epk/effective-key.ts';
+import { formatCount } from '../lib/counting.ts';
+import type { CosmigError } from '../lib/errors.ts';
+
+export type Row = readonly [name: string, value: string];
 
 /** Names on the left, values on the right. */
-export function table(rows: ReadonlyArray<readonly [name: string, value: string]>): string {
+export function table(rows: readonly Row[]): string {
   return rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
 }
 
-/** 1234567 as 1,234,567. */
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-/** `1 range`, `2 ranges`. */
-export function counted(value: number, what: string): string {
-  return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
-}
-
-/** `2 collision, 1 too-large`; nothing that does not occur. */
-export function tallied(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .filter(([, number]) => number > 0)
-    .toSorted(([, one], [, other]) => other - one)
-    .map(([name, number]) => `${count(number)} ${name}`)
-    .join(', ');
-}
-
-/** UTC to the second. */
-export function instant(atMs: number): string {
+/** UTC to the second: `2026-01-31 05:30:00Z`. */
+export function formatTime(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`.replace('T', ' ');
+}
+
+/** ISO 8601, as every time in `--json`. */
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+/** `4.2 s`, `95 s`, `12 min 5 s`, `3 h 20 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 120
+    ? `${minutes} min ${seconds % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 const UNITS = [
@@ -36,21 +38,31 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** The largest unit that says something: `3 h`. */
-export function roughly(durationMs: number): string {
+/** A duration in its largest unit, rounded down: `3 h`. */
+export function formatAge(durationMs: number): string {
   const [unit, sizeMs] = UNITS.find(([, ms]) => durationMs >= ms) ?? ['s', 1000];
   return `${Math.max(0, Math.floor(durationMs / sizeMs))} ${unit}`;
 }
 
-/** Lines of at most so many columns, broken between words, or inside one that is longer than a line. */
-export function lines(text: string, columns: number): string[] {
-  const found: string[] = [''];
+/** Never 100%: writes continue, so that `done` may exceed what was expected before the work is complete. */
+export function formatPercent(done: number, expected: number): string {
+  return `${expected === 0 ? 99 : Math.min(99, Math.floor((done * 100) / expected))}%`;
+}
+
+/** Charges as people read them: whole RU. */
+export function formatRu({ source, target }: { readonly source: number; readonly target: number }): string {
+  return `${formatCount(Math.round(source))} source, ${formatCount(Math.round(target))} target`;
+}
+
+/** Lines of at most `columns`, broken between words, or inside a word that is longer than a line. */
+export function wrapText(text: string, columns: number): string[] {
+  const lines: string[] = [''];
   for (const word of text.split(' ').flatMap((one) => pieces(one, columns))) {
-    const line = found.at(-1) ?? '';
-    if (line !== '' && line.length + 1 + word.length > columns) found.push(word);
-    else found[found.length - 1] = line === '' ? word : `${line} ${word}`;
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && line.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
   }
-  return found;
+  return lines;
 }
 
 function pieces(word: string, columns: number): string[] {
@@ -59,16 +71,30 @@ function pieces(word: string, columns: number): string[] {
 }
 
 const SHOWN_MAX = 60;
-/** What is shown of what both have, before they differ. */
+/** How much of a long common prefix is shown before the first difference. */
 const BEFORE_MAX = 20;
 
-/** Two texts that differ, short enough for a line; long ones that begin alike from where they do not. */
-export function shortened(one: string, other: string): readonly [string, string] {
+/** Two texts that differ, each short enough for a line: a long common prefix is cut. */
+export function elideCommonPrefix(one: string, other: string): readonly [string, string] {
   let alike = 0;
   while (alike < one.length && one[alike] === other[alike]) alike += 1;
   const isLong = Math.max(one.length, other.length) > SHOWN_MAX;
   const from = isLong && alike >= SHOWN_MAX - BEFORE_MAX ? alike - BEFORE_MAX : 0;
-  const shown = (text: string): string =>
+  const elide = (text: string): string =>
     `${from > 0 ? '...' : ''}${text.slice(from, from + SHOWN_MAX)}${text.length > from + SHOWN_MAX ? '...' : ''}`;
-  return [shown(one), shown(other)];
+  return [elide(one), elide(other)];
+}
+
+/** A missing level of a key is {}, as Cosmos DB sends it: null is a key value of its own. */
+export function keyJson(values: readonly KeyComponent[]): unknown[] {
+  return values.map((value) => (value === undefined ? {} : value));
+}
+
+/** The `error` member of a result; nothing where there was no error. */
+export function errorJson(error: CosmigError | undefined): {
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+} {
+  if (error === undefined) return {};
+  const { code, message, hint } = error;
+  return { error: { code, message, hint } };
 }

@@ -1,58 +1,59 @@
 /**
- * The one line that tells how a run goes, as wide as there is room. What always holds: what stands in it keeps its place
- * while numbers grow, what says least goes first where it is narrow, and what is not known is not guessed.
+ * The live line of a run or a comparison, as wide as the terminal allows. Invariants: a part keeps its column while numbers
+ * grow, the least important parts are dropped first, and unknown values are shown as unknown.
  */
 import type { Snapshot } from '../engine/progress/snapshot.ts';
 import type { Progress } from '../verify/verify.ts';
-import { count } from './format.ts';
+import { formatCount } from '../lib/counting.ts';
+import { formatPercent } from './format.ts';
 
-/** How a run stands at a moment. */
-interface Mark {
+/** Counters of a run at one moment. */
+interface Sample {
   readonly atMs: number;
   readonly documents: number;
   readonly ru: number;
 }
 
-/** In a second; null until it is known. */
+/** Per second; null until it is known. */
 export interface Rates {
   readonly documents: number | null;
   readonly ru: number | null;
 }
 
-/** How far back a rate looks: a second's hiccup does not show, a change does within a breath. */
+/** Time constant of the smoothing: hides a pause of a second, shows a real change within seconds. */
 const SMOOTH_MS = 5000;
-/** Closer together, what came in between says nothing. */
-const APART_MS = 500;
+/** Samples closer together than this say nothing about the rate. */
+const INTERVAL_MIN_MS = 500;
 
-/** Smooths what comes in jerks. */
-export class Pace {
-  #last: Mark | undefined;
+/** Smoothed rates, since counters grow page by page. */
+export class Speed {
+  #last: Sample | undefined;
   #rates: Rates = { documents: null, ru: null };
 
-  see(mark: Mark): Rates {
-    const last = (this.#last ??= mark);
-    const passedMs = mark.atMs - last.atMs;
-    // Another stage counts from the beginning.
-    if (mark.documents < last.documents || passedMs < 0) {
-      this.#last = mark;
+  measure(sample: Sample): Rates {
+    const last = (this.#last ??= sample);
+    const passedMs = sample.atMs - last.atMs;
+    // Another stage begins, and its counters start from zero.
+    if (sample.documents < last.documents || passedMs < 0) {
+      this.#last = sample;
       this.#rates = { documents: null, ru: null };
-    } else if (passedMs >= APART_MS) {
+    } else if (passedMs >= INTERVAL_MIN_MS) {
       const weight = 1 - Math.exp(-passedMs / SMOOTH_MS);
-      const follow = (rate: number | null, delta: number): number => {
+      const smooth = (rate: number | null, delta: number): number => {
         const now = (delta * 1000) / passedMs;
         return rate === null ? now : rate + (now - rate) * weight;
       };
       this.#rates = {
-        documents: follow(this.#rates.documents, mark.documents - last.documents),
-        ru: follow(this.#rates.ru, mark.ru - last.ru),
+        documents: smooth(this.#rates.documents, sample.documents - last.documents),
+        ru: smooth(this.#rates.ru, sample.ru - last.ru),
       };
-      this.#last = mark;
+      this.#last = sample;
     }
     return this.#rates;
   }
 }
 
-/** A part of the line; the higher its rank, the sooner it goes. */
+/** A part of the line; the highest rank is dropped first. */
 export interface Part {
   readonly text: string;
   readonly rank: number;
@@ -60,21 +61,21 @@ export interface Part {
 
 const GAP = '  ';
 
-/** The parts for which there is room. */
+/** As many parts as fit into `columns`. */
 export function fit(parts: readonly Part[], columns: number): string {
   let left = parts;
-  const told = (): string => left.map(({ text }) => text).join(GAP);
-  while (told().length > columns && left.length > 1) {
+  const joined = (): string => left.map(({ text }) => text).join(GAP);
+  while (joined().length > columns && left.length > 1) {
     const rank = Math.max(...left.map((part) => part.rank));
     const last = left.findLastIndex((part) => part.rank === rank);
     left = left.toSpliced(last, 1);
   }
-  const text = told().trimEnd();
+  const text = joined().trimEnd();
   if (text.length <= columns) return text;
   return columns > 3 ? `${text.slice(0, columns - 3)}...` : text.slice(0, columns);
 }
 
-/** Which form numbers have: in full, or with three digits where there is little room. */
+/** How numbers are written: in full, or with three digits on a narrow terminal. */
 interface Form {
   number(value: number): string;
   readonly of: string;
@@ -82,31 +83,31 @@ interface Form {
   readonly letter: string;
 }
 
-/** Wide enough for what a run of hours counts, so that nothing moves while it grows. */
+/** Wide enough for the counters of a run of hours, so that columns do not move. */
 const FULL: Form = {
-  number: (value) => count(value),
+  number: (value) => formatCount(value),
   of: ' of ',
   throttled: 'throttled',
   letter: 'dead letter',
 };
 const SHORT: Form = { number: short, of: '/', throttled: 'x 429', letter: 'letter' };
 
-/** In full where all of it has room; else short, and then without what says least. */
-function told(partsOf: (form: Form) => readonly Part[], columns: number): string {
+/** Numbers in full if all parts fit; otherwise short ones, and as many parts as fit. */
+function fitForm(partsOf: (form: Form) => readonly Part[], columns: number): string {
   const full = partsOf(FULL);
   const isRoomy = full.map(({ text }) => text).join(GAP).length <= columns;
   return fit(isRoomy ? full : partsOf(SHORT), columns);
 }
 
-/** Of a run of the engine. */
-export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): string {
+/** The line of a run of the engine. */
+export function runLine(snapshot: Snapshot, rates: Rates, columns: number): string {
   const { documents, ranges, lagSeconds, waitsFor, throttled, outlook, phase } = snapshot;
   const isCopying = ranges.some((range) => range.phase === 'copy');
   const read = documents.read + outlook.underWay + (isCopying ? outlook.readBefore : 0);
   const expected = isCopying ? outlook.documents : null;
   const partsOf = (form: Form): readonly Part[] => {
     const parts: Part[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];
-    if (expected !== null) parts.push({ text: percent(read, expected), rank: 1 });
+    if (expected !== null) parts.push({ text: share(read, expected), rank: 1 });
     parts.push(
       { text: `${wide(read, form, 10)} docs`, rank: 2 },
       { text: `${perSecond(rates.documents, form, 7)}/s`, rank: 3 },
@@ -118,31 +119,31 @@ export function moveLine(snapshot: Snapshot, rates: Rates, columns: number): str
         text: `${form.number(documents.deadLettered)} ${form.letter}${documents.deadLettered === 1 ? '' : 's'}`,
         rank: 6,
       });
-    // Before the first range is begun nobody has looked.
+    // The lag is unknown before the first range is read.
     if (!isCopying && ranges.length > 0)
       parts.push({
-        text: `lag ${lagSeconds === null ? 'unknown' : `${count(Math.round(lagSeconds))} s`}`,
+        text: `lag ${lagSeconds === null ? 'unknown' : `${formatCount(Math.round(lagSeconds))} s`}`,
         rank: 1,
       });
     if (expected !== null) parts.push({ text: eta(expected - read, rates.documents), rank: 4 });
     if (waitsFor !== null) parts.push({ text: `waits: ${waitsFor}`, rank: 0 });
     return parts;
   };
-  return told(partsOf, columns);
+  return fitForm(partsOf, columns);
 }
 
-/** Of a comparison. */
+/** The line of a comparison. */
 export function verifyLine(progress: Progress, rates: Rates, columns: number): string {
   const { stage, source, target, open, waitsFor, expected, throttled, budgetRu } = progress;
   const partsOf = (form: Form): readonly Part[] => {
     const parts: Part[] = [{ text: stage, rank: 0 }];
     const isReading = stage !== 'looking again';
     if (isReading && expected !== null)
-      parts.push({ text: percent(Math.min(source, target), expected), rank: 1 });
+      parts.push({ text: share(Math.min(source, target), expected), rank: 1 });
     if (isReading)
       parts.push({ text: `${wide(source, form, 10)} and ${wide(target, form, 10)} docs`, rank: 2 });
     else parts.push({ text: `${wide(open, form, 6)} docs left`, rank: 1 });
-    // The time that is left says the same.
+    // On a narrow terminal the ETA says enough about the rate.
     if (isReading && form === FULL) parts.push({ text: `${perSecond(rates.documents, form, 7)}/s`, rank: 3 });
     parts.push(
       { text: ruText(rates.ru, budgetRu, form), rank: 5 },
@@ -153,7 +154,7 @@ export function verifyLine(progress: Progress, rates: Rates, columns: number): s
       parts.push({ text: eta(expected - Math.min(source, target), rates.documents), rank: 4 });
     return parts;
   };
-  return told(partsOf, columns);
+  return fitForm(partsOf, columns);
 }
 
 function ruText(rate: number | null, limit: number | null, form: Form): string {
@@ -161,7 +162,7 @@ function ruText(rate: number | null, limit: number | null, form: Form): string {
   return `${perSecond(rate, form, 7)}${allowed} RU/s`;
 }
 
-/** Of short ones any number has five columns at most. */
+/** No short number is longer. */
 const SHORT_COLUMNS = 5;
 
 function wide(value: number, form: Form, columns: number): string {
@@ -181,19 +182,17 @@ const STEPS = [
 
 /** 9,999 and 12.3k and 4.56M: three digits, and the whole number while it is as short. */
 function short(value: number): string {
-  if (value < 10_000) return count(value);
+  if (value < 10_000) return formatCount(value);
   const [size, sign] = STEPS.find(([step]) => value >= step) ?? [1, ''];
   const number = value / size;
-  // Cut, not rounded: what is not there yet is not told.
+  // Rounded down: a count must not show documents that are not there yet.
   const digits = number < 10 ? 2 : number < 100 ? 1 : 0;
   const cut = (Math.floor(number * 10 ** digits) / 10 ** digits).toFixed(digits);
   return `${digits === 0 ? cut : cut.replace(/\.?0+$/, '')}${sign}`;
 }
 
-/** Writes go on meanwhile, so that there may be more than there were; it is not over before it is over. */
-export function percent(done: number, expected: number): string {
-  const part = expected === 0 ? 99 : Math.min(99, Math.floor((done * 100) / expected));
-  return `${part}%`.padStart(3);
+function share(done: number, expected: number): string {
+  return formatPercent(done, expected).padStart(3);
 }
 
 function eta(left: number, rate: number | null): string {
@@ -202,7 +201,7 @@ function eta(left: number, rate: number | null): string {
   return `ETA ${timeLeft(seconds)}`;
 }
 
-/** Steps that grow with the time: whoever waits for hours does not count minutes. */
+/** Seconds, minutes or hours, rounded up: a long wait needs no precision. */
 function timeLeft(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.ceil(seconds / 60);

@@ -1,77 +1,81 @@
 /**
- * What copy, tail and the retry of letters have in common: the spec, a run of the engine, what is said while it lasts,
- * and how its end is told. What always holds: a run that ends badly still tells what it has done.
+ * A run of the engine as every command needs it: the spec, progress while it lasts, and its result. Invariant: a run that
+ * fails after it has begun still reports what it did.
  */
-import type { Context, Reporter, Result } from '../cli/command.ts';
+import type { Context, RenderLine, Reporter, Result } from '../cli/command.ts';
+import type { Goal, RunParts, Snapshot } from '../engine/run.ts';
 import { CosmigError, DeadLetterError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
-import { loadSpec } from '../spec/load.ts';
+import { loadSpec, type SpecInput } from '../spec/load.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { migrationName } from '../spec/migration-name.ts';
-import type { SPEC_OPTIONS } from '../spec/fields.ts';
-import type { Goal, RunParts, Snapshot } from '../engine/run.ts';
-import { moveLine, Pace } from './live-line.ts';
-import { moveJson, moveText } from './copy.ts';
+import { runJson, runText } from './copy.ts';
+import { runLine, Speed, type Rates } from './live-line.ts';
 
-export type MoveContext = Context<typeof SPEC_OPTIONS>;
-type MoveRun = (parts: RunParts) => Promise<Snapshot>;
+/** The context of a command that opens the migration with its whole spec; it may take more options or fewer. */
+export type SpecContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
 
-/** Runs the engine towards a goal. Open letters are a bad end, since documents are missing in the target. */
-export async function move(command: string, goal: Goal, context: MoveContext): Promise<Result | undefined> {
-  // Loaded here: help needs neither the SDK nor the database.
+/** What a run of the engine is given by the command line: the spec, the signals, and where its messages go. */
+export function runParts({ options, env, clock, signal, abortSignal, out, log }: SpecContext): RunParts {
+  const { spec, connections } = loadSpec({ options, env, clock });
+  const [drain, abort] = [signal, abortSignal];
+  const say = (text: string): void => out.note(text);
+  return { spec, connections, clock, random: systemRandom, log, drain, abort, say };
+}
+
+/** What `--skip-if-running` comes to when another run holds the ledger. */
+export function skippedResult(command: string, spec: MigrationSpec): Result {
+  const json = { command, migration: migrationName(spec), complete: false, skipped: true };
+  return { json, text: 'skipped: another cosmig is running with this ledger' };
+}
+
+/** Runs the engine towards a goal. Open dead letters are an error: their documents are missing in the target. */
+export async function runToGoal(
+  context: SpecContext,
+  { command, goal }: { readonly command: string; readonly goal: Goal },
+): Promise<Result | undefined> {
+  // Loaded here: --help needs neither the SDK nor the database.
   const { run } = await import('../engine/run.ts');
-  return moveBy(context, { command, run: async (parts) => run(goal, parts) });
+  return runWithProgress(context, { command, run: async (parts) => run(goal, parts) });
 }
 
-export interface Moving {
-  /** What it is called in its result. */
+/** One run of the engine, and how it is shown. */
+export interface EngineRun {
+  /** The `command` of the result. */
   readonly command: string;
-  readonly run: MoveRun;
-  /** What is said while it lasts, where that is more than what is moved. */
-  readonly shown?: Shown;
+  readonly run: (parts: RunParts) => Promise<Snapshot>;
+  readonly view?: LiveView;
 }
 
-interface Shown {
-  readonly tell: typeof moveLine;
+/** What the live line and the progress objects show; without it what the engine moves. */
+export interface LiveView {
+  readonly line: (snapshot: Snapshot, rates: Rates, columns: number) => string;
   readonly picture: () => Readonly<Record<string, unknown>>;
 }
 
-export async function moveBy(
-  context: MoveContext,
-  { command, run, shown = { tell: moveLine, picture: () => ({}) } }: Moving,
+export async function runWithProgress(
+  context: SpecContext,
+  { command, run, view = { line: runLine, picture: () => ({}) } }: EngineRun,
 ): Promise<Result | undefined> {
-  const { options, env, clock, signal, abortSignal, out, log } = context;
-  const { spec, connections } = loadSpec({ options, env, clock });
+  const parts = runParts(context);
+  const { spec } = parts;
   const { Ledger } = await import('../state/ledger.ts');
-  const skipped = (): Result => {
-    const json = { command, migration: migrationName(spec), complete: false, skipped: true };
-    return { json, text: 'another cosmig is working with this ledger; nothing was done' };
-  };
-  if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skipped();
-  const progress = new Progress(out, shown);
-  const parts = {
-    spec,
-    connections,
-    clock,
-    random: systemRandom,
-    log,
-    drain: signal,
-    abort: abortSignal,
-    say: (text: string) => out.note(text),
-    onSnapshot: (snapshot: Snapshot) => progress.see(snapshot),
-  };
+  if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skippedResult(command, spec);
+  const progress = new Progress(context.out, view);
   try {
-    const snapshot = await run(parts);
+    const snapshot = await run({ ...parts, onSnapshot: (taken) => progress.show(taken) });
     progress.last = snapshot;
     refuseOpenLetters(snapshot);
-    return { json: moveJson(command, snapshot), text: moveText(snapshot) };
+    return { json: runJson(command, snapshot), text: runText(snapshot) };
   } catch (error) {
-    // It was begun between the question and the lock.
-    if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger)) return skipped();
+    // The other run began between the check above and our attempt to take the lock.
+    if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger))
+      return skippedResult(command, spec);
     if (progress.last !== undefined) {
-      const told = error instanceof CosmigError ? error : undefined;
-      // What was refused before a range was read has nothing to tell but the refusal.
-      const text = isIdle(progress.last) ? '' : moveText(progress.last);
-      out.announce({ json: moveJson(command, progress.last, told), text });
+      const known = error instanceof CosmigError ? error : undefined;
+      // A refusal before the first range was read has no figures to show.
+      const text = isIdle(progress.last) ? '' : runText(progress.last);
+      context.out.announce({ json: runJson(command, progress.last, known), text });
     }
     throw error;
   }
@@ -87,35 +91,34 @@ function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
   const [are, them] = isOne ? ['document is', 'it'] : ['documents are', 'them'];
   throw new DeadLetterError(`${deadLettered} ${are} not in the target`, {
     why: isOne
-      ? 'it is in the dead letters, with its reason'
-      : 'they are in the dead letters, each with its reason',
-    hint: `see cosmig dead-letters list; mend ${them} in the source, or discard ${them} by number`,
+      ? 'it is an open dead letter, with its reason'
+      : 'they are open dead letters, each with its reason',
+    hint: `see cosmig dead-letters list; fix ${them} in the source, or discard ${them} by number`,
   });
 }
 
-/** Says how it goes. */
+/** Passes snapshots of the run on to the reporter. */
 class Progress {
   last: Snapshot | undefined;
   readonly #out: Reporter;
-  readonly #pace = new Pace();
-  readonly #shown: Shown;
+  readonly #speed = new Speed();
+  readonly #view: LiveView;
 
-  constructor(out: Reporter, shown: Shown) {
+  constructor(out: Reporter, view: LiveView) {
     this.#out = out;
-    this.#shown = shown;
+    this.#view = view;
   }
 
-  see(snapshot: Snapshot): void {
+  show(snapshot: Snapshot): void {
     this.last = snapshot;
     const { documents, ru, durationMs, outlook } = snapshot;
-    const rates = this.#pace.see({
+    const rates = this.#speed.measure({
       atMs: durationMs,
       documents: documents.read + outlook.underWay,
       ru: ru.target,
     });
     const { outlook: _outlook, ...picture } = snapshot;
-    this.#out.progress({ ...picture, ...this.#shown.picture() }, (columns) =>
-      this.#shown.tell(snapshot, rates, columns),
-    );
+    const line: RenderLine = (columns) => this.#view.line(snapshot, rates, columns);
+    this.#out.progress({ ...picture, ...this.#view.picture() }, line);
   }
 }

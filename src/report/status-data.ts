@@ -1,7 +1,8 @@
-/** What a ledger says, in the words of `status --json`; the text for people is made of the same object. */
+/** The state of a migration as `status --json` reports it; the text for people is rendered from the same object. */
 import { migrationName } from '../spec/migration-name.ts';
 import type { Overview } from '../state/overview.ts';
 import { cutoverOf, type CutoverStatus } from './cutover-history.ts';
+import { isoTime } from './format.ts';
 import { adviseNext } from './status-advice.ts';
 
 export interface Status {
@@ -14,7 +15,7 @@ export interface Status {
   readonly target: string;
   readonly endpoints: { readonly source: string; readonly target: string };
   readonly partitionKey: readonly string[];
-  /** When the ledger was made; times are ISO 8601. */
+  /** When the ledger was created; all times are ISO 8601. */
   readonly began: string;
   readonly ranges: readonly RangeStatus[];
   readonly documents: {
@@ -36,22 +37,22 @@ export interface Status {
   /** Null until it is decided. */
   readonly deletes: string | null;
   readonly lastRun: RunStatus | null;
-  /** Its parts are null for the moment in which a run has the lock and has not said who it is. */
+  /** Its members are null while a run holds the lock but has not recorded itself yet. */
   readonly running: { readonly pid: number | null; readonly since: string | null } | null;
-  /** How the run that is on goes, or how the last one went when it was seen last; null when it has not said. */
+  /** What the current run, or the last one, recorded most recently; null when it recorded nothing. */
   readonly seen: {
     readonly at: string;
-    /** Null: a range is being copied, or nobody knows. */
+    /** Null: a range is being copied, or the lag is unknown. */
     readonly lagSeconds: number | null;
     readonly waitsFor: string | null;
-    /** How many documents the source had. */
+    /** How many documents the source had when the run began. */
     readonly expected: number | null;
   } | null;
-  /** When a whole comparison has last found both sides equal. */
+  /** When a whole comparison last found both sides equal; null: never, or a later one found differences. */
   readonly proof: { readonly at: string } | null;
-  /** A comparison is at work now. */
+  /** A comparison is running now. */
   readonly verifying: boolean;
-  /** The last one that has passed its gate. */
+  /** The last cutover that passed its gate. */
   readonly cutover: CutoverStatus | null;
   /** What to do now. */
   readonly next: string;
@@ -63,7 +64,7 @@ export interface RangeStatus {
   readonly max: string;
   readonly phase: string;
   readonly documents: number;
-  /** Retention was exceeded here, and what was deleted meanwhile is still in the target. */
+  /** The feed of this range has lost deletes: deleted documents may still be in the target. */
   readonly sweepPending: boolean;
 }
 
@@ -71,18 +72,18 @@ export interface RunStatus {
   readonly command: string;
   readonly pid: number;
   readonly began: string;
-  /** Null: it is the one that runs, or it was killed. */
+  /** Null: it is still running, or it was killed. */
   readonly ended: string | null;
   readonly outcome: string | null;
 }
 
-/** A comparison of another spec has proven nothing about this one. */
+/** A proof counts only for the spec it was made with. */
 interface Proven {
   readonly atMs: number;
   readonly fingerprint: string;
 }
 
-export function statusOf(
+export function buildStatus(
   ledger: string,
   overview: Overview,
   { lastProof, isVerifying }: { readonly lastProof: Proven | null; readonly isVerifying: boolean },
@@ -91,7 +92,7 @@ export function statusOf(
   const { source, target, sourceEndpoint, targetEndpoint } = migration.pinned;
   const total = (name: string): number => counters[name] ?? 0;
   const deadLetters = lettersOf(overview);
-  const proof = lastProof?.fingerprint === migration.fingerprint ? { at: isoOf(lastProof.atMs) } : null;
+  const proof = lastProof?.fingerprint === migration.fingerprint ? { at: isoTime(lastProof.atMs) } : null;
   const status: Omit<Status, 'next'> = {
     command: 'status',
     migration: migrationName(migration.pinned),
@@ -101,7 +102,7 @@ export function statusOf(
     target,
     endpoints: { source: sourceEndpoint, target: targetEndpoint },
     partitionKey: textsIn(migration.pinned.partitionKey),
-    began: isoOf(migration.createdAtMs),
+    began: isoTime(migration.createdAtMs),
     ranges: leases.map(({ rangeId, min, max, phase, documents, sweepPending }) => {
       return { id: rangeId, min, max, phase, documents, sweepPending };
     }),
@@ -120,27 +121,23 @@ export function statusOf(
     running: runningOf(overview),
     seen: seenOf(overview),
     proof,
-    // A cutover compares by itself.
+    // A cutover compares both sides itself, and is shown as the cutover.
     verifying: isVerifying && !(overview.isRunning && overview.lastRun?.command === 'cutover'),
     cutover: cutoverOf(overview),
   };
   return { ...status, next: adviseNext(status) };
 }
 
-/** A list of texts that was pinned as JSON. */
+/** A list of texts that the ledger holds as JSON. */
 function textsIn(json: string): readonly string[] {
   try {
     const value: unknown = JSON.parse(json);
     return Array.isArray(value) ? value.map(String) : [json];
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // Damaged; whoever looks gets to see what there is.
+    // The ledger is damaged; status shows what is there.
     return [json];
   }
-}
-
-function isoOf(atMs: number): string {
-  return new Date(atMs).toISOString();
 }
 
 function lettersOf({ letters }: Overview): Status['deadLetters'] {
@@ -158,18 +155,18 @@ function lettersOf({ letters }: Overview): Status['deadLetters'] {
 function seenOf({ lastRun }: Overview): Status['seen'] {
   if (lastRun === null || lastRun.report === null) return null;
   const { atMs, ...report } = lastRun.report;
-  return { at: isoOf(atMs), ...report };
+  return { at: isoTime(atMs), ...report };
 }
 
 function lastRunOf({ lastRun }: Overview): RunStatus | null {
   if (lastRun === null) return null;
   const { command, pid, startedAtMs, endedAtMs, outcome } = lastRun;
-  const ended = endedAtMs === null ? null : isoOf(endedAtMs);
-  return { command, pid, began: isoOf(startedAtMs), ended, outcome };
+  const ended = endedAtMs === null ? null : isoTime(endedAtMs);
+  return { command, pid, began: isoTime(startedAtMs), ended, outcome };
 }
 
 function runningOf({ isRunning, lastRun }: Overview): Status['running'] {
   if (!isRunning) return null;
   if (lastRun === null || lastRun.endedAtMs !== null) return { pid: null, since: null };
-  return { pid: lastRun.pid, since: isoOf(lastRun.startedAtMs) };
+  return { pid: lastRun.pid, since: isoTime(lastRun.startedAtMs) };
 }

@@ -1,84 +1,89 @@
 /**
- * The report of a comparison, for whoever has to see what was compared and when. What always holds: whether it can be
- * written is asked before hours of comparing, and a verdict is not lost with it.
+ * The report file of a comparison: what was compared, when, and every difference by name. Invariants: a path that cannot be
+ * written is refused before hours of comparing, and a report that cannot be written does not lose the verdict.
  */
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { fileTrouble } from '../lib/fs-error.ts';
+import { readVersion } from '../lib/version.ts';
 import type { Named, Verdict } from '../verify/verdict.ts';
 
-const AT_ONCE_CHARACTERS = 64 * 1024;
-
-/** Before anything is compared. */
+/** Called before anything is compared. */
 export function refuseReport(path: string): void {
   try {
-    // To append nothing changes nothing.
+    // Opening to append changes nothing.
     if (existsSync(path)) closeSync(openSync(path, 'a'));
     else accessSync(dirname(path), constants.W_OK);
   } catch (error) {
     throw new UsageError(`the report cannot be written to ${path}`, {
       why: fileTrouble(error),
-      hint: 'give --report a file in a folder that exists, and may be written',
+      hint: 'give --report a file in an existing folder that you may write to',
       cause: error,
     });
   }
 }
 
-/** What has kept it from being written, if anything has. */
+/** Returns the error that kept the report from being written, if there was one. */
 export function writeReport(path: string, verdict: Verdict, named: Named | null): CosmigError | undefined {
-  const { details, ...told } = verdict;
+  const { details, ...shown } = verdict;
   const { listed: _first, ...compared } = details;
   const versions = { cosmig: readVersion(), node: process.versions.node };
+  const lists = named === null ? {} : { listed: { ...named } };
   try {
-    write(path, JSON.stringify({ versions, ...told, ...compared }, null, 2), named);
+    writePieces(path, jsonPieces({ versions, ...shown, ...compared, ...lists }));
     return undefined;
   } catch (error) {
     return new LedgerError(`the report cannot be written to ${path}`, {
       why: fileTrouble(error),
-      hint: 'what was found is told above; run cosmig verify again with another --report',
+      hint: 'the result is shown above; run cosmig verify again with another --report',
       cause: error,
     });
   }
 }
 
-/** Nobody knows how many are named, so they are written one by one: each whole, where `writeSync` may leave off on a full disk. */
-function write(path: string, summary: string, named: Named | null): void {
+/**
+ * JSON with two spaces of indentation, piece by piece: an iterable that is not an array becomes a list with one item a line,
+ * so that any number of differences can be written from a store that does not fit into memory.
+ */
+function* jsonPieces(value: unknown, indent = ''): Generator<string> {
+  const inner = `${indent}  `;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    yield JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent}`);
+    return;
+  }
+  const isList = Symbol.iterator in value;
+  yield isList ? '[' : '{';
+  let separator = '';
+  for (const item of isList ? (value as Iterable<unknown>) : Object.entries(value)) {
+    if (isList) {
+      yield `${separator}\n${inner}${JSON.stringify(item)}`;
+    } else {
+      const [name, member] = item as [string, unknown];
+      if (member === undefined) continue;
+      yield `${separator}\n${inner}${JSON.stringify(name)}: `;
+      yield* jsonPieces(member, inner);
+    }
+    separator = ',';
+  }
+  yield `${separator === '' ? '' : `\n${indent}`}${isList ? ']' : '}'}`;
+}
+
+const CHUNK_CHARACTERS = 64 * 1024;
+
+/** `writeFileSync` on the open file, since `writeSync` may write only a part when the disk is full. */
+function writePieces(path: string, pieces: Iterable<string>): void {
   const file = openSync(path, 'w');
   try {
-    if (named === null) {
-      writeFileSync(file, `${summary}\n`);
-      return;
+    let text = '';
+    for (const piece of pieces) {
+      text += piece;
+      if (text.length < CHUNK_CHARACTERS) continue;
+      writeFileSync(file, text);
+      text = '';
     }
-    writeFileSync(file, `${summary.slice(0, -'\n}'.length)},\n  "listed": {`);
-    let before = '\n';
-    for (const name of ['differences', 'inFlight', 'waived'] as const) {
-      writeFileSync(file, `${before}    "${name}": [`);
-      writeEach(file, named[name]);
-      before = ',\n';
-    }
-    writeFileSync(file, '\n  }\n}\n');
+    writeFileSync(file, `${text}\n`);
   } finally {
     closeSync(file);
   }
-}
-
-function writeEach(file: number, all: Iterable<object>): void {
-  let text = '';
-  let count = 0;
-  for (const one of all) {
-    text += `${count > 0 ? ',' : ''}\n      ${JSON.stringify(one)}`;
-    count += 1;
-    if (text.length < AT_ONCE_CHARACTERS) continue;
-    writeFileSync(file, text);
-    text = '';
-  }
-  writeFileSync(file, `${text}${count > 0 ? '\n    ' : ''}]`);
-}
-
-/** Who has compared. */
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(text) as { readonly version?: unknown };
-  return typeof version === 'string' ? version : 'unknown';
 }

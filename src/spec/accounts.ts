@@ -1,12 +1,20 @@
 /**
- * Which accounts, and how to sign in to them: endpoints, keys and connection strings of both sides become two
- * connections, or complaints that repeat no secret.
+ * Which accounts, and how to sign in to them: endpoints, keys and connection strings of both sides become two connections.
+ * Invariant: no problem repeats a secret.
  */
 import { Connection, type Connections } from './connection.ts';
 import type { SecretName } from './fields.ts';
-import { COPY_AGAIN, drop, inPlace, sourceOf, waysToGive, Wrong, type Given } from './input.ts';
-import type { Findings } from './problems.ts';
-import { holdsSecret, readEndpoint } from './values.ts';
+import {
+  COPY_AGAIN,
+  howToRemove,
+  inPlace,
+  sourceOf,
+  waysToGive,
+  Invalid,
+  type Given,
+} from './input/given.ts';
+import type { ProblemList } from './input/problems.ts';
+import { holdsSecret, readEndpoint } from './input/values.ts';
 
 const SIDES = {
   source: { endpoint: 'sourceEndpoint', key: 'sourceKey', connectionString: 'sourceConnectionString' },
@@ -15,23 +23,23 @@ const SIDES = {
 
 type Side = keyof typeof SIDES;
 
-/** What one side says about its account. */
-interface Said {
+/** The account of one side, as far as it was given. */
+interface GivenAccount {
   readonly endpoint: string | undefined;
   readonly key: string | undefined;
-  /** Where the endpoint was told; undefined when it was not. */
+  /** What gave the endpoint; undefined when nothing did. */
   readonly from: Given | undefined;
 }
 
-/** Both connections; undefined after a complaint. */
-export function connectionsFrom(findings: Findings): Connections | undefined {
-  const [source, target] = [readSide('source', findings), readSide('target', findings)];
+/** Both connections; undefined after a problem. */
+export function connectionsFrom(problems: ProblemList): Connections | undefined {
+  const [source, target] = [readSide('source', problems), readSide('target', problems)];
   const targetGiven = target.from !== undefined;
   if (source.from === undefined) {
-    findings.report(
+    problems.report(
       '--source-endpoint',
       'no account was given',
-      'cosmig must know where the source is',
+      'the source is in an account, which is found by its URL',
       `${waysToGive('sourceEndpoint')}; or set COSMIG_SOURCE_CONNECTION_STRING`,
     );
   }
@@ -45,15 +53,15 @@ export function connectionsFrom(findings: Findings): Connections | undefined {
       : new Connection(targetEndpoint, target.key);
   const connections = { source: sourceConnection, target: targetConnection };
   const froms = { source: source.from, target: target.from };
-  for (const side of ['source', 'target'] as const) needTls(connections[side], froms[side], side, findings);
+  for (const side of ['source', 'target'] as const) needTls(connections[side], froms[side], side, problems);
   return connections;
 }
 
-/** Tokens of Entra ID are not sent without TLS, not even on this machine. */
-function needTls(connection: Connection, from: Given | undefined, side: Side, findings: Findings): void {
+/** Entra ID tokens are not sent without TLS, not even on this machine. */
+function needTls(connection: Connection, from: Given | undefined, side: Side, problems: ProblemList): void {
   const { key, connectionString } = SIDES[side];
-  // One that could not be read has been complained about.
-  const hasKey = [key, connectionString].some((name) => findings.given(name) !== undefined);
+  // A key that is not valid is a problem already.
+  const hasKey = [key, connectionString].some((name) => problems.given(name) !== undefined);
   if (
     from === undefined ||
     hasKey ||
@@ -61,7 +69,7 @@ function needTls(connection: Connection, from: Given | undefined, side: Side, fi
     connection.endpoint.startsWith('https:')
   )
     return;
-  findings.report(
+  problems.report(
     sourceOf(from),
     `no key was given for ${connection.endpoint}`,
     'without a key Entra ID signs in, and its tokens are not sent over plain http',
@@ -69,19 +77,19 @@ function needTls(connection: Connection, from: Given | undefined, side: Side, fi
   );
 }
 
-function readSide(side: Side, findings: Findings): Said {
+function readSide(side: Side, problems: ProblemList): GivenAccount {
   const names = SIDES[side];
   const [endpoint, key, text] = [names.endpoint, names.key, names.connectionString].map((name) =>
-    findings.given(name),
+    problems.given(name),
   );
-  const own = endpoint === undefined ? undefined : ownEndpoint(endpoint, findings);
-  const account = text === undefined ? undefined : readConnectionString(text, findings);
+  const own = endpoint === undefined ? undefined : ownEndpoint(endpoint, problems);
+  const account = text === undefined ? undefined : readConnectionString(text, problems);
   if (key !== undefined && text !== undefined) {
-    findings.report(
+    problems.report(
       sourceOf(key),
       `${sourceOf(key)} and ${sourceOf(text)} are both set`,
-      'a connection string has a key of its own',
-      drop(key),
+      'a connection string contains a key',
+      howToRemove(key),
     );
   }
   if (
@@ -91,44 +99,44 @@ function readSide(side: Side, findings: Findings): Said {
     account !== undefined &&
     own !== account.endpoint
   ) {
-    findings.report(
+    problems.report(
       sourceOf(endpoint),
       `${sourceOf(endpoint)} and ${sourceOf(text)} name different accounts`,
       `one is ${own}, the other ${account.endpoint}`,
-      `${drop(endpoint)}, or ${drop(text)}`,
+      `${howToRemove(endpoint)}, or ${howToRemove(text)}`,
     );
   }
-  const ownKey = key === undefined ? undefined : readKey(key, findings);
+  const ownKey = key === undefined ? undefined : readKey(key, problems);
   return { endpoint: own ?? account?.endpoint, key: ownKey ?? account?.key, from: endpoint ?? text };
 }
 
-function ownEndpoint(given: Given, findings: Findings): string | undefined {
-  const text = findings.single(given);
+function ownEndpoint(given: Given, problems: ProblemList): string | undefined {
+  const text = problems.single(given);
   if (text === undefined) return undefined;
   if (holdsSecret(text)) {
-    // Not repeated: somebody took it for the place of a connection string, or has a password in it.
-    findings.report(
+    // Not repeated: it may be a connection string, or contain a password.
+    problems.report(
       sourceOf(given),
       `${sourceOf(given)} is more than the URL of an account`,
-      'it has parts that may be secret, and those are given by variables only',
-      `write for instance ${inPlace(given, 'https://myaccount.documents.azure.com')}`,
+      'it has parts that may be secret; secrets are given by variables only',
+      `for example ${inPlace(given, 'https://myaccount.documents.azure.com')}`,
     );
     return undefined;
   }
-  return findings.value(given, text, readEndpoint);
+  return problems.value(given, text, readEndpoint);
 }
 
-function readKey(given: Given, findings: Findings): string | undefined {
-  const text = findings.single(given);
-  return text === undefined ? undefined : findings.value(given, text, asKey);
+function readKey(given: Given, problems: ProblemList): string | undefined {
+  const text = problems.single(given);
+  return text === undefined ? undefined : problems.value(given, text, asKey);
 }
 
-function asKey(text: string): string | Wrong {
+function asKey(text: string): string | Invalid {
   const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
   if (isBase64) return text;
-  return new Wrong(
+  return new Invalid(
     /AccountKey\s*=/i.test(text)
-      ? 'it is a connection string; that has a variable of its own'
+      ? 'it is a connection string, which has a variable of its own'
       : 'an account key is base64, and this is not',
   );
 }
@@ -138,8 +146,8 @@ interface ConnectionString {
   readonly key: string;
 }
 
-function readConnectionString(given: Given, findings: Findings): ConnectionString | undefined {
-  const text = findings.single(given);
+function readConnectionString(given: Given, problems: ProblemList): ConnectionString | undefined {
+  const text = problems.single(given);
   if (text === undefined) return undefined;
   const parts = partsOf(text);
   const [endpoint, key] = [parts.get('accountendpoint'), parts.get('accountkey')];
@@ -149,16 +157,16 @@ function readConnectionString(given: Given, findings: Findings): ConnectionStrin
   const why =
     endpoint === undefined || key === undefined
       ? `it has no ${endpoint === undefined ? 'AccountEndpoint' : 'AccountKey'}`
-      : read instanceof Wrong
-        ? `of its AccountEndpoint: ${read.why}`
-        : whole instanceof Wrong
-          ? `of its AccountKey: ${whole.why}`
+      : read instanceof Invalid
+        ? `its AccountEndpoint is not valid: ${read.why}`
+        : whole instanceof Invalid
+          ? `its AccountKey is not valid: ${whole.why}`
           : 'its AccountEndpoint is more than a URL';
-  findings.report(sourceOf(given), `${sourceOf(given)} is not possible`, why, COPY_AGAIN);
+  problems.report(sourceOf(given), `${sourceOf(given)} is not valid`, why, COPY_AGAIN);
   return undefined;
 }
 
-/** `AccountEndpoint=...;AccountKey=...;`, in any order and case; what else it has is passed over, as the SDK does. */
+/** `AccountEndpoint=...;AccountKey=...;`, in any order and case; other parts are ignored, as the SDK does. */
 function partsOf(text: string): Map<string, string> {
   return new Map(
     text.split(';').flatMap((part) => {
@@ -168,7 +176,7 @@ function partsOf(text: string): Map<string, string> {
   );
 }
 
-/** The secret texts among what was given, to be kept out of every complaint. */
+/** The secret texts in a value, which no message may contain. */
 export function secretsOf(name: SecretName, text: string): readonly string[] {
   const key = partsOf(text).get('accountkey');
   return name.endsWith('ConnectionString') ? [text, ...(key === undefined ? [] : [key])] : [text];

@@ -1,6 +1,6 @@
 /**
- * From what was given to a spec: the rules of each value and between values. All problems are found before the
- * first is told.
+ * Makes a spec of what was given: the rules of each value and between values. Invariant: all problems are found before any
+ * of them is reported.
  */
 import { resolve } from 'node:path';
 import { must } from '../lib/assert.ts';
@@ -10,15 +10,17 @@ import { UsageError } from '../lib/errors.ts';
 import { connectionsFrom } from './accounts.ts';
 import type { Connections } from './connection.ts';
 import { FIELDS, fieldOf, flagOfField, type FieldName } from './fields.ts';
-import type { Findings } from './problems.ts';
-import { drop, quote, sourceOf, waysToGive, Wrong } from './input.ts';
+import type { ProblemList } from './input/problems.ts';
+import { howToRemove, quote, sourceOf, waysToGive, Invalid } from './input/given.ts';
 import { checkMeanings, readKeyTexts } from './key-rules.ts';
 import { defaultLedger } from './ledger-path.ts';
 import type { Creation, Deadline, Deletes, MigrationSpec, Place } from './migration-spec.ts';
-import * as values from './values.ts';
+import * as values from './input/values.ts';
 
-/** What is not given by anybody: where we are, and when. */
+/** What the operator does not give. */
 export interface Surroundings {
+  /** Whether the command can create the target; others ignore how it would be created. */
+  readonly canCreate: boolean;
   /** The folder that relative paths start from. */
   readonly folder: string;
   readonly nowMs: number;
@@ -30,36 +32,36 @@ export interface Checked {
   readonly connections: Connections;
 }
 
-/** Throws a UsageError with everything that is wrong. */
-export function check(findings: Findings, { folder, nowMs }: Surroundings): Checked {
-  const source = readPlace('source', findings);
-  const target = readPlace('target', findings);
-  const connections = connectionsFrom(findings);
-  const key = readKeyTexts(findings);
-  const deletes = orDefault('deletes', findings, readDeletes);
-  const ttl = orDefault('ttl', findings, values.readChoice(FIELDS.ttl.choices));
-  if (deletes !== undefined && ttl !== undefined) checkMeanings(key, { deletes, ttl }, findings);
+/** Throws a UsageError with every problem. */
+export function check(problems: ProblemList, { folder, nowMs, canCreate }: Surroundings): Checked {
+  const source = readPlace('source', problems);
+  const target = readPlace('target', problems);
+  const connections = connectionsFrom(problems);
+  const key = readKeyTexts(problems);
+  const deletes = orDefault('deletes', problems, readDeletes);
+  const ttl = orDefault('ttl', problems, values.readChoice(FIELDS.ttl.choices));
+  if (deletes !== undefined && ttl !== undefined) checkMeanings(key, { deletes, ttl }, problems);
   const rest = {
-    missingKey: orDefault('missingKey', findings, values.readChoice(FIELDS.missingKey.choices)),
-    onCollision: orDefault('onCollision', findings, values.readChoice(FIELDS.onCollision.choices)),
-    sourceBudget: findings.one('sourceRu', values.readBudget) ?? ({ kind: 'automatic' } as const),
-    targetBudget: findings.one('targetRu', values.readBudget) ?? ({ kind: 'automatic' } as const),
-    creation: readCreation(findings),
-    acceptsWarnings: findings.one('yes', values.readSwitch) ?? false,
-    deadline: readDeadline(findings, nowMs),
-    deadLettersMax: orDefault('maxDeadLetters', findings, values.readDeadLettersMax),
-    skipsIfRunning: findings.one('skipIfRunning', values.readSwitch) ?? false,
+    missingKey: readMissingKey(problems),
+    onCollision: orDefault('onCollision', problems, values.readChoice(FIELDS.onCollision.choices)),
+    sourceBudget: problems.one('sourceRu', values.readBudget) ?? ({ kind: 'automatic' } as const),
+    targetBudget: problems.one('targetRu', values.readBudget) ?? ({ kind: 'automatic' } as const),
+    creation: readCreation(problems, canCreate),
+    acceptsWarnings: problems.one('yes', values.readSwitch) ?? false,
+    deadline: readDeadline(problems, nowMs),
+    deadLettersMax: orDefault('maxDeadLetters', problems, values.readDeadLettersMax),
+    skipsIfRunning: problems.one('skipIfRunning', values.readSwitch) ?? false,
   };
-  const ledger = findings.one('ledger', readFile);
+  const ledger = problems.one('ledger', readFile);
   if (source !== undefined && target !== undefined && connections !== undefined) {
     refuseSame(
       { ...source, endpoint: connections.source.endpoint },
       { ...target, endpoint: connections.target.endpoint },
-      findings,
+      problems,
     );
   }
-  findings.throwIfAny();
-  const because = 'a value that could not be read was complained about';
+  problems.throwIfAny();
+  const because = 'a value that could not be read is a problem, and problems were thrown';
   const reached = must(connections, because);
   const [from, to] = [must(source, because), must(target, because)];
   const spec: MigrationSpec = {
@@ -82,92 +84,96 @@ export function check(findings: Findings, { folder, nowMs }: Surroundings): Chec
   return { spec: deepFreeze(spec), connections: Object.freeze(reached) };
 }
 
-/** The absolute path of the ledger: as it was given, or named after both containers. */
-export function checkLedger(findings: Findings, { folder }: Surroundings): string {
-  const path =
-    findings.given('ledger') === undefined ? namedLedger(findings) : findings.one('ledger', readFile);
-  findings.throwIfAny();
-  return resolve(folder, must(path, 'what is missing was complained about'));
+export function readMissingKey(problems: ProblemList): MigrationSpec['missingKey'] | undefined {
+  return orDefault('missingKey', problems, values.readChoice(FIELDS.missingKey.choices));
 }
 
-function namedLedger(findings: Findings): string | undefined {
-  const source = findings.one('source', values.readContainer);
-  const target = findings.one('target', values.readContainer);
+/** The absolute path of the ledger: as given, or named after both containers. */
+export function checkLedger(problems: ProblemList, { folder }: Surroundings): string {
+  const path =
+    problems.given('ledger') === undefined ? namedLedger(problems) : problems.one('ledger', readFile);
+  problems.throwIfAny();
+  return resolve(folder, must(path, 'a missing ledger is a problem, and problems were thrown'));
+}
+
+function namedLedger(problems: ProblemList): string | undefined {
+  const source = problems.one('source', values.readContainer);
+  const target = problems.one('target', values.readContainer);
   if (source !== undefined && target !== undefined) return defaultLedger(source, target);
-  if (findings.given('source') === undefined || findings.given('target') === undefined) {
-    findings.report(
+  if (problems.given('source') === undefined || problems.given('target') === undefined) {
+    problems.report(
       flagOfField('ledger'),
       'no ledger was given',
-      'it is found by its path, or by the names of both containers',
+      'a ledger is found by its path, or by the names of both containers',
       `${waysToGive('ledger')}; or give ${flagOfField('source')} and ${flagOfField('target')}`,
     );
   }
   return undefined;
 }
 
-/** The value, or that of the default in the table; nothing after a complaint. */
-function orDefault<T>(field: FieldName, findings: Findings, read: values.Read<T>): T | undefined {
-  if (findings.given(field) !== undefined) return findings.one(field, read);
+/** The value, or the default of the table; undefined after a problem. */
+function orDefault<T>(field: FieldName, problems: ProblemList, read: values.Read<T>): T | undefined {
+  if (problems.given(field) !== undefined) return problems.one(field, read);
   const value = read(must(fieldOf(field).default, 'this field has a default'));
-  return value instanceof Wrong ? undefined : value;
+  return value instanceof Invalid ? undefined : value;
 }
 
-function readPlace(side: 'source' | 'target', findings: Findings): values.ContainerName | undefined {
-  if (findings.given(side) === undefined) {
-    findings.report(
+function readPlace(side: 'source' | 'target', problems: ProblemList): values.ContainerName | undefined {
+  if (problems.given(side) === undefined) {
+    problems.report(
       flagOfField(side),
       `no ${side} was given`,
-      side === 'source' ? 'cosmig must know what to read' : 'cosmig must know where to write',
+      side === 'source' ? 'documents are read from it' : 'documents are written to it',
       waysToGive(side),
     );
     return undefined;
   }
-  return findings.one(side, values.readContainer);
+  return problems.one(side, values.readContainer);
 }
 
-function refuseSame(source: Place, target: Place, findings: Findings): void {
+function refuseSame(source: Place, target: Place, problems: ProblemList): void {
   const same = (['endpoint', 'database', 'container'] as const).every(
     (part) => source[part] === target[part],
   );
-  const given = findings.given('target');
+  const given = problems.given('target');
   if (!same || given === undefined) return;
-  findings.report(
+  problems.report(
     sourceOf(given),
     `source and target are both ${source.database}/${source.container}`,
-    'a container keeps its partition key, so the documents need another one',
-    'name another target, and --create-target if there is none yet',
+    'a container keeps its partition key, so the documents need another container',
+    'name another target; cosmig copy --create-target creates it',
   );
 }
 
-function readDeletes(text: string): Deletes | Wrong {
+function readDeletes(text: string): Deletes | Invalid {
   if (text === 'auto' || text === 'avad' || text === 'reconcile') return { kind: text };
-  if (!text.startsWith('marker')) return new Wrong('it is auto, avad, marker:/path or reconcile', 'auto');
+  if (!text.startsWith('marker')) return new Invalid('it is auto, avad, marker:/path or reconcile', 'auto');
   const path = text.slice('marker:'.length);
   try {
     const [name = ''] = parsePath(path);
     if (name === 'id' || SYSTEM_PROPERTIES.includes(name))
-      return new Wrong(`every document has ${name}, so all of them would pass for deleted`);
+      return new Invalid(`every document has ${name}, so all of them would count as deleted`);
     if (text.startsWith('marker:')) return { kind: 'marker', path };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    if (path !== '') return new Wrong(`the path of the marker is wrong: ${error.why}`);
+    if (path !== '') return new Invalid(`the path of the marker is not valid: ${error.why}`);
   }
-  return new Wrong('a marker needs the path of the property that marks a deleted document');
+  return new Invalid('a marker needs the path of the property that marks a deleted document');
 }
 
-function readCreation(findings: Findings): Creation {
-  const creates = findings.one('createTarget', values.readSwitch) ?? false;
-  const ru = findings.one('targetThroughput', values.readManualThroughput);
-  const ruMax = findings.one('targetAutoscale', values.readAutoscaleThroughput);
-  findings.exclusive('targetThroughput', 'targetAutoscale', 'a container has fixed throughput or autoscale');
+function readCreation(problems: ProblemList, canCreate: boolean): Creation {
+  const creates = problems.one('createTarget', values.readSwitch) ?? false;
+  const ru = problems.one('targetThroughput', values.readManualThroughput);
+  const ruMax = problems.one('targetAutoscale', values.readAutoscaleThroughput);
+  problems.exclusive('targetThroughput', 'targetAutoscale', 'a container has fixed throughput or autoscale');
   for (const field of ['targetThroughput', 'targetAutoscale'] as const) {
-    const given = findings.given(field);
-    if (creates || given === undefined) continue;
-    findings.report(
+    const given = problems.given(field);
+    if (creates || !canCreate || given === undefined) continue;
+    problems.report(
       sourceOf(given),
       `${sourceOf(given)} needs ${flagOfField('createTarget')}`,
-      'the throughput of a container that exists is left alone',
-      `add ${flagOfField('createTarget')}, or ${drop(given)}`,
+      'cosmig does not change the throughput of an existing container',
+      `add ${flagOfField('createTarget')}, or ${howToRemove(given)}`,
     );
   }
   if (!creates) return { kind: 'none' };
@@ -175,27 +181,29 @@ function readCreation(findings: Findings): Creation {
   return ruMax === undefined ? { kind: 'as-source' } : { kind: 'autoscale', ruMax };
 }
 
-function readDeadline(findings: Findings, nowMs: number): Deadline {
-  const durationMs = findings.one('for', values.readDuration);
-  const minutes = findings.one('until', values.readTimeOfDay);
-  findings.exclusive('for', 'until', 'a run has one time budget');
+function readDeadline(problems: ProblemList, nowMs: number): Deadline {
+  const durationMs = problems.one('for', values.readDuration);
+  const minutes = problems.one('until', values.readTimeOfDay);
+  problems.exclusive('for', 'until', 'a run has one time budget');
   if (durationMs !== undefined)
-    return { kind: 'within', atMs: nowMs + durationMs, asked: askedBy('for', findings) };
+    return { kind: 'within', atMs: nowMs + durationMs, asked: givenText('for', problems) };
   if (minutes === undefined) return { kind: 'none' };
   const atMs = values.nextTimeOfDay(minutes, nowMs);
-  return { kind: 'at', atMs, asked: `${askedBy('until', findings)} ${values.localZone()}` };
+  return { kind: 'at', atMs, asked: `${givenText('until', problems)} ${values.localZone()}` };
 }
 
-/** As it was given, for whoever reads later why a run has ended. */
-function askedBy(field: FieldName, findings: Findings): string {
-  const given = findings.given(field);
+/** As it was given, for the message at the end of the run. */
+function givenText(field: FieldName, problems: ProblemList): string {
+  const given = problems.given(field);
   return given === undefined ? '' : quote(given, given.texts[0] ?? '');
 }
 
-function readFile(text: string): string | Wrong {
-  if (text.includes('\0')) return new Wrong('no file has such a name');
-  if (text.startsWith(':')) return new Wrong('what is not kept in a file cannot be resumed');
-  return /[/\\]$/.test(text) ? new Wrong('it is a file, and this names a folder', `${text}orders.db`) : text;
+function readFile(text: string): string | Invalid {
+  if (text.includes('\0')) return new Invalid('a file name has no NUL character');
+  if (text.startsWith(':')) return new Invalid('a migration that is not kept in a file cannot be resumed');
+  return /[/\\]$/.test(text)
+    ? new Invalid('it names a file, and this is a folder', `${text}orders.db`)
+    : text;
 }
 
 function deepFreeze<T>(value: T): T {

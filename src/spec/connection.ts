@@ -1,10 +1,9 @@
 /**
- * How to reach an account. What always holds: the key can be asked for and never shows by itself; not in JSON, not
- * in an inspection, not in a copy.
+ * How to reach an account. Invariant: the key is available through one method only, and appears neither in JSON nor when the
+ * object is inspected or copied.
  */
 import { inspect } from 'node:util';
 
-/** See the module. */
 export class Connection {
   /** Origin and one slash. */
   readonly endpoint: string;

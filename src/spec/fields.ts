@@ -1,53 +1,59 @@
 /**
- * Everything an operator can ask for, as one table. Flags, environment names, keys of the config file, help and
- * what is pinned between runs all derive from it; what a value may be is told in values.ts and check.ts.
+ * Everything about a migration that an operator can set, as one table. Flags, environment variables, keys of the config
+ * file, help, the reference and what is pinned between runs derive from it; values.ts and check.ts say which values are valid.
  */
-import type { RawOption, SecretOption } from '../cli/command.ts';
+import type { RawOption, SecretOption, Section } from '../cli/command.ts';
 import { must } from '../lib/assert.ts';
 import { flagOf } from '../lib/flags.ts';
 
-/** One row: a value that somebody may give, and how. */
+/** One row: a value that the operator may give, and how. */
 export interface Field {
-  /** `switch` is there or not; `secret` has a variable and neither a flag nor a key in a file. */
+  /** `switch` is present or absent; `secret` has a variable, but neither a flag nor a key in a file. */
   readonly type: 'text' | 'list' | 'choice' | 'number' | 'switch' | 'secret';
   /** Begins in lower case, ends without a full stop. */
   readonly help: string;
-  /** A value that works, for hints; for a number its default does. */
+  /** What help writes in place of a value. */
+  readonly value?: string;
+  /** A valid value, for hints. */
   readonly example: string;
   readonly env?: string;
   readonly choices?: readonly string[];
-  /** The value when nobody says anything, as text. */
+  /** The value when none is given, as text. */
   readonly default?: string;
-  /** True when it may not change between two runs of one migration. */
+  /** Whether it must be the same in every run of one migration. */
   readonly pinned: boolean;
 }
 
-/** See the module. The name of a row is its key in a config file; its flag is the same in kebab case. */
+/** The name of a row is its key in a config file; its flag is the same in kebab case. */
 export const FIELDS = {
   source: {
     type: 'text',
-    help: 'DB/CONTAINER to read from',
+    help: 'container to read from',
+    value: 'DB/CONTAINER',
     example: 'shop/orders',
     env: 'COSMIG_SOURCE',
     pinned: true,
   },
   target: {
     type: 'text',
-    help: 'DB/CONTAINER to write to',
+    help: 'container to write to',
+    value: 'DB/CONTAINER',
     example: 'shop/orders-by-tenant',
     env: 'COSMIG_TARGET',
     pinned: true,
   },
   sourceEndpoint: {
     type: 'text',
-    help: 'URL of the source account; Entra ID signs in unless there is a key',
+    help: 'URL of the source account; without an account key, Entra ID signs in',
+    value: 'URL',
     example: 'https://myaccount.documents.azure.com',
     env: 'COSMIG_SOURCE_ENDPOINT',
     pinned: true,
   },
   targetEndpoint: {
     type: 'text',
-    help: "URL of the target account; without it the source's account",
+    help: "URL of the target account, by default the source's account",
+    value: 'URL',
     example: 'https://myaccount.documents.azure.com',
     env: 'COSMIG_TARGET_ENDPOINT',
     pinned: true,
@@ -82,20 +88,22 @@ export const FIELDS = {
   },
   partitionKey: {
     type: 'list',
-    help: 'key path of the target; repeat it for a hierarchical key, three at most',
+    help: 'key path of the target; repeat for a hierarchical key, up to three',
+    value: 'PATH',
     example: '/tenantId',
     env: 'COSMIG_PARTITION_KEY',
     pinned: true,
   },
   derive: {
     type: 'list',
-    help: 'property to write into each document, as /path=TEMPLATE; repeatable; the key unless --partition-key says otherwise',
+    help: 'property to write into each document, as /path=TEMPLATE; repeatable; is the key unless --partition-key is given',
+    value: 'TEMPLATE',
     example: '/pk={tenantId}-{createdAt|month}',
     pinned: true,
   },
   missingKey: {
     type: 'choice',
-    help: 'what becomes of documents without the key value',
+    help: 'what to do with documents that lack the key value',
     example: 'keep',
     choices: ['keep', 'dead-letter', 'fail'],
     default: 'keep',
@@ -103,7 +111,7 @@ export const FIELDS = {
   },
   onCollision: {
     type: 'choice',
-    help: 'what becomes of the second document for one key and id',
+    help: 'what to do when two documents map to the same key and id',
     example: 'dead-letter',
     choices: ['dead-letter', 'fail'],
     default: 'dead-letter',
@@ -111,14 +119,15 @@ export const FIELDS = {
   },
   deletes: {
     type: 'text',
-    help: 'how deletes are found: auto, avad, marker:/path or reconcile',
+    help: 'how deletes are detected: auto, avad, marker:/path or reconcile',
+    value: 'MODE',
     example: 'marker:/isDeleted',
     default: 'auto',
     pinned: true,
   },
   ttl: {
     type: 'choice',
-    help: 'the countdown of expiring documents begins anew at the copy, or ttl is rewritten to what remains',
+    help: 'restart: expiry restarts at the copy; remaining: rewrite ttl to keep the original expiry',
     example: 'restart',
     choices: ['restart', 'remaining'],
     default: 'restart',
@@ -127,18 +136,21 @@ export const FIELDS = {
   keepSourceKeyAs: {
     type: 'text',
     help: 'path that keeps the old key value when a derived path replaces it',
+    value: 'PATH',
     example: '/oldTenantId',
     pinned: true,
   },
   sourceRu: {
     type: 'text',
-    help: 'RU/s to take from the source, N or N% of what it has',
+    help: 'RU/s to use on the source: N, or N% of what it has',
+    value: 'RU',
     example: '25%',
     pinned: false,
   },
   targetRu: {
     type: 'text',
-    help: 'RU/s to take from the target, N or N% of what it has',
+    help: 'RU/s to use on the target: N, or N% of what it has',
+    value: 'RU',
     example: '80%',
     pinned: false,
   },
@@ -151,50 +163,56 @@ export const FIELDS = {
   targetThroughput: {
     type: 'number',
     help: 'RU/s of the created target, in steps of 100 from 400',
+    value: 'RU',
     example: '4000',
     pinned: false,
   },
   targetAutoscale: {
     type: 'number',
-    help: 'highest RU/s of the created target with autoscale, in steps of 1000 from 1000',
+    help: 'maximum RU/s of the created target with autoscale, in steps of 1000 from 1000',
+    value: 'RU',
     example: '10000',
     pinned: false,
   },
   yes: {
     type: 'switch',
-    help: 'go on although the preflight sample warns',
+    help: 'proceed despite preflight warnings',
     example: 'true',
     pinned: false,
   },
   ledger: {
     type: 'text',
-    help: 'file that remembers the migration; without it .cosmig/<source>--<target>.db',
+    help: 'file that records the migration, by default .cosmig/<source>--<target>.db',
+    value: 'FILE',
     example: '.cosmig/orders.db',
     env: 'COSMIG_LEDGER',
     pinned: false,
   },
   for: {
     type: 'text',
-    help: 'time budget: end in good order within this long, like 90s, 30m or 1h30m',
+    help: 'time budget: stop cleanly within this time, for example 90s, 30m or 1h30m',
+    value: 'TIME',
     example: '2h',
     pinned: false,
   },
   until: {
     type: 'text',
-    help: 'time budget: end in good order by the next HH:MM of this machine',
+    help: 'time budget: stop cleanly by the next HH:MM, in the time zone of this machine',
+    value: 'HH:MM',
     example: '05:30',
     pinned: false,
   },
   maxDeadLetters: {
     type: 'number',
-    help: 'stop beyond this many documents that cannot be moved',
+    help: 'stop when more documents than this cannot be moved',
+    value: 'N',
     example: '10000',
     default: '10000',
     pinned: false,
   },
   skipIfRunning: {
     type: 'switch',
-    help: 'end well when another run has the ledger, instead of with exit code 3',
+    help: 'exit 0 instead of 3 if another run holds the ledger',
     example: 'true',
     pinned: false,
   },
@@ -222,33 +240,89 @@ export const FIELD_NAMES = Object.keys(FIELDS) as readonly FieldName[];
 
 export const CONFIG_VARIABLE = 'COSMIG_CONFIG';
 
-/** The option table of the whole spec, for a command to spread into its own. */
-export const SPEC_OPTIONS = Object.fromEntries([
-  ['config', configOption()],
-  ...FIELD_NAMES.map((name) => [name, optionOf(name)] as const),
-]) as { readonly config: RawOption } & {
-  // Named by the same table the entries are made from.
-  readonly [K in FieldName]: K extends SecretName ? SecretOption : RawOption;
+type Options<K extends FieldName> = {
+  readonly [P in K]: P extends SecretName ? SecretOption : RawOption;
 };
 
-function configOption(): RawOption {
-  const help =
-    'YAML or JSON file with the same values by their names in camelCase; cosmig.config.yaml is found by itself';
-  return { type: 'raw', help, env: CONFIG_VARIABLE, alias: 'c' };
+/** The options of some fields, in a section of the help; without one, with the command's own options. */
+function optionsOf<const K extends FieldName>(names: readonly K[], section?: Section): Options<K> {
+  return Object.fromEntries(names.map((name) => [name, optionOf(name, section)])) as Options<K>;
 }
 
-function optionOf(name: FieldName): RawOption | SecretOption {
-  const { type, env, choices, default: fallback } = fieldOf(name);
-  const help = choices === undefined ? fieldOf(name).help : `${fieldOf(name).help}: ${choices.join(', ')}`;
-  if (type === 'secret') return { type, help, env: must(env, 'a secret comes by a variable') };
+function optionOf(name: FieldName, section: Section | undefined): RawOption | SecretOption {
+  const { type, help, value, env, choices, default: fallback } = fieldOf(name);
+  if (type === 'secret') return { type, help, env: must(env, 'a secret is given by a variable') };
   return {
     type: 'raw',
-    help,
+    help: name === 'ttl' || choices === undefined ? help : `${help}: ${choices.join(', ')}`,
+    ...(value === undefined && choices === undefined ? {} : { value: value ?? choices?.join('|') ?? '' }),
+    ...(section === undefined ? {} : { section }),
     ...(env === undefined ? {} : { env }),
     ...(fallback === undefined ? {} : { default: fallback }),
     ...(type === 'switch' ? { switch: true } : {}),
   };
 }
+
+const CONFIG_OPTION: RawOption = {
+  type: 'raw',
+  help: 'YAML or JSON file with these settings by their camelCase names; cosmig.config.yaml is read automatically if present',
+  value: 'FILE',
+  section: 'Migration',
+  env: CONFIG_VARIABLE,
+  alias: 'c',
+};
+
+const KEY_NAMES = ['partitionKey', 'derive', 'missingKey'] as const;
+const LEDGER_NAMES = ['source', 'target', 'ledger'] as const;
+
+/** What a key is made of: for `cosmig key`, which opens no migration. */
+export const KEY_OPTIONS = optionsOf(KEY_NAMES);
+
+/** What leads to a ledger: for commands that need nothing else. */
+export const LEDGER_OPTIONS = { config: CONFIG_OPTION, ...optionsOf(LEDGER_NAMES, 'Migration') };
+
+/** How to reach the source: for commands that know the rest from the ledger. */
+export const SOURCE_OPTIONS = optionsOf(
+  ['sourceEndpoint', 'sourceKey', 'sourceConnectionString'],
+  'Migration',
+);
+
+/** What identifies a migration. Every command that opens one needs them all, since the ledger refuses a changed one. */
+export const MIGRATION_OPTIONS = {
+  config: CONFIG_OPTION,
+  ...optionsOf(
+    [
+      ...LEDGER_NAMES,
+      'sourceEndpoint',
+      'targetEndpoint',
+      'sourceKey',
+      'sourceConnectionString',
+      'targetKey',
+      'targetConnectionString',
+      ...KEY_NAMES,
+      'onCollision',
+      'deletes',
+      'ttl',
+      'keepSourceKeyAs',
+    ],
+    'Migration',
+  ),
+};
+
+/** What a target is created with, and whether a copy may begin despite warnings. */
+export const CREATE_OPTIONS = optionsOf(['createTarget', 'targetThroughput', 'targetAutoscale', 'yes']);
+
+/** When a run ends, and when it does not begin. */
+export const RUN_OPTIONS = optionsOf(['for', 'until', 'skipIfRunning'], 'Run');
+
+/** For commands that move documents. */
+export const MOVER_OPTIONS = optionsOf(['maxDeadLetters'], 'Run');
+
+/** How much of each account a run may use. */
+export const LOAD_OPTIONS = optionsOf(['sourceRu', 'targetRu'], 'Load');
+
+/** Every option of the whole spec: the type of what may be given, and the reference. */
+export const SPEC_OPTIONS = { config: CONFIG_OPTION, ...optionsOf(FIELD_NAMES) };
 
 /** The flag of a field, as it is typed. */
 export function flagOfField(name: FieldName): string {

@@ -1,16 +1,16 @@
 /**
- * What may not change between two runs of one migration: as plain data for the ledger, as a hash, and as the names
- * of the fields in which two specs differ. No secret is in it.
+ * The settings that must be the same in every run of one migration: as plain data for the ledger, as a hash, and as the
+ * names of those in which two specs differ. Invariant: no secret is among them.
  */
 import { createHash } from 'node:crypto';
 import { NotReadyError } from '../lib/errors.ts';
 import { flagOfField, type PinnedName } from './fields.ts';
 import type { MigrationSpec, Place } from './migration-spec.ts';
 
-/** The pinned fields of a spec, each as text; the type is complete by the table in fields.ts. */
+/** The pinned fields of a spec, each as text. */
 export type Pinned = { readonly [K in PinnedName]: string };
 
-/** What the pinned fields of this spec are. Texts stay the same for as long as there are ledgers that hold them. */
+/** These texts must never change, since ledgers hold them. */
 export function pinnedOf(spec: MigrationSpec): Pinned {
   const { deletes } = spec;
   return Object.freeze({
@@ -32,7 +32,7 @@ function nameOf({ database, container }: Place): string {
   return `${database}/${container}`;
 }
 
-/** Begins every hash, so that another way to make it can be told apart. */
+/** The version of the hash: part of what is hashed, so that another version never gives the same hash. */
 const VERSION = 'cosmig-spec-1';
 
 /** The same for the same pinned fields, on every machine and in every version; hexadecimal. */
@@ -43,14 +43,14 @@ export function fingerprint(spec: MigrationSpec): string {
     .digest('hex');
 }
 
-/** A pinned field that is not what it was. */
+/** A pinned field whose value was changed. */
 export interface Difference {
   readonly field: PinnedName;
   readonly pinned: string;
   readonly now: string;
 }
 
-/** The pinned fields in which `spec` differs from what a ledger holds. */
+/** The pinned fields in which `spec` differs from the ledger. */
 export function differences(pinned: Pinned, spec: MigrationSpec): readonly Difference[] {
   const now = pinnedOf(spec);
   return (Object.keys(now) as PinnedName[])
@@ -58,22 +58,22 @@ export function differences(pinned: Pinned, spec: MigrationSpec): readonly Diffe
     .map((field) => ({ field, pinned: pinned[field], now: now[field] }));
 }
 
-/** Refuses a spec that is not the one a ledger was begun with, naming what differs. */
+/** Refuses a spec other than the one the ledger was created with, and names what differs. */
 export function refuseChanges(pinned: Pinned, spec: MigrationSpec): void {
   const changed = differences(pinned, spec);
   if (changed.length === 0) return;
   const names = changed.map(({ field }) => flagOfField(field)).join(', ');
-  const told = changed.map(
+  const changes = changed.map(
     ({ field, pinned: old, now }) => `${flagOfField(field)} was ${shown(old)} and is ${shown(now)}`,
   );
-  throw new NotReadyError(`this migration was begun with another ${names}`, {
-    why: told.join('; '),
-    hint: 'put the old value back, or begin a new migration with --ledger and an empty target',
+  throw new NotReadyError(`this migration was started with another ${names}`, {
+    why: changes.join('; '),
+    hint: 'restore the old value, or start a new migration with another --ledger and an empty target',
     details: { differences: changed },
   });
 }
 
-/** What was pinned, as somebody would say it: lists are pinned as JSON. */
+/** A pinned value for people: the ledger holds lists as JSON. */
 function shown(pinned: string): string {
   return pinned.replace(/^\[(.*)\]$/s, '$1') || 'not given';
 }

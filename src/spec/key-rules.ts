@@ -1,6 +1,6 @@
 /**
- * The rules of the new key as the spec sees them: each text is checked where it came from, then all together. The
- * source's own key paths are known only once it has been asked, so the plan is made in two steps.
+ * The rules of the new key: each text is checked by itself, then all together. The key paths of the source are known only
+ * after it was inspected, so the plan is made in two steps.
  */
 import { UsageError } from '../lib/errors.ts';
 import { parseDerivation } from '../keys/strategies/parse.ts';
@@ -8,41 +8,41 @@ import { overlap, parsePath, printPath } from '../keys/path.ts';
 import { makePlan, type KeyPlan, type PlanOptions } from '../keys/plan.ts';
 import type { Path } from '../keys/strategies/strategy.ts';
 import { flagOfField, type FieldName } from './fields.ts';
-import { asUsageError, type Findings } from './problems.ts';
-import { drop, quote, sourceOf, waysToGive, type Given } from './input.ts';
+import { asUsageError, type ProblemList } from './input/problems.ts';
+import { howToRemove, quote, sourceOf, waysToGive, type Given } from './input/given.ts';
 import type { MigrationSpec } from './migration-spec.ts';
 
-/** What the spec says about the key, as text. */
+/** The settings of the key, as text. */
 export interface KeyTexts {
   readonly partitionKey: readonly string[];
   readonly derive: readonly string[];
   readonly keepSourceKeyAs: string | null;
 }
 
-/** The key's texts; whatever is wrong with them is in the findings. */
-export function readKeyTexts(findings: Findings): KeyTexts {
-  const before = findings.problems.length;
-  const partitionKey = readAll('partitionKey', findings, parsePath);
-  const derive = readAll('derive', findings, parseDerivation);
-  const keep = findings.given('keepSourceKeyAs');
-  const keepText = keep === undefined ? undefined : findings.single(keep);
-  if (keep !== undefined && keepText !== undefined) readOne(keep, keepText, findings, parsePath);
-  if (findings.given('partitionKey') === undefined && findings.given('derive') === undefined) {
-    findings.report(
+/** The texts of the key; what is wrong with them is in `problems`. */
+export function readKeyTexts(problems: ProblemList): KeyTexts {
+  const before = problems.all.length;
+  const partitionKey = readAll('partitionKey', problems, parsePath);
+  const derive = readAll('derive', problems, parseDerivation);
+  const keep = problems.given('keepSourceKeyAs');
+  const keepText = keep === undefined ? undefined : problems.single(keep);
+  if (keep !== undefined && keepText !== undefined) readOne(keep, keepText, problems, parsePath);
+  if (problems.given('partitionKey') === undefined && problems.given('derive') === undefined) {
+    problems.report(
       `${flagOfField('partitionKey')}, ${flagOfField('derive')}`,
-      'no key was asked for',
-      'cosmig must know the new partition key',
+      'no partition key was given',
+      'every document gets a new key: a property, or a derived value',
       `${waysToGive('partitionKey')}; or ${waysToGive('derive')}`,
     );
-  } else if (findings.problems.length === before) {
-    checkTogether({ partitionKey, derive }, findings);
+  } else if (problems.all.length === before) {
+    checkTogether({ partitionKey, derive }, problems);
   }
-  if (keep !== undefined && findings.given('derive') === undefined) {
-    findings.report(
+  if (keep !== undefined && problems.given('derive') === undefined) {
+    problems.report(
       sourceOf(keep),
       `${sourceOf(keep)} has nothing to keep`,
-      'the source key is overwritten by a derived property only, and none is derived',
-      drop(keep),
+      'only a derived property can replace the source key, and none is derived',
+      howToRemove(keep),
     );
   }
   const [derivation] = derive;
@@ -58,62 +58,66 @@ function pathOf(derivation: string): string | undefined {
   try {
     return printPath(parseDerivation(derivation).path);
   } catch (error) {
-    // It has been complained about.
+    // It is in the list of problems.
     if (error instanceof UsageError) return undefined;
     throw error;
   }
 }
 
-function readAll(field: FieldName, findings: Findings, parse: (text: string) => unknown): readonly string[] {
-  const given = findings.given(field);
+function readAll(
+  field: FieldName,
+  problems: ProblemList,
+  parse: (text: string) => unknown,
+): readonly string[] {
+  const given = problems.given(field);
   if (given === undefined) return [];
-  const texts = findings.several(given);
-  for (const text of texts) readOne(given, text, findings, parse);
+  const texts = problems.several(given);
+  for (const text of texts) readOne(given, text, problems, parse);
   return texts;
 }
 
-function readOne(given: Given, text: string, findings: Findings, parse: (text: string) => unknown): void {
+function readOne(given: Given, text: string, problems: ProblemList, parse: (text: string) => unknown): void {
   try {
     parse(text);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const { position } = error.details;
     const where = typeof position === 'number' ? `, character ${position}` : '';
-    findings.report(
+    problems.report(
       sourceOf(given),
-      `${quote(given, text)} is not possible`,
+      `${quote(given, text)} is not valid`,
       `${error.why}${where}`,
       error.hint,
     );
   }
 }
 
-/** The rules between paths and templates, as far as they hold for every source. */
+/** The rules between paths and templates that hold for every source. */
 function checkTogether(
   { partitionKey, derive }: Omit<KeyTexts, 'keepSourceKeyAs'>,
-  findings: Findings,
+  problems: ProblemList,
 ): void {
   const from = (['partitionKey', 'derive'] as const)
-    .flatMap((field) => findings.given(field) ?? [])
+    .flatMap((field) => problems.given(field) ?? [])
     .map(sourceOf)
     .join(', ');
-  for (const { message, why, hint } of complaintsOf({
+  for (const { message, why, hint } of problemsOfPlan({
     sourcePaths: [],
     partitionKey,
     derive,
     missingKey: 'keep',
   })) {
-    findings.report(from, `${message} (${from})`, why, hint);
+    problems.report(from, `${message} (${from})`, why, hint);
   }
 }
 
-interface Complaint {
+interface PlanProblem {
   readonly message: string;
   readonly why: string;
   readonly hint: string;
 }
 
-function complaintsOf(options: PlanOptions): readonly Complaint[] {
+function problemsOfPlan(options: PlanOptions): readonly PlanProblem[] {
   try {
     makePlan(options);
     return [];
@@ -123,27 +127,27 @@ function complaintsOf(options: PlanOptions): readonly Complaint[] {
   }
 }
 
-/** What a plan complains about, one by one. */
-function listed(error: UsageError): readonly Complaint[] {
+/** The problems of a plan, one by one. */
+function listed(error: UsageError): readonly PlanProblem[] {
   const { problems } = error.details;
-  // The list is made by keys/check-plan.ts, in this very shape.
-  if (Array.isArray(problems)) return problems as readonly Complaint[];
+  // keys/check-plan.ts makes the list, in this shape.
+  if (Array.isArray(problems)) return problems as readonly PlanProblem[];
   return [{ message: error.message, why: error.why, hint: error.hint }];
 }
 
-/** Properties that something else reads or rewrites may not be the key, or be written for it. */
+/** A property that TTL or deletes use may not be the key, or be derived. */
 export function checkMeanings(
   key: KeyTexts,
   spec: Pick<MigrationSpec, 'ttl' | 'deletes'>,
-  findings: Findings,
+  problems: ProblemList,
 ): void {
   const keyPaths = parsedOr(() => key.partitionKey.map(parsePath));
   const derived = parsedOr(() => key.derive.map((text) => parseDerivation(text).path));
   if (spec.ttl === 'remaining' && keyPaths.some((path) => path[0] === 'ttl')) {
-    findings.report(
+    problems.report(
       '--ttl',
       '/ttl cannot be the key while --ttl remaining rewrites it',
-      'the key of a document would change with the time at which it is copied',
+      'the key of a document would depend on when it is copied',
       'choose --ttl restart, or another key',
     );
   }
@@ -152,10 +156,10 @@ export function checkMeanings(
   const marker = parsedOr(() => [parsePath(deletes.path)]);
   const clash = derived.find((path) => marker.some((other) => overlap(path, other)));
   if (clash !== undefined) {
-    findings.report(
+    problems.report(
       '--deletes, --derive',
-      `${printPath(clash)} cannot be derived and mark deletes at once`,
-      'a document that has the marker would be taken for one with another key',
+      `${printPath(clash)} cannot both be derived and mark deletes`,
+      'a document with the marker would be treated as one with another key',
       'derive into another property',
     );
   }
@@ -188,6 +192,6 @@ export function planFor(spec: MigrationSpec, sourcePaths: readonly string[], key
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const from = `source key ${sourcePaths.join(', ')}`;
-    throw asUsageError(listed(error).map((complaint) => ({ ...complaint, from })));
+    throw asUsageError(listed(error).map((problem) => ({ ...problem, from })));
   }
 }

@@ -1,6 +1,6 @@
-/** Where a migration keeps its memory unless told otherwise: a file name made of both containers, safe anywhere. */
+/** The default path of a ledger: a file name made of both containers, valid on every file system. */
 import { createHash } from 'node:crypto';
-import type { ContainerName } from './values.ts';
+import type { ContainerName } from './input/values.ts';
 
 /** Both names and what is around them stay below the 255 bytes of a file name. */
 const NAME_MAX = 80;
@@ -10,7 +10,7 @@ export function defaultLedger(source: ContainerName, target: ContainerName): str
   return `.cosmig/${safeName(source)}--${safeName(target)}.db`;
 }
 
-/** Names that had to be changed carry a hash of what they were, so that no two containers share a file. */
+/** A name that had to be changed gets a hash of the original, so that no two containers share a file. */
 function safeName({ database, container }: ContainerName): string {
   const name = `${database}.${container}`;
   const isPlain = [database, container].every((part) => /^[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*$/.test(part));

@@ -1,6 +1,6 @@
 /**
- * Gathers what the operator wants: a flag wins over a variable, a variable over the config file, the file over the
- * default. What always holds: every value remembers where it came from, and no complaint repeats a secret.
+ * Gathers the settings of a migration: a flag wins over a variable, a variable over the config file, the file over the
+ * default. Invariants: every value remembers where it came from, and no problem repeats a secret.
  */
 import { resolve } from 'node:path';
 import type { Values } from '../cli/command.ts';
@@ -9,9 +9,11 @@ import { UsageError, type Problem } from '../lib/errors.ts';
 import { listOf } from '../lib/flags.ts';
 import { nearest } from '../lib/nearest.ts';
 import { connectionsFrom, secretsOf } from './accounts.ts';
-import { check, checkLedger, type Checked, type Surroundings } from './check.ts';
+import { check, checkLedger, readMissingKey, type Checked, type Surroundings } from './check.ts';
 import type { Connections } from './connection.ts';
-import { readConfigFile, type ConfigFile } from './config-file.ts';
+import { readKeyTexts, type KeyTexts } from './key-rules.ts';
+import type { MigrationSpec } from './migration-spec.ts';
+import { readConfigFile, type ConfigFile } from './input/config-file.ts';
 import {
   CONFIG_VARIABLE,
   FIELD_NAMES,
@@ -21,15 +23,15 @@ import {
   type SecretName,
   type SPEC_OPTIONS,
 } from './fields.ts';
-import { asUsageError, Findings } from './problems.ts';
-import { drop, sourceOf, type Given, type Givens } from './input.ts';
-import { holdsAny, redactSecrets } from './secrets.ts';
+import { asUsageError, ProblemList } from './input/problems.ts';
+import { howToRemove, sourceOf, type Given, type Givens } from './input/given.ts';
+import { holdsAny, redactSecrets } from './input/secrets.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a command knows: its context has all of it. */
+/** What the context of a command provides. */
 export interface SpecInput {
-  /** What the command line said, as read by SPEC_OPTIONS; a command that takes only some of them gives those. */
+  /** The command line: the settings that the command takes as flags. */
   readonly options: Partial<Values<typeof SPEC_OPTIONS>>;
   readonly env: Env;
   readonly clock: { now(): number };
@@ -39,43 +41,59 @@ export interface SpecInput {
 
 const CONFIG_NAME = 'cosmig.config.yaml';
 
-/** The spec and its connections; throws a UsageError with everything that is wrong. */
+/** The spec and its connections; throws a UsageError with every problem. */
 export function loadSpec(input: SpecInput): Checked {
-  return judged(input, check);
+  return withSettings(input, check);
 }
 
-/** The options that lead to a ledger. */
 export type LedgerOptions = Pick<Values<typeof SPEC_OPTIONS>, 'config' | 'source' | 'target' | 'ledger'>;
 
-/** Where the ledger is, by the same sources of values: for commands that need no account and nothing else of the spec. */
+/** Where the ledger is: for commands that need no account and nothing else of the spec. */
 export function loadLedgerPath(
   input: Omit<SpecInput, 'options'> & { readonly options: LedgerOptions },
 ): string {
-  // Other options of such a command may have names of the spec and mean something else.
+  // Such a command may have an option with the name of a setting and another meaning (`--yes`).
   const { config, source, target, ledger } = input.options;
-  return judged({ ...input, options: { config, source, target, ledger } }, checkLedger);
+  return withSettings({ ...input, options: { config, source, target, ledger } }, checkLedger);
 }
 
-/** How to reach the accounts, for commands that know the rest from a ledger. */
+/** How to reach the accounts: for commands that know the rest from a ledger. */
 export function loadConnections(input: SpecInput): Connections {
-  return judged(input, (findings) => {
-    const connections = connectionsFrom(findings);
-    findings.throwIfAny();
-    return must(connections, 'what is missing was complained about');
+  return withSettings(input, (problems) => {
+    const connections = connectionsFrom(problems);
+    problems.throwIfAny();
+    return must(connections, 'a missing account is a problem, and problems were thrown');
   });
 }
 
-/** What `judge` makes of everything that was given. */
-function judged<T>(input: SpecInput, judge: (findings: Findings, surroundings: Surroundings) => T): T {
+/** How a key is computed, from flags and variables: for `cosmig key`, which belongs to no migration and reads no file. */
+export function loadKey({ options, env }: Pick<SpecInput, 'options' | 'env'>): KeyTexts & {
+  readonly missingKey: MigrationSpec['missingKey'];
+} {
+  const problems = new ProblemList(gather({ options, env }, []));
+  const texts = readKeyTexts(problems);
+  const missingKey = readMissingKey(problems);
+  problems.throwIfAny();
+  return {
+    ...texts,
+    missingKey: must(missingKey, 'an invalid choice is a problem, and problems were thrown'),
+  };
+}
+
+function withSettings<T>(
+  input: SpecInput,
+  read: (problems: ProblemList, surroundings: Surroundings) => T,
+): T {
   const folder = input.folder ?? process.cwd();
   const secrets = secretsIn(input.env);
   try {
     const file = readFile(input, folder);
-    const givens = gather(input, file);
+    const givens = gather(input, file.givens);
     const astray = [...givens.values()].filter((given) => isAstray(given, secrets));
+    const canCreate = 'createTarget' in input.options;
     const problems = [...misspelt(input.env), ...file.problems, ...astray.map(problemOfAstray)];
     if (astray.length > 0) throw asUsageError(problems);
-    return judge(new Findings(givens, problems), { folder, nowMs: input.clock.now() });
+    return read(new ProblemList(givens, problems), { folder, nowMs: input.clock.now(), canCreate });
   } catch (error) {
     if (!(error instanceof UsageError) || error.problems.length === 0) throw error;
     throw asUsageError(error.problems.map((problem) => redactSecrets(problem, secrets)));
@@ -91,17 +109,17 @@ function readFile({ options, env }: SpecInput, folder: string): ConfigFile {
     return readConfigFile(resolve(folder, CONFIG_NAME), CONFIG_NAME) ?? { givens: [], problems: [] };
   }
   const refused = (message: string, why: string): UsageError =>
-    asUsageError([{ from, message, why, hint: `write for instance --config ${CONFIG_NAME}` }]);
+    asUsageError([{ from, message, why, hint: `for example --config ${CONFIG_NAME}` }]);
   if (more.length > 0) throw refused(`${from} was given more than once`, 'there is one config file');
   if (asked === '') throw refused(`${from} has no value`, 'it needs one');
   const file = readConfigFile(resolve(folder, asked), asked);
-  if (file === undefined) throw refused(`${from} ${asked} is not there`, 'no file has this name');
+  if (file === undefined) throw refused(`${from} ${asked} does not exist`, 'there is no file of this name');
   return file;
 }
 
-/** One value for each field that anybody has given. */
-function gather({ options, env }: SpecInput, file: ConfigFile): Givens {
-  const ofFile = new Map(file.givens.map((given) => [given.field, given]));
+/** The value of each field that was given. */
+function gather({ options, env }: Pick<SpecInput, 'options' | 'env'>, inFile: readonly Given[]): Givens {
+  const ofFile = new Map(inFile.map((given) => [given.field, given]));
   const found = FIELD_NAMES.flatMap((field): Given[] => {
     const texts = options[field] ?? [];
     if (texts.length > 0) return [{ field, texts, origin: { kind: 'flag' } }];
@@ -111,7 +129,7 @@ function gather({ options, env }: SpecInput, file: ConfigFile): Givens {
   return new Map(found.map((given) => [given.field, given]));
 }
 
-/** An empty variable is one that was taken away. */
+/** An empty variable counts as unset. */
 function fromVariable(field: FieldName, env: Env): Given | undefined {
   const { env: name, type } = fieldOf(field);
   // Files and secret stores end what they hold with a line.
@@ -122,33 +140,35 @@ function fromVariable(field: FieldName, env: Env): Given | undefined {
 
 const VARIABLES = [CONFIG_VARIABLE, ...FIELD_NAMES.flatMap((field) => fieldOf(field).env ?? [])];
 const PREFIX = 'COSMIG_';
-/** Other programs have variables that begin like ours. */
+/** At most this many letters differ: other programs may have variables with our prefix. */
 const SLIPS_MAX = 2;
 
-/** A variable that is one slip away from ours would be passed over in silence, and Entra ID sign in instead of a key. */
+/** A misspelt variable would be ignored: without the key that was meant, Entra ID would sign in. */
 function misspelt(env: Env): readonly Problem[] {
   const ends = VARIABLES.map((name) => name.slice(PREFIX.length));
   return Object.keys(env).flatMap((name) => {
     if (!name.startsWith(PREFIX) || VARIABLES.includes(name) || (env[name] ?? '') === '') return [];
     const near = nearest(name.slice(PREFIX.length), ends, SLIPS_MAX);
     if (near === undefined) return [];
-    const why = 'cosmig has no such variable and would pass it over';
-    return [{ from: name, message: `${name} is not known`, why, hint: `did you mean ${PREFIX}${near}?` }];
+    const why = 'cosmig has no such variable and would ignore it';
+    return [
+      { from: name, message: `unknown variable: ${name}`, why, hint: `did you mean ${PREFIX}${near}?` },
+    ];
   });
 }
 
-/** A secret that was pasted into another place as well would be pinned, stored and shown from there. */
+/** A secret in the value of another setting would be stored in the ledger and shown. */
 function isAstray({ field, texts }: Given, secrets: readonly string[]): boolean {
   return fieldOf(field).type !== 'secret' && texts.some((text) => holdsAny(text, secrets));
 }
 
 function problemOfAstray(given: Given): Problem {
   const from = sourceOf(given);
-  const why = 'it has the text of a secret that a variable holds, and would be stored and shown';
-  return { from, message: `${from} holds a secret`, why, hint: drop(given) };
+  const why = 'it contains the text of a secret that a variable holds, and would be stored and shown';
+  return { from, message: `${from} contains a secret`, why, hint: howToRemove(given) };
 }
 
-/** Every secret text that the variables hold. */
+/** Every secret that the variables hold. */
 function secretsIn(env: Env): readonly string[] {
   return (Object.keys(FIELDS) as FieldName[])
     .filter((field): field is SecretName => fieldOf(field).type === 'secret')

@@ -1,7 +1,7 @@
-/** What a migration is called wherever people and scripts read of it: `shop/orders -> shop/orders-by-tenant`. */
-import type { ContainerName } from './values.ts';
+/** The name of a migration in every output: `shop/orders -> shop/orders-by-tenant`. */
+import type { ContainerName } from './input/values.ts';
 
-/** Both ends, taken from a spec or, as DB/CONTAINER, from what a ledger has pinned. */
+/** Both containers, from a spec or, as DB/CONTAINER, from the pinned fields of a ledger. */
 export interface Ends {
   readonly source: ContainerName | string;
   readonly target: ContainerName | string;

@@ -1,7 +1,4 @@
-/**
- * What the operator wants, checked and complete: nothing in it is optional, nothing in it can change, and no
- * secret is in it.
- */
+/** The settings of a migration. Invariants: checked and complete, frozen, and without any secret. */
 
 /** A container, and the account it is in. */
 export interface Place {
@@ -11,33 +8,32 @@ export interface Place {
   readonly container: string;
 }
 
-/** How many RU/s may be taken; `automatic` leaves it to the governor. */
+/** How many RU/s may be used; `automatic` leaves it to the governor. */
 export type Budget =
   | { readonly kind: 'automatic' }
   | { readonly kind: 'ru'; readonly ru: number }
   | { readonly kind: 'percent'; readonly percent: number };
 
-/** How deletes of the source are found. */
+/** How deletes in the source are detected. */
 export type Deletes =
   | { readonly kind: 'auto' }
   | { readonly kind: 'avad' }
   | { readonly kind: 'marker'; readonly path: string }
   | { readonly kind: 'reconcile' };
 
-/** What is to be done when there is no target. */
+/** What to do when there is no target. */
 export type Creation =
   | { readonly kind: 'none' }
   | { readonly kind: 'as-source' }
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number };
 
-/** When admission of new work ends: at a time of day, or a duration that ends then unless the clock is set meanwhile. */
+/** When a run stops beginning new work: at a time of day, or after a duration, which does not follow a clock that is set. */
 export type Deadline =
   | { readonly kind: 'none' }
-  /** `asked` is how it was asked for, with the zone when it was a time of day. */
+  /** `asked` is the text that was given, with the time zone for a time of day. */
   | { readonly kind: 'at' | 'within'; readonly atMs: number; readonly asked: string };
 
-/** See the module. */
 export interface MigrationSpec {
   readonly source: Place;
   readonly target: Place;
@@ -53,7 +49,7 @@ export interface MigrationSpec {
   readonly sourceBudget: Budget;
   readonly targetBudget: Budget;
   readonly creation: Creation;
-  /** The preflight sample may warn, and work goes on. */
+  /** Proceed despite warnings of the preflight. */
   readonly acceptsWarnings: boolean;
   /** Absolute path. */
   readonly ledger: string;

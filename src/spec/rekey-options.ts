@@ -1,4 +1,4 @@
-/** How documents of one source become documents of one target: the same for the preflight, the mover and the verifier. */
+/** How documents of the source become documents of the target: the same for preflight, engine and verifier. */
 import type { KeyKind } from '../epk/effective-key.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import { parsePath } from '../keys/path.ts';
@@ -9,7 +9,7 @@ import type { Deletes, MigrationSpec } from './migration-spec.ts';
 /** Without large partition keys (fact SVC-4). */
 const KEY_BYTES_MAX_V1 = 101;
 
-/** What counts of a container. */
+/** The facts of a container that matter here. */
 interface Facts {
   readonly keyPaths: readonly string[];
   readonly keyKind: KeyKind;
@@ -17,7 +17,7 @@ interface Facts {
   readonly defaultTtl: number | null;
 }
 
-/** A target of null is one that cosmig makes. */
+/** A target of null is one that cosmig will create. */
 export function rekeyOptionsOf(
   spec: MigrationSpec,
   source: Facts,

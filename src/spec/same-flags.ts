@@ -1,19 +1,19 @@
 /**
- * Advice names commands as they are typed beside a config file. Whoever has said by flags which migration it is would get
- * another answer from them, or none: this puts the flags in.
+ * Advice names commands as they are typed next to a config file. An operator who identified the migration by flags needs
+ * the same flags in the advised command: this adds them.
  */
 import { flagOfField } from './fields.ts';
-import { shellWord } from './input.ts';
+import { shellWord } from './input/given.ts';
 
 /** Commands that need the ledger and nothing else. */
 const OF_THE_LEDGER = /\bcosmig (?:status|dead-letters (?:list|show|discard))\b(?! --help)/g;
 /** Commands that need all of the spec. */
 const OF_THE_SPEC = /\bcosmig (?:copy|tail|verify|cutover|dead-letters retry)\b(?! --help)/;
 
-/** The texts of options as they were given; other commands have others by these names. */
+/** The options of a command; other commands may have options of these names with other types. */
 type Options = Readonly<Record<string, unknown>>;
 
-/** The advice as it works for who has typed these options. */
+/** The advice for a command line with these options. */
 export function withSameFlags(advice: string, options: Options): string {
   const flags = placeFlags(options);
   if (flags === '') return advice;
@@ -21,7 +21,7 @@ export function withSameFlags(advice: string, options: Options): string {
   return OF_THE_SPEC.test(placed) ? `${placed} (with the same flags)` : placed;
 }
 
-/** Where the ledger is, as it was said. */
+/** The flags that lead to the ledger. */
 function placeFlags(options: Options): string {
   const flags = (names: readonly ('source' | 'target' | 'ledger')[]): string[] =>
     names.flatMap((name) => textsOf(options[name]).map((text) => `${flagOfField(name)} ${shellWord(text)}`));
@@ -31,7 +31,7 @@ function placeFlags(options: Options): string {
   return [...config, ...flags(['source', 'target'])].join(' ');
 }
 
-/** A command with other options by these names has no list of texts there. */
+/** Empty for an option of another type. */
 function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }

@@ -1,10 +1,10 @@
-/** How long a run may still take. A duration stays one, also where the clock on the wall is set meanwhile. */
+/** How long a run may still take. A duration is measured by a stopwatch, so that setting the wall clock does not change it. */
 import { stopwatch, type Clock } from '../lib/clock.ts';
 import type { Deadline } from './migration-spec.ts';
 
 type Ending = Exclude<Deadline, { readonly kind: 'none' }>;
 
-/** Begins to measure; what is given tells the milliseconds that are left. */
+/** Starts to measure; the returned function returns the milliseconds that are left. */
 export function timeLeft({ kind, atMs }: Ending, clock: Clock): () => number {
   if (kind === 'at') return () => atMs - clock.now();
   const [leftMs, passedMs] = [atMs - clock.now(), stopwatch()];

@@ -1,9 +1,9 @@
-/** How long things may take: the numbers that an operator's network and account decide. */
+/** Time limits and intervals of a run. */
 
 export interface Timing {
   /** After this long a request counts as lost; what it wrote may still land within the same time. */
   readonly requestTimeoutMs: number;
-  /** How long a reader rests that has seen the end of its feed. */
+  /** How long a reader waits after it has reached the end of its feed. */
   readonly pollMs: number;
   /** How often the progress of the run is shown. */
   readonly showMs: number;

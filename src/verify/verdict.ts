@@ -1,4 +1,5 @@
 /** What a comparison came to: one plain object that the command, the report and the cutover read. */
+import { formatCounts, pluralize } from '../lib/counting.ts';
 import type { Difference, SettingName } from '../cosmos/container/settings.ts';
 import type { LetterCount, RangeCount } from './counts/count-ranges.ts';
 
@@ -78,3 +79,21 @@ export const NO_DIFFERENCES: Readonly<Record<Kind, number>> = {
   different: 0,
   wrongSlot: 0,
 };
+
+/** The kinds of differences as people read them. */
+export const KIND_WORDS: Readonly<Record<Kind, string>> = {
+  missing: 'missing',
+  extra: 'extra',
+  different: 'different',
+  wrongSlot: 'wrong key',
+};
+
+/** `2 missing, 1 wrong key`; empty when there are none. */
+export function describeDifferences(differences: Verdict['differences']): string {
+  return formatCounts(Object.fromEntries(KINDS.map((kind) => [KIND_WORDS[kind], differences[kind]])));
+}
+
+/** `3 documents may still be in flight`, and what they wait for where that is known. */
+export function describeInFlight({ inFlight, waitsFor }: Pick<Verdict, 'inFlight' | 'waitsFor'>): string {
+  return `${pluralize(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
+}

@@ -1,5 +1,8 @@
-/** What the cutover and the repair ask of the verifier: whether both sides are equal, and which documents are not. */
-import type { CompareScope, ComparisonResult } from '../engine/cutover/contract.ts';
+/**
+ * What a cutover and a repair need from the verifier: whether both sides are equal, and which documents differ. Invariant:
+ * a proof counts only for the spec that it was made with.
+ */
+import type { ComparisonResult, CompareScope } from '../engine/cutover/contract.ts';
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/letters/repair.ts';
 import { NotReadyError } from '../lib/errors.ts';
@@ -9,48 +12,44 @@ import type { MoverLock } from '../state/lock.ts';
 import type { Candidate } from '../verify/recheck/candidate-store.ts';
 import { keyOf } from '../verify/document-name.ts';
 import { VerifyStore, verifyPath } from '../verify/store.ts';
-import type { Verdict } from '../verify/verdict.ts';
+import { describeDifferences, describeInFlight, KIND_WORDS, type Verdict } from '../verify/verdict.ts';
 import { verify, type Progress } from '../verify/verify.ts';
-import { KIND_WORDS, kindsText } from '../report/verify.ts';
-import { counted } from '../report/format.ts';
 
-/** More at a time would only wait in memory; the next comparison finds the others. */
+/** They are kept in memory; the next comparison finds the others. */
 const SUSPECTS_MAX = 100_000;
 
-/** When both sides were last found equal by a whole comparison with this spec; null: never. Refuses beside another one. */
-export function lastCleanMs(spec: MigrationSpec): number | null {
+/**
+ * When a whole comparison with this spec last found both sides equal; null: never, or a later one found differences.
+ * Refuses while a cosmig verify is running.
+ */
+export function lastProofAtMs(spec: MigrationSpec): number | null {
   const path = verifyPath(spec.ledger);
   if (VerifyStore.isAtWork(path)) {
-    throw new NotReadyError('a cosmig verify is at work', {
-      why: 'a cutover compares both sides with writers stopped, and would wait for it',
-      hint: 'let it end or stop it, then run cosmig cutover again',
+    throw new NotReadyError('a cosmig verify is running', {
+      why: 'the cutover compares both sides while writers are stopped, and would have to wait for it',
+      hint: 'let it finish or stop it, then run cosmig cutover again',
     });
   }
   const proof = VerifyStore.lastProof(path);
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 
-/** From the gate on nobody else compares, for whom the writers would have to wait. */
-export function holdComparisons({ ledger }: MigrationSpec): MoverLock {
+/** Until it is released no other comparison can begin, for which the stopped writers would have to wait. */
+export function lockOutVerify({ ledger }: MigrationSpec): MoverLock {
   return VerifyStore.hold(verifyPath(ledger));
 }
 
-/** Compares both sides: what has changed since the last clean comparison, all there is, or what has differed before. */
-export async function prove(
+export interface ComparisonOrder {
+  readonly deadlineMs: number;
+  readonly lock?: MoverLock | undefined;
+  readonly scope: CompareScope;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export async function compareForCutover(
   { spec, connections, clock, random, log, say = () => {} }: RunParts,
-  {
-    deadlineMs,
-    signal,
-    scope,
-    onProgress = () => {},
-    lock,
-  }: {
-    readonly deadlineMs: number;
-    readonly lock?: MoverLock | undefined;
-    readonly scope: CompareScope;
-    readonly signal: AbortSignal;
-    readonly onProgress?: (progress: Progress) => void;
-  },
+  { deadlineMs, signal, scope, onProgress = () => {}, lock }: ComparisonOrder,
 ): Promise<ComparisonResult> {
   const parts = { spec, connections, clock, random, log, signal, deadlineMs, onProgress };
   say('comparing both sides');
@@ -64,10 +63,10 @@ export async function prove(
   const hasOthers = inFlight > 0 || Object.values(others).some((documents) => documents > 0);
   const areExtra = suspects.length === extra && !hasOthers;
   const isWhole = verdict.details.extent === 'all';
-  return { equal, why: whyOf(verdict), suspects, areExtra, isWhole };
+  return { equal, why: describeVerdict(verdict), suspects, areExtra, isWhole };
 }
 
-/** Those that the last comparison has confirmed to differ. */
+/** The documents that the last comparison confirmed to differ. */
 export function suspectsOf(
   spec: MigrationSpec,
   { equal }: Pick<Verdict, 'equal'>,
@@ -80,7 +79,7 @@ export function suspectsOf(
     const some = store.candidates.list({ state: 'confirmed', after, limit: 1000 });
     const last = some.at(-1);
     if (last === undefined) break;
-    found.push(...some.map(suspectOf));
+    found.push(...some.map(suspectFrom));
     after = last.identity;
   }
   return found;
@@ -92,23 +91,22 @@ export function isAfterRepair({ ledger }: MigrationSpec): boolean {
   return store.begun()?.isAfterRepair === true;
 }
 
-function suspectOf({ name: { id, sourceKey, targetKeys } }: Candidate): Suspect {
+function suspectFrom({ name: { id, sourceKey, targetKeys } }: Candidate): Suspect {
   return { name: [id, ...sourceKey], seenAt: targetKeys.map(keyOf) };
 }
 
-/** In a refusal there is room for a few. */
+/** How many documents a refusal names. */
 const NAMED_MAX = 3;
 
-function whyOf({ equal, differences, inFlight, waitsFor, samples }: Verdict): string {
+function describeVerdict(verdict: Verdict): string {
+  const { equal, differences, samples } = verdict;
   if (equal === true) return 'both sides are equal';
-  if (equal === false) {
-    const named = samples
-      .slice(0, NAMED_MAX)
-      .map(
-        ({ kind, id, sourceKey }) =>
-          `${KIND_WORDS[kind]} ${JSON.stringify(id)} of ${JSON.stringify(sourceKey)}`,
-      );
-    return [kindsText(differences), ...named].join(', ');
-  }
-  return `${counted(inFlight, 'document')} may be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
+  if (equal === null) return describeInFlight(verdict);
+  const named = samples
+    .slice(0, NAMED_MAX)
+    .map(
+      ({ kind, id, sourceKey }) =>
+        `${KIND_WORDS[kind]} ${JSON.stringify(id)} of ${JSON.stringify(sourceKey)}`,
+    );
+  return [describeDifferences(differences), ...named].join(', ');
 }

@@ -1,46 +1,98 @@
 /**
- * Commands of the operator that are run at a turn of the cutover. They get what they are about in variables, what they
- * print goes where talk goes, and one that fails is told with its exit code. They may be run more than once.
+ * Commands of the operator that run during a cutover: --on-fence, --on-commit and --on-abort. Invariants: a hook learns what
+ * it is about from environment variables, what it prints goes where messages go, a failing hook is an error with its exit
+ * code, and stopping a hook stops every process that it started.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Reporter } from '../cli/command.ts';
+import type { CutoverOptions } from '../engine/cutover/contract.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import type { MigrationSpec } from '../spec/migration-spec.ts';
 
 export interface Hook {
-  /** The flag it came with. */
+  /** The flag that named the command. */
   readonly flag: string;
   /** Run by the shell. */
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where more is to be known of its failure than that: what was done before it, and what to do when it is mended. */
+  /** Added to the error when the hook fails: what was done before it, and what to do when it is fixed. */
   readonly context?: { readonly before: string; readonly next: string };
 }
 
-/** For one that does not heed that it is ended. */
+/** The commands of the operator, each as the cutover calls it. */
+export function operatorHooks(
+  commands: Readonly<Record<'onFence' | 'onCommit' | 'onAbort', string | undefined>>,
+  {
+    spec,
+    env,
+    out,
+  }: {
+    readonly spec: Pick<MigrationSpec, 'source' | 'target'>;
+    readonly env: Hook['env'];
+    readonly out: Reporter;
+  },
+): Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'> {
+  const { source, target } = spec;
+  const about = {
+    ...env,
+    COSMIG_MIGRATION: migrationName(spec),
+    COSMIG_SOURCE: `${source.database}/${source.container}`,
+    COSMIG_TARGET: `${target.database}/${target.container}`,
+  };
+  const call = async (
+    hook: Pick<Hook, 'flag' | 'context'> & { readonly command: string | undefined },
+    { reason = '', signal }: { readonly reason?: string; readonly signal?: AbortSignal },
+  ): Promise<void> => {
+    const { command } = hook;
+    if (command === undefined) return;
+    const env = { ...about, COSMIG_REASON: reason };
+    await runHook({ ...hook, command, env }, signal === undefined ? { out } : { out, signal });
+  };
+  const { onFence, onCommit, onAbort } = commands;
+  return {
+    stopWriters: async (signal) => call({ flag: '--on-fence', command: onFence }, { signal }),
+    onCommit: async (signal) =>
+      call({ flag: '--on-commit', command: onCommit, context: COMMITTED }, { signal }),
+    onAbort:
+      onAbort === undefined
+        ? null
+        : async (reason) => call({ flag: '--on-abort', command: onAbort }, { reason }),
+  };
+}
+
+/** The operator must not take a failed --on-commit for a cutover that backed out. */
+const COMMITTED = {
+  before: 'the target is in use',
+  next: 'then run cosmig cutover again, which resumes after the commit',
+};
+
+/** How long a command has to end after SIGTERM. */
 const KILL_AFTER_MS = 5000;
-/** What a command has printed is there when it has ended, or very soon. */
+/** How long the output of a command that has ended is waited for. */
 const OUTPUT_WITHIN_MS = 500;
-/** Nobody reads a longer one. */
+/** A longer line is printed in parts. */
 const LINE_MAX = 64 * 1024;
 
-/** Runs it to its end; when it is called off it is ended, and all that it has started. */
+/** Runs a command to its end; when `signal` is aborted, it is terminated together with every process it started. */
 export async function runHook(
   { flag, command, env, context }: Hook,
   { out, signal }: { readonly out: Reporter; readonly signal?: AbortSignal },
 ): Promise<void> {
   signal?.throwIfAborted();
-  const child = await begin({ flag, command, env });
-  const over = new AbortController();
-  const lost = new AbortController();
-  const stop = (): void => void callOff(child, { over: over.signal, lost, reason: signal?.reason });
+  const child = await start({ flag, command, env });
+  const exited = new AbortController();
+  const unkillable = new AbortController();
+  const stop = (): void =>
+    void terminate(child, { exited: exited.signal, unkillable, reason: signal?.reason });
   if (signal?.aborted === true) stop();
   signal?.addEventListener('abort', stop, { once: true });
-  const endings = [child.stdout, child.stderr].map((stream) => tell(stream, out));
+  const flushes = [child.stdout, child.stderr].map((stream) => forwardLines(stream, out));
   try {
-    const [code, name] = await orAborted(endOf(child, over.signal), lost.signal);
+    const [code, name] = await orAborted(exitOf(child, exited.signal), unkillable.signal);
     signal?.throwIfAborted();
     if (code === 0) return;
     const failed = `the command of ${flag} failed`;
@@ -52,84 +104,84 @@ export async function runHook(
           : `see why it fails (${command}), ${context.next}`,
     });
   } finally {
-    over.abort(new Error('the command has ended'));
-    for (const end of endings) end();
-    // Whoever of them is left would go on behind what is done instead.
-    if (signal?.aborted === true && !end(child, 'SIGKILL'))
-      out.note(`the command of ${flag} cannot be ended, since it runs as another user; it may go on`);
+    exited.abort(new Error('the command has ended'));
+    for (const flush of flushes) flush();
+    // A process that the command left running must not interfere with what is done instead.
+    if (signal?.aborted === true && !kill(child, 'SIGKILL'))
+      out.note(`the command of ${flag} cannot be stopped, since it runs as another user; it may still run`);
     signal?.removeEventListener('abort', stop);
   }
 }
 
-type Begun = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+type SpawnedHook = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
 
-/** A group of its own: whom the shell has started is called off with it. */
-async function begin({ flag, command, env }: Hook): Promise<Begun> {
+/** In a process group of its own, so that the group can be killed with everything the shell started. */
+async function start({ flag, command, env }: Hook): Promise<SpawnedHook> {
   try {
     const child = spawn(command, { shell: true, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    // Without a process there is an error instead, and soon.
+    // Without a process id the child emits an error soon.
     if (child.pid === undefined) throw await once(child, 'error').then(([error]: unknown[]) => error);
     return child;
   } catch (error) {
-    // No shell, no memory, no room for another process: nothing of it has run.
+    // No shell, no memory, too many processes: nothing of the command has run.
     throw new NotReadyError(`the command of ${flag} could not be started`, {
       why: error instanceof Error ? error.message : String(error),
-      hint: 'see what this machine lacks, then run the same cosmig cutover again',
+      hint: 'fix what keeps this machine from starting it, then run the same cosmig cutover again',
       cause: error,
     });
   }
 }
 
-/** Line by line; gives what says the last one, which may have no end. */
-function tell(stream: Readable, out: Reporter): () => void {
+/** Notes each line; the returned function notes the last one, which may have no line end. */
+function forwardLines(stream: Readable, out: Reporter): () => void {
   let rest = '';
-  const end = (): void => {
+  const flush = (): void => {
     if (rest !== '') out.note(rest);
     rest = '';
   };
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {
-    const said = (rest + text).split('\n');
-    rest = said.pop() ?? '';
-    for (const line of said) out.note(line);
-    if (rest.length > LINE_MAX) end();
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) out.note(line);
+    if (rest.length > LINE_MAX) flush();
   });
-  return end;
+  return flush;
 }
 
-/** Its end is that of the command itself: what that has left running may keep its output open for days. */
-async function endOf(
+/** The exit of the command itself: a process that it left in the background may keep its output open for days. */
+async function exitOf(
   child: ChildProcess,
-  over: AbortSignal,
+  exited: AbortSignal,
 ): Promise<readonly [number | null, string | null]> {
   const closed = new Promise<void>((resolve) => child.on('close', () => resolve()));
   const ended = await new Promise<readonly [number | null, string | null]>((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', (code, name) => resolve([code, name]));
   });
-  await Promise.race([closed, sleep(OUTPUT_WITHIN_MS, over)]);
+  await Promise.race([closed, sleep(OUTPUT_WITHIN_MS, exited)]);
   return ended;
 }
 
-interface Called {
-  readonly over: AbortSignal;
-  /** Aborted when there is no way to end it; nobody waits for it then. */
-  readonly lost: AbortController;
+interface Termination {
+  readonly exited: AbortSignal;
+  /** Aborted when the process cannot be killed, so that nothing waits for its exit. */
+  readonly unkillable: AbortController;
   readonly reason: unknown;
 }
 
-async function callOff(child: ChildProcess, { over, lost, reason }: Called): Promise<void> {
-  end(child, 'SIGTERM');
+async function terminate(child: ChildProcess, { exited, unkillable, reason }: Termination): Promise<void> {
+  kill(child, 'SIGTERM');
   try {
-    await sleep(KILL_AFTER_MS, over);
+    await sleep(KILL_AFTER_MS, exited);
   } catch {
-    return; // it has ended
+    return; // It has exited.
   }
-  if (!end(child, 'SIGKILL')) lost.abort(reason);
+  if (!kill(child, 'SIGKILL')) unkillable.abort(reason);
 }
 
-/** False when it is not ours to end, as with sudo. */
-function end({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
+/** False when the process belongs to another user, as after sudo. */
+function kill({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   if (pid === undefined) return true;
   try {
     process.kill(-pid, signal);
@@ -137,7 +189,7 @@ function end({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EPERM') return false;
-    // It has ended by itself.
+    // It has already exited.
     if (code === 'ESRCH') return true;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * Settings of the target after the commit. What always holds: one is changed only when it was asked for by name, since an
- * index that somebody has tuned is not ours to put back, and a lifetime that is switched on deletes at once.
+ * Settings of the target after the commit. Invariant: a setting is changed only when the operator named it, since an index
+ * may have been tuned on purpose, and a TTL that is switched on deletes documents at once.
  */
 import { connect } from '../cosmos/account/client.ts';
 import { differencesOf, type Difference } from '../cosmos/container/settings.ts';
@@ -14,15 +14,15 @@ import type { RunParts } from '../engine/run.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import type { Place } from '../spec/migration-spec.ts';
 
-/** As they are called where both sides are compared. */
+/** The names of a comparison of settings, and those of `--like-source`. */
 const NAMES: Readonly<Record<string, Changeable>> = {
   TTL: 'ttl',
   indexing: 'indexing',
   throughput: 'throughput',
 };
 
-/** Makes those like the source's that are named, and tells where the target is another. */
-export async function putLikeSource(
+/** Changes the named settings to those of the source, and reports every other difference. */
+export async function makeLikeSource(
   { spec, connections, clock, random }: RunParts,
   names: readonly string[],
   signal: AbortSignal,
@@ -32,43 +32,43 @@ export async function putLikeSource(
   using other =
     connections.target === connections.source ? undefined : await connect(connections.target, { signal });
   const account = other ?? source;
-  const from = found(await readContainer(source, nameOf(spec.source), call()), spec.source);
-  const to = found(await readContainer(account, nameOf(spec.target), call()), spec.target);
-  const told: SettingOutcome[] = [];
+  const from = existing(await readContainer(source, nameOf(spec.source), call()), spec.source);
+  const to = existing(await readContainer(account, nameOf(spec.target), call()), spec.target);
+  const outcomes: SettingOutcome[] = [];
   for (const difference of allDifferences(from, to, names)) {
     const name = NAMES[difference.setting];
     if (name === undefined || !names.includes(name)) {
-      told.push({ ...difference, outcome: 'told', ...adviceFor(name) });
+      outcomes.push({ ...difference, outcome: 'told', ...adviceFor(name) });
       continue;
     }
     try {
       await makeLike(account, { setting: name, source: from, target: to }, call());
-      told.push({ ...difference, outcome: 'asked' });
+      outcomes.push({ ...difference, outcome: 'asked' });
     } catch (error) {
       if (!(error instanceof CosmigError) || signal.aborted) throw error;
-      told.push({ ...difference, outcome: 'refused', why: `${error.message} (${error.why})` });
+      outcomes.push({ ...difference, outcome: 'refused', why: `${error.message} (${error.why})` });
     }
   }
-  return told;
+  return outcomes;
 }
 
 /**
- * Also how much is paid for: what was raised for the load costs as long as it stays. Where that may not be read it is told
- * to who has asked for it, who would take it for done.
+ * Includes throughput: what was raised for the load costs money for as long as it stays. A throughput that may not be read
+ * is listed when the operator named it, who would otherwise take it for done.
  */
 function allDifferences(
   from: ContainerFacts,
   to: ContainerFacts,
   names: readonly string[],
 ): readonly Difference[] {
-  const found = differencesOf({ facts: from, scripts: null }, { facts: to, scripts: null });
+  const listed = differencesOf({ facts: from, scripts: null }, { facts: to, scripts: null });
   const [source, target] = [ruOf(from.throughput), ruOf(to.throughput)];
   const isKnown = from.throughput.kind !== 'unknown' && to.throughput.kind !== 'unknown';
-  // Another kind was found above.
-  const isTold = from.throughput.kind !== to.throughput.kind || source === target;
-  if (isKnown ? isTold : !names.includes('throughput')) return found;
+  // `differencesOf` lists throughput of another kind already.
+  const isDone = from.throughput.kind !== to.throughput.kind || source === target;
+  if (isKnown ? isDone : !names.includes('throughput')) return listed;
   const texts = { source: throughputText(from.throughput), target: throughputText(to.throughput) };
-  return [...found, { setting: 'throughput', ...texts }];
+  return [...listed, { setting: 'throughput', ...texts }];
 }
 
 function adviceFor(name: Changeable | undefined): { readonly why?: string } {
@@ -79,10 +79,10 @@ function nameOf({ database, container }: Place): { readonly database: string; re
   return { database, container };
 }
 
-function found(facts: ContainerFacts | undefined, { database, container }: Place): ContainerFacts {
+function existing(facts: ContainerFacts | undefined, { database, container }: Place): ContainerFacts {
   if (facts !== undefined) return facts;
-  throw new NotReadyError(`there is no container ${database}/${container} any more`, {
-    why: 'it was there when the migration was committed',
-    hint: 'nothing is left to compare; see cosmig status for what was done',
+  throw new NotReadyError(`the container ${database}/${container} was deleted`, {
+    why: 'it existed when the migration was committed',
+    hint: 'there are no settings left to compare; cosmig status shows what was done',
   });
 }

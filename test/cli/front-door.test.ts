@@ -20,7 +20,8 @@ const OPTIONS = {
   },
   wait: { type: 'boolean', default: false, env: 'SAMPLE_WAIT', help: 'until stopped' },
   label: { type: 'text', help: 'any text' },
-  path: { type: 'list', env: 'SAMPLE_PATH', help: 'a path; repeatable' },
+  patience: { type: 'duration', default: '2m', help: 'how long to wait' },
+  parts: { type: 'choices', choices: ['head', 'body'], help: 'which parts' },
   mode: { type: 'choice', choices: ['keep', 'fail'], default: 'keep', help: 'what to do' },
 } as const satisfies OptionTable;
 
@@ -62,7 +63,7 @@ describe('help and version', () => {
     const { code, stdout, stderr } = await runCosmig(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const shown = commands.map(({ name, summary, group }) => group ?? { name, summary });
-    for (const { name, summary } of shown) expect(stdout).toMatch(new RegExp(`cosmig ${name} +${summary}`));
+    for (const { name, summary } of shown) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}`, 'm'));
     expect((await runCosmig(['-h'])).stdout).toBe(stdout);
   });
 
@@ -126,22 +127,22 @@ describe('commands that share a word', () => {
 
   test('are one line of the help, and have a help together and one each', async () => {
     const { stdout } = await ask('--help');
-    expect(stdout).toMatch(/cosmig letters +see letters/);
+    expect(stdout).toMatch(/^ {2}letters +see letters$/m);
     expect(stdout).not.toContain('letters list');
     const together = (await ask('letters --help')).stdout;
     expect(together).toContain('cosmig letters <command> [options]\n\nSees letters.\n');
-    expect(together).toMatch(/cosmig letters list +list letters\n +cosmig letters show +show letters\n/);
+    expect(together).toMatch(/\n {2}list +list letters\n {2}show +show letters\n/);
     const alone = (await ask('letters show --help')).stdout;
     expect(alone).toContain('cosmig letters show [FILE] [options]\n\nDoes a sample.\n');
     expect(alone).toContain('--page-size');
   });
 
   test.each([
-    ['letters', 'no command was given', 'cosmig letters needs to be told what to do: list, show'],
-    ['letters shw', 'there is no command letters shw', 'cosmig letters has list, show'],
-    ['leters list', 'there is no command leters', 'cosmig has sample, letters'],
-    ['letters list 5', '5 is one word too many', 'cosmig letters list takes options only'],
-    ['letters list --wiat', 'there is no flag --wiat', 'cosmig letters list does not know it'],
+    ['letters', 'missing command', 'available: list, show'],
+    ['letters shw', 'unknown command: letters shw', 'available: list, show'],
+    ['leters list', 'unknown command: leters', 'available: sample, letters'],
+    ['letters list 5', 'unexpected argument: 5', 'cosmig letters list takes options only'],
+    ['letters list --wiat', 'unknown option: --wiat', 'cosmig letters list has no such option'],
   ])('%s is answered in three lines', async (line, what, why) => {
     const { code, stderr } = await ask(line);
     expect(code).toBe(2);
@@ -163,41 +164,36 @@ describe('commands that share a word', () => {
 
 describe('a wrong command line', () => {
   test.each([
-    [[], 'no command was given', `cosmig needs to be told what to do: ${NAMES}`, 'see cosmig --help'],
-    [['emulatr'], 'there is no command emulatr', `cosmig has ${NAMES}`, 'did you mean emulator?'],
-    [['--vresion'], 'there is no flag --vresion', 'cosmig does not know it', 'did you mean --version?'],
-    [
-      ['--source', 'a/b'],
-      'no command was given',
-      `cosmig needs to be told what to do: ${NAMES}`,
-      'see cosmig --help',
-    ],
-    [['cpoy', '--sorce', 'a/b'], 'there is no command cpoy', `cosmig has ${NAMES}`, 'did you mean copy?'],
-    [['paint'], 'there is no command paint', `cosmig has ${NAMES}`, 'see cosmig --help'],
+    [[], 'missing command', `available: ${NAMES}`, 'see cosmig --help'],
+    [['emulatr'], 'unknown command: emulatr', `available: ${NAMES}`, 'did you mean emulator?'],
+    [['--vresion'], 'unknown option: --vresion', 'cosmig has no such option', 'did you mean --version?'],
+    [['--source', 'a/b'], 'missing command', `available: ${NAMES}`, 'see cosmig --help'],
+    [['cpoy', '--sorce', 'a/b'], 'unknown command: cpoy', `available: ${NAMES}`, 'did you mean copy?'],
+    [['paint'], 'unknown command: paint', `available: ${NAMES}`, 'see cosmig --help'],
     [
       ['emulator', '--prot', '1'],
-      'there is no flag --prot',
-      'cosmig emulator does not know it',
+      'unknown option: --prot',
+      'cosmig emulator has no such option',
       'did you mean --port?',
     ],
     [
       ['emulator', '--frobnicate'],
-      'there is no flag --frobnicate',
-      'cosmig emulator does not know it',
+      'unknown option: --frobnicate',
+      'cosmig emulator has no such option',
       'see cosmig emulator --help',
     ],
     [['emulator', '--port'], '--port has no value', 'it needs one', 'write --port VALUE'],
     [
       ['emulator', '--port', '1e3'],
-      '--port 1e3 is not possible',
+      '--port 1e3 is not valid',
       'it is a whole number from 0 to 65535',
-      'write for instance --port 8081',
+      'for example --port 8081',
     ],
     [
       ['emulator', '--port', '65536'],
-      '--port 65536 is not possible',
+      '--port 65536 is not valid',
       'it is a whole number from 0 to 65535',
-      'write for instance --port 8081',
+      'for example --port 8081',
     ],
     [
       ['emulator', '--port', '1', '--port', '2'],
@@ -207,11 +203,11 @@ describe('a wrong command line', () => {
     ],
     [
       ['emulator', '--https=yes'],
-      '--https=yes is not possible',
+      '--https=yes is not valid',
       'it is on or off',
       'write --https, or --https=false',
     ],
-    [['demo', 'now'], 'now is one word too many', 'cosmig demo takes options only', 'see cosmig demo --help'],
+    [['demo', 'now'], 'unexpected argument: now', 'cosmig demo takes options only', 'see cosmig demo --help'],
     [
       ['emulator', '--certificate-out', 'a.pem'],
       '--certificate-out needs --https',
@@ -243,7 +239,7 @@ describe('options', () => {
 
   test('come from the flag, else the variable, else the default', async () => {
     const env = { SAMPLE_PAGE_SIZE: '20', SAMPLE_WAIT: 'yes' };
-    const unsaid = { label: undefined, path: [], mode: 'keep' };
+    const unsaid = { label: undefined, patience: 120_000, parts: [], mode: 'keep' };
     await expect(read([])).resolves.toEqual({ pageSize: 10, wait: false, ...unsaid });
     await expect(read([], env)).resolves.toEqual({ pageSize: 20, wait: true, ...unsaid });
     await expect(read(['--page-size', '30', '--wait=false', '--label=x y'], env)).resolves.toEqual({
@@ -255,19 +251,25 @@ describe('options', () => {
     await expect(read([], { SAMPLE_PAGE_SIZE: '' })).resolves.toMatchObject({ pageSize: 10 });
   });
 
-  test('a list keeps the order of its flags; its variable is separated by commas', async () => {
-    const env = { SAMPLE_PATH: '/a, /b' };
-    await expect(read([], env)).resolves.toMatchObject({ path: ['/a', '/b'] });
-    await expect(read([], { SAMPLE_PATH: '/"a, b",/c' })).resolves.toMatchObject({ path: ['/"a, b"', '/c'] });
-    await expect(read(['--path', '/x'], env)).resolves.toMatchObject({ path: ['/x'] });
-    await expect(read(['--path', '/x', '--path=/y'])).resolves.toMatchObject({ path: ['/x', '/y'] });
-    await expect(read(['--path', '/x', '--path='])).resolves.toContain('--path has no value');
+  test('a duration is read as milliseconds', async () => {
+    await expect(read(['--patience', '1h30m'])).resolves.toMatchObject({ patience: 5_400_000 });
+    await expect(read(['--patience', 'soon'])).resolves.toBe(
+      'cosmig: --patience soon is not valid\n' +
+        '  why  it is a time like 90s, 30m, 2h or 1h30m, of at most 20d\n  now  for example --patience 2m\n',
+    );
+  });
+
+  test('several choices are separated by commas', async () => {
+    await expect(read(['--parts', 'head, body'])).resolves.toMatchObject({ parts: ['head', 'body'] });
+    await expect(read(['--parts', 'head,boby'])).resolves.toBe(
+      'cosmig: --parts boby is not valid\n  why  it is one of head, body\n  now  for example --parts body\n',
+    );
   });
 
   test('a choice is one of its words', async () => {
     await expect(read(['--mode', 'fail'])).resolves.toMatchObject({ mode: 'fail' });
     await expect(read(['--mode', 'fial'])).resolves.toBe(
-      'cosmig: --mode fial is not possible\n  why  it is one of keep, fail\n  now  did you mean fail?\n',
+      'cosmig: --mode fial is not valid\n  why  it is one of keep, fail\n  now  for example --mode fail\n',
     );
     await expect(read(['--mode', 'x', '--mode', 'y'])).resolves.toContain('--mode was given more than once');
   });
@@ -286,16 +288,14 @@ describe('options', () => {
     await expect(runCosmig(['sample', 'a', 'b'], around)).resolves.toMatchObject({
       code: 2,
       stderr:
-        'cosmig: b is one word too many\n  why  cosmig sample takes one FILE and options\n' +
+        'cosmig: unexpected argument: b\n  why  cosmig sample takes one FILE and options\n' +
         '  now  see cosmig sample --help\n',
     });
   });
 
   test('a wrong variable is named', async () => {
-    await expect(read([], { SAMPLE_PAGE_SIZE: '0' })).resolves.toContain(
-      'SAMPLE_PAGE_SIZE 0 is not possible',
-    );
-    await expect(read([], { SAMPLE_WAIT: 'maybe' })).resolves.toContain('SAMPLE_WAIT maybe is not possible');
+    await expect(read([], { SAMPLE_PAGE_SIZE: '0' })).resolves.toContain('SAMPLE_PAGE_SIZE 0 is not valid');
+    await expect(read([], { SAMPLE_WAIT: 'maybe' })).resolves.toContain('SAMPLE_WAIT maybe is not valid');
   });
 });
 
@@ -383,7 +383,7 @@ describe('results and errors', () => {
     const expected = {
       command: 'demo',
       complete: false,
-      error: { code: 'usage', message: 'there is no flag --jason', hint: 'did you mean --json?' },
+      error: { code: 'usage', message: 'unknown option: --jason', hint: 'did you mean --json?' },
     };
     const flag = await runCosmig(['demo', '--jason', '--json']);
     const variable = await runCosmig(['demo', '--jason'], { env: { COSMIG_JSON: '1' } });
@@ -399,7 +399,7 @@ describe('results and errors', () => {
       stdout: '',
       stderr:
         'cosmig: TypeError: cannot read AccountKey=[redacted]\n' +
-        '  why  this is a bug in cosmig: it met an error it did not expect\n' +
+        '  why  this is a bug in cosmig: an unexpected error occurred\n' +
         '  now  run it again with --verbose and report what it prints\n',
     });
     const { stderr } = await runCosmig(['sample', '--verbose'], around);
@@ -440,7 +440,9 @@ describe('signals', () => {
     run.press(name);
     const ran = await run.ended;
     expect(ran.code).toBe(code);
-    expect(ran.stderr).toMatch(/^stopping; .*\ncosmig: stopped by SIG\w+\n {2}why {2}.*\n {2}now {2}.*\n$/);
+    expect(ran.stderr).toMatch(
+      /^stopping after .*\ncosmig: stopped by SIG\w+\n {2}why {2}.*\n {2}now {2}.*\n$/,
+    );
     expect(run.listening).toBe(0);
   });
 

@@ -168,19 +168,19 @@ describe('what cannot be read', () => {
       '{"id":"1"}\n{"id":}\n',
       'the input is not JSON at line 2',
       "Unexpected token '}' in the value that begins there",
-      'give one JSON object a line, or one array of objects',
+      'give one JSON object per line, or one array of objects',
     ],
     [
       '{"id":"1"}\n[7]',
-      'the input holds something else than documents at line 2',
+      'line 2 of the input is not a document',
       'a document is a JSON object',
-      'give one JSON object a line, or one array of objects',
+      'give one JSON object per line, or one array of objects',
     ],
     [
       '{"id":"1"}\n{"id":"2"',
       'the input is not JSON at line 2',
       'the input ends before the value that begins there does',
-      'give one JSON object a line, or one array of objects',
+      'give one JSON object per line, or one array of objects',
     ],
   ])('case %#', async (text, what, why, now) => {
     await expect(runCosmig(['key', '--partition-key', '/id'], { stdin: [text] })).resolves.toEqual({
@@ -199,7 +199,7 @@ describe('what cannot be read', () => {
       error: {
         code: 'usage',
         message: 'the input is not JSON at line 1',
-        hint: 'give one JSON object a line, or one array of objects',
+        hint: 'give one JSON object per line, or one array of objects',
       },
     });
   });
@@ -220,21 +220,21 @@ describe('what is asked wrong', () => {
   test.each([
     [
       [],
-      'no key is asked for',
-      'neither a key path nor a derived property is given',
-      'give --partition-key PATH or --derive',
+      'no partition key was given',
+      'every document gets a new key: a property, or a derived value',
+      "give --partition-key /tenantId, COSMIG_PARTITION_KEY or partitionKey in the config file; or give --derive '/pk={tenantId}-{createdAt|month}' or derive in the config file",
     ],
     [
       ['--derive', '/pk={a|mnth}'],
-      '--derive /pk={a|mnth} is not possible',
+      '--derive /pk={a|mnth} is not valid',
       'there is no filter mnth, character 8',
       'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3',
     ],
     [
       ['--partition-key', '/id', '--missing-key', 'drop'],
-      '--missing-key drop is not possible',
+      '--missing-key drop is not valid',
       'it is one of keep, dead-letter, fail',
-      'write for instance --missing-key keep',
+      'for example --missing-key keep',
     ],
   ])('%j', async (argv, what, why, now) => {
     await expect(runCosmig(['key', ...argv], { stdin: LINES })).resolves.toEqual({
@@ -249,11 +249,11 @@ describe('what is asked wrong', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
-        'cosmig: 2 things are wrong with the key\n' +
-        '- /_ts cannot be a key path\n' +
+        'cosmig: the migration settings have 2 problems\n' +
+        '- /_ts cannot be a key path (--partition-key, --derive)\n' +
         '  why  the service writes it, and every copy gets another value\n' +
         '  now  choose a property that the application writes\n' +
-        '- /id cannot be derived\n' +
+        '- /id cannot be derived (--partition-key, --derive)\n' +
         '  why  the name id has a meaning of its own\n' +
         '  now  derive into a property of another name, /pk for instance\n',
     });

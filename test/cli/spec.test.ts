@@ -89,9 +89,9 @@ describe('a spec that is wrong', () => {
       code: 2,
       stdout: '',
       stderr:
-        'cosmig: --ttl remainig is not possible\n' +
+        'cosmig: --ttl remainig is not valid\n' +
         '  why  it is one of restart, remaining\n' +
-        '  now  write for instance --ttl remaining\n',
+        '  now  for example --ttl remaining\n',
     });
   });
 
@@ -106,28 +106,28 @@ describe('a spec that is wrong', () => {
     ).resolves.toEqual({
       code: 2,
       stdout: '',
-      stderr: `cosmig: 8 things are wrong with the migration spec
-- there is nothing called partitonKey (cosmig.config.yaml line 3)
-  why  a spec has no such value
+      stderr: `cosmig: the migration settings have 8 problems
+- unknown setting: partitonKey (cosmig.config.yaml line 3)
+  why  cosmig has no setting of this name
   now  did you mean partitionKey?
-- sourceKey is not taken from a file (cosmig.config.yaml line 4)
-  why  files are copied and committed, with the secrets in them
-  now  set COSMIG_SOURCE_KEY instead, and take it out of the file
-- COSMIG_SOURCE orders is not possible
+- sourceKey is not accepted in a file (cosmig.config.yaml line 4)
+  why  files are copied and committed, together with the secrets in them
+  now  set COSMIG_SOURCE_KEY instead, and remove it from the file
+- COSMIG_SOURCE orders is not valid
   why  a container is named as DB/CONTAINER, with one slash
-  now  write for instance COSMIG_SOURCE=shop/orders
-- COSMIG_SOURCE_KEY is not possible
+  now  for example COSMIG_SOURCE=shop/orders
+- COSMIG_SOURCE_KEY is not valid
   why  an account key is base64, and this is not
   now  copy it again from the portal, or from what az cosmosdb keys list prints
 - no account was given
-  why  cosmig must know where the source is
+  why  the source is in an account, which is found by its URL
   now  give --source-endpoint https://myaccount.documents.azure.com, COSMIG_SOURCE_ENDPOINT or sourceEndpoint in the config file; or set COSMIG_SOURCE_CONNECTION_STRING
-- --derive /pk={a|mnth} is not possible
+- --derive /pk={a|mnth} is not valid
   why  there is no filter mnth, character 8
   now  the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3
-- until: 25:00 (cosmig.config.yaml line 2) is not possible
+- until: 25:00 (cosmig.config.yaml line 2) is not valid
   why  it is a time of day from 00:00 to 23:59
-  now  write for instance until: 05:30
+  now  for example until: 05:30
 - --for and until (cosmig.config.yaml line 2) were both given
   why  a run has one time budget
   now  leave until (cosmig.config.yaml line 2) out, or leave --for out
@@ -140,21 +140,21 @@ describe('a spec that is wrong', () => {
     const problems = [
       {
         from: '--partition-key, --derive',
-        message: 'no key was asked for',
-        why: 'cosmig must know the new partition key',
+        message: 'no partition key was given',
+        why: 'every document gets a new key: a property, or a derived value',
         hint:
           'give --partition-key /tenantId, COSMIG_PARTITION_KEY or partitionKey in the config file; ' +
           "or give --derive '/pk={tenantId}-{createdAt|month}' or derive in the config file",
       },
       {
         from: '--target-ru',
-        message: '--target-ru 0 is not possible',
+        message: '--target-ru 0 is not valid',
         why: 'it is RU/s as a whole number from 1 to 10000000, or 1% to 100% of what there is',
-        hint: 'write for instance --target-ru 80%',
+        hint: 'for example --target-ru 80%',
       },
     ];
-    const message = '2 things are wrong with the migration spec';
-    const hint = 'mend each of them and run it again';
+    const message = 'the migration settings have 2 problems';
+    const hint = 'fix them and run the command again';
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
       command: 'move',
@@ -167,7 +167,7 @@ describe('a spec that is wrong', () => {
       level: 'error',
       message,
       code: 'usage',
-      why: 'nothing was begun: all of them are listed',
+      why: 'nothing was started; all problems are listed',
       hint,
       problems,
     });
@@ -187,8 +187,8 @@ describe('a spec that is wrong', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).not.toContain('S3cr3t');
     expect(stderr.split('\n').slice(0, 3)).toEqual([
-      `cosmig: ${flag} is not taken from the command line`,
-      '  why  everyone on this machine can read a command line, and the shell writes it to its history',
+      `cosmig: ${flag} is not accepted on the command line`,
+      '  why  every user of this machine can read a command line, and the shell writes it to its history',
       `  now  set ${variable} instead, and renew the secret if others may have seen it`,
     ]);
   });
@@ -198,7 +198,7 @@ describe('a spec that is wrong', () => {
       code: 2,
       stdout: '',
       stderr:
-        'cosmig: there is no flag --sorce\n  why  cosmig move does not know it\n  now  did you mean --source?\n',
+        'cosmig: unknown option: --sorce\n  why  cosmig move has no such option\n  now  did you mean --source?\n',
     });
   });
 });

@@ -132,16 +132,16 @@ describe('a run that is on', () => {
         'documents            1,234,567 read, 1,204,001 written, 12 moved, 0 deleted',
         'charge               4,000 RU source, 9,500 RU target, 3 throttled',
         'dead letters         3 open (2 collision, 1 too-large), 1 discarded',
-        'deletes              reconcile: what the source deletes stays in the target',
-        '                     until compared',
-        'proof                none: no cosmig verify has ended clean, or a later one',
-        '                     found differences',
+        'deletes              reconcile: documents deleted in the source stay in the',
+        '                     target until both sides are compared',
+        'proof                none (no successful cosmig verify, or a later one found',
+        '                     differences)',
         'ranges               3 (2 copy, 1 tail)',
         '  0                  tail               0  [, 3F)',
         '  1                  copy           1,204  [3F, 7F)',
         '  2                  copy               0  [7F, FF)',
-        'next                 wait: it is at work; cosmig dead-letters list shows what',
-        '                     could not be moved',
+        'next                 wait for the run to finish; cosmig dead-letters list shows',
+        '                     what could not be moved',
         '',
       ].join('\n'),
       stderr: '',
@@ -186,7 +186,7 @@ describe('a run that is on', () => {
       proof: null,
       verifying: false,
       cutover: null,
-      next: 'wait: it is at work; cosmig dead-letters list shows what could not be moved',
+      next: 'wait for the run to finish; cosmig dead-letters list shows what could not be moved',
     });
   });
 
@@ -195,7 +195,7 @@ describe('a run that is on', () => {
     openLedger(path).close();
     using _mover = openLedger(path);
     const { stdout } = await ask(path);
-    expect(stdout).toMatch(/^running +yes, it has just begun$/m);
+    expect(stdout).toMatch(/^running +yes, it has just started$/m);
     const { stdout: json } = await ask(path, '--json');
     expect(JSON.parse(json)).toMatchObject({ running: { pid: null, since: null }, lastRun: null });
   });
@@ -225,7 +225,7 @@ describe('after the end', () => {
     expect(stdout).toMatch(/^running +no$/m);
     expect(stdout).toMatch(/^last run +copy ended 2026-01-01 00:01:00Z \(1 h ago\): it was stopped$/m);
     expect(stdout).toMatch(
-      /^next +cosmig copy goes on with 2 ranges; cosmig dead-letters list shows what could not be moved$/m,
+      /^next +cosmig copy continues with 2 ranges; cosmig dead-letters list shows what could not be moved$/m,
     );
     expect(filesAround(path)).toEqual(before);
   });
@@ -239,38 +239,32 @@ describe('after the end', () => {
     const { code, stdout } = await ask(crashed);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^running +no$/m);
-    expect(unwrapped(stdout)).toMatch(/^last run +copy, begun .*, was killed or crashed; /m);
+    expect(unwrapped(stdout)).toMatch(/^last run +copy, started .*, was killed or crashed; /m);
     expect(stdout).toContain('1,234,567 read');
     const { 'ledger.db-shm': _index, ...after } = filesAround(crashed);
     expect(after).toEqual(before);
   });
 
   test.each<[string, NewLease[], Phase, string]>([
-    ['nothing has begun', [], 'new', 'cosmig copy begins it'],
-    [
-      'a range is read again',
-      [newLease({ phase: 'recopy' })],
-      'tailing',
-      'cosmig tail reads 1 range once more',
-    ],
-    ['all is copied', [newLease({ phase: 'tail' })], 'copying', 'cosmig copy ends it: every range is copied'],
+    ['nothing has begun', [], 'new', 'start with cosmig copy'],
+    ['a range is read again', [newLease({ phase: 'recopy' })], 'tailing', 'cosmig tail reads 1 range again'],
     [
       'it tails',
       [newLease({ phase: 'tail' })],
       'tailing',
-      'cosmig tail brings over what has changed since; cosmig verify beside it proves it',
+      'cosmig tail replicates what has changed since; run cosmig verify meanwhile to compare both sides',
     ],
     [
       'a cutover died',
       [newLease({ phase: 'tail' })],
       'drained',
-      'a cutover was interrupted: cosmig cutover begins it anew, or let the application write to the source and go on with cosmig tail',
+      'a cutover was interrupted: run cosmig cutover again, or let writers resume and continue with cosmig tail',
     ],
     [
       'it is over',
       [newLease({ phase: 'tail' })],
       'committed',
-      'nothing: the target is in use; keep the source while you may look back',
+      'nothing: the target is in use; keep the source for as long as you may need it',
     ],
   ])('%s: what comes next is said', async (_what, begun, phase, next) => {
     const path = somePath();
@@ -292,7 +286,7 @@ describe('after the end', () => {
     ]);
     ledger.close();
     expect(unwrapped((await ask(path)).stdout)).toMatch(
-      /^deletes +avad: in 1 range the feed has lost deletes, which stay in the target until compared$/m,
+      /^deletes +avad: the feed of 1 range has lost deletes; the documents stay in the target until both sides are compared$/m,
     );
     expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
       ranges: [{ sweepPending: true }, { sweepPending: false }],
@@ -374,7 +368,7 @@ describe('a cutover', () => {
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^running +cutover since 2026-01-01 01:29:00Z \(1 min\), process 815$/m);
     expect(stdout).toMatch(/^cutover +writers stopped 2026-01-01 01:29:02Z \(58 s ago\)$/m);
-    expect(stdout).toMatch(/^next +wait: it is at work$/m);
+    expect(stdout).toMatch(/^next +wait for the run to finish$/m);
   });
 
   test('that was killed says that writers may be stopped still', async () => {
@@ -383,10 +377,10 @@ describe('a cutover', () => {
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^phase +fencing$/m);
     expect(stdout).toMatch(
-      /^cutover +died on its way, writers stopped .* \(58 s ago\); nobody has let them on again$/m,
+      /^cutover +crashed before its commit; writers stopped .* \(58 s ago\), and may still be stopped$/m,
     );
     expect(stdout).toMatch(
-      /^next +a cutover was interrupted, and the application may still be stopped: cosmig cutover begins it anew, or /m,
+      /^next +a cutover was interrupted, and writers may still be stopped: run cosmig cutover again, or /m,
     );
     const json: unknown = JSON.parse((await ask(path, '--json')).stdout);
     expect(json).toMatchObject({
@@ -403,8 +397,8 @@ describe('a cutover', () => {
     ledger.close();
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(/^cutover +backed out .* \(30 s ago\): the cutover did not finish in time$/m);
-    expect(stdout).toMatch(/^next +cosmig tail brings over/m);
-    expect(stdout).toMatch(/^lag +nothing is brought over since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
+    expect(stdout).toMatch(/^next +cosmig tail replicates/m);
+    expect(stdout).toMatch(/^lag +not replicating since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
   });
 
   test('that nobody was let on again after says so, also when a tail has run since', async () => {
@@ -415,10 +409,10 @@ describe('a cutover', () => {
     ledger.close();
     const stdout = unwrapped((await ask(path)).stdout);
     expect(stdout).toMatch(
-      /^cutover +backed out .*: the last cutover was interrupted; writers stopped .* \(58 s ago\), and cosmig has not let them on again$/m,
+      /^cutover +backed out .*: the last cutover was interrupted; writers stopped .* \(58 s ago\), and writers have NOT been re-enabled by cosmig$/m,
     );
     expect(stdout).toMatch(
-      /^next +see that the application writes to the source again; cosmig tail brings over/m,
+      /^next +make sure that writers can write to the source again; cosmig tail replicates/m,
     );
     const json: unknown = JSON.parse((await ask(path, '--json')).stdout);
     expect(json).toMatchObject({
@@ -435,13 +429,13 @@ describe('a cutover', () => {
     const dead = unwrapped((await ask(path)).stdout);
     expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), writers were stopped for 8\.7 s$/m);
     expect(dead).toMatch(
-      /^next +cosmig cutover goes on: the hook that points the application to the target has not/m,
+      /^next +run cosmig cutover again: the hook that points the application to the target has not/m,
     );
 
     const next = openLedger(path);
     next.journal.append({ event: 'application switched' }, at(12));
     next.close();
-    expect((await ask(path)).stdout).toMatch(/^next +cosmig cutover goes on: it looks whether anybody/m);
+    expect((await ask(path)).stdout).toMatch(/^next +run cosmig cutover again: it checks whether/m);
 
     const last = openLedger(path);
     const written = { range: '0', ids: ['"a"', '"b"'], what: 'written' } as const;
@@ -451,8 +445,8 @@ describe('a cutover', () => {
     last.journal.append({ event: 'late write watch ended', isForgotten: false }, at(15));
     last.close();
     const late = unwrapped((await ask(path)).stdout);
-    expect(late).toMatch(/^LATE WRITES +not brought over: "a", "b", not named$/m);
-    expect(late).toMatch(/^next +stop whoever still writes to the source, and mend in the target/m);
+    expect(late).toMatch(/^LATE WRITES +not replicated: "a", "b", unknown id$/m);
+    expect(late).toMatch(/^next +stop the process that still writes to the source, and fix the documents/m);
   });
 
   test('that could not do with settings what was asked for says so until it is done', async () => {
@@ -465,7 +459,9 @@ describe('a cutover', () => {
     ledger.close();
     const next = async (): Promise<string> =>
       /^next +(.*)$/m.exec(unwrapped((await ask(path)).stdout))?.[1] ?? '';
-    expect(await next()).toMatch(/^cosmig cutover goes on: settings of the target are not all as was asked/);
+    expect(await next()).toMatch(
+      /^run cosmig cutover again: some settings of the target are not as requested/,
+    );
     const done = openLedger(path);
     done.journal.append({ event: 'target settings applied', settings: ['ttl'] }, at(20));
     done.close();
@@ -487,8 +483,8 @@ describe('a cutover', () => {
     ledger.close();
     const committed = unwrapped((await ask(path)).stdout);
     expect(committed).toMatch(/^cutover +committed .*, writers were stopped for 8\.7 s$/m);
-    expect(committed).toMatch(/^LATE WRITES +not brought over: not named$/m);
-    expect(committed).toMatch(/^next +cosmig cutover goes on: the hook/m);
+    expect(committed).toMatch(/^LATE WRITES +not replicated: unknown id$/m);
+    expect(committed).toMatch(/^next +run cosmig cutover again: the hook/m);
   });
 });
 
@@ -506,7 +502,7 @@ describe('how a run goes', () => {
     fill(ledger);
     ledger.runs.report({ ...SAID, lagSeconds: null });
     const copying = unwrapped((await ask(path)).stdout);
-    expect(copying).toMatch(/^documents +1,234,567 read of some 2,000,000 \(61%\), /m);
+    expect(copying).toMatch(/^documents +1,234,567 read of about 2,000,000 \(61%\), /m);
     expect(copying).toMatch(/^waits for +the target is throttled$/m);
     ledger.migration.enter({ phase: 'tailing', why: null }, 1);
     ledger.runs.report(SAID);
@@ -516,9 +512,9 @@ describe('how a run goes', () => {
     ledger.close();
     const dead = unwrapped((await ask(path)).stdout);
     expect(dead).toMatch(
-      /^last run +copy, begun .*, seen last 2026-01-01 01:29:57Z \(3 s ago\), was killed or crashed/m,
+      /^last run +copy, started .*, last seen 2026-01-01 01:29:57Z \(3 s ago\), was killed or crashed/m,
     );
-    expect(dead).toMatch(/^lag +nothing is brought over since 2026-01-01 01:29:57Z \(3 s ago\)$/m);
+    expect(dead).toMatch(/^lag +not replicating since 2026-01-01 01:29:57Z \(3 s ago\)$/m);
     expect(dead).not.toContain('waits for');
     expect(JSON.parse((await ask(path, '--json')).stdout)).toMatchObject({
       seen: { at: '2026-01-01T01:29:57.000Z', lagSeconds: 2.5, expected: 2_000_000 },
@@ -547,14 +543,14 @@ describe('how a run goes', () => {
     prove('another', LOOK_MS - 1000);
     {
       using _store = VerifyStore.open(verifyPath(path));
-      expect(unwrapped((await ask(path)).stdout)).toMatch(/^proof +none: .*; a cosmig verify is at work$/m);
+      expect(unwrapped((await ask(path)).stdout)).toMatch(/^proof +none .*; a cosmig verify is running$/m);
     }
-    const unproven = /^proof +none: no cosmig verify has ended clean, or a later one found differences$/m;
+    const unproven = /^proof +none \(no successful cosmig verify, or a later one found differences\)$/m;
     expect(unwrapped((await ask(path)).stdout)).toMatch(unproven);
     prove(fingerprint, LOOK_MS - 2 * MINUTE_MS);
     const { stdout } = await ask(path);
     expect(stdout).toMatch(/^proof +both sides were equal 2026-01-01 01:28:00Z \(2 min ago\)$/m);
-    expect(unwrapped(stdout)).toMatch(/^next +.*; cosmig cutover switches when you are ready$/m);
+    expect(unwrapped(stdout)).toMatch(/^next +.*; run cosmig cutover when you are ready$/m);
     {
       using store = VerifyStore.open(verifyPath(path));
       store.disprove();
@@ -579,7 +575,7 @@ describe('finding the ledger', () => {
       code: 2,
       stdout: '',
       stderr:
-        'cosmig: no ledger was given\n  why  it is found by its path, or by the names of both containers\n' +
+        'cosmig: no ledger was given\n  why  a ledger is found by its path, or by the names of both containers\n' +
         '  now  give --ledger .cosmig/orders.db, COSMIG_LEDGER or ledger in the config file; or give --source and --target\n',
     });
   });

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { ChildOrder, Strike } from './harness/cutover/cutover-child.ts';
 import { Move } from '../helpers/move.ts';
-import { ACCEPTED_SPEC, cosmig, envOf, typed } from '../helpers/typed.ts';
+import { cosmig, envOf, SPEC, typed } from '../helpers/typed.ts';
 import { built } from '../helpers/built.ts';
 
 const CHILD = built(new URL('harness/cutover/cutover-child.ts', import.meta.url));
@@ -53,7 +53,7 @@ class Cutting {
       const kill = death !== null && 'hook' in death && death.hook === hook ? '; kill -9 $PPID' : '';
       return [`--${hook}`, `echo ${hook} >> ${this.log}${kill}`];
     });
-    const argv = ['cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', ...ACCEPTED_SPEC];
+    const argv = ['cutover', ...hooks, '--quiet-for', '1s', '--watch', '1s', ...SPEC];
     const child = spawn(process.execPath, [CHILD, ...argv], {
       env: { ...envOf(this.move), CHILD_ORDER: JSON.stringify(order) },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -6,8 +6,10 @@ import { runCosmig, type Ran } from './run-cosmig.ts';
 
 export const PLACES = ['--source', 'shop/orders', '--target', 'shop/by-tenant'];
 export const SPEC = [...PLACES, '--partition-key', '/tenantId'];
-/** Goes on whatever the sample warns of: tests have few documents. */
-export const ACCEPTED_SPEC = [...SPEC, '--yes'];
+/** A command line with the whole spec; a copy ignores warnings of the sample, since tests have few documents. */
+export function withSpec(argv: readonly string[]): string[] {
+  return [...argv, ...SPEC, ...(argv[0] === 'copy' ? ['--yes'] : [])];
+}
 
 /** The account and the ledger; hooks are found by PATH. */
 export function envOf({ connectionString, ledgerPath }: Move): Record<string, string> {
@@ -25,10 +27,10 @@ export function typed(move: Move, ...argv: readonly string[]): Promise<Ran> {
 
 /** Runs a command that wants the spec. */
 export function cosmig(move: Move, ...argv: readonly string[]): Promise<Ran> {
-  return typed(move, ...argv, ...ACCEPTED_SPEC);
+  return typed(move, ...withSpec(argv));
 }
 
 /** Like `cosmig`, without a terminal, and with nobody who could answer. */
 export function start(move: Move, ...argv: readonly string[]): CosmigProcess {
-  return startCosmig([...argv, ...ACCEPTED_SPEC], envOf(move));
+  return startCosmig(withSpec(argv), envOf(move));
 }

@@ -1,6 +1,6 @@
 /**
  * Owns time: which of all the things that could happen next does. An action is a line of text; a trace
- * is a list of them, and replaying skips what is not possible any more, so that a trace can be shrunk.
+ * is a list of them, and replaying skips what is not valid any more, so that a trace can be shrunk.
  */
 import { act, randomAppAction } from './application.ts';
 import { Chance } from './chance.ts';

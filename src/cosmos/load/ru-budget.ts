@@ -20,7 +20,7 @@ export function allowedRu(
       return budget.ru;
     case 'percent':
       if (containerRu !== undefined) return (containerRu * budget.percent) / 100;
-      throw new UsageError(`--${side}-ru ${budget.percent}% is not possible`, {
+      throw new UsageError(`--${side}-ru ${budget.percent}% is not valid`, {
         why: 'a serverless container, or one that shares the throughput of its database, has no RU/s of its own',
         hint: `give RU/s instead of a share, as in --${side}-ru 4000`,
       });

@@ -35,7 +35,7 @@ export interface Derivation {
   readonly strategy: Strategy;
 }
 
-const EXAMPLE = "write for instance '/pk={tenantId}-{createdAt|month}'";
+const EXAMPLE = "for example '/pk={tenantId}-{createdAt|month}'";
 const BRACES = 'write {{ and }} for braces of the text itself';
 const FILTER_HINT = `the filters are ${FILTERS.map(({ example }) => example).join(', ')}`;
 
@@ -136,7 +136,7 @@ function readFilter(text: string, start: number): { named: NamedFilter; end: num
 }
 
 function wrongFilter(text: string, at: number, why: string, { example }: FilterKind): UsageError {
-  return wrongAt(text, at, why, `write for instance ${example}`);
+  return wrongAt(text, at, why, `for example ${example}`);
 }
 
 /**

@@ -162,7 +162,7 @@ describe.skipIf(!canMount())('a disk', () => {
     ].join('\n');
     const { code, stdout, stderr } = await runMounted(script, folder);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^last run +copy, begun .* was killed or crashed/m);
+    expect(stdout).toMatch(/^last run +copy, started .* was killed or crashed/m);
     expect(readdirSync(folder).toSorted()).toEqual(['ledger.db', 'ledger.db-shm', 'ledger.db-wal']);
   });
 

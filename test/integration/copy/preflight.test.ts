@@ -267,7 +267,7 @@ describe('refuses', () => {
     const error = await refused({ flags: { sourceRu: '50%' } });
     expect(error).toMatchObject({
       exitCode: 2,
-      message: '--source-ru 50% is not possible',
+      message: '--source-ru 50% is not valid',
       why: 'whoever is signed in may not read the throughput of the source',
     });
     expect(await inspected()).toMatchObject({ source: { throughput: { kind: 'unknown' } } });
@@ -587,7 +587,7 @@ describe('the sample', () => {
     expect(sample.readRu).toBeGreaterThanOrEqual(1);
   });
 
-  test('counts by itself where the service does not say how many documents there are', async () => {
+  test('counts by itself where the service does not report how many documents there are', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     const effect = { dropHeaders: ['x-ms-resource-usage'] };

@@ -1,6 +1,6 @@
 /** Changes after a check has passed: after the gate, after a waiver, after the comparison. */
 import { expect, test } from 'vitest';
-import { prove } from '../../../src/workflows/compare.ts';
+import { compareForCutover } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
 import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
@@ -31,7 +31,7 @@ async function cut(
 ): Promise<{ readonly result: unknown; readonly phase: string; readonly ids: readonly string[] }> {
   const run = move.parts();
   const proof: CutoverOptions['prove'] = async (signal, scope) =>
-    prove(run, { deadlineMs: 20_000, signal, scope });
+    compareForCutover(run, { deadlineMs: 20_000, signal, scope });
   const result = await runCutover(run, {
     stopWriters: async () => {},
     onCommit: async () => {},

@@ -1,7 +1,7 @@
 /** A cutover compares the state of now, of this migration; results of earlier comparisons prove nothing. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { lastCleanMs, prove } from '../../../src/workflows/compare.ts';
+import { lastProofAtMs, compareForCutover } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
@@ -36,7 +36,7 @@ test('cutover: everything is compared and one that was not proven before exists 
   const run = move.parts();
   const result = await runCutover(run, {
     ...CUTOVER,
-    prove: async (signal, scope) => prove(run, { deadlineMs: 20_000, signal, scope }),
+    prove: async (signal, scope) => compareForCutover(run, { deadlineMs: 20_000, signal, scope }),
   });
   expect(result).toMatchObject({ phase: 'committed' });
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
@@ -44,9 +44,9 @@ test('cutover: everything is compared and one that was not proven before exists 
 
 test('cutover: proof of another spec -> opens no gate', async () => {
   await using move = await proven();
-  expect(lastCleanMs(move.parts().spec)).toEqual(expect.any(Number));
+  expect(lastProofAtMs(move.parts().spec)).toEqual(expect.any(Number));
   for (const end of ['', '-wal', '-shm']) rmSync(`${move.ledgerPath}${end}`, { force: true });
-  expect(lastCleanMs(move.parts({ flags: { deletes: ['marker:/isDeleted'] } }).spec)).toBeNull();
+  expect(lastProofAtMs(move.parts({ flags: { deletes: ['marker:/isDeleted'] } }).spec)).toBeNull();
 });
 
 test('cutover: everything was compared -> only differences are compared again, and a proof is recorded', async () => {
@@ -58,8 +58,8 @@ test('cutover: everything was compared -> only differences are compared again, a
   const result = await runCutover(run, {
     ...CUTOVER,
     prove: async (signal, scope) => {
-      const proof = await prove(run, { deadlineMs: 20_000, signal, scope });
-      scopes.push([scope, proof.equal, lastCleanMs(run.spec) === null]);
+      const proof = await compareForCutover(run, { deadlineMs: 20_000, signal, scope });
+      scopes.push([scope, proof.equal, lastProofAtMs(run.spec) === null]);
       return proof;
     },
   });

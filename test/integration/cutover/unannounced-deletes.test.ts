@@ -63,10 +63,10 @@ const LARGE_BYTES = 2 * 1024 * 1024 - 30;
 
 test('copy deleted in the target, deletes reported: a waiver keeps an old version -> found', async () => {
   await using move = await Move.open({ settings: { avad: true }, target: { partitionKey: '/pk' } });
-  const spec = [...PLACES, '--derive', '/pk={tenantId}-{customerId}-and-so-on-and-so-on', '--yes'];
+  const spec = [...PLACES, '--derive', '/pk={tenantId}-{customerId}-and-so-on-and-so-on'];
   const large = { id: 'large', customerId: 'a', tenantId: 'P' };
   await move.put({ id: 'lost', customerId: 'a', tenantId: 'P' }, large);
-  expect((await typed(move, 'copy', ...spec)).code).toBe(0);
+  expect((await typed(move, 'copy', '--yes', ...spec)).code).toBe(0);
   const size = JSON.stringify({ ...large, pad: '' }).length;
   await move.put({ ...large, pad: 'x'.repeat(LARGE_BYTES - size) });
   expect((await typed(move, 'tail', '--until-caught-up', ...spec)).code).toBe(5);

@@ -192,7 +192,7 @@ test('every reason is produced by a real case, its neighbours arrive, and what i
   // What is left is for the operator.
   const cosmig = (line: string): Promise<Ran> => {
     const spec =
-      '--source shop/orders --target shop/by-tenant --derive /pk={tenantId} --missing-key dead-letter --yes';
+      '--source shop/orders --target shop/by-tenant --derive /pk={tenantId} --missing-key dead-letter';
     const env = { COSMIG_SOURCE_CONNECTION_STRING: tap.connectionString };
     const argv = `${line} --ledger ${move.ledgerPath} ${/^dead-letters (?!retry)/.test(line) ? '' : spec}`;
     return runCosmig(argv.trim().split(' '), { env, clock: systemClock });
@@ -200,11 +200,9 @@ test('every reason is produced by a real case, its neighbours arrive, and what i
   const { code, stdout, stderr } = await cosmig('dead-letters retry --all --json');
   expect(code).toBe(5);
   expect(JSON.parse(stdout)).toMatchObject({ retried: 3, closed: 0, documents: { deadLettered: 3 } });
-  expect(stderr).toContain('3 dead letters tried again, 0 closed');
+  expect(stderr).toContain('3 dead letters retried, 0 closed');
   await move.target.item('stranger', 'P').delete();
-  expect((await cosmig('dead-letters retry --all')).stderr).toContain(
-    '3 dead letters tried again, 1 closed\n',
-  );
+  expect((await cosmig('dead-letters retry --all')).stderr).toContain('3 dead letters retried, 1 closed\n');
   for (const { number } of lettersOf(move))
     expect((await cosmig(`dead-letters discard ${number}`)).code).toBe(0);
   expect((await cosmig('copy')).code).toBe(0);

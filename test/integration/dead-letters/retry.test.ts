@@ -85,7 +85,7 @@ describe('two documents that claim one place', () => {
     expect(await letters()).toEqual([expect.objectContaining({ ...letter, state: 'open', attempts: 3 })]);
     await send({ do: 'delete', key: [holder.pk], id: '7' });
     const { code, stdout, stderr } = await cosmig('dead-letters retry 1 --json');
-    expect({ code, stderr: stderr.includes('1 dead letter tried again, 1 closed') }).toEqual({
+    expect({ code, stderr: stderr.includes('1 dead letter retried, 1 closed') }).toEqual({
       code: 0,
       stderr: true,
     });
@@ -133,7 +133,7 @@ test('a document that was mended is moved by its letter, and the others stay ope
   await send(put('replace', 'a', '2', { tenantId: 'u' }));
   const { code, stderr } = await cosmig(`dead-letters retry ${number}`);
   expect(code).toBe(5);
-  expect(stderr).toContain('1 dead letter tried again, 1 closed\n');
+  expect(stderr).toContain('1 dead letter retried, 1 closed\n');
   expect(stderr).toContain('1 document is not in the target');
   expect(await inTarget()).toHaveLength(2);
   expect((await cosmig('dead-letters list')).stdout).toMatch(

@@ -20,7 +20,7 @@ import {
   Tapped,
   write,
 } from '../../helpers/tapped.ts';
-import { ACCEPTED_SPEC, cosmig, envOf } from '../../helpers/typed.ts';
+import { withSpec, cosmig, envOf } from '../../helpers/typed.ts';
 import { until, within } from '../../helpers/wait.ts';
 import { clockAt, fastClock } from '../../helpers/clock.ts';
 
@@ -322,7 +322,7 @@ describe('stopped', () => {
     const { move, tap } = tapped;
     await write(move, orders(120));
     await begin(move);
-    const argv = ['copy', ...ACCEPTED_SPEC, '--json'];
+    const argv = withSpec(['copy', '--json']);
     const run = new CosmigRun(argv, { env: envOf(move), clock: systemClock });
     tap.meddle = before(isLaterPage, { 4: () => run.press('SIGINT') });
     const { code, stdout } = await within(run.ended, 10_000, 'a drain');

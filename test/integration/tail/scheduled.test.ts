@@ -4,7 +4,7 @@ import { Ledger } from '../../../src/state/ledger.ts';
 import { VerifyStore, verifyPath } from '../../../src/verify/store.ts';
 import { runShell } from '../../helpers/cosmig-process.ts';
 import { Move } from '../../helpers/move.ts';
-import { ACCEPTED_SPEC, cosmig, envOf, start } from '../../helpers/typed.ts';
+import { cosmig, envOf, SPEC, start } from '../../helpers/typed.ts';
 import { until } from '../../helpers/wait.ts';
 
 let move: Move;
@@ -104,7 +104,7 @@ test('a run whose result cannot be written has brought over what there was, and 
   expect((await cosmig(move, 'copy')).code).toBe(0);
   await move.put({ id: 'new', customerId: 'c1', tenantId: 't9' });
   const lost = await runShell(
-    `cosmig tail --until-caught-up --json ${ACCEPTED_SPEC.join(' ')} > /dev/full`,
+    `cosmig tail --until-caught-up --json ${SPEC.join(' ')} > /dev/full`,
     envOf(move),
   );
   expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('the output cannot be written')]);

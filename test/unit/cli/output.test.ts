@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Tell } from '../../../src/cli/command.ts';
+import type { RenderLine } from '../../../src/cli/command.ts';
 import { Output } from '../../../src/cli/output.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
@@ -8,7 +8,7 @@ function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) 
   const clock = new VirtualClock();
   let stderr = '';
   const lines: (string | null)[] = [];
-  const live = { show: (tell: Tell) => lines.push(tell(40)), hide: () => lines.push(null) };
+  const live = { show: (tell: RenderLine) => lines.push(tell(40)), hide: () => lines.push(null) };
   const out = new Output({
     stdout: { write: () => true },
     stderr: { write: (text: string) => (stderr += text) },
@@ -22,7 +22,7 @@ function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) 
   return { out, clock, lines, said: () => stderr };
 }
 
-const tell: Tell = (columns) => `within ${columns}`;
+const tell: RenderLine = (columns) => `within ${columns}`;
 
 describe('progress', () => {
   test.each([

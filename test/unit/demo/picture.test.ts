@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { demoText, type Findings, type Spread } from '../../../src/demo/picture.ts';
+import { demoText, type DemoFindings, type Spread } from '../../../src/demo/picture.ts';
 
 const before: Spread = {
   container: 'shop/orders',
@@ -16,7 +16,7 @@ const before: Spread = {
   ],
 };
 
-const findings: Findings = {
+const findings: DemoFindings = {
   before,
   after: { ...before, container: 'shop/orders-by-customer', partitionKey: '/customerId', ranges: [] },
   seeded: {},
@@ -48,7 +48,7 @@ test('the picture fits 80 columns and tells each letter with its end', () => {
       `  (none)     █${' '.repeat(29)}      2   0%`,
       `  range 3    ${'█'.repeat(30)}    482 RU/s, 2,087 docs, 12 x 429`,
       'dead letter 1        collision of "invoice-9" at ["c-117"]: discarded by number',
-      'dead letter 2        collision of "invoice-7" at no key: mended in the source',
+      'dead letter 2        collision of "invoice-7" at no key: fixed in the source',
       'writers stopped for  6.0 s',
       '                     the integer 9007199254740993 before, none after',
     ]),

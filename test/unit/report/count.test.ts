@@ -5,7 +5,7 @@ import { VERDICT } from './verdict.ts';
 test('a count says that it is one, range by range, and what the letters have to do with it', () => {
   expect(verifyText(VERDICT).split('\n')).toEqual([
     'migration            shop/orders -> shop/by-tenant',
-    'level                count (says nothing about what is in the documents)',
+    'level                count (the content of documents is not compared)',
     'equal                yes, in number',
     'source               66,003 documents',
     '  0                           1,000  [, 01FFFFFF..)',
@@ -57,11 +57,11 @@ test('what differs, is on its way or left out is told in words, with how much of
   expect(told.split('\n').slice(5)).toEqual([
     'differences          2 extra, 1 wrong key',
     'in flight            2 documents, the oldest for 1 min',
-    'dead letters         5 open, 1 discarded; their documents are no differences',
+    'dead letters         5 open, 1 discarded; their documents do not count as differences',
     'RU                   12 source, 13 target',
     'took                 0.9 s',
     'wrong key    "o1"  source key ["a"]  target key ["b"]',
-    'and 2 more; all of them with --report FILE',
+    'and 2 more; --report FILE lists all of them',
   ]);
 });
 

@@ -65,7 +65,7 @@ describe('the line of a cutover', () => {
       name: 'comparing',
       stopped: true,
       proof: { ...PROOF, stage: 'looking again', open: 3 },
-      line: 'comparing                   3 documents to look at again  writers stopped 17 s of 120 s',
+      line: 'comparing                   3 documents to recheck  writers stopped 17 s of 120 s',
     },
     {
       name: 'repairing',
@@ -79,13 +79,13 @@ describe('the line of a cutover', () => {
   ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
     const clock = new VirtualClock(1_000_000);
     const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
-    shown.see({ name, stoppedAtMs: stopped ? 1_000_000 : null });
-    if (proof !== undefined) shown.seeProof(proof as typeof PROOF);
+    shown.onStep({ name, stoppedAtMs: stopped ? 1_000_000 : null });
+    if (proof !== undefined) shown.onProof(proof as typeof PROOF);
     clock.advance(17_900);
     const rates = { documents: 210.4, ru: null };
-    expect(shown.tell({ ...SNAPSHOT, waitsFor }, rates, Infinity)).toBe(line);
+    expect(shown.line({ ...SNAPSHOT, waitsFor }, rates, Infinity)).toBe(line);
     // The time that is running is told even where there is little room.
-    const narrow = shown.tell({ ...SNAPSHOT, waitsFor }, rates, 52);
+    const narrow = shown.line({ ...SNAPSHOT, waitsFor }, rates, 52);
     expect(narrow.length).toBeLessThanOrEqual(52);
     expect(narrow.includes('writers stopped 17 s of 120 s')).toBe(stopped);
   });
@@ -99,8 +99,8 @@ describe('the line of a cutover', () => {
       deadlineMs: 120_000,
       proof: null,
     });
-    shown.see({ name: 'comparing', stoppedAtMs: 1_000_000 });
-    shown.seeProof(PROOF);
+    shown.onStep({ name: 'comparing', stoppedAtMs: 1_000_000 });
+    shown.onProof(PROOF);
     clock.advance(4000);
     expect(shown.picture()).toEqual({
       step: 'comparing',
@@ -108,7 +108,7 @@ describe('the line of a cutover', () => {
       deadlineMs: 120_000,
       proof: PROOF,
     });
-    shown.see({ name: 'repairing', stoppedAtMs: 1_000_000 });
+    shown.onStep({ name: 'repairing', stoppedAtMs: 1_000_000 });
     expect(shown.picture()).toMatchObject({ step: 'repairing', proof: null });
   });
 });

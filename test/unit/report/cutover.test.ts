@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutoverJson, troubleOf } from '../../../src/report/cutover.ts';
+import { cutoverJson, errorForCutover } from '../../../src/report/cutover.ts';
 import type { CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { NotReadyError } from '../../../src/lib/errors.ts';
 
@@ -14,6 +14,6 @@ test.each<readonly [string, Partial<CutoverResult>, string | undefined]>([
   ['both', { trouble, lateWrites }, '1 document or more changed in the source after the commit'],
 ])('a committed cutover with %s to tell', (_what, told, message) => {
   const result = { ...DONE, ...told };
-  expect(troubleOf(result)?.message).toBe(message);
+  expect(errorForCutover(result)?.message).toBe(message);
   expect(cutoverJson(result)).toMatchObject({ lateWrites: result.lateWrites });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { preflightJson, preflightText, sizeText } from '../../../src/report/dry-run.ts';
+import { dryRunJson, dryRunText, sizeText } from '../../../src/report/dry-run.ts';
 import type { Inspection } from '../../../src/preflight/inspect.ts';
 import { rekeyOptionsOf } from '../../../src/spec/rekey-options.ts';
 import { containerFacts, NONE_REFUSED, sampleOf } from '../preflight/facts.ts';
@@ -55,13 +55,13 @@ function inspection(more: Partial<Inspection> = {}): Inspection {
 }
 
 test('for people: everything in 80 columns', () => {
-  const text = preflightText(inspection(), spec);
+  const text = dryRunText(inspection(), spec);
   expect(text).toBe(
     [
       'source               shop/orders; key /pk; 1000 RU/s; 2,000,000 documents; TTL',
       '                     60 s',
-      'target               shop/by-tenant; key /tenantId; to be made with autoscale to',
-      '                     10000 RU/s',
+      'target               shop/by-tenant; key /tenantId; will be created with',
+      '                     autoscale to 10000 RU/s',
       'deletes              reconcile',
       'sample               5,000 documents; 1.0 KB each',
       'without the key      12, 0.2 %',
@@ -73,7 +73,7 @@ test('for people: everything in 80 columns', () => {
       'documents            about 2,000,000, 1.9 GB',
       'RU                   2,000,000 on the source, 13,900,000 on the target',
       'time                 about 23 min, as fast as the target allows',
-      'ledger               183 MB, and 170 bytes for each change meanwhile',
+      'ledger               183 MB, plus 170 bytes for each change during the copy',
       'warning              2 of 5000 sampled documents meet another one with the same',
       '                     id under the new key',
       '  why                a key and an id belong to one document',
@@ -85,12 +85,12 @@ test('for people: everything in 80 columns', () => {
 
 test('no line is longer than the terminal, whatever a key looks like', () => {
   const sample = sampleOf({ biggest: [{ values: ['x'.repeat(2000)], documents: 5 }] });
-  const lines = preflightText(inspection({ sample }), spec).split('\n');
+  const lines = dryRunText(inspection({ sample }), spec).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 });
 
 test('of few documents it takes no time that could be told', () => {
-  const text = preflightText(inspection({ estimate: { ...inspection().estimate, hours: 0.0001 } }), spec);
+  const text = dryRunText(inspection({ estimate: { ...inspection().estimate, hours: 0.0001 } }), spec);
   expect(text).toMatch(/^time +under a second, as fast as the target allows$/m);
 });
 
@@ -105,18 +105,20 @@ test('of an empty source, and where nothing can be told', () => {
     ledgerBytes: null,
     ledgerBytesPerChange: 170,
   };
-  const text = preflightText(inspection({ sample: sampleOf({ documents: 0 }), estimate: nothing }), spec);
+  const text = dryRunText(inspection({ sample: sampleOf({ documents: 0 }), estimate: nothing }), spec);
   expect(text).toContain('sample               the source is empty\n');
-  expect(text).toContain('estimate             the service does not say how many documents there are\n');
+  expect(text).toContain(
+    'estimate             unknown: the service does not report how many documents\n                     there are\n',
+  );
 });
 
 test('for scripts: one object of plain data, with no document in it', () => {
-  const json = preflightJson(inspection(), { spec, migration: 'orders' });
+  const json = dryRunJson(inspection(), spec);
   expect(JSON.parse(JSON.stringify(json))).toEqual(json);
   expect(json).toMatchObject({
     command: 'copy',
     dryRun: true,
-    migration: 'orders',
+    migration: 'shop/orders -> shop/by-tenant',
     complete: true,
     source: { container: 'shop/orders', partitionKey: ['/pk'], documents: 2_000_000, defaultTtl: 60 },
     target: { container: 'shop/by-tenant', exists: false, partitionKey: ['/tenantId'] },
@@ -129,7 +131,7 @@ test('for scripts: one object of plain data, with no document in it', () => {
     estimate: { targetRu: 13_900_000 },
     warnings: [{ kind: 'collisions' }],
   });
-  const there = preflightJson(inspection({ target: containerFacts() }), { spec, migration: 'orders' });
+  const there = dryRunJson(inspection({ target: containerFacts() }), spec);
   expect(there).toMatchObject({
     target: { container: 'shop/by-tenant', exists: true, partitionKey: ['/pk'] },
   });

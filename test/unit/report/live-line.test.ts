@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fit, moveLine, Pace, verifyLine, type Rates } from '../../../src/report/live-line.ts';
+import { fit, runLine, Speed, verifyLine, type Rates } from '../../../src/report/live-line.ts';
 import type { Snapshot } from '../../../src/engine/progress/snapshot.ts';
 
 const RATES: Rates = { documents: 1234.4, ru: 5678.9 };
@@ -123,7 +123,7 @@ describe('the line of a run', () => {
       'copying  14%   142k docs  waits: throttled by the target (range 3, 12 s)',
     ],
   ])('%s', (_name, more, rates, columns, line) => {
-    const told = moveLine(snapshot(more), rates, columns);
+    const told = runLine(snapshot(more), rates, columns);
     expect(told).toBe(line);
     expect(told.length).toBeLessThanOrEqual(columns);
   });
@@ -135,7 +135,7 @@ describe('the line of a run', () => {
         documents: { read, written: 0, deleted: 0, moved: 0, deadLettered: 0 },
         outlook: { documents: 90_000_000, readBefore: 0, underWay: 0, targetRu: 250_000 },
       });
-      const line = moveLine(now, { documents, ru: documents * 5 }, columns);
+      const line = runLine(now, { documents, ru: documents * 5 }, columns);
       return ['%', 'docs', '/s', 'RU/s', 'ETA'].map((word) => line.indexOf(word)).join(' ');
     };
     const places = [
@@ -189,19 +189,19 @@ describe('the line of a comparison', () => {
 
 describe('a pace', () => {
   test('is unknown at first, then follows slowly', () => {
-    const pace = new Pace();
-    expect(pace.see({ atMs: 0, documents: 0, ru: 0 })).toEqual(UNKNOWN);
-    expect(pace.see({ atMs: 100, documents: 50, ru: 0 })).toEqual(UNKNOWN);
-    expect(pace.see({ atMs: 1000, documents: 100, ru: 1000 })).toEqual({ documents: 100, ru: 1000 });
-    const { documents } = pace.see({ atMs: 2000, documents: 100, ru: 1000 });
+    const pace = new Speed();
+    expect(pace.measure({ atMs: 0, documents: 0, ru: 0 })).toEqual(UNKNOWN);
+    expect(pace.measure({ atMs: 100, documents: 50, ru: 0 })).toEqual(UNKNOWN);
+    expect(pace.measure({ atMs: 1000, documents: 100, ru: 1000 })).toEqual({ documents: 100, ru: 1000 });
+    const { documents } = pace.measure({ atMs: 2000, documents: 100, ru: 1000 });
     expect(documents).toBeCloseTo(81.9, 1);
   });
 
   test('begins anew with another stage', () => {
-    const pace = new Pace();
-    pace.see({ atMs: 0, documents: 100, ru: 0 });
-    pace.see({ atMs: 1000, documents: 200, ru: 0 });
-    expect(pace.see({ atMs: 2000, documents: 3, ru: 0 })).toEqual(UNKNOWN);
+    const pace = new Speed();
+    pace.measure({ atMs: 0, documents: 100, ru: 0 });
+    pace.measure({ atMs: 1000, documents: 200, ru: 0 });
+    expect(pace.measure({ atMs: 2000, documents: 3, ru: 0 })).toEqual(UNKNOWN);
   });
 });
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { unequalOf } from '../../../src/report/verify-error.ts';
+import { errorForVerdict } from '../../../src/report/verify-error.ts';
 import { VERDICT } from './verdict.ts';
 
 test.each([
-  { inFlight: 0, waitsFor: null, rest: 'nothing was in flight' },
+  { inFlight: 0, waitsFor: null, rest: 'no document was in flight' },
   {
     inFlight: 5,
     waitsFor: '1 range of the source has changes that were not brought over',
@@ -12,8 +12,8 @@ test.each([
 ])('beside $inFlight documents in flight differences are told as what they are', ({ rest, ...found }) => {
   const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };
   const verdict = { ...VERDICT, level: 'digest', equal: false, differences, ...found } as const;
-  expect(unequalOf(verdict, () => 'by a tail')).toMatchObject({
+  expect(errorForVerdict(verdict, () => 'tail')).toMatchObject({
     message: '1 difference between source and target',
-    why: `1 missing; both sides were looked at twice, and ${rest}`,
+    why: `1 missing; each was checked twice, and ${rest}`,
   });
 });

@@ -25,12 +25,12 @@ describe('containers', () => {
     expect(wrong({ source: null, target: null })).toEqual([
       [
         'no source was given',
-        'cosmig must know what to read',
+        'documents are read from it',
         'give --source shop/orders, COSMIG_SOURCE or source in the config file',
       ],
       [
         'no target was given',
-        'cosmig must know where to write',
+        'documents are written to it',
         'give --target shop/orders-by-tenant, COSMIG_TARGET or target in the config file',
       ],
     ]);
@@ -42,7 +42,7 @@ describe('containers', () => {
       [
         '--target has no value',
         'it needs one',
-        'write for instance --target shop/orders-by-tenant, or leave --target out',
+        'for example --target shop/orders-by-tenant, or leave --target out',
       ],
     ]);
   });
@@ -51,8 +51,8 @@ describe('containers', () => {
     const same = [
       [
         'source and target are both shop/orders',
-        'a container keeps its partition key, so the documents need another one',
-        'name another target, and --create-target if there is none yet',
+        'a container keeps its partition key, so the documents need another container',
+        'name another target; cosmig copy --create-target creates it',
       ],
     ];
     expect(wrong({ target: 'shop/orders' })).toEqual(same);
@@ -164,7 +164,7 @@ describe('accounts', () => {
     expect(wrong({ sourceEndpoint: null })).toEqual([
       [
         'no account was given',
-        'cosmig must know where the source is',
+        'the source is in an account, which is found by its URL',
         'give --source-endpoint https://myaccount.documents.azure.com, COSMIG_SOURCE_ENDPOINT or sourceEndpoint in the config file; or set COSMIG_SOURCE_CONNECTION_STRING',
       ],
     ]);
@@ -179,7 +179,7 @@ describe('accounts', () => {
       { COSMIG_SOURCE_KEY: KEY, COSMIG_SOURCE_CONNECTION_STRING: connectionString },
       [
         'COSMIG_SOURCE_KEY and COSMIG_SOURCE_CONNECTION_STRING are both set',
-        'a connection string has a key of its own',
+        'a connection string contains a key',
         'unset COSMIG_SOURCE_KEY',
       ],
     ],
@@ -197,37 +197,33 @@ describe('accounts', () => {
       'a key that is none',
       {},
       { COSMIG_SOURCE_KEY: 'type=sas&x' },
-      ['COSMIG_SOURCE_KEY is not possible', 'an account key is base64, and this is not', AGAIN],
+      ['COSMIG_SOURCE_KEY is not valid', 'an account key is base64, and this is not', AGAIN],
     ],
     [
       'a connection string as a key',
       {},
       { COSMIG_SOURCE_KEY: connectionString },
-      [
-        'COSMIG_SOURCE_KEY is not possible',
-        'it is a connection string; that has a variable of its own',
-        AGAIN,
-      ],
+      ['COSMIG_SOURCE_KEY is not valid', 'it is a connection string, which has a variable of its own', AGAIN],
     ],
     [
       'a connection string without a key',
       {},
       { COSMIG_SOURCE_CONNECTION_STRING: `AccountEndpoint=${ENDPOINT}` },
-      ['COSMIG_SOURCE_CONNECTION_STRING is not possible', 'it has no AccountKey', AGAIN],
+      ['COSMIG_SOURCE_CONNECTION_STRING is not valid', 'it has no AccountKey', AGAIN],
     ],
     [
       'a connection string without an endpoint',
       {},
       { COSMIG_TARGET_CONNECTION_STRING: `AccountKey=${KEY}` },
-      ['COSMIG_TARGET_CONNECTION_STRING is not possible', 'it has no AccountEndpoint', AGAIN],
+      ['COSMIG_TARGET_CONNECTION_STRING is not valid', 'it has no AccountEndpoint', AGAIN],
     ],
     [
       'a connection string to a strange place',
       {},
       { COSMIG_TARGET_CONNECTION_STRING: `AccountEndpoint=http://acme;AccountKey=${KEY}` },
       [
-        'COSMIG_TARGET_CONNECTION_STRING is not possible',
-        'of its AccountEndpoint: without TLS everyone on the way can read it: http is for this machine only',
+        'COSMIG_TARGET_CONNECTION_STRING is not valid',
+        'its AccountEndpoint is not valid: without TLS everyone on the network path can read it: http is for this machine only',
         AGAIN,
       ],
     ],
@@ -237,8 +233,8 @@ describe('accounts', () => {
       {},
       [
         '--source-endpoint is more than the URL of an account',
-        'it has parts that may be secret, and those are given by variables only',
-        'write for instance --source-endpoint https://myaccount.documents.azure.com',
+        'it has parts that may be secret; secrets are given by variables only',
+        'for example --source-endpoint https://myaccount.documents.azure.com',
       ],
     ],
     [
@@ -247,8 +243,8 @@ describe('accounts', () => {
       {},
       [
         '--target-endpoint is more than the URL of an account',
-        'it has parts that may be secret, and those are given by variables only',
-        'write for instance --target-endpoint https://myaccount.documents.azure.com',
+        'it has parts that may be secret; secrets are given by variables only',
+        'for example --target-endpoint https://myaccount.documents.azure.com',
       ],
     ],
     [
@@ -295,7 +291,7 @@ describe('the new key', () => {
   });
 
   test.each<[string, Parameters<typeof wrong>[0], readonly string[]]>([
-    ['none', none, ['no key was asked for']],
+    ['none', none, ['no partition key was given']],
     [
       'several derived properties and no path',
       { ...none, derive: ['/a={x}', '/b={x}'] },
@@ -315,13 +311,13 @@ describe('the new key', () => {
     [
       'paths that are none',
       { partitionKey: ['tenantId', '/a/'] },
-      ['--partition-key tenantId is not possible', '--partition-key /a/ is not possible'],
+      ['--partition-key tenantId is not valid', '--partition-key /a/ is not valid'],
     ],
     ['an empty path', { partitionKey: ['/a', ''] }, ['--partition-key has no value']],
     ['a system property', { partitionKey: '/_ts' }, ['/_ts cannot be a key path (--partition-key)']],
-    ['a template that cannot be read', { derive: '/pk={a' }, ['--derive /pk={a is not possible']],
-    ['a filter nobody knows', { derive: '/pk={a|mnth}' }, ['--derive /pk={a|mnth} is not possible']],
-    ['a template without a path', { derive: '{a}' }, ['--derive {a} is not possible']],
+    ['a template that cannot be read', { derive: '/pk={a' }, ['--derive /pk={a is not valid']],
+    ['a filter nobody knows', { derive: '/pk={a|mnth}' }, ['--derive /pk={a|mnth} is not valid']],
+    ['a template without a path', { derive: '{a}' }, ['--derive {a} is not valid']],
     ['a derived id', { derive: '/id={a}' }, ['/id cannot be derived (--partition-key, --derive)']],
     [
       'something kept and nothing derived',
@@ -331,7 +327,7 @@ describe('the new key', () => {
     [
       'a path to keep that is none',
       { derive: '/pk={a}', keepSourceKeyAs: 'old' },
-      ['--keep-source-key-as old is not possible'],
+      ['--keep-source-key-as old is not valid'],
     ],
     [
       'the ttl, which is rewritten',
@@ -341,7 +337,7 @@ describe('the new key', () => {
     [
       'the marker of deletes',
       { derive: '/gone={a}', deletes: 'marker:/gone' },
-      ['/gone cannot be derived and mark deletes at once'],
+      ['/gone cannot both be derived and mark deletes'],
     ],
   ])('%s is refused', (_case, flags, messages) => {
     expect(wrong(flags).map((problem) => (problem as readonly string[])[0])).toEqual(messages);
@@ -350,7 +346,7 @@ describe('the new key', () => {
   test('a mistake is told with its place and its mending', () => {
     expect(wrong({ derive: '/pk={createdAt|mnth}' })).toEqual([
       [
-        '--derive /pk={createdAt|mnth} is not possible',
+        '--derive /pk={createdAt|mnth} is not valid',
         expect.stringMatching(/^there is no filter mnth, character 16$/),
         expect.stringContaining('month'),
       ],
@@ -385,13 +381,11 @@ describe('deletes', () => {
     ['AVAD', 'it is auto, avad, marker:/path or reconcile'],
     ['marker', 'a marker needs the path of the property that marks a deleted document'],
     ['marker:', 'a marker needs the path of the property that marks a deleted document'],
-    ['marker:/id', 'every document has id, so all of them would pass for deleted'],
-    ['marker:/_ts', 'every document has _ts, so all of them would pass for deleted'],
-    ['marker:isDeleted', 'the path of the marker is wrong: a path begins with a slash'],
+    ['marker:/id', 'every document has id, so all of them would count as deleted'],
+    ['marker:/_ts', 'every document has _ts, so all of them would count as deleted'],
+    ['marker:isDeleted', 'the path of the marker is not valid: a path begins with a slash'],
   ])('%s is refused', (text, why) => {
-    expect(wrong({ deletes: text })).toEqual([
-      [`--deletes ${text} is not possible`, why, expect.any(String)],
-    ]);
+    expect(wrong({ deletes: text })).toEqual([[`--deletes ${text} is not valid`, why, expect.any(String)]]);
   });
 });
 
@@ -424,24 +418,24 @@ describe('the target that is to be created', () => {
       { targetThroughput: '4000' },
       [
         '--target-throughput needs --create-target',
-        'the throughput of a container that exists is left alone',
+        'cosmig does not change the throughput of an existing container',
         'add --create-target, or leave --target-throughput out',
       ],
     ],
     [
       { createTarget: 'true', targetThroughput: '450' },
       [
-        '--target-throughput 450 is not possible',
+        '--target-throughput 450 is not valid',
         'it is a whole number of RU/s from 400 to 1000000, in steps of 100',
-        'write for instance --target-throughput 500',
+        'for example --target-throughput 500',
       ],
     ],
     [
       { createTarget: 'true', targetAutoscale: 'lots' },
       [
-        '--target-autoscale lots is not possible',
+        '--target-autoscale lots is not valid',
         'it is a whole number of RU/s from 1000 to 1000000, in steps of 1000',
-        'write for instance --target-autoscale 10000',
+        'for example --target-autoscale 10000',
       ],
     ],
   ])('%j is refused', (flags, expected) => {
@@ -510,10 +504,10 @@ describe('the ledger', () => {
   });
 
   test.each([
-    [':memory:', 'what is not kept in a file cannot be resumed'],
-    ['here/', 'it is a file, and this names a folder'],
+    [':memory:', 'a migration that is not kept in a file cannot be resumed'],
+    ['here/', 'it names a file, and this is a folder'],
   ])('%s is refused', (text, why) => {
-    expect(wrong({ ledger: text })).toEqual([[`--ledger ${text} is not possible`, why, expect.any(String)]]);
+    expect(wrong({ ledger: text })).toEqual([[`--ledger ${text} is not valid`, why, expect.any(String)]]);
   });
 });
 

@@ -85,7 +85,7 @@ test('a changed spec is refused by the names of what changed', () => {
   );
   expect(refuse).toThrow(
     expect.objectContaining({
-      message: 'this migration was begun with another --ttl, --keep-source-key-as',
+      message: 'this migration was started with another --ttl, --keep-source-key-as',
       why: '--ttl was restart and is remaining; --keep-source-key-as was not given and is /old',
     }),
   );

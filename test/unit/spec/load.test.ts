@@ -54,12 +54,12 @@ describe('a flag wins over a variable, a variable over the file, the file over t
     const file = 'ttl: never\nonCollision: never';
     const flags = { ...WHOLE, ttl: 'later' };
     expect(complaints({ flags, file, env: { COSMIG_SOURCE: 'orders' } })).toEqual([
-      '--ttl: --ttl later is not possible',
-      'onCollision (cosmig.config.yaml line 2): onCollision: never (cosmig.config.yaml line 2) is not possible',
+      '--ttl: --ttl later is not valid',
+      'onCollision (cosmig.config.yaml line 2): onCollision: never (cosmig.config.yaml line 2) is not valid',
     ]);
     const { source: _source, ...rest } = WHOLE;
     expect(complaints({ flags: rest, env: { COSMIG_SOURCE: 'orders' } })).toEqual([
-      'COSMIG_SOURCE: COSMIG_SOURCE orders is not possible',
+      'COSMIG_SOURCE: COSMIG_SOURCE orders is not valid',
     ]);
   });
 });
@@ -83,10 +83,10 @@ describe('the config file', () => {
   });
 
   test.each([
-    [{ config: 'gone.yaml' }, {}, '--config gone.yaml is not there'],
+    [{ config: 'gone.yaml' }, {}, '--config gone.yaml does not exist'],
     [{ config: ['a', 'b'] }, {}, '--config was given more than once'],
     [{ config: '' }, {}, '--config has no value'],
-    [{}, { COSMIG_CONFIG: 'gone.yaml' }, 'COSMIG_CONFIG gone.yaml is not there'],
+    [{}, { COSMIG_CONFIG: 'gone.yaml' }, 'COSMIG_CONFIG gone.yaml does not exist'],
   ])('that cannot be read is the only complaint: %j %j', (flags, env, message) => {
     expect(problems({ flags, env }).map((problem) => problem.message)).toEqual([message]);
   });
@@ -139,9 +139,9 @@ describe('the ledger alone', () => {
   test.each([
     ['nothing', {}, ['no ledger was given']],
     ['one container', { flags: { source: 'shop/orders' } }, ['no ledger was given']],
-    ['a wrong one', { flags: { source: 'orders', target: 'a/b' } }, ['--source orders is not possible']],
-    ['no file', { flags: { ledger: ':memory:' } }, ['--ledger :memory: is not possible']],
-    ['a secret', { flags: { ledger: KEY }, env: { COSMIG_SOURCE_KEY: KEY } }, ['--ledger holds a secret']],
+    ['a wrong one', { flags: { source: 'orders', target: 'a/b' } }, ['--source orders is not valid']],
+    ['no file', { flags: { ledger: ':memory:' } }, ['--ledger :memory: is not valid']],
+    ['a secret', { flags: { ledger: KEY }, env: { COSMIG_SOURCE_KEY: KEY } }, ['--ledger contains a secret']],
   ])('is not found by %s', (_what, giving, messages) => {
     const refused = complaint(() => found(giving));
     expect(refused.problems.map(({ message }) => message)).toEqual(messages);
@@ -160,7 +160,7 @@ describe('variables', () => {
     '%s is a slip, and said to be one',
     (name) => {
       const [problem] = problems({ flags: WHOLE, env: { [name]: 'some text' } });
-      expect(problem).toMatchObject({ from: name, message: `${name} is not known` });
+      expect(problem).toMatchObject({ from: name, message: `unknown variable: ${name}` });
       expect(problem?.hint).toMatch(/^did you mean COSMIG_[A-Z_]+\?$/);
     },
   );
@@ -198,19 +198,19 @@ describe('everything wrong is told at once', () => {
       file: 'ttl: never\ntargetThroughput: 450\ncolour: red\n',
     });
     expect(error.exitCode).toBe(2);
-    expect(error.message).toBe('11 things are wrong with the migration spec');
+    expect(error.message).toBe('the migration settings have 11 problems');
     expect(error.problems.map(({ message }) => message)).toEqual([
-      'there is nothing called colour (cosmig.config.yaml line 3)',
-      '--source orders is not possible',
-      'COSMIG_TARGET x is not possible',
-      'COSMIG_SOURCE_ENDPOINT acme is not possible',
-      'COSMIG_SOURCE_KEY is not possible',
-      '--derive /pk={a|nope} is not possible',
-      'ttl: never (cosmig.config.yaml line 1) is not possible',
-      '--target-ru 0 is not possible',
-      'targetThroughput: 450 (cosmig.config.yaml line 2) is not possible',
+      'unknown setting: colour (cosmig.config.yaml line 3)',
+      '--source orders is not valid',
+      'COSMIG_TARGET x is not valid',
+      'COSMIG_SOURCE_ENDPOINT acme is not valid',
+      'COSMIG_SOURCE_KEY is not valid',
+      '--derive /pk={a|nope} is not valid',
+      'ttl: never (cosmig.config.yaml line 1) is not valid',
+      '--target-ru 0 is not valid',
+      'targetThroughput: 450 (cosmig.config.yaml line 2) is not valid',
       'targetThroughput (cosmig.config.yaml line 2) needs --create-target',
-      '--until 25:00 is not possible',
+      '--until 25:00 is not valid',
     ]);
   });
 
@@ -225,9 +225,9 @@ describe('everything wrong is told at once', () => {
   test('one problem is the error itself', () => {
     const error = refusal({ flags: { ...WHOLE, ttl: 'later' } });
     expect({ message: error.message, why: error.why, hint: error.hint }).toEqual({
-      message: '--ttl later is not possible',
+      message: '--ttl later is not valid',
       why: 'it is one of restart, remaining',
-      hint: 'write for instance --ttl restart',
+      hint: 'for example --ttl restart',
     });
     expect(error.problems).toHaveLength(1);
   });

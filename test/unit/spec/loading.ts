@@ -42,8 +42,9 @@ export function inFolder<T>(file: string | undefined, work: (folder: string) => 
 }
 
 export function load({ flags = {}, env = {}, file, nowMs }: Giving): Checked {
+  // Like copy, the only command that creates a target.
   const options = Object.fromEntries(
-    Object.entries(flags).map(([name, value]) => [name, [value].flat()]),
+    Object.entries({ createTarget: [], ...flags }).map(([name, value]) => [name, [value].flat()]),
   ) as SpecInput['options'];
   return inFolder(file, (folder) => loadSpec({ options, env, clock: new VirtualClock(nowMs), folder }));
 }

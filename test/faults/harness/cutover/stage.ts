@@ -135,7 +135,7 @@ export class CutoverStage implements AsyncDisposable {
     };
     return [
       command,
-      '--yes',
+      ...(command === 'copy' ? ['--yes'] : []),
       ...Object.entries(fixed).flat(),
       ...each('--partition-key', key.partitionKey),
       ...each('--derive', key.derive.map(templateOf)),

@@ -107,7 +107,7 @@ test('cutover command: --on-commit fails -> says that the target is in use, and 
   expect(code).toBe(3);
   expect(stderr).toMatch(/^cosmig: the target is in use, and the command of --on-commit failed$/m);
   expect(stderr).toMatch(
-    /^ {2}now {2}see why it fails \(exit 4\), then run cosmig cutover again, which goes on with it/m,
+    /^ {2}now {2}see why it fails \(exit 4\), then run cosmig cutover again, which resumes after the commit/m,
   );
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--on-commit', 'true', ...times)).code).toBe(0);
 }, 60_000);
@@ -158,7 +158,7 @@ test('cutover command: backs out without --on-abort -> says that writers are sti
   ]);
   const { stdout } = await typed(move, 'status');
   expect(stdout.replaceAll(/\n {21}/g, ' ')).toMatch(
-    /^cutover .*; writers stopped .*, and cosmig has not let them on again$/m,
+    /^cutover .*; writers stopped .*, and writers have NOT been re-enabled by cosmig$/m,
   );
   expect(stdout).toMatch(/^next +see that the application writes to the source again/m);
 }, 60_000);
@@ -183,7 +183,7 @@ test('cutover command: verify found differences -> earlier clean verifies no lon
   await move.target.items.upsert({ id: 'new', customerId: 'a', tenantId: 'P' });
   const differs = await cosmig(move, 'verify');
   expect(differs.code).toBe(4);
-  expect(differs.stderr).toContain('; the target is in use, and nothing is brought over any more');
+  expect(differs.stderr).toContain('; the target is in use, and nothing is replicated to it any longer');
   expect(differs.stderr).not.toContain('--repair');
 }, 90_000);
 

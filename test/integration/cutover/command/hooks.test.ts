@@ -99,7 +99,7 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
       const options = { env: { PATH: process.env['PATH'], TMPDIR: folder }, encoding: 'utf8' } as const;
       expect(execFileSync('setpriv', argv, options).split('\n')).toEqual([
         'began',
-        'the command of --on-fence cannot be ended, since it runs as another user; it may go on',
+        'the command of --on-fence cannot be stopped, since it runs as another user; it may still run',
         'called off',
         '',
       ]);

@@ -35,7 +35,7 @@ test('cutover command: late writes -> reported by id, exit code 4', async () => 
   );
   expect((await move.documents(move.target)).map(({ id }) => id)).not.toContain('too late');
   const { stdout: status } = await typed(move, 'status');
-  expect(status).toMatch(/^LATE WRITES +not brought over: "too late"$/m);
+  expect(status).toMatch(/^LATE WRITES +not replicated: "too late"$/m);
   // A further run reports it again.
   expect((await cosmig(move, 'cutover', '--writers-stopped', '--quiet-for', '1s')).code).toBe(4);
 }, 90_000);
@@ -97,6 +97,6 @@ test('cutover command: verify is running -> refused before writers are stopped',
   using _verify = VerifyStore.open(verifyPath(move.ledgerPath));
   const { code, stderr } = await cosmig(move, 'cutover', '--on-fence', 'echo stopping');
   expect(code).toBe(3);
-  expect(stderr).toContain('cosmig: a cosmig verify is at work\n');
+  expect(stderr).toContain('cosmig: a cosmig verify is running\n');
   expect(stderr).not.toContain('stopping');
 }, 60_000);

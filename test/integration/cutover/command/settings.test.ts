@@ -131,7 +131,7 @@ test('cutover settings: change refused -> reported after the switch', async () =
   expect(stderr).toContain(
     'why  throughput: the throughput of the target cannot be made like that of the source',
   );
-  expect(stdout).toMatch(/^setting +TTL: 3600 s, as in the source; it was: off$/m);
+  expect(stdout).toMatch(/^setting +TTL: 3600 sas in the source; before: off$/m);
   expect(stdout).toMatch(
     /^setting +throughput: still autoscale to 4000 RU\/s, and not 400 RU\/s as in the source$/m,
   );

@@ -132,7 +132,7 @@ describe('cosmig verify', () => {
     await expect(watched).rejects.toThrow('the tail');
     const { code: usage, stderr: hint } = await verify('--deadline', 'soon');
     expect(usage).toBe(2);
-    expect(hint).toContain('write for instance --deadline 3m');
+    expect(hint).toContain('for example --deadline 3m');
   });
 
   test('counts with --level count', async () => {

@@ -218,7 +218,7 @@ test('a verify says which settings whoever is signed in may not see', async () =
   const { code, stdout } = await cosmig(move, 'verify', '--report', `${move.ledgerPath}.report`);
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^setting +scripts, throughput: not compared, since you have no right to see them$/m,
+    /^setting +scripts, throughput: not compared, since you have no right to read them$/m,
   );
   const report: unknown = JSON.parse(readFileSync(`${move.ledgerPath}.report`, 'utf8'));
   expect(report).toMatchObject({ equal: true, settings: [], settingsNotSeen: ['scripts', 'throughput'] });

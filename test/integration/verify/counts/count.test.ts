@@ -108,7 +108,7 @@ describe('verify --level count', () => {
     await putAll(move, orders(3));
     await move.run('copy');
     const otherKey = verifyMove(move, { level: 'count', flags: { partitionKey: ['/customerId'] } });
-    await expect(otherKey).rejects.toThrow('this migration was begun with another --partition-key');
+    await expect(otherKey).rejects.toThrow('this migration was started with another --partition-key');
     await move.target.delete();
     await move.client.database('shop').containers.create({ id: 'by-tenant', partitionKey: '/tenantId' });
     await expect(verifyMove(move, { level: 'count' })).rejects.toThrow(NotReadyError);

@@ -57,7 +57,7 @@ describe('verify while an application writes and a tail runs', () => {
       expect(await writing).toBeGreaterThan(10);
       const quiet = await verifyMove(move, { deadlineMs: 90_000, fresh: true });
       expect(quiet).toMatchObject({ equal: true, inFlight: 0 });
-      // Else nothing was in flight, and this has shown nothing.
+      // Else no document was in flight, and this has shown nothing.
       expect(lookedAtAgain).toBeGreaterThan(0);
       drain.abort(new CanceledError('SIGTERM'));
       await tail;

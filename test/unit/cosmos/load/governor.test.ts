@@ -129,7 +129,7 @@ describe('a budget', () => {
 
   test('in per cent of nothing known is refused, with what to do', () => {
     expect(() => allowedRu('source', { kind: 'percent', percent: 30 }, undefined)).toThrow(
-      '--source-ru 30% is not possible',
+      '--source-ru 30% is not valid',
     );
   });
 

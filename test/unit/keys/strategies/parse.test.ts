@@ -52,7 +52,7 @@ describe('a template', () => {
 
 const FILTER_HINT =
   'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3';
-const TEMPLATE_HINT = "write for instance '/pk={tenantId}-{createdAt|month}'";
+const TEMPLATE_HINT = "for example '/pk={tenantId}-{createdAt|month}'";
 const BRACES_HINT = 'write {{ and }} for braces of the text itself';
 const PATH_HINT = 'write a path like /tenantId, /address/zip or /a/"b c"';
 
@@ -76,34 +76,24 @@ describe('a mistake is told with its position', () => {
     ['/pk={a|uper}', 8, 'there is no filter uper', FILTER_HINT],
     ['/pk={a|lower|Month}', 14, 'there is no filter Month', FILTER_HINT],
     ['/pk={a|toString}', 8, 'there is no filter toString', FILTER_HINT],
-    ['/pk={a|lower:x}', 8, 'lower takes nothing', 'write for instance lower'],
-    ['/pk={a|month:2}', 8, 'month takes nothing', 'write for instance month'],
-    ['/pk={a|slice}', 8, 'slice takes one or two whole numbers', 'write for instance slice:0:3'],
-    ['/pk={a|slice:0:1:2}', 8, 'slice takes one or two whole numbers', 'write for instance slice:0:3'],
-    ['/pk={a|slice:1.5}', 8, 'slice takes one or two whole numbers', 'write for instance slice:0:3'],
-    ['/pk={a|hash}', 8, 'hash takes a whole number from 2 to 1000000', 'write for instance hash:400'],
-    ['/pk={a|hash:1}', 8, 'hash takes a whole number from 2 to 1000000', 'write for instance hash:400'],
-    ['/pk={a|hash:1000001}', 8, 'hash takes a whole number from 2 to 1000000', 'write for instance hash:400'],
-    ['/pk={a|pad:0}', 8, 'pad takes a whole number from 1 to 64', 'write for instance pad:3'],
-    ['/pk={a|pad:65}', 8, 'pad takes a whole number from 1 to 64', 'write for instance pad:3'],
-    [
-      '/pk={a|default}',
-      8,
-      'default takes a text; the empty one is default:""',
-      'write for instance default:x',
-    ],
+    ['/pk={a|lower:x}', 8, 'lower takes nothing', 'for example lower'],
+    ['/pk={a|month:2}', 8, 'month takes nothing', 'for example month'],
+    ['/pk={a|slice}', 8, 'slice takes one or two whole numbers', 'for example slice:0:3'],
+    ['/pk={a|slice:0:1:2}', 8, 'slice takes one or two whole numbers', 'for example slice:0:3'],
+    ['/pk={a|slice:1.5}', 8, 'slice takes one or two whole numbers', 'for example slice:0:3'],
+    ['/pk={a|hash}', 8, 'hash takes a whole number from 2 to 1000000', 'for example hash:400'],
+    ['/pk={a|hash:1}', 8, 'hash takes a whole number from 2 to 1000000', 'for example hash:400'],
+    ['/pk={a|hash:1000001}', 8, 'hash takes a whole number from 2 to 1000000', 'for example hash:400'],
+    ['/pk={a|pad:0}', 8, 'pad takes a whole number from 1 to 64', 'for example pad:3'],
+    ['/pk={a|pad:65}', 8, 'pad takes a whole number from 1 to 64', 'for example pad:3'],
+    ['/pk={a|default}', 8, 'default takes a text; the empty one is default:""', 'for example default:x'],
     ['/pk={a|default:"x}', 16, 'this quote is never closed', BRACES_HINT],
-    [
-      '/pk={a|date}',
-      8,
-      'date takes a pattern of yyyy, MM, dd, HH, mm, ss, SSS',
-      'write for instance date:yyyy-MM',
-    ],
+    ['/pk={a|date}', 8, 'date takes a pattern of yyyy, MM, dd, HH, mm, ss, SSS', 'for example date:yyyy-MM'],
     [
       '/pk={a|date:YYYY-MM}',
       8,
       "date takes a pattern of yyyy, MM, dd, HH, mm, ss, SSS, and 'YYYY-' is none of them",
-      'write for instance date:yyyy-MM',
+      'for example date:yyyy-MM',
     ],
   ])('%s at %i', (text, position, why, hint) => {
     expect(complaint(() => parseDerivation(text))).toEqual([

@@ -1,17 +1,16 @@
-/** What has been given, and all that is found wrong with it: checks go on after a complaint and report together. */
-import { UsageError, type Problem } from '../lib/errors.ts';
-import { fieldOf, type FieldName } from './fields.ts';
-import { drop, inPlace, problemWith, sourceOf, Wrong, type Given, type Givens } from './input.ts';
+/** What was given, and every problem found in it: checks continue after a problem, so that all are reported together. */
+import { UsageError, type Problem } from '../../lib/errors.ts';
+import { fieldOf, type FieldName } from '../fields.ts';
+import { howToRemove, inPlace, problemWith, sourceOf, Invalid, type Given, type Givens } from './given.ts';
 import type { Read } from './values.ts';
 
-/** See the module. */
-export class Findings {
-  readonly problems: Problem[];
+export class ProblemList {
+  readonly all: Problem[];
   readonly #givens: Givens;
 
   constructor(givens: Givens, problems: readonly Problem[] = []) {
     this.#givens = givens;
-    this.problems = [...problems];
+    this.all = [...problems];
   }
 
   given(field: FieldName): Given | undefined {
@@ -19,10 +18,10 @@ export class Findings {
   }
 
   report(from: string, message: string, why: string, hint: string): void {
-    this.problems.push({ from, message, why, hint });
+    this.all.push({ from, message, why, hint });
   }
 
-  /** The one text of a field that has one; nothing after a complaint. */
+  /** The text of a field that has one value; undefined after a problem. */
   single(given: Given): string | undefined {
     const [text, ...more] = given.texts;
     const from = sourceOf(given);
@@ -37,38 +36,38 @@ export class Findings {
     return text;
   }
 
-  /** The texts of a list that are not empty. */
+  /** The texts of a list, without empty ones. */
   several(given: Given): readonly string[] {
     if (given.texts.length === 0 || given.texts.some((text) => text.trim() === '')) this.#reportEmpty(given);
     return given.texts.filter((text) => text.trim() !== '');
   }
 
   #reportEmpty(given: Given): void {
-    const hint = `write for instance ${inPlace(given, fieldOf(given.field).example)}`;
+    const hint = `for example ${inPlace(given, fieldOf(given.field).example)}`;
     this.report(
       sourceOf(given),
       `${sourceOf(given)} has no value`,
       'it needs one',
-      `${hint}, or ${drop(given)}`,
+      `${hint}, or ${howToRemove(given)}`,
     );
   }
 
-  /** The text as a value; nothing after a complaint. */
+  /** The text as a value; undefined after a problem. */
   value<T>(given: Given, text: string, read: Read<T>): T | undefined {
     const value = read(text);
-    if (!(value instanceof Wrong)) return value;
-    this.problems.push(problemWith(given, text, value));
+    if (!(value instanceof Invalid)) return value;
+    this.all.push(problemWith(given, text, value));
     return undefined;
   }
 
-  /** The value of a field; nothing when it was not given, or after a complaint. */
+  /** The value of a field; undefined when it was not given, or after a problem. */
   one<T>(field: FieldName, read: Read<T>): T | undefined {
     const given = this.given(field);
     const text = given === undefined ? undefined : this.single(given);
     return given === undefined || text === undefined ? undefined : this.value(given, text, read);
   }
 
-  /** Both at once cannot be meant. */
+  /** Refuses two fields that exclude each other. */
   exclusive(one: FieldName, other: FieldName, why: string): void {
     const [first, second] = [this.given(one), this.given(other)];
     if (first === undefined || second === undefined) return;
@@ -76,25 +75,25 @@ export class Findings {
       `${sourceOf(first)}, ${sourceOf(second)}`,
       `${sourceOf(first)} and ${sourceOf(second)} were both given`,
       why,
-      `${drop(second)}, or ${drop(first)}`,
+      `${howToRemove(second)}, or ${howToRemove(first)}`,
     );
   }
 
-  /** Throws everything that was found as one error. */
+  /** Throws all problems as one error. */
   throwIfAny(): void {
-    if (this.problems.length > 0) throw asUsageError(this.problems);
+    if (this.all.length > 0) throw asUsageError(this.all);
   }
 }
 
-/** One error for a list of problems; a single one speaks for itself. */
+/** One error for a list of problems; a single problem becomes the error itself. */
 export function asUsageError(problems: readonly Problem[]): UsageError {
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) {
     return new UsageError(only.message, { why: only.why, hint: only.hint, problems });
   }
-  return new UsageError(`${problems.length} things are wrong with the migration spec`, {
-    why: 'nothing was begun: all of them are listed',
-    hint: 'mend each of them and run it again',
+  return new UsageError(`the migration settings have ${problems.length} problems`, {
+    why: 'nothing was started; all problems are listed',
+    hint: 'fix them and run the command again',
     problems,
   });
 }

@@ -1,7 +1,7 @@
-/** The last guard: a secret that was pasted into a wrong place as well is known by its text, whatever its shape. */
-import type { Problem } from '../lib/errors.ts';
+/** Finds secrets by their text, wherever they were pasted, and removes them from messages. */
+import type { Problem } from '../../lib/errors.ts';
 
-/** Shorter texts are no secrets, and taking them out would tear words apart. */
+/** A shorter text is not a secret, and removing it would damage ordinary words. */
 const LENGTH_MIN = 6;
 
 export function holdsAny(text: string, secrets: readonly string[]): boolean {

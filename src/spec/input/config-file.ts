@@ -1,31 +1,31 @@
 /**
- * Reads a config file: YAML, and JSON as the part of YAML that it is. What always holds: nothing of its content is
- * repeated except names of keys, since somebody may have put a secret there; nothing is expanded (aliases) or
- * built (tags), so that a small file cannot become a large one; every value keeps its line.
+ * Reads a config file: YAML, of which JSON is a part. Invariants: no content of the file is repeated except names of keys,
+ * since it may contain a secret; aliases and tags are refused, so that a small file cannot become a large value; every value
+ * remembers its line.
  *
- * The package: yaml has no dependencies, reports lines and duplicate keys, and hands out nodes before it builds
- * objects; js-yaml loses the lines, and JSON.parse repeats content in its messages.
+ * Why the package yaml: it has no dependencies, reports lines and duplicate keys, and returns nodes before it builds objects;
+ * js-yaml loses the lines, and the messages of JSON.parse repeat content.
  */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
-import type { Problem, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/fs-error.ts';
-import { nearest } from '../lib/nearest.ts';
-import { FIELD_NAMES, fieldOf } from './fields.ts';
+import type { Problem, UsageError } from '../../lib/errors.ts';
+import { fileTrouble } from '../../lib/fs-error.ts';
+import { nearest } from '../../lib/nearest.ts';
+import { FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
-import type { Given } from './input.ts';
+import type { Given } from './given.ts';
 
-/** What a file holds, and what is wrong with single values of it. */
+/** The values of a file, and the problems with single ones. */
 export interface ConfigFile {
   readonly givens: readonly Given[];
   readonly problems: readonly Problem[];
 }
 
-/** A spec is a page of text; more than this is another file by mistake. */
+/** The settings are a page of text; a larger file was named by mistake. */
 const SIZE_MAX = 16 * 1024;
 
-/** Reads a file; `name` is what it is called in complaints. Undefined when it is not there, an error when it is no spec. */
+/** Reads a file that messages call `name`. Undefined when there is none; throws when it cannot be used at all. */
 export function readConfigFile(path: string, name: string): ConfigFile | undefined {
   const bytes = readBytes(path, name);
   if (bytes === undefined) return undefined;
@@ -36,7 +36,7 @@ export function readConfigFile(path: string, name: string): ConfigFile | undefin
   return parseConfig(bytes.toString('utf8'), name);
 }
 
-/** The beginning of a file, a byte more than it may have; undefined when it is not there. */
+/** The beginning of a file, one byte more than it may have; undefined when there is none. */
 function readBytes(path: string, name: string): Buffer | undefined {
   let file: number | undefined;
   try {
@@ -57,16 +57,16 @@ function readBytes(path: string, name: string): Buffer | undefined {
   }
 }
 
-/** A file that cannot be used at all: what it would have said is not known, and guessing would only add noise. */
+/** A file that cannot be used at all; further problems would only be consequences of this one. */
 function refused(name: string, message: string, why: string): UsageError {
-  const hint = 'give a YAML or JSON file with the spec, or mend this one';
+  const hint = 'give a YAML or JSON file with the settings, or fix this one';
   return asUsageError([{ from: name, message, why, hint }]);
 }
 
 /**
- * The parser recurses until the stack is full, and where that strikes inside a regular expression Node ends at once
- * (seen with 32,000 dashes). Every level takes a bracket, a dash or a question mark, or a line with more indentation
- * than the one above; SIZE_MAX bounds the latter.
+ * The parser recurses, and a stack that overflows inside a regular expression ends the Node process (seen with 32,000
+ * dashes). Every level needs a bracket, a dash or a question mark, which this bounds, or a line with more indentation than
+ * the one above, which SIZE_MAX bounds.
  */
 const MARKS_MAX = 256;
 const MARKS = /[[{]|(?:^|\s)[-?](?=\s)/gm;
@@ -74,7 +74,11 @@ const MARKS = /[[{]|(?:^|\s)[-?](?=\s)/gm;
 /** Reads the text of a config file. */
 export function parseConfig(text: string, name: string): ConfigFile {
   if ((text.match(MARKS)?.length ?? 0) > MARKS_MAX) {
-    throw refused(name, `${name} holds no spec`, `it has more than ${MARKS_MAX} brackets, braces and dashes`);
+    throw refused(
+      name,
+      `${name} has no settings`,
+      `it has more than ${MARKS_MAX} brackets, braces and dashes`,
+    );
   }
   const lines = new LineCounter();
   const lineOf = (offset: number | undefined): number => lines.linePos(offset ?? 0).line;
@@ -86,7 +90,7 @@ export function parseConfig(text: string, name: string): ConfigFile {
     merge: false,
     // Its errors would quote the text.
     prettyErrors: false,
-    // Less, and a second document would be passed over.
+    // At a lower level a second document would be ignored.
     logLevel: 'error',
   });
   const [error] = [...document.errors, ...document.warnings];
@@ -99,18 +103,19 @@ export function parseConfig(text: string, name: string): ConfigFile {
   if (contents === null || (isScalar(contents) && contents.value === null)) {
     return { givens: [], problems: [] };
   }
-  if (!isMap(contents)) throw refused(name, `${name} holds no spec`, 'it is not a list of names with values');
+  if (!isMap(contents))
+    throw refused(name, `${name} has no settings`, 'it is not a list of names with values');
   return new Reader(name, lineOf).read(contents.items);
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'a name stands there a second time',
+  DUPLICATE_KEY: 'this name occurs a second time',
   MULTIPLE_DOCS: 'a second document begins there',
   TAB_AS_INDENT: 'it is indented with a tab',
   BAD_INDENT: 'its indentation does not fit',
   MISSING_CHAR: 'a quote, a bracket or a colon is missing',
-  UNEXPECTED_TOKEN: 'something stands there that does not belong; texts with { } [ ] : # need quotes',
-  TAG_RESOLVE_FAILED: 'it has a tag, and tags are not taken',
+  UNEXPECTED_TOKEN: 'unexpected text; values with { } [ ] : # need quotes',
+  TAG_RESOLVE_FAILED: 'it has a tag, and tags are not accepted',
   NON_STRING_KEY: 'a name is not text',
 };
 
@@ -146,24 +151,19 @@ class Reader {
     if (type === 'secret') {
       return this.#refuse(
         line,
-        `${field} is not taken from a file`,
-        'files are copied and committed, with the secrets in them',
-        `set ${env} instead, and take it out of the file`,
+        `${field} is not accepted in a file`,
+        'files are copied and committed, together with the secrets in them',
+        `set ${env} instead, and remove it from the file`,
       );
     }
     const texts = textsOf(value);
     if (texts === undefined || (type !== 'list' && isSeq(value))) {
       const why = isAlias(value)
-        ? 'aliases are not taken'
+        ? 'aliases are not accepted'
         : type === 'list'
           ? 'it is one text, or a list of texts'
           : 'it has one value';
-      return this.#refuse(
-        line,
-        `${field} is not possible like this`,
-        why,
-        `write for instance ${field}: ${example}`,
-      );
+      return this.#refuse(line, `${field} is not valid like this`, why, `for example ${field}: ${example}`);
     }
     this.#givens.push({ field, texts, origin: { kind: 'file', file: this.#name, line } });
   }
@@ -172,13 +172,13 @@ class Reader {
     const near = FIELD_NAMES.find((known) => known === nearest(name, FIELD_NAMES));
     const isSecret = near === undefined ? SECRET_NAMES.test(name) : fieldOf(near).type === 'secret';
     const hint = isSecret
-      ? 'take it out if it is a secret: account keys and connection strings are given by variables only'
+      ? 'remove it if it is a secret: account keys and connection strings are given by variables only'
       : near === undefined
-        ? 'see cosmig --help for what there is; names are in camelCase'
+        ? 'see cosmig copy --help for the settings; names are in camelCase'
         : `did you mean ${near}?`;
-    // What is no word may be anything, a secret too.
+    // Anything but a plain word may be a secret.
     const shown = /^[\w.-]{1,40}$/.test(name) ? name : 'this name';
-    this.#refuse(line, `there is nothing called ${shown}`, 'a spec has no such value', hint);
+    this.#refuse(line, `unknown setting: ${shown}`, 'cosmig has no setting of this name', hint);
   }
 
   #refuse(line: number, message: string, why: string, hint: string): void {
@@ -201,6 +201,6 @@ function textsOf(node: Node | null): string[] | undefined {
 
 function textOf(value: unknown, source: string | undefined): string {
   if (typeof value === 'string') return value;
-  // A number as it was written: 1e3 and 0x10 shall not pass for something else.
+  // A number as it was written, so that 1e3 and 0x10 are refused instead of converted.
   return value === null ? '' : (source ?? '');
 }

@@ -2,15 +2,15 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dissect, explain } from '../../../src/cli/explain.ts';
-import { UsageError } from '../../../src/lib/errors.ts';
-import { safeStringify } from '../../../src/lib/json.ts';
-import { createLog } from '../../../src/lib/log.ts';
-import { Connection } from '../../../src/spec/connection.ts';
-import { FIELD_NAMES, FIELDS, fieldOf } from '../../../src/spec/fields.ts';
-import { fingerprint, pinnedOf } from '../../../src/spec/fingerprint.ts';
-import { ENDPOINT, KEY, load, WHOLE, type Giving } from './loading.ts';
-import { VirtualClock } from '../../helpers/clock.ts';
+import { dissect, explain } from '../../../../src/cli/explain.ts';
+import { UsageError } from '../../../../src/lib/errors.ts';
+import { safeStringify } from '../../../../src/lib/json.ts';
+import { createLog } from '../../../../src/lib/log.ts';
+import { Connection } from '../../../../src/spec/connection.ts';
+import { FIELD_NAMES, FIELDS, fieldOf } from '../../../../src/spec/fields.ts';
+import { fingerprint, pinnedOf } from '../../../../src/spec/fingerprint.ts';
+import { ENDPOINT, KEY, load, WHOLE, type Giving } from '../loading.ts';
+import { VirtualClock } from '../../../helpers/clock.ts';
 
 const SECRET_FIELDS = FIELD_NAMES.filter((name) => FIELDS[name].type === 'secret');
 const SECRET_VARIABLES = [

@@ -1,10 +1,10 @@
 /**
- * A value as somebody gave it, and where: so that a complaint names the flag, the variable or the line of the file,
- * and says how to put it right in the same place. Secrets are named and never repeated.
+ * A value as the operator gave it, and where: so that a problem names the flag, the variable or the line of the file, and
+ * the hint shows the fix in the same place. Invariant: a secret is named and never repeated.
  */
-import type { Problem } from '../lib/errors.ts';
-import { redactText } from '../lib/log.ts';
-import { fieldOf, flagOfField, type FieldName } from './fields.ts';
+import type { Problem } from '../../lib/errors.ts';
+import { redactText } from '../../lib/log.ts';
+import { fieldOf, flagOfField, type FieldName } from '../fields.ts';
 
 /** Where a value came from. */
 export type Origin =
@@ -19,7 +19,7 @@ export interface Given {
   readonly origin: Origin;
 }
 
-/** What has been given, by field. */
+/** What was given, by field. */
 export type Givens = ReadonlyMap<FieldName, Given>;
 
 /** The flag, the variable, or the line and the key. */
@@ -43,7 +43,7 @@ export function quote(given: Given, text: string): string {
   return `${sourceOf(given)} ${shown}`;
 }
 
-// Long enough for any path and template people write.
+// Long enough for the paths and templates that people write.
 const SHOWN_MAX = 100;
 
 function shorten(text: string): string {
@@ -52,7 +52,7 @@ function shorten(text: string): string {
   return cut === '' || /[\s\p{Cc}]/u.test(cut) ? JSON.stringify(cut) : cut;
 }
 
-/** How to write a value in the place where the wrong one came from. */
+/** A valid value, written in the place where the invalid one came from. */
 export function inPlace({ field, origin }: Given, text: string): string {
   switch (origin.kind) {
     case 'flag':
@@ -66,8 +66,8 @@ export function inPlace({ field, origin }: Given, text: string): string {
   }
 }
 
-/** How to take it back. */
-export function drop(given: Given): string {
+/** How to remove it. */
+export function howToRemove(given: Given): string {
   return given.origin.kind === 'variable' ? `unset ${given.origin.name}` : `leave ${sourceOf(given)} out`;
 }
 
@@ -83,30 +83,30 @@ export function shellWord(text: string): string {
   return /^[\w/.,:%=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A value that cannot be: why, and what would be possible. */
-export class Wrong {
+/** A text that is not valid: why, and what would be. */
+export class Invalid {
   readonly why: string;
   readonly example: string | undefined;
 
-  /** `example` is a value that works; without it, the field's own. */
+  /** `example` is a valid value; without it, the field's own is shown. */
   constructor(why: string, example?: string) {
     this.why = why;
     this.example = example;
   }
 }
 
-/** What to do about a secret that is not what it should be. */
+/** The hint for a secret that is not valid. */
 export const COPY_AGAIN = 'copy it again from the portal, or from what az cosmosdb keys list prints';
 
-/** The complaint about a value. */
-export function problemWith(given: Given, text: string, wrong: Wrong): Problem {
+/** The problem with a value. */
+export function problemWith(given: Given, text: string, invalid: Invalid): Problem {
   const isSecret = fieldOf(given.field).type === 'secret';
   return {
     from: sourceOf(given),
-    message: `${quote(given, text)} is not possible`,
-    why: wrong.why,
+    message: `${quote(given, text)} is not valid`,
+    why: invalid.why,
     hint: isSecret
       ? COPY_AGAIN
-      : `write for instance ${inPlace(given, wrong.example ?? fieldOf(given.field).example)}`,
+      : `for example ${inPlace(given, invalid.example ?? fieldOf(given.field).example)}`,
   };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Wrong } from '../../../src/spec/input.ts';
-import * as values from '../../../src/spec/values.ts';
+import { Invalid } from '../../../../src/spec/input/given.ts';
+import * as values from '../../../../src/spec/input/values.ts';
 
 /** The value, or the example that is offered instead. */
 function shown(value: unknown): unknown {
-  return value instanceof Wrong ? { instead: value.example } : value;
+  return value instanceof Invalid ? { instead: value.example } : value;
 }
 
 const wrong = { instead: undefined };

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../../src/lib/errors.ts';
-import { parseConfig, readConfigFile } from '../../../src/spec/config-file.ts';
-import { inFolder } from './loading.ts';
+import { UsageError } from '../../../../src/lib/errors.ts';
+import { parseConfig, readConfigFile } from '../../../../src/spec/input/config-file.ts';
+import { inFolder } from '../loading.ts';
 
 function textsOf(text: string): Record<string, readonly string[]> {
   const { givens, problems } = parseConfig(text, 'f.yaml');
@@ -65,86 +65,86 @@ describe('single values that cannot be', () => {
     [
       'an unknown name',
       'colour: red',
-      'there is nothing called colour (f.yaml line 1)',
-      'see cosmig --help for what there is; names are in camelCase',
+      'unknown setting: colour (f.yaml line 1)',
+      'see cosmig copy --help for the settings; names are in camelCase',
     ],
     [
       'a misspelt name',
       'source: a/b\npartitonKey: /a',
-      'there is nothing called partitonKey (f.yaml line 2)',
+      'unknown setting: partitonKey (f.yaml line 2)',
       'did you mean partitionKey?',
     ],
     [
       'a name in kebab case',
       'partition-key: /a',
-      'there is nothing called partition-key (f.yaml line 1)',
+      'unknown setting: partition-key (f.yaml line 1)',
       'did you mean partitionKey?',
     ],
     [
       '__proto__',
       '__proto__: {source: a/b}',
-      'there is nothing called __proto__ (f.yaml line 1)',
-      'see cosmig --help for what there is; names are in camelCase',
+      'unknown setting: __proto__ (f.yaml line 1)',
+      'see cosmig copy --help for the settings; names are in camelCase',
     ],
     [
       'constructor',
       'constructor: x',
-      'there is nothing called constructor (f.yaml line 1)',
-      'see cosmig --help for what there is; names are in camelCase',
+      'unknown setting: constructor (f.yaml line 1)',
+      'see cosmig copy --help for the settings; names are in camelCase',
     ],
     [
       'a name that is no word',
       '"a b\\nc": x',
-      'there is nothing called this name (f.yaml line 1)',
-      'see cosmig --help for what there is; names are in camelCase',
+      'unknown setting: this name (f.yaml line 1)',
+      'see cosmig copy --help for the settings; names are in camelCase',
     ],
     [
       'an account key',
       'sourceKey: abc',
-      'sourceKey is not taken from a file (f.yaml line 1)',
-      'set COSMIG_SOURCE_KEY instead, and take it out of the file',
+      'sourceKey is not accepted in a file (f.yaml line 1)',
+      'set COSMIG_SOURCE_KEY instead, and remove it from the file',
     ],
     [
       'a connection string',
       'targetConnectionString: abc',
-      'targetConnectionString is not taken from a file (f.yaml line 1)',
-      'set COSMIG_TARGET_CONNECTION_STRING instead, and take it out of the file',
+      'targetConnectionString is not accepted in a file (f.yaml line 1)',
+      'set COSMIG_TARGET_CONNECTION_STRING instead, and remove it from the file',
     ],
     [
       'a secret by another name',
       'accountKey: abc',
-      'there is nothing called accountKey (f.yaml line 1)',
-      'take it out if it is a secret: account keys and connection strings are given by variables only',
+      'unknown setting: accountKey (f.yaml line 1)',
+      'remove it if it is a secret: account keys and connection strings are given by variables only',
     ],
     [
       'a list for one value',
       'source: [a/b]',
-      'source is not possible like this (f.yaml line 1)',
-      'write for instance source: shop/orders',
+      'source is not valid like this (f.yaml line 1)',
+      'for example source: shop/orders',
     ],
     [
       'a mapping',
       'derive: {/pk: "{a}"}',
-      'derive is not possible like this (f.yaml line 1)',
-      'write for instance derive: /pk={tenantId}-{createdAt|month}',
+      'derive is not valid like this (f.yaml line 1)',
+      'for example derive: /pk={tenantId}-{createdAt|month}',
     ],
     [
       'lists in lists',
       'partitionKey: [[/a]]',
-      'partitionKey is not possible like this (f.yaml line 1)',
-      'write for instance partitionKey: /tenantId',
+      'partitionKey is not valid like this (f.yaml line 1)',
+      'for example partitionKey: /tenantId',
     ],
     [
       'an alias to nothing',
       'source: *nobody',
-      'source is not possible like this (f.yaml line 1)',
-      'write for instance source: shop/orders',
+      'source is not valid like this (f.yaml line 1)',
+      'for example source: shop/orders',
     ],
     [
       'an alias',
       'source: &x a/b\ntarget: *x',
-      'target is not possible like this (f.yaml line 2)',
-      'write for instance target: shop/orders-by-tenant',
+      'target is not valid like this (f.yaml line 2)',
+      'for example target: shop/orders-by-tenant',
     ],
   ])('%s', (_case, text, message, hint) => {
     expect(parseConfig(text, 'f.yaml').problems).toMatchObject([{ message, hint }]);
@@ -157,13 +157,13 @@ describe('files that cannot be used', () => {
       'the same name twice',
       'source: a/b\nsource: c/d',
       'f.yaml line 2 cannot be read',
-      'a name stands there a second time',
+      'this name occurs a second time',
     ],
     [
       'the same name twice in JSON',
       '{"source": "a/b",\n"source": "c/d"}',
       'f.yaml line 2 cannot be read',
-      'a name stands there a second time',
+      'this name occurs a second time',
     ],
     [
       'two documents',
@@ -175,7 +175,7 @@ describe('files that cannot be used', () => {
       'a tag',
       'source: !!js/function x',
       'f.yaml line 1 cannot be read',
-      'it has a tag, and tags are not taken',
+      'it has a tag, and tags are not accepted',
     ],
     [
       'an open quote',
@@ -183,8 +183,8 @@ describe('files that cannot be used', () => {
       'f.yaml line 1 cannot be read',
       'a quote, a bracket or a colon is missing',
     ],
-    ['a list at the top', '- source', 'f.yaml holds no spec', 'it is not a list of names with values'],
-    ['a word', 'hello', 'f.yaml holds no spec', 'it is not a list of names with values'],
+    ['a list at the top', '- source', 'f.yaml has no settings', 'it is not a list of names with values'],
+    ['a word', 'hello', 'f.yaml has no settings', 'it is not a list of names with values'],
   ])('%s', (_case, text, message, why) => {
     expect(refusedBy(() => parseConfig(text, 'f.yaml')).problems).toMatchObject([{ message, why }]);
   });

@@ -1,0 +1,179 @@
+/**
+ * The text of `--help`, rendered from the same tables that are parsed. Invariants: the options of the command itself come
+ * first, and no line is wider than the terminal.
+ */
+import { flagOf } from '../lib/flags.ts';
+import { wrapText } from '../report/format.ts';
+import { COMMON_OPTIONS, type Command, type Group, type Option, type OptionTable } from './command.ts';
+import { EXIT_CODES } from './exit-codes.ts';
+
+/** Wider lines are hard to read. */
+const WIDTH_MAX = 100;
+/** Where the text of an option begins. */
+const TEXT_COLUMN = 30;
+
+const PITCH = 'Move an Azure Cosmos DB container to another partition key while it is in use.';
+const OWN_SECTION = 'This command';
+
+export interface Names {
+  readonly name: string;
+  readonly summary: string;
+}
+
+/** Of cosmig itself. */
+export function helpOfAll(commands: readonly Command[], columns: number): string {
+  const names = commands.map(({ name, summary, group }) => group ?? { name, summary });
+  const entries = names.filter(({ name }, at) => names.findIndex((other) => other.name === name) === at);
+  return joined(columns, [
+    ['cosmig <command> [options]'],
+    [PITCH],
+    ['Commands:', ...entryRows(entries)],
+    ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],
+    exitCodeRows(),
+    ['See cosmig <command> --help.'],
+  ]);
+}
+
+/** Of a group of commands. */
+export function helpOfGroup(group: Group, members: readonly Command[], columns: number): string {
+  const entries = members.map(({ name, summary }) => ({ name: lastWord(name), summary }));
+  return joined(columns, [
+    [`cosmig ${group.name} <command> [options]`],
+    [group.description],
+    ['Commands:', ...entryRows(entries)],
+    [`See cosmig ${group.name} <command> --help.`],
+  ]);
+}
+
+/** Of one command. */
+export function helpOfCommand(command: Command, columns: number): string {
+  const { name, operand, description, options, examples } = command;
+  const sections = [OWN_SECTION, 'Run', 'Load', 'Migration'].flatMap((title) => {
+    const own = Object.entries(options).filter(([, { section }]) => (section ?? OWN_SECTION) === title);
+    const rows = optionRows(Object.fromEntries(own));
+    return rows.length === 0 ? [] : [[`${title}:`, ...rows]];
+  });
+  const secrets = Object.values(options).flatMap((option) =>
+    option.type === 'secret' ? [rowOf(option.env, option.help)] : [],
+  );
+  return joined(columns, [
+    [`cosmig ${name}${operand === undefined ? '' : ` [${operand}]`} [options]`],
+    [description],
+    ...sections,
+    ['Output:', ...optionRows(COMMON_OPTIONS), ...META_ROWS],
+    ...(secrets.length === 0 ? [] : [['Environment only:', ...secrets]]),
+    ['Examples:', ...examples.flatMap(({ line, purpose }) => [...breakable(line), `      ${purpose}`])],
+    exitCodeRows(),
+  ]);
+}
+
+/** A line of text, or one in two columns. */
+type HelpRow = string | { readonly left: string; readonly text: string };
+
+function rowOf(left: string, text: string): HelpRow {
+  return { left: `  ${left}`, text };
+}
+
+const META_ROWS: readonly HelpRow[] = [
+  rowOf('-h, --help', 'show help'),
+  rowOf('--version', 'show the version'),
+];
+
+function entryRows(entries: readonly Names[]): HelpRow[] {
+  return entries.map(({ name, summary }) => rowOf(name, summary));
+}
+
+function optionRows(table: OptionTable): HelpRow[] {
+  return Object.entries(table).flatMap(([name, option]) =>
+    option.type === 'secret' ? [] : [rowOf(flagText(name, option), optionText(option))],
+  );
+}
+
+/** `-c, --config FILE`. */
+export function flagText(name: string, option: Option): string {
+  const alias = option.type === 'raw' && option.alias !== undefined ? `-${option.alias}, ` : '';
+  const value = placeholderOf(option);
+  return `${alias}--${flagOf(name)}${value === '' ? '' : ` ${value}`}`;
+}
+
+function placeholderOf(option: Option): string {
+  if (option.value !== undefined) return option.value;
+  switch (option.type) {
+    case 'boolean':
+    case 'secret':
+      return '';
+    case 'raw':
+      return option.switch === true ? '' : 'TEXT';
+    case 'number':
+      return 'N';
+    case 'duration':
+      return 'TIME';
+    case 'choice':
+      return option.choices.length > 4 ? 'NAME' : option.choices.join('|');
+    case 'choices':
+      return 'NAMES';
+    case 'text':
+      return 'TEXT';
+  }
+}
+
+function optionText(option: Option): string {
+  const choices = 'choices' in option ? `: ${option.choices.join(', ')}` : '';
+  const value = defaultOf(option);
+  const standard = value === undefined ? '' : ` [default: ${value}]`;
+  return `${option.help}${choices}${standard}${option.env === undefined ? '' : ` [env: ${option.env}]`}`;
+}
+
+/** The default as help and reference show it; a switch that is off by default has none to show. */
+export function defaultOf(option: Option): string | undefined {
+  return 'default' in option && option.default !== undefined && option.default !== false
+    ? String(option.default)
+    : undefined;
+}
+
+function exitCodeRows(): HelpRow[] {
+  const text = EXIT_CODES.map(({ exitCode, summary }) => `${exitCode} ${summary}`).join(', ');
+  return ['Exit codes:', { left: '  ', text }];
+}
+
+const EXAMPLE_COLUMNS = 70;
+
+/** A command line in rows that a shell reads back as one. */
+function breakable(line: string): string[] {
+  const rows: string[] = [];
+  for (const part of line.split(/ (?=--)/)) {
+    const last = rows.at(-1);
+    if (last === undefined || last.length + 1 + part.length > EXAMPLE_COLUMNS) rows.push(part);
+    else rows[rows.length - 1] = `${last} ${part}`;
+  }
+  return rows.map((row, at) => `${at === 0 ? '  ' : '        '}${row}${at < rows.length - 1 ? ' \\' : ''}`);
+}
+
+function joined(columns: number, blocks: ReadonlyArray<readonly HelpRow[]>): string {
+  const width = Math.min(columns, WIDTH_MAX);
+  return blocks
+    .map((rows) =>
+      rows.flatMap((row) => (typeof row === 'string' ? textRows(row, width) : twoColumns(row, width))),
+    )
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
+}
+
+/** What is indented is laid out already. */
+function textRows(row: string, width: number): string[] {
+  return row.startsWith(' ') ? [row] : wrapText(row, width);
+}
+
+function twoColumns({ left, text }: Exclude<HelpRow, string>, width: number): string[] {
+  const column = left === '  ' ? 2 : TEXT_COLUMN;
+  const lines = wrapText(text, Math.max(20, width - column));
+  const [first = '', ...rest] = lines;
+  const isNarrow = left.length < column || left === '  ';
+  const head = isNarrow ? [`${left.padEnd(column)}${first}`] : [left, `${' '.repeat(column)}${first}`];
+  return [...head, ...rest.map((line) => `${' '.repeat(column)}${line}`)];
+}
+
+/** A command's own word, without that of its group. */
+export function lastWord(name: string): string {
+  return name.slice(name.lastIndexOf(' ') + 1);
+}

@@ -1,0 +1,96 @@
+/**
+ * The demo: a migration from end to end in about a minute, in this process and without an account. Invariants: the steps run
+ * the code of the real commands, the account limits RU/s as the service does, the application never waits for the migration,
+ * and nothing is left behind unless it is asked for.
+ */
+import type { Context, Result } from '../cli/command.ts';
+import { ChildSignal } from '../lib/abort.ts';
+import { formatCount } from '../lib/counting.ts';
+import { CanceledError } from '../lib/errors.ts';
+import { group } from '../lib/group.ts';
+import { seededRandom } from '../lib/random.ts';
+import { DemoAccount } from './account.ts';
+import { Application } from './application.ts';
+import { demoText } from './picture.ts';
+import { fill, makeSeed, SOURCE, TARGET, THROUGHPUT_RU, type Seed } from './shop.ts';
+import { runStory, type Pace } from './story.ts';
+
+export interface DemoOptions {
+  readonly fast: boolean;
+  readonly keep: boolean;
+}
+
+const NORMAL: Pace = { documents: 2500, aloneMs: 5000, copyRu: 3600, tailMs: 4000 };
+const FAST: Pace = { documents: 500, aloneMs: 1000, copyRu: 3600, tailMs: 500 };
+/** The same shop in every demo. */
+const SEED = 7;
+
+export async function runDemo(context: Context, options: DemoOptions): Promise<Result> {
+  try {
+    return await perform(context, options);
+  } catch (error) {
+    throw error instanceof CanceledError ? stopped(error, options) : error;
+  }
+}
+
+async function perform(context: Context, { fast, keep }: DemoOptions): Promise<Result> {
+  const { signal, out, clock } = context;
+  const startedMs = clock.now();
+  const pace = fast ? FAST : NORMAL;
+  const random = seededRandom(SEED);
+  await using place = await DemoAccount.open({ isKept: keep });
+  out.note(`a Cosmos account is ready at ${place.endpoint}`);
+  if (keep) out.note(`its data and the ledger are kept in ${place.folder}`);
+  const seed = makeSeed(pace.documents, random);
+  await fill(place.account, seed, signal);
+  // A container that has grown: the range of the largest tenant was split twice.
+  for (let splits = 0; splits < 2; splits += 1) await place.split(SOURCE.container, signal);
+  place.configure({ targetRu: pace.copyRu });
+  for (const line of shopText(seed)) out.note(line);
+  const findings = await group(signal, async (members) => {
+    using work = new ChildSignal(members.signal);
+    const application = new Application(place.account, seed.orders, random);
+    members.start(async () => application.run(work.signal));
+    try {
+      return await runStory({ context, place, application, seed, pace, signal: members.signal });
+    } finally {
+      work.abort(new Error('the demo has ended'));
+    }
+  });
+  const kept = keep ? { kept: { folder: place.folder, endpoint: place.endpoint } } : {};
+  const json = { command: 'demo', complete: true, ...findings, ...kept, durationMs: clock.now() - startedMs };
+  const text = demoText(findings);
+  return keep ? { json, text, aside: lookAround(place) } : { json, text };
+}
+
+function shopText({ documents, kinds }: Seed): readonly string[] {
+  const { collisions, withoutKey, withTtl, longIntegers } = kinds;
+  return [
+    `${formatCount(documents.length)} ${SOURCE.container} by ${SOURCE.keyPath}, in 3 ranges of ${formatCount(THROUGHPUT_RU / 3)} RU/s; most belong to one tenant`,
+    `the new key is ${TARGET.keyPath}: ${withoutKey} lack it, ${collisions} pairs will collide,`,
+    `${withTtl} will expire, and ${longIntegers} have integers beyond 2^53`,
+  ];
+}
+
+function lookAround({ folder, endpoint }: DemoAccount): string {
+  const port = new URL(endpoint).port;
+  return [
+    `Everything is in ${folder}.`,
+    'To look around, start the account again:',
+    `  cosmig emulator --port ${port} --data ${folder}/account.db`,
+    'and in another terminal:',
+    `  cosmig status --config ${folder}/cosmig.config.yaml`,
+    `  cosmig dead-letters list --all --config ${folder}/cosmig.config.yaml`,
+    `Remove it with: rm -r ${folder}`,
+  ].join('\n');
+}
+
+/** The same stop, explained for the demo. */
+function stopped({ signal }: CanceledError, { keep }: DemoOptions): CanceledError {
+  return new CanceledError(signal, {
+    why: keep
+      ? 'the demo was stopped; its data was kept as it is'
+      : 'the demo was stopped; its data was removed',
+    hint: 'run cosmig demo again to start from scratch',
+  });
+}

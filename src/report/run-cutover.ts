@@ -1,0 +1,37 @@
+/** A cutover with its live line and its result: what the command and the demo share. */
+import type { Result } from '../cli/command.ts';
+import type { CutoverResult } from '../engine/cutover/contract.ts';
+import type { CutoverOrder } from '../workflows/cutover.ts';
+import { CutoverLine } from './cutover-line.ts';
+import { cutoverJson, cutoverText, errorForCutover } from './cutover.ts';
+import { errorJson } from './format.ts';
+import { runWithProgress, type SpecContext } from './run-engine.ts';
+
+export async function runCutoverWithProgress(
+  context: SpecContext,
+  order: CutoverOrder,
+): Promise<Result | undefined> {
+  // Loaded here: --help needs neither the SDK nor the database.
+  const { cutOverWithProof } = await import('../workflows/cutover.ts');
+  const view = new CutoverLine(context.clock, order);
+  let cutover: CutoverResult | undefined;
+  const ran = await runWithProgress(context, {
+    command: 'cutover',
+    view,
+    run: async (parts) => {
+      const result = await cutOverWithProof(parts, order, view);
+      const { committedAtMs, stoppedMs, settings, trouble, lateWrites, ...snapshot } = result;
+      cutover = { committedAtMs, stoppedMs, settings, trouble, lateWrites };
+      // After the commit nothing follows the source, so that there is no lag.
+      return { ...snapshot, lagSeconds: null };
+    },
+  });
+  if (cutover === undefined || ran === undefined) return ran;
+  const error = errorForCutover(cutover);
+  const failed = error === undefined ? {} : { complete: false, ...errorJson(error) };
+  const json = { ...ran.json, ...cutoverJson(cutover), ...failed };
+  const result = { json, text: `${ran.text}\n${cutoverText(cutover)}` };
+  if (error === undefined) return result;
+  context.out.announce(result);
+  throw error;
+}

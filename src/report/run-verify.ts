@@ -1,0 +1,95 @@
+/** A comparison, with or without repair, with its live line and its result: what the command and the demo share. */
+import type { Result } from '../cli/command.ts';
+import { CosmigError } from '../lib/errors.ts';
+import { migrationName } from '../spec/migration-name.ts';
+import type { Verdict } from '../verify/verdict.ts';
+import type { Progress } from '../verify/verify.ts';
+import type { Extent } from '../workflows/repair.ts';
+import { Speed, verifyLine } from './live-line.ts';
+import { runParts, skippedResult, type SpecContext } from './run-engine.ts';
+import { errorForVerdict, type Replicator } from './verify-error.ts';
+import { refuseReport, writeReport } from './verify-report-file.ts';
+import { unfinishedJson, verifyJson, verifyText } from './verify.ts';
+
+/** What the operator or the demo decides about a comparison. */
+export interface VerifyOrder {
+  readonly level: 'count' | 'digest';
+  readonly fresh: boolean;
+  readonly repair: boolean;
+  readonly deadlineMs: number;
+  /** File for the report. */
+  readonly report?: string | undefined;
+}
+
+export async function runVerifyWithProgress(context: SpecContext, order: VerifyOrder): Promise<Result> {
+  const { signal, out } = context;
+  const { level, fresh, repair, deadlineMs, report } = order;
+  if (report !== undefined) refuseReport(report);
+  const parts = runParts(context);
+  const { spec } = parts;
+  // Loaded here: --help needs neither the SDK nor the database.
+  const { verify } = await import('../verify/verify.ts');
+  const { VerifyStore, verifyPath } = await import('../verify/store.ts');
+  const { Ledger } = await import('../state/ledger.ts');
+  // A repair needs the ledger as a tail does; a comparison alone needs only the store of comparisons.
+  const isTaken = (): boolean =>
+    VerifyStore.isAtWork(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
+  if (spec.skipsIfRunning && isTaken()) return skippedResult('verify', spec);
+  const show = progressShower(context);
+  let hasBegun = false;
+  let reportError: CosmigError | undefined;
+  const compare = async (extent: Extent, within: AbortSignal): Promise<Verdict> =>
+    verify({
+      ...parts,
+      level,
+      fresh: extent.startsWith('all') || (extent === 'as asked' && fresh),
+      again: extent === 'what differed',
+      afterRepair: extent === 'all after a repair' || extent === 'what differed',
+      deadlineMs,
+      signal: within,
+      onProgress: (progress) => {
+        hasBegun = true;
+        show(progress);
+      },
+      onVerdict: (found, named) => {
+        if (report !== undefined) reportError = writeReport(report, found, named);
+      },
+    });
+  let verdict: Verdict;
+  try {
+    if (repair) {
+      const { compareAndRepair } = await import('../workflows/repair.ts');
+      verdict = await compareAndRepair(parts, compare);
+    } else {
+      verdict = await compare('as asked', signal);
+    }
+  } catch (error) {
+    // The other run began between the check above and our attempt to take the lock.
+    if (spec.skipsIfRunning && !hasBegun && isTaken()) return skippedResult('verify', spec);
+    const compared = { migration: migrationName(spec), level };
+    if (error instanceof CosmigError) out.announce({ json: unfinishedJson(compared, error), text: '' });
+    throw error;
+  }
+  const findReplicator = (): Replicator => {
+    if (repair) return 'repair';
+    using ledger = Ledger.openReadonly(spec.ledger);
+    return ledger.migration.read().phase === 'committed' ? 'none' : 'tail';
+  };
+  const unequal = errorForVerdict(verdict, findReplicator);
+  if (unequal !== undefined && reportError !== undefined)
+    out.note(`${reportError.message}: ${reportError.why}`);
+  const error = unequal ?? reportError;
+  const result = { json: verifyJson(verdict, error), text: verifyText(verdict) };
+  if (error === undefined) return result;
+  out.announce(result);
+  throw error;
+}
+
+function progressShower({ clock, out }: SpecContext): (progress: Progress) => void {
+  const speed = new Speed();
+  return (progress) => {
+    const { expected: _expected, budgetRu: _budgetRu, ...picture } = progress;
+    const rates = speed.measure({ atMs: clock.now(), documents: progress.source, ru: progress.ru });
+    out.progress(picture, (columns) => verifyLine(progress, rates, columns));
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * The cutover as the command and the demo run it: the engine switches, the verifier proves, and the settings of the target
+ * follow after the commit. Invariant: from the gate to the end no cosmig verify can begin, since the cutover compares both
+ * sides itself while writers are stopped and must not wait for another comparison.
+ */
+import type { CutoverOptions, CutoverResult, Step } from '../engine/cutover/contract.ts';
+import { runCutover, type RunParts, type Snapshot } from '../engine/run.ts';
+import type { Changeable } from '../cosmos/container/update.ts';
+import type { MoverLock } from '../state/lock.ts';
+import type { Progress } from '../verify/verify.ts';
+import { compareForCutover, lastProofAtMs, lockOutVerify } from './compare.ts';
+import { makeLikeSource } from './target-settings.ts';
+
+/** What the operator or the demo decides about a cutover. */
+export interface CutoverOrder extends Pick<
+  CutoverOptions,
+  'stopWriters' | 'onCommit' | 'onAbort' | 'deadlineMs' | 'quietMs' | 'watchMs'
+> {
+  /** Settings of the target to change after the commit. */
+  readonly likeSource: readonly Changeable[];
+}
+
+/** What a display of the cutover wants to know. */
+export interface CutoverWatcher {
+  onStep(step: Step): void;
+  onProof(progress: Progress): void;
+}
+
+export async function cutOverWithProof(
+  parts: RunParts,
+  order: CutoverOrder,
+  watcher: CutoverWatcher,
+): Promise<Snapshot & CutoverResult> {
+  const { spec, say = () => {} } = parts;
+  const { deadlineMs } = order;
+  let lock: MoverLock | undefined;
+  try {
+    return await runCutover(parts, {
+      ...order,
+      applySettings: async (names, signal) => makeLikeSource(parts, names, signal),
+      lastCleanMs: () => {
+        const atMs = lastProofAtMs(spec);
+        if (atMs !== null) lock = lockOutVerify(spec);
+        return atMs;
+      },
+      prove: async (signal, scope) => {
+        const onProgress = (progress: Progress): void => watcher.onProof(progress);
+        return compareForCutover(parts, { deadlineMs, signal, scope, onProgress, lock });
+      },
+      say,
+      onStep: (step) => watcher.onStep(step),
+    });
+  } finally {
+    lock?.release();
+  }
+}
