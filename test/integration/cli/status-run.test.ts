@@ -34,6 +34,6 @@ test('how far it lags is known while it runs, and when it was seen last after it
   const dead = await told();
   expect(dead).toMatchObject({ running: null, lastRun: { command: 'tail', ended: null } });
   expect(dead.seen?.at).toMatch(/^\d{4}-/);
-  expect(dead.next).toMatch(/^cosmig tail brings over what has changed since/);
+  expect(dead.next).toMatch(/^cosmig tail replicates what has changed since/);
   expect(await status()).toMatch(/^last run +tail, begun .*, seen last/m);
 }, 60_000);
