@@ -19,8 +19,9 @@ import { sentPart } from './harness/emulator/texts.ts';
 import { execIn } from '../helpers/kept-database.ts';
 import { headerOf, parseJson, type Reply } from '../helpers/raw.ts';
 import { WireContainer, type Doc, type OperationResult } from '../helpers/wire-container.ts';
+import { sized } from '../helpers/nightly.ts';
 
-const ROUNDS = Number(process.env['COSMIG_KILLS'] ?? 5);
+const ROUNDS = Number(process.env['COSMIG_KILLS'] ?? sized({ daily: 2, nightly: 10 }));
 const LANES = 4;
 /** Documents a lane writes to over and over. */
 const LANE_DOCUMENTS = 25;

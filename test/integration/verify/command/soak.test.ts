@@ -10,8 +10,9 @@ import type { TestEmulator } from '../../../helpers/emulator.ts';
 import { EmulatorProcess } from '../../../faults/harness/emulator/process.ts';
 import { Move, type Order } from '../../../helpers/move.ts';
 import { verifyMove } from '../../../helpers/verify.ts';
+import { sized } from '../../../helpers/nightly.ts';
 
-const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? 6);
+const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 2, nightly: 60 }));
 /** In CI a part of it, beside other tests. */
 const [WRITES_PER_SECOND, DOCUMENTS] = SECONDS < 60 ? [100, 2000] : [500, 20_000];
 /** No more wait in front of an emulator that is busy. */

@@ -9,8 +9,9 @@ import { Move } from '../../../helpers/move.ts';
 import { RawAccount } from '../../../helpers/raw.ts';
 import { verifyMove } from '../../../helpers/verify.ts';
 import { opKey, WireContainer } from '../../../helpers/wire-container.ts';
+import { sized } from '../../../helpers/nightly.ts';
 
-const COUNT = Number(process.env['COSMIG_PLANTED_DOCUMENTS'] ?? 50_000);
+const COUNT = Number(process.env['COSMIG_PLANTED_DOCUMENTS'] ?? sized({ daily: 5_000, nightly: 50_000 }));
 const TIMEOUT_MS = 60_000 + 3 * COUNT;
 const random = seededRandom(Number(process.env['COSMIG_SEED'] ?? 20_260));
 /** Ten ranges a side, and enough for the copy not to wait. */
