@@ -1,11 +1,15 @@
 /** The emulator's account without its server: in memory, under a clock that stands still until it is moved. */
-import { Account } from '../../src/emulator/account/account.ts';
+import { LocalAccount } from '../../src/emulator/account/account.ts';
 import { keyText } from '../../src/emulator/account/container-definition.ts';
 import type { JsonObject } from '../../src/emulator/json/json-value.ts';
 import { createContainer, createDatabase } from '../../src/emulator/account/catalog.ts';
 import type { ContainerModel, DatabaseModel } from '../../src/emulator/account/model.ts';
-import type { Throughput } from '../../src/emulator/partitions/offers.ts';
-import { execute, type Kind, type Outcome } from '../../src/emulator/documents/operations.ts';
+import type { ProvisionedThroughput } from '../../src/emulator/partitions/offers.ts';
+import {
+  execute,
+  type OperationKind,
+  type OperationOutcome,
+} from '../../src/emulator/documents/operations.ts';
 import { Refusal } from '../../src/emulator/http/refusal.ts';
 import { WriteTransaction } from '../../src/emulator/documents/write-transaction.ts';
 import type { KeyComponent } from '../../src/epk/effective-key.ts';
@@ -13,7 +17,7 @@ import { migrate, openDatabase, type Database } from '../../src/lib/sqlite.ts';
 import { VirtualClock } from './clock.ts';
 
 export interface Write {
-  readonly kind?: Kind;
+  readonly kind?: OperationKind;
   readonly id: string;
   readonly key?: KeyComponent;
   readonly more?: JsonObject;
@@ -21,7 +25,7 @@ export interface Write {
 
 export class MemoryAccount implements Disposable {
   readonly clock = new VirtualClock();
-  readonly account: Account;
+  readonly account: LocalAccount;
   readonly database: DatabaseModel;
   readonly sql: Database;
   #containers = 0;
@@ -29,13 +33,13 @@ export class MemoryAccount implements Disposable {
   constructor(settings: JsonObject = {}) {
     this.sql = openDatabase({ path: ':memory:' });
     migrate(this.sql, 'emulator');
-    this.account = new Account(this.sql, this.clock);
+    this.account = new LocalAccount(this.sql, this.clock);
     this.account.configure({ ru: 'off', ...settings });
     this.database = createDatabase(this.account, { id: 'd' }, undefined);
   }
 
   /** A container with the key /pk and one range, unless it is said otherwise. */
-  container(body: JsonObject = {}, throughput?: Throughput): ContainerModel {
+  container(body: JsonObject = {}, throughput?: ProvisionedThroughput): ContainerModel {
     this.#containers += 1;
     const whole = {
       id: `c${this.#containers}`,
@@ -46,7 +50,7 @@ export class MemoryAccount implements Disposable {
   }
 
   /** All writes in one transaction; the document's text is `{"id":..,"pk":..,...more}`. */
-  write(container: ContainerModel, ...writes: Write[]): Outcome[] {
+  write(container: ContainerModel, ...writes: Write[]): OperationOutcome[] {
     return WriteTransaction.run(this.account, container, (transaction) =>
       writes.map(({ kind = 'upsert', id, key = 'k', more = {} }) =>
         execute(this.account, transaction, {

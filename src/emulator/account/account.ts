@@ -14,7 +14,7 @@ import { Faults } from '../http/faults.ts';
 import { FeedStore } from '../storage/feed-store.ts';
 import { ContainerModel, DatabaseModel, type OfferModel } from './model.ts';
 import { RU_PER_RANGE_MAX } from '../partitions/offers.ts';
-import type { PhysicalRange } from '../partitions/ranges.ts';
+import type { RangeModel } from '../partitions/ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 import { RequestCounts } from '../http/request-counts.ts';
 import { RuMeter, type Priority } from '../partitions/ru-meter.ts';
@@ -28,7 +28,7 @@ interface StoredOffer {
   readonly isPending: boolean;
 }
 
-export class Account {
+export class LocalAccount {
   readonly id = 'cosmig-emulator';
   readonly catalog: CatalogStore;
   readonly documents: DocumentStore;
@@ -162,7 +162,7 @@ export class Account {
     return container;
   }
 
-  saveRange(container: ContainerModel, range: PhysicalRange): void {
+  saveRange(container: ContainerModel, range: RangeModel): void {
     this.catalog.updateRange({
       container: container.number,
       id: range.id,
@@ -201,7 +201,7 @@ export class Account {
     return Math.min(RU_PER_RANGE_MAX, offer.throughput.ru / container.ranges.length);
   }
 
-  #bucketOf(container: ContainerModel, range: PhysicalRange): { name: string; budgetRu: number } {
+  #bucketOf(container: ContainerModel, range: RangeModel): { name: string; budgetRu: number } {
     const shared =
       this.offers.get(container.self) === undefined ? this.offers.get(container.database.self) : undefined;
     if (shared !== undefined) return { name: shared.resource, budgetRu: shared.throughput.ru };
@@ -209,7 +209,7 @@ export class Account {
   }
 
   /** Lets a request in, or refuses it with 429/3200 and the time to wait. */
-  admit(container: ContainerModel, range: PhysicalRange, priority: Priority): void {
+  admit(container: ContainerModel, range: RangeModel, priority: Priority): void {
     if (this.#settings.ru === 'off') return;
     const bucket = this.#bucketOf(container, range);
     const waitMs = this.meter.admit(bucket.name, bucket.budgetRu, priority);
@@ -221,25 +221,25 @@ export class Account {
     });
   }
 
-  charge(container: ContainerModel, range: PhysicalRange, ru: number, priority: Priority): void {
+  charge(container: ContainerModel, range: RangeModel, ru: number, priority: Priority): void {
     this.meter.charge(this.#bucketOf(container, range).name, ru, priority);
   }
 
   /** The range is gone; a budget that its database shares stays. */
-  forgetSpending(container: ContainerModel, range: PhysicalRange): void {
+  forgetSpending(container: ContainerModel, range: RangeModel): void {
     this.meter.forget(ownBucket(container, range));
   }
 
   spentBy(
     container: ContainerModel,
-    range: PhysicalRange,
+    range: RangeModel,
   ): { totalRu: number; throttled: number; lastSecondRu: number } {
     return this.meter.spent(this.#bucketOf(container, range).name);
   }
 }
 
 /** What the meter calls a range that shares its budget with nobody. */
-function ownBucket(container: ContainerModel, range: PhysicalRange): string {
+function ownBucket(container: ContainerModel, range: RangeModel): string {
   return `${container.self}${range.id}`;
 }
 

@@ -1,6 +1,6 @@
 /** Databases, containers and offers: made, changed, deleted. Reading them is the handlers' business. */
 import { initialBounds } from '../../epk/effective-key.ts';
-import type { Account } from './account.ts';
+import type { LocalAccount } from './account.ts';
 import { expiryOf } from '../documents/write-transaction.ts';
 import { itemTtl, parseDefinition, requireName, withDefaults } from './container-definition.ts';
 import { own, type JsonObject } from '../json/json-value.ts';
@@ -10,7 +10,7 @@ import {
   rangesFor,
   rangesToCarry,
   refuseBelowMinimum,
-  type Throughput,
+  type ProvisionedThroughput,
 } from '../partitions/offers.ts';
 import { newRange, rangeToRow } from '../partitions/ranges.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -25,9 +25,9 @@ function withoutSystem(body: JsonObject): JsonObject {
 }
 
 export function createDatabase(
-  account: Account,
+  account: LocalAccount,
   body: JsonObject,
-  throughput: Throughput | undefined,
+  throughput: ProvisionedThroughput | undefined,
 ): DatabaseModel {
   const id = requireName(body, 'database');
   if (account.databases.has(id)) throw new Refusal(409, `A database with id ${id} exists already.`);
@@ -51,7 +51,7 @@ export function createDatabase(
   return database;
 }
 
-export function deleteDatabase(account: Account, database: DatabaseModel): void {
+export function deleteDatabase(account: LocalAccount, database: DatabaseModel): void {
   account.transaction(() => {
     for (const container of database.containers.values()) dropContainer(account, container);
     account.catalog.deleteOffer(database.self);
@@ -64,10 +64,10 @@ export function deleteDatabase(account: Account, database: DatabaseModel): void 
 }
 
 export function createContainer(
-  account: Account,
+  account: LocalAccount,
   database: DatabaseModel,
   body: JsonObject,
-  throughput: Throughput | undefined,
+  throughput: ProvisionedThroughput | undefined,
 ): ContainerModel {
   const id = requireName(body, 'container');
   if (database.containers.has(id))
@@ -109,7 +109,7 @@ export function createContainer(
   return container;
 }
 
-export function replaceContainer(account: Account, container: ContainerModel, body: JsonObject): void {
+export function replaceContainer(account: LocalAccount, container: ContainerModel, body: JsonObject): void {
   if (requireName(body, 'container') !== container.id)
     throw new Refusal(400, 'The id of a container cannot be changed.');
   const definition = parseDefinition(body);
@@ -135,7 +135,7 @@ export function replaceContainer(account: Account, container: ContainerModel, bo
 }
 
 /** A changed default lifetime holds for what is stored already; expired documents may come back. */
-function retime(account: Account, container: ContainerModel, defaultTtl: number | null): void {
+function retime(account: LocalAccount, container: ContainerModel, defaultTtl: number | null): void {
   for (const row of account.documents.rowsOf(container.number)) {
     const ttl = itemTtl(JSON.parse(`${row.text}}`) as JsonObject);
     const expiresAt = expiryOf(defaultTtl, ttl, row.ts);
@@ -152,27 +152,27 @@ function canonical(value: unknown): string {
   );
 }
 
-export function deleteContainer(account: Account, container: ContainerModel): void {
+export function deleteContainer(account: LocalAccount, container: ContainerModel): void {
   account.transaction(() => dropContainer(account, container));
   container.database.containers.delete(container.id);
   forgetContainer(account, container);
 }
 
-function forgetContainer(account: Account, container: ContainerModel): void {
+function forgetContainer(account: LocalAccount, container: ContainerModel): void {
   account.offers.delete(container.self);
   for (const range of container.ranges) account.forgetSpending(container, range);
 }
 
-function dropContainer(account: Account, container: ContainerModel): void {
+function dropContainer(account: LocalAccount, container: ContainerModel): void {
   account.documents.dropContainer(container.number);
   account.catalog.deleteOffer(container.self);
   account.catalog.deleteContainer(container.number);
 }
 
 function newOffer(
-  account: Account,
+  account: LocalAccount,
   resource: { self: string; rid: string },
-  throughput: Throughput,
+  throughput: ProvisionedThroughput,
 ): OfferModel {
   const number = [...account.offers.values()].reduce(
     (last, offer) => Math.max(last, Number.parseInt(offer.id, 36)),
@@ -192,7 +192,7 @@ function newOffer(
 }
 
 /** What an offer has paid for so far: its peak, and the storage under it now or ever. */
-export function offerHistory(account: Account, offer: OfferModel): OfferModel['history'] {
+export function offerHistory(account: LocalAccount, offer: OfferModel): OfferModel['history'] {
   let bytes = 0;
   for (const container of account.containers()) {
     if (container.self === offer.resource || container.database.self === offer.resource)
@@ -202,7 +202,11 @@ export function offerHistory(account: Account, offer: OfferModel): OfferModel['h
 }
 
 /** Changes a throughput: at once as far as the present ranges carry it, the rest when new ranges are there. */
-export function replaceOffer(account: Account, offer: OfferModel, throughput: Throughput): void {
+export function changeThroughput(
+  account: LocalAccount,
+  offer: OfferModel,
+  throughput: ProvisionedThroughput,
+): void {
   if (offer.pendingUntilMs !== undefined) {
     throw new Refusal(400, 'Another change of this throughput is still under way.', { substatus: 3205 });
   }

@@ -4,7 +4,7 @@
  */
 import { keyKindOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
 import { Refusal } from '../http/refusal.ts';
-import { isObject, own, valueAt, type JsonObject } from '../json/json-value.ts';
+import { isObject, own, valueAtPath, type JsonObject } from '../json/json-value.ts';
 import { compileIndexing, type IndexedPaths } from '../documents/index-terms.ts';
 
 export interface ContainerDefinition {
@@ -40,7 +40,7 @@ export function requireName(body: unknown, what: string): string {
 }
 
 /** '/a/"b c"/d' -> ['a', 'b c', 'd']. */
-export function parsePath(path: unknown): string[] {
+export function parsePropertyPath(path: unknown): string[] {
   if (typeof path !== 'string' || !path.startsWith('/') || path.length < 2) {
     throw new Refusal(
       400,
@@ -85,7 +85,7 @@ function parsePartitionKey(body: JsonObject): Pick<ContainerDefinition, 'kind' |
       `A partition key of kind MultiHash has version 2 and at most ${KEY_LEVELS_MAX} paths.`,
     );
   }
-  const keyPaths = paths.map(parsePath);
+  const keyPaths = paths.map(parsePropertyPath);
   if (new Set(keyPaths.map((path) => JSON.stringify(path))).size < keyPaths.length) {
     throw new Refusal(400, 'The partition key names a path twice.');
   }
@@ -126,7 +126,7 @@ function parseUniqueKeys(body: JsonObject): string[][][] {
     const paths = own(key, 'paths');
     if (!Array.isArray(paths) || paths.length === 0)
       throw new Refusal(400, 'A unique key names at least one path.');
-    return paths.map(parsePath);
+    return paths.map(parsePropertyPath);
   });
   if (parsed.flat().length > 16)
     throw new Refusal(400, 'The unique keys of a container name at most 16 paths in all.');
@@ -181,7 +181,7 @@ function asComponent(value: unknown): KeyComponent {
 
 /** The key values that stand in a document. */
 export function extractKey(definition: ContainerDefinition, document: unknown): KeyComponent[] {
-  return definition.keyPaths.map((path) => asComponent(valueAt(document, path)));
+  return definition.keyPaths.map((path) => asComponent(valueAtPath(document, path)));
 }
 
 /** The key values of a header or of a batch operation: a JSON array, {} for a missing value. */

@@ -3,8 +3,8 @@ import { must } from '../../lib/assert.ts';
 import type { ContainerRow, DatabaseRow, RangeRow } from '../storage/catalog-store.ts';
 import { parseDefinition, type ContainerDefinition } from './container-definition.ts';
 import type { JsonObject } from '../json/json-value.ts';
-import type { OfferHistory, Throughput } from '../partitions/offers.ts';
-import { rangeFromRow, type PhysicalRange } from '../partitions/ranges.ts';
+import type { OfferHistory, ProvisionedThroughput } from '../partitions/offers.ts';
+import { rangeFromRow, type RangeModel } from '../partitions/ranges.ts';
 import { childRidMaker } from '../storage/resource-ids.ts';
 
 export interface OfferModel {
@@ -12,7 +12,7 @@ export interface OfferModel {
   /** The `_self` of the database or container it pays for. */
   readonly resource: string;
   readonly offerResourceId: string;
-  throughput: Throughput;
+  throughput: ProvisionedThroughput;
   history: OfferHistory;
   etag: string;
   ts: number;
@@ -55,9 +55,9 @@ export class ContainerModel {
   nextRange: number;
   nextItem: number;
   /** Sorted by min; they tile the hash space. */
-  ranges: readonly PhysicalRange[];
+  ranges: readonly RangeModel[];
   /** The ranges before the latest split or merge, which a fault can make a reply show again. */
-  previousRanges: readonly PhysicalRange[];
+  previousRanges: readonly RangeModel[];
 
   constructor(row: ContainerRow, database: DatabaseModel, ranges: readonly RangeRow[]) {
     this.number = row.number;
@@ -89,7 +89,7 @@ export class ContainerModel {
     return this.ranges.reduce((sum, range) => sum + range.bytes, 0);
   }
 
-  replaceRanges(gone: readonly PhysicalRange[], come: readonly PhysicalRange[]): void {
+  replaceRanges(gone: readonly RangeModel[], come: readonly RangeModel[]): void {
     this.previousRanges = this.ranges;
     this.ranges = [...this.ranges.filter((range) => !gone.includes(range)), ...come].sort((a, b) =>
       a.min < b.min ? -1 : 1,

@@ -3,14 +3,14 @@
  * measured. The text is kept; the parsed value only answers questions about it.
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import { extractKey, itemTtl, keyText } from '../account/container-definition.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
 import { maxDepth, normalizeNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { Refusal } from '../http/refusal.ts';
 import { countTerms } from './index-terms.ts';
-import type { Version } from './write-transaction.ts';
+import type { DocumentVersion } from './write-transaction.ts';
 
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
 const DEPTH_MAX = 128;
@@ -19,7 +19,7 @@ const KEY_BYTES_MAX = 2_048;
 
 const SYSTEM_PROPERTIES: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
 
-export interface Incoming extends Version {
+export interface IncomingDocument extends DocumentVersion {
   readonly parsed: JsonObject;
 }
 
@@ -78,12 +78,12 @@ function sameKey(left: readonly KeyComponent[], right: readonly KeyComponent[]):
  * `parsed` saves a second parse where the caller has one.
  */
 export function receive(
-  account: Account,
+  account: LocalAccount,
   container: ContainerModel,
   text: string,
   statedKey: readonly KeyComponent[],
   parsed: unknown = parseDocument(text),
-): Incoming {
+): IncomingDocument {
   if (!isObject(parsed)) throw new Refusal(400, 'The document must be a JSON object.');
   const { definition } = container;
   const id = checkId(own(parsed, 'id'));

@@ -4,7 +4,7 @@
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import {
   conflictCharge,
   createCharge,
@@ -15,21 +15,21 @@ import {
   replaceCharge,
 } from '../partitions/charges.ts';
 import { keyText } from '../account/container-definition.ts';
-import { valueAt } from '../json/json-value.ts';
+import { valueAtPath } from '../json/json-value.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
-import { checkId, completeKey, receive, type Incoming } from './incoming-document.ts';
+import { checkId, completeKey, receive, type IncomingDocument } from './incoming-document.ts';
 import type { ContainerModel } from '../account/model.ts';
-import { rangeOf, type PhysicalRange } from '../partitions/ranges.ts';
+import { rangeOf, type RangeModel } from '../partitions/ranges.ts';
 import { patchDocument, type PatchRequest } from './patch.ts';
 import { Refusal } from '../http/refusal.ts';
 import { visibleLsn } from '../partitions/sessions.ts';
 import { changedTerms } from './index-terms.ts';
 import type { WriteTransaction } from './write-transaction.ts';
 
-export type Kind = 'create' | 'upsert' | 'replace' | 'delete' | 'patch' | 'read';
+export type OperationKind = 'create' | 'upsert' | 'replace' | 'delete' | 'patch' | 'read';
 
-export interface Operation {
-  readonly kind: Kind;
+export interface DocumentOperation {
+  readonly kind: OperationKind;
   readonly key: readonly KeyComponent[];
   /** Of the request; a create or upsert has it in the document only. */
   readonly id?: string | undefined;
@@ -41,9 +41,9 @@ export interface Operation {
   readonly sessionToken?: string | undefined;
 }
 
-export interface Outcome {
+export interface OperationOutcome {
   readonly status: number;
-  readonly range: PhysicalRange;
+  readonly range: RangeModel;
   readonly chargeRu: number;
   readonly etag?: string;
   /** The document as it is now, as JSON text. */
@@ -54,17 +54,21 @@ export interface Outcome {
 
 interface Place {
   readonly epk: string;
-  readonly range: PhysicalRange;
+  readonly range: RangeModel;
 }
 
 /** Where an operation goes, by its key. */
-export function placeOf(container: ContainerModel, key: readonly KeyComponent[]): Place {
+export function locate(container: ContainerModel, key: readonly KeyComponent[]): Place {
   completeKey(container, key);
   const epk = effectiveKey(container.definition.kind, key);
   return { epk, range: rangeOf(container.ranges, epk) };
 }
 
-export function execute(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+export function execute(
+  account: LocalAccount,
+  transaction: WriteTransaction,
+  operation: DocumentOperation,
+): OperationOutcome {
   switch (operation.kind) {
     case 'create':
     case 'upsert':
@@ -81,8 +85,12 @@ export function execute(account: Account, transaction: WriteTransaction, operati
 }
 
 /** Read needs no transaction of its own. */
-export function read(account: Account, container: ContainerModel, operation: Operation): Outcome {
-  const { epk, range } = placeOf(container, operation.key);
+export function read(
+  account: LocalAccount,
+  container: ContainerModel,
+  operation: DocumentOperation,
+): OperationOutcome {
+  const { epk, range } = locate(container, operation.key);
   const id = checkId(operation.id);
   const upTo = visibleLsn(account, range, operation.sessionToken);
   let row = account.documents.find(container.number, epk, id);
@@ -116,7 +124,7 @@ function etagMatches(condition: string, etag: string): boolean {
   return condition === '*' || condition === etag || `"${condition}"` === etag;
 }
 
-function checkConditions(operation: Operation, row: DocumentRow): void {
+function checkConditions(operation: DocumentOperation, row: DocumentRow): void {
   const { ifMatch, ifNoneMatch } = operation;
   if (ifMatch !== undefined && !etagMatches(ifMatch, row.etag)) throw preconditionFailed(row);
   if (ifNoneMatch !== undefined && etagMatches(ifNoneMatch, row.etag)) throw preconditionFailed(row);
@@ -132,7 +140,7 @@ function preconditionFailed(row: DocumentRow): Refusal {
   );
 }
 
-function requireText(operation: Operation): string {
+function requireText(operation: DocumentOperation): string {
   if (operation.text === undefined) throw new Refusal(400, 'The operation has no document.');
   return operation.text;
 }
@@ -148,7 +156,11 @@ function present(
   return row === undefined || row.key !== key || transaction.hasExpired(row) ? undefined : row;
 }
 
-function put(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+function put(
+  account: LocalAccount,
+  transaction: WriteTransaction,
+  operation: DocumentOperation,
+): OperationOutcome {
   const { container } = transaction;
   const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
   const range = rangeOf(container.ranges, incoming.epk);
@@ -183,7 +195,11 @@ function put(account: Account, transaction: WriteTransaction, operation: Operati
   return overwrite(account, transaction, range, before, incoming);
 }
 
-function replace(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+function replace(
+  account: LocalAccount,
+  transaction: WriteTransaction,
+  operation: DocumentOperation,
+): OperationOutcome {
   const { container } = transaction;
   const id = checkId(operation.id);
   const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
@@ -196,11 +212,15 @@ function replace(account: Account, transaction: WriteTransaction, operation: Ope
   return overwrite(account, transaction, range, before, incoming);
 }
 
-function patch(account: Account, transaction: WriteTransaction, operation: Operation): Outcome {
+function patch(
+  account: LocalAccount,
+  transaction: WriteTransaction,
+  operation: DocumentOperation,
+): OperationOutcome {
   const { container } = transaction;
   const id = checkId(operation.id);
   if (operation.patch === undefined) throw new Refusal(400, 'The patch has no operations.');
-  const place = placeOf(container, operation.key);
+  const place = locate(container, operation.key);
   const before = present(transaction, place, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
@@ -210,9 +230,9 @@ function patch(account: Account, transaction: WriteTransaction, operation: Opera
   return overwrite(account, transaction, place.range, before, incoming, operation.patch.operations.length);
 }
 
-function remove(transaction: WriteTransaction, operation: Operation): Outcome {
+function remove(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const id = checkId(operation.id);
-  const place = placeOf(transaction.container, operation.key);
+  const place = locate(transaction.container, operation.key);
   const before = present(transaction, place, id, keyText(operation.key));
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
@@ -220,15 +240,15 @@ function remove(transaction: WriteTransaction, operation: Operation): Outcome {
   return { status: 204, range: place.range, chargeRu: deleteCharge(before.bytes, before.terms) };
 }
 
-function written(status: number, range: PhysicalRange, row: DocumentRow, chargeRu: number): Outcome {
+function written(status: number, range: RangeModel, row: DocumentRow, chargeRu: number): OperationOutcome {
   return { status, range, chargeRu, etag: row.etag, text: `${row.text}}` };
 }
 
 function insert(
-  account: Account,
+  account: LocalAccount,
   transaction: WriteTransaction,
-  range: PhysicalRange,
-  incoming: Incoming,
+  range: RangeModel,
+  incoming: IncomingDocument,
 ): DocumentRow | undefined {
   refuseOverfull(account, transaction, range, incoming, 0);
   const values = uniqueValues(transaction.container, incoming);
@@ -239,13 +259,13 @@ function insert(
 }
 
 function overwrite(
-  account: Account,
+  account: LocalAccount,
   transaction: WriteTransaction,
-  range: PhysicalRange,
+  range: RangeModel,
   before: DocumentRow,
-  incoming: Incoming,
+  incoming: IncomingDocument,
   patchOperations?: number,
-): Outcome {
+): OperationOutcome {
   refuseOverfull(account, transaction, range, incoming, before.bytes);
   const values = uniqueValues(transaction.container, incoming);
   refuseTaken(account, transaction, incoming, values, before.position);
@@ -270,10 +290,10 @@ function overwrite(
 }
 
 function refuseOverfull(
-  account: Account,
+  account: LocalAccount,
   transaction: WriteTransaction,
-  range: PhysicalRange,
-  incoming: Incoming,
+  range: RangeModel,
+  incoming: IncomingDocument,
   freedBytes: number,
 ): void {
   const limit = account.settings.logicalPartitionLimitBytes;
@@ -285,19 +305,19 @@ function refuseOverfull(
 }
 
 /** One text per unique key of the container; a missing value counts as null. */
-function uniqueValues(container: ContainerModel, incoming: Incoming): string[] {
+function uniqueValues(container: ContainerModel, incoming: IncomingDocument): string[] {
   const { uniqueKeys } = container.definition;
   if (uniqueKeys.length === 0) return [];
   return uniqueKeys.map((paths) =>
-    JSON.stringify(paths.map((path) => valueAt(incoming.parsed, path) ?? null)),
+    JSON.stringify(paths.map((path) => valueAtPath(incoming.parsed, path) ?? null)),
   );
 }
 
 /** Refuses values that another document of the key holds; one that has expired gives way, with all it holds. */
 function refuseTaken(
-  account: Account,
+  account: LocalAccount,
   transaction: WriteTransaction,
-  incoming: Incoming,
+  incoming: IncomingDocument,
   values: readonly string[],
   ownPosition?: number,
 ): void {
@@ -313,7 +333,7 @@ function refuseTaken(
   }
 }
 
-function claim(account: Account, row: DocumentRow, values: readonly string[]): void {
+function claim(account: LocalAccount, row: DocumentRow, values: readonly string[]): void {
   for (const [number, value] of values.entries()) {
     account.documents.claimUnique(row.container, row.epk, number, value, row.position);
   }

@@ -3,10 +3,10 @@
  * range share one LSN. Counters of the ranges are staged here and reach the memory only after SQLite has
  * committed, so a failed transaction leaves no trace.
  */
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import { itemNumberOf, positionOf, type DocumentRow } from '../storage/document-store.ts';
 import type { ContainerModel } from '../account/model.ts';
-import type { PhysicalRange } from '../partitions/ranges.ts';
+import type { RangeModel } from '../partitions/ranges.ts';
 
 interface Staged {
   lsn: number;
@@ -16,7 +16,7 @@ interface Staged {
 }
 
 /** A new version of a document, ready but for what the transaction decides. */
-export interface Version {
+export interface DocumentVersion {
   readonly epk: string;
   readonly id: string;
   readonly key: string;
@@ -33,11 +33,11 @@ const COMMITS_KEPT = 10_000;
 export class WriteTransaction {
   readonly container: ContainerModel;
   readonly nowTs: number;
-  readonly #account: Account;
-  readonly #staged = new Map<PhysicalRange, Staged>();
+  readonly #account: LocalAccount;
+  readonly #staged = new Map<RangeModel, Staged>();
   #nextItem: number;
 
-  private constructor(account: Account, container: ContainerModel) {
+  private constructor(account: LocalAccount, container: ContainerModel) {
     this.#account = account;
     this.container = container;
     this.nowTs = account.nowTs();
@@ -45,7 +45,11 @@ export class WriteTransaction {
   }
 
   /** Runs `body`; what it wrote is durable when this returns, and undone when it throws. */
-  static run<T>(account: Account, container: ContainerModel, body: (transaction: WriteTransaction) => T): T {
+  static run<T>(
+    account: LocalAccount,
+    container: ContainerModel,
+    body: (transaction: WriteTransaction) => T,
+  ): T {
     const transaction = new WriteTransaction(account, container);
     const result = account.transaction(() => {
       const value = body(transaction);
@@ -56,7 +60,7 @@ export class WriteTransaction {
     return result;
   }
 
-  #stagedOf(range: PhysicalRange): Staged {
+  #stagedOf(range: RangeModel): Staged {
     let staged = this.#staged.get(range);
     if (staged === undefined) {
       staged = { lsn: range.lsn + 1, documents: range.documents, bytes: range.bytes, writes: 0 };
@@ -65,12 +69,12 @@ export class WriteTransaction {
     return staged;
   }
 
-  bytesOf(range: PhysicalRange): number {
+  bytesOf(range: RangeModel): number {
     return this.#staged.get(range)?.bytes ?? range.bytes;
   }
 
   /** LSN of the newest transaction in a range, this one included. */
-  lsnOf(range: PhysicalRange): number {
+  lsnOf(range: RangeModel): number {
     const staged = this.#staged.get(range);
     return staged !== undefined && staged.writes > 0 ? staged.lsn : range.lsn;
   }
@@ -88,7 +92,7 @@ export class WriteTransaction {
   }
 
   /** Inserts a document; undefined when its identity is taken. */
-  insert(range: PhysicalRange, version: Version): DocumentRow | undefined {
+  insert(range: RangeModel, version: DocumentVersion): DocumentRow | undefined {
     const item = this.#nextItem;
     const row = this.#rowOf(range, version, positionOf(this.container.number, item));
     if (!this.#account.documents.insert(row)) return undefined;
@@ -101,7 +105,7 @@ export class WriteTransaction {
     return row;
   }
 
-  replace(range: PhysicalRange, before: DocumentRow, version: Version): DocumentRow {
+  replace(range: RangeModel, before: DocumentRow, version: DocumentVersion): DocumentRow {
     const row = this.#rowOf(range, version, before.position);
     const staged = this.#stagedOf(range);
     this.#keepForLaggards(before, staged.lsn);
@@ -112,7 +116,7 @@ export class WriteTransaction {
     return row;
   }
 
-  remove(range: PhysicalRange, before: DocumentRow, expired: boolean): void {
+  remove(range: RangeModel, before: DocumentRow, expired: boolean): void {
     const staged = this.#stagedOf(range);
     this.#keepForLaggards(before, staged.lsn);
     this.#account.documents.remove(before.position);
@@ -124,7 +128,7 @@ export class WriteTransaction {
     this.#recordDelete(before, staged.lsn, expired);
   }
 
-  #rowOf(range: PhysicalRange, version: Version, position: number): DocumentRow {
+  #rowOf(range: RangeModel, version: DocumentVersion, position: number): DocumentRow {
     const staged = this.#stagedOf(range);
     const etag = etagOf(staged.lsn, staged.writes, range.id, this.nowTs);
     const rid = this.container.documentRid(itemNumberOf(position));

@@ -1,11 +1,11 @@
-import { json, type Call, type Reply } from '../http/request.ts';
+import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 
 /** The account document: one region, for reading and writing, at this very address. */
-export function read(call: Call): Reply {
-  const location = { name: 'Local', databaseAccountEndpoint: call.endpoint };
+export function read(request: GatewayRequest): GatewayReply {
+  const location = { name: 'Local', databaseAccountEndpoint: request.endpoint };
   return json(200, {
     _self: '',
-    id: call.account.id,
+    id: request.account.id,
     _rid: 'cosmig-emulator.sql.cosmosdb.local',
     media: '//media/',
     addresses: '//addresses/',
@@ -13,7 +13,7 @@ export function read(call: Call): Reply {
     writableLocations: [location],
     readableLocations: [location],
     enableMultipleWriteLocations: false,
-    continuousBackupEnabled: call.account.settings.avad,
+    continuousBackupEnabled: request.account.settings.avad,
     enableNRegionSynchronousCommit: false,
     enablePerPartitionFailoverBehavior: false,
     userReplicationPolicy: { asyncReplication: false, minReplicaSetSize: 1, maxReplicasetSize: 4 },

@@ -2,15 +2,21 @@
  * Many operations in one request: a transactional batch (one key, all or nothing) or a bulk request (one
  * range, each for itself). Both are one transaction with one LSN.
  */
-import type { Call, Reply } from '../http/request.ts';
+import type { GatewayRequest, GatewayReply } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import { isObject, own } from '../json/json-value.ts';
-import { refusalOf, type FaultOp } from '../http/faults.ts';
+import { refusalFromFault, type FaultOp } from '../http/faults.ts';
 import { elementsOf, membersOf, skipSpace } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
-import { execute, placeOf, type Kind, type Operation, type Outcome } from '../documents/operations.ts';
-import { rangeById, refuseWhileSplitting, type PhysicalRange } from '../partitions/ranges.ts';
+import {
+  execute,
+  locate,
+  type OperationKind,
+  type DocumentOperation,
+  type OperationOutcome,
+} from '../documents/operations.ts';
+import { rangeById, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';
@@ -20,7 +26,7 @@ import { requireKey } from './items.ts';
 const OPERATIONS_MAX = 100;
 const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
 
-const KINDS: ReadonlyMap<unknown, Kind> = new Map([
+const KINDS: ReadonlyMap<unknown, OperationKind> = new Map([
   ['Create', 'create'],
   ['Upsert', 'upsert'],
   ['Replace', 'replace'],
@@ -51,16 +57,16 @@ class BatchUndone extends Error {
   }
 }
 
-function readItems(call: Call): Item[] {
-  if (Buffer.byteLength(call.body) > REQUEST_BYTES_MAX) {
+function readItems(request: GatewayRequest): Item[] {
+  if (Buffer.byteLength(request.body) > REQUEST_BYTES_MAX) {
     throw new Refusal(413, `The request has more than ${REQUEST_BYTES_MAX} bytes.`, { chargeRu: 0 });
   }
-  const parsed = call.anyJsonBody();
+  const parsed = request.anyJsonBody();
   if (!Array.isArray(parsed)) throw new Refusal(400, 'A batch is a JSON array of operations.');
   if (parsed.length === 0 || parsed.length > OPERATIONS_MAX) {
     throw new Refusal(400, `A batch has 1 to ${OPERATIONS_MAX} operations, not ${parsed.length}.`);
   }
-  const { body } = call;
+  const { body } = request;
   const start = skipSpace(body, 0);
   return [...elementsOf(body, start)].map((element, index): Item => {
     let text: string | undefined;
@@ -80,8 +86,8 @@ function optionalText(value: unknown): string | undefined {
 function operationOf(
   container: ContainerModel,
   item: Item,
-  batchKey: Operation['key'] | undefined,
-): Operation {
+  batchKey: DocumentOperation['key'] | undefined,
+): DocumentOperation {
   const { parsed, text } = item;
   if (!isObject(parsed)) throw new Refusal(400, 'An operation of a batch must be a JSON object.');
   const type = own(parsed, 'operationType');
@@ -112,9 +118,9 @@ function operationOf(
   };
 }
 
-function succeeded(call: Call, outcome: Outcome, kind: Kind): Result {
+function succeeded(request: GatewayRequest, outcome: OperationOutcome, kind: OperationKind): Result {
   const etag = outcome.etag === undefined ? '' : `,"eTag":${JSON.stringify(outcome.etag)}`;
-  const shows = outcome.text !== undefined && (kind === 'read' || !call.wantsNoContent);
+  const shows = outcome.text !== undefined && (kind === 'read' || !request.wantsNoContent);
   const body = shows ? `,"resourceBody":${outcome.text}` : '';
   const { status, chargeRu } = outcome;
   return {
@@ -146,10 +152,10 @@ const DEPENDENT: Result = {
 };
 
 /** Trouble that a fault rule makes for a single operation of a bulk request. */
-function strikeOne(call: Call, container: ContainerModel, range: PhysicalRange, op: FaultOp): void {
-  if (!call.account.faults.active) return;
+function strikeOne(request: GatewayRequest, container: ContainerModel, range: RangeModel, op: FaultOp): void {
+  if (!request.account.faults.active) return;
   const target = { op, db: container.database.id, coll: container.id, rangeId: String(range.id) };
-  const refusal = refusalOf(call.account.faults.strikeOperation(target));
+  const refusal = refusalFromFault(request.account.faults.strikeOperation(target));
   if (refusal !== undefined) throw refusal;
 }
 
@@ -162,40 +168,45 @@ function attempt(work: () => Result): Result {
   }
 }
 
-function bulkOne(call: Call, transaction: WriteTransaction, range: PhysicalRange, item: Item): Result {
-  const { account, priority } = call;
+function bulkOne(
+  request: GatewayRequest,
+  transaction: WriteTransaction,
+  range: RangeModel,
+  item: Item,
+): Result {
+  const { account, priority } = request;
   const { container } = transaction;
-  const sessionToken = call.headers['x-ms-session-token'];
+  const sessionToken = request.headers['x-ms-session-token'];
   const operation = { ...operationOf(container, item, undefined), sessionToken };
-  strikeOne(call, container, range, operation.kind);
-  if (placeOf(container, operation.key).range !== range) {
+  strikeOne(request, container, range, operation.kind);
+  if (locate(container, operation.key).range !== range) {
     throw new Refusal(410, `The key of the operation does not lie in range ${range.id}.`, {
       substatus: 1002,
     });
   }
   account.admit(container, range, priority);
-  const result = attempt(() => succeeded(call, execute(account, transaction, operation), operation.kind));
+  const result = attempt(() => succeeded(request, execute(account, transaction, operation), operation.kind));
   account.charge(container, range, result.chargeRu, priority);
   return result;
 }
 
-export function bulk(call: Call): Reply {
-  const container = call.container();
-  const rangeId = call.headers['x-ms-documentdb-partitionkeyrangeid'];
+export function bulk(request: GatewayRequest): GatewayReply {
+  const container = request.container();
+  const rangeId = request.headers['x-ms-documentdb-partitionkeyrangeid'];
   if (rangeId === undefined) throw new Refusal(400, 'A bulk request names the range it goes to.');
-  const range = rangeById(container.ranges, rangeId, call.account.machineMs());
-  const goesOn = call.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
-  call.account.admit(container, range, call.priority);
-  const items = readItems(call);
-  const results = WriteTransaction.run(call.account, container, (transaction) => {
+  const range = rangeById(container.ranges, rangeId, request.account.machineMs());
+  const goesOn = request.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
+  request.account.admit(container, range, request.priority);
+  const items = readItems(request);
+  const results = WriteTransaction.run(request.account, container, (transaction) => {
     const done: Result[] = [];
     let stopped = false;
     let sizeBytes = 0;
     for (const item of items) {
-      let result = stopped ? DEPENDENT : attempt(() => bulkOne(call, transaction, range, item));
+      let result = stopped ? DEPENDENT : attempt(() => bulkOne(request, transaction, range, item));
       sizeBytes += result.json.length;
       // Writes have happened and are told; a document that no longer fits can be read again.
-      if (sizeBytes > call.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
+      if (sizeBytes > request.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
         sizeBytes -= result.json.length;
         result = refused(
           new Refusal(413, 'The reply has no room for this document.', { substatus: 3402, chargeRu: 0 }),
@@ -209,18 +220,18 @@ export function bulk(call: Call): Reply {
   return replyTo(container, range, results);
 }
 
-export function transactional(call: Call): Reply {
-  const { account, priority } = call;
-  const container = call.container();
-  const key = requireKey(call, container);
-  const { range } = placeOf(container, key);
+export function transactional(request: GatewayRequest): GatewayReply {
+  const { account, priority } = request;
+  const container = request.container();
+  const key = requireKey(request, container);
+  const { range } = locate(container, key);
   refuseWhileSplitting(range, account.machineMs());
   account.admit(container, range, priority);
-  const items = readItems(call);
+  const items = readItems(request);
   let results: readonly Result[];
   try {
     results = WriteTransaction.run(account, container, (transaction) =>
-      allOrNothing(call, transaction, key, items),
+      allOrNothing(request, transaction, key, items),
     );
   } catch (error) {
     if (!(error instanceof BatchUndone)) throw error;
@@ -231,17 +242,17 @@ export function transactional(call: Call): Reply {
 }
 
 function allOrNothing(
-  call: Call,
+  request: GatewayRequest,
   transaction: WriteTransaction,
-  key: Operation['key'],
+  key: DocumentOperation['key'],
   items: readonly Item[],
 ): Result[] {
-  const sessionToken = call.headers['x-ms-session-token'];
+  const sessionToken = request.headers['x-ms-session-token'];
   const done: Result[] = [];
   for (const item of items) {
     const result = attempt(() => {
       const operation = { ...operationOf(transaction.container, item, key), sessionToken };
-      return succeeded(call, execute(call.account, transaction, operation), operation.kind);
+      return succeeded(request, execute(request.account, transaction, operation), operation.kind);
     });
     done.push(result);
     if (result.status < 400) continue;
@@ -255,7 +266,7 @@ function sumOf(results: readonly Result[]): number {
   return roundRu(results.reduce((sum, result) => sum + result.chargeRu, 0));
 }
 
-function replyTo(container: ContainerModel, range: PhysicalRange, results: readonly Result[]): Reply {
+function replyTo(container: ContainerModel, range: RangeModel, results: readonly Result[]): GatewayReply {
   const body = `[${results.map((result) => result.json).join(',')}]`;
   const headers = {
     lsn: range.lsn,

@@ -1,5 +1,5 @@
 import { withSystemProperties } from '../account/account.ts';
-import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
+import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import type { JsonObject } from '../json/json-value.ts';
 import { createContainer, deleteContainer, replaceContainer } from '../account/catalog.ts';
 import type { ContainerModel } from '../account/model.ts';
@@ -28,9 +28,9 @@ function headersOf(container: ContainerModel): Record<string, string> {
 }
 
 /** Counts and sizes as the service spells them, for a client that asks. */
-function quotaHeaders(call: Call, container: ContainerModel): Record<string, string> {
-  if (call.headers['x-ms-documentdb-populatequotainfo']?.toLowerCase() !== 'true') return {};
-  const { account } = call;
+function quotaHeaders(request: GatewayRequest, container: ContainerModel): Record<string, string> {
+  if (request.headers['x-ms-documentdb-populatequotainfo']?.toLowerCase() !== 'true') return {};
+  const { account } = request;
   const count = (kind: string): number => account.catalog.scripts(container.number, kind).length;
   const kb = Math.ceil(container.bytes / 1024);
   const usage =
@@ -42,60 +42,67 @@ function quotaHeaders(call: Call, container: ContainerModel): Record<string, str
 }
 
 /** Size of each range, and its heaviest keys, for a client that asks. */
-function statistics(call: Call, container: ContainerModel): JsonObject {
-  if (call.headers['x-ms-documentdb-populatepartitionstatistics']?.toLowerCase() !== 'true') return {};
+function statistics(request: GatewayRequest, container: ContainerModel): JsonObject {
+  if (request.headers['x-ms-documentdb-populatepartitionstatistics']?.toLowerCase() !== 'true') return {};
   const ranges = container.ranges.map((range) => ({
     id: String(range.id),
     sizeInKB: Math.ceil(range.bytes / 1024),
     documentCount: range.documents,
-    partitionKeys: call.account.documents.heaviestKeys(container.number, range.id).map(({ key, bytes }) => ({
-      partitionKey: JSON.parse(key) as unknown,
-      sizeInKB: Math.ceil(bytes / 1024),
-    })),
+    partitionKeys: request.account.documents
+      .heaviestKeys(container.number, range.id)
+      .map(({ key, bytes }) => ({
+        partitionKey: JSON.parse(key) as unknown,
+        sizeInKB: Math.ceil(bytes / 1024),
+      })),
   }));
   return { statistics: ranges };
 }
 
-export function create(call: Call): Reply {
-  const database = call.account.database(call.segment(1));
+export function create(request: GatewayRequest): GatewayReply {
+  const database = request.account.database(request.segment(1));
   const container = createContainer(
-    call.account,
+    request.account,
     database,
-    call.jsonBody(),
-    requestedThroughput(call.headers),
+    request.jsonBody(),
+    requestedThroughput(request.headers),
   );
   return json(201, bodyOf(container), headersOf(container), METADATA_WRITE_RU);
 }
 
-export function read(call: Call): Reply {
-  const container = call.container();
-  const headers = { ...headersOf(container), ...quotaHeaders(call, container) };
-  return json(200, { ...bodyOf(container), ...statistics(call, container) }, headers);
+export function read(request: GatewayRequest): GatewayReply {
+  const container = request.container();
+  const headers = { ...headersOf(container), ...quotaHeaders(request, container) };
+  return json(200, { ...bodyOf(container), ...statistics(request, container) }, headers);
 }
 
-export function replace(call: Call): Reply {
-  const container = call.container();
-  const ifMatch = call.headers['if-match'];
+export function replace(request: GatewayRequest): GatewayReply {
+  const container = request.container();
+  const ifMatch = request.headers['if-match'];
   if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== container.etag) {
     throw new Refusal(412, 'The container was changed since it was read.');
   }
-  replaceContainer(call.account, container, call.jsonBody());
+  replaceContainer(request.account, container, request.jsonBody());
   return json(200, bodyOf(container), headersOf(container), METADATA_WRITE_RU);
 }
 
-export function list(call: Call): Reply {
-  const database = call.account.database(call.segment(1));
-  return listReply(call, 'DocumentCollections', database.rid, [...database.containers.values()].map(bodyOf));
+export function list(request: GatewayRequest): GatewayReply {
+  const database = request.account.database(request.segment(1));
+  return listReply(
+    request,
+    'DocumentCollections',
+    database.rid,
+    [...database.containers.values()].map(bodyOf),
+  );
 }
 
-export function remove(call: Call): Reply {
-  deleteContainer(call.account, call.container());
+export function remove(request: GatewayRequest): GatewayReply {
+  deleteContainer(request.account, request.container());
   return { status: 204, chargeRu: METADATA_WRITE_RU };
 }
 
 /** The ranges that exist now, in the order of the hash space. */
-export function ranges(call: Call, shown?: 'incomplete' | 'stale'): Reply {
-  const container = call.container();
+export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'): GatewayReply {
+  const container = request.container();
   const known = shown === 'stale' ? container.previousRanges : container.ranges;
   const listed = (shown === 'incomplete' ? known.slice(0, -1) : known).map((range) => ({
     _rid: container.rid,
@@ -111,11 +118,11 @@ export function ranges(call: Call, shown?: 'incomplete' | 'stale'): Reply {
     _ts: container.ts,
     lsn: range.lsn,
   }));
-  const reply = listReply(call, 'PartitionKeyRanges', container.rid, listed);
+  const reply = listReply(request, 'PartitionKeyRanges', container.rid, listed);
   return { ...reply, headers: { ...reply.headers, etag: container.etag } };
 }
 
 /** The conflicts feed is always empty: there is one write region. */
-export function conflicts(call: Call): Reply {
-  return listReply(call, 'Conflicts', call.container().rid, []);
+export function conflicts(request: GatewayRequest): GatewayReply {
+  return listReply(request, 'Conflicts', request.container().rid, []);
 }

@@ -1,7 +1,7 @@
 /** Databases: names for groups of containers, and a throughput they may share. */
 import type { DatabaseModel } from '../account/model.ts';
 import { withSystemProperties } from '../account/account.ts';
-import { json, METADATA_WRITE_RU, type Call, type Reply } from '../http/request.ts';
+import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { createDatabase, deleteDatabase } from '../account/catalog.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
 import { listReply } from './lists.ts';
@@ -18,21 +18,21 @@ function headersOf(database: DatabaseModel): Record<string, string> {
   };
 }
 
-export function create(call: Call): Reply {
-  const database = createDatabase(call.account, call.jsonBody(), requestedThroughput(call.headers));
+export function create(request: GatewayRequest): GatewayReply {
+  const database = createDatabase(request.account, request.jsonBody(), requestedThroughput(request.headers));
   return json(201, bodyOf(database), headersOf(database), METADATA_WRITE_RU);
 }
 
-export function read(call: Call): Reply {
-  const database = call.account.database(call.segment(1));
+export function read(request: GatewayRequest): GatewayReply {
+  const database = request.account.database(request.segment(1));
   return json(200, bodyOf(database), headersOf(database));
 }
 
-export function list(call: Call): Reply {
-  return listReply(call, 'Databases', '', [...call.account.databases.values()].map(bodyOf));
+export function list(request: GatewayRequest): GatewayReply {
+  return listReply(request, 'Databases', '', [...request.account.databases.values()].map(bodyOf));
 }
 
-export function remove(call: Call): Reply {
-  deleteDatabase(call.account, call.account.database(call.segment(1)));
+export function remove(request: GatewayRequest): GatewayReply {
+  deleteDatabase(request.account, request.account.database(request.segment(1)));
   return { status: 204, chargeRu: METADATA_WRITE_RU };
 }

@@ -1,18 +1,18 @@
-import { readFeed, type FeedMode } from '../partitions/change-feed.ts';
-import type { Call, Reply } from '../http/request.ts';
+import { readFeed, type ChangeFeedMode } from '../partitions/change-feed.ts';
+import type { GatewayRequest, GatewayReply } from '../http/request.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken, visibleLsn } from '../partitions/sessions.ts';
 import { list, scopeOf } from './query.ts';
 
 const WIRE_FORMAT = '2021-09-15';
 
-function modeOf(call: Call): FeedMode | undefined {
-  const header = call.headers['a-im']?.trim().toLowerCase();
+function modeOf(request: GatewayRequest): ChangeFeedMode | undefined {
+  const header = request.headers['a-im']?.trim().toLowerCase();
   if (header === undefined || header === '') return undefined;
   if (header === 'incremental feed') return 'latest-version';
   if (header !== 'full-fidelity feed')
-    throw new Refusal(400, `The feed ${call.headers['a-im']} is not known.`);
-  if (call.headers['x-ms-cosmos-changefeed-wire-format-version'] !== WIRE_FORMAT) {
+    throw new Refusal(400, `The feed ${request.headers['a-im']} is not known.`);
+  if (request.headers['x-ms-cosmos-changefeed-wire-format-version'] !== WIRE_FORMAT) {
     throw new Refusal(
       400,
       `All versions and deletes change feed needs the wire format version ${WIRE_FORMAT}.`,
@@ -22,12 +22,12 @@ function modeOf(call: Call): FeedMode | undefined {
 }
 
 /** GET on documents: a change feed when it says which, else the plain list. */
-export function read(call: Call): Reply {
-  const mode = modeOf(call);
-  if (mode === undefined) return list(call);
-  const { account } = call;
-  const container = call.container();
-  const scope = scopeOf(call, container);
+export function read(request: GatewayRequest): GatewayReply {
+  const mode = modeOf(request);
+  if (mode === undefined) return list(request);
+  const { account } = request;
+  const container = request.container();
+  const scope = scopeOf(request, container);
   const range = scope.range ?? (container.ranges.length === 1 ? container.ranges[0] : undefined);
   if (range === undefined) {
     throw new Refusal(
@@ -35,19 +35,19 @@ export function read(call: Call): Reply {
       'A change feed of several ranges is read range by range: name one, or a partition key.',
     );
   }
-  account.admit(container, range, call.priority);
-  const seen = visibleLsn(account, range, call.headers['x-ms-session-token']);
+  account.admit(container, range, request.priority);
+  const seen = visibleLsn(account, range, request.headers['x-ms-session-token']);
   const page = readFeed(account, container, {
     mode,
     range,
     min: scope.min,
     max: scope.max,
-    ifNoneMatch: call.headers['if-none-match'],
-    ifModifiedSince: call.headers['if-modified-since'],
-    maxItems: call.maxItems,
+    ifNoneMatch: request.headers['if-none-match'],
+    ifModifiedSince: request.headers['if-modified-since'],
+    maxItems: request.maxItems,
     visibleLsn: seen,
   });
-  account.charge(container, range, page.chargeRu, call.priority);
+  account.charge(container, range, page.chargeRu, request.priority);
   const headers = {
     etag: page.etag,
     lsn: range.lsn,

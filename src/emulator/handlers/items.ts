@@ -1,60 +1,64 @@
 /** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
-import type { Account } from '../account/account.ts';
-import { refusalReply, type Call, type Reply } from '../http/request.ts';
+import type { LocalAccount } from '../account/account.ts';
+import { refusalReply, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import type { ContainerModel } from '../account/model.ts';
 import {
   execute,
-  placeOf,
+  locate,
   read as readDocument,
-  type Kind,
-  type Operation,
-  type Outcome,
+  type OperationKind,
+  type DocumentOperation,
+  type OperationOutcome,
 } from '../documents/operations.ts';
-import { refuseWhileSplitting, type PhysicalRange } from '../partitions/ranges.ts';
+import { refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { parsePatch } from '../documents/patch.ts';
 import { Refusal } from '../http/refusal.ts';
 import { READ_SESSION_UNAVAILABLE, sessionToken, visibleLsn } from '../partitions/sessions.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 
-export function requireKey(call: Call, container: ContainerModel): Operation['key'] {
-  const header = call.headers['x-ms-documentdb-partitionkey'];
+export function requireKey(request: GatewayRequest, container: ContainerModel): DocumentOperation['key'] {
+  const header = request.headers['x-ms-documentdb-partitionkey'];
   if (header === undefined) throw new Refusal(400, 'The request names no partition key.');
   return parseKey(container.definition, header);
 }
 
-function operationOf(call: Call, container: ContainerModel, kind: Kind): Operation {
+function operationOf(
+  request: GatewayRequest,
+  container: ContainerModel,
+  kind: OperationKind,
+): DocumentOperation {
   const hasText = kind === 'create' || kind === 'upsert' || kind === 'replace';
   return {
     kind,
-    key: requireKey(call, container),
-    id: call.segments[5],
-    text: hasText ? call.body : undefined,
-    patch: kind === 'patch' ? parsePatch(call.body) : undefined,
-    ifMatch: call.headers['if-match'],
-    ifNoneMatch: call.headers['if-none-match'],
-    sessionToken: call.headers['x-ms-session-token'],
+    key: requireKey(request, container),
+    id: request.segments[5],
+    text: hasText ? request.body : undefined,
+    patch: kind === 'patch' ? parsePatch(request.body) : undefined,
+    ifMatch: request.headers['if-match'],
+    ifNoneMatch: request.headers['if-none-match'],
+    sessionToken: request.headers['x-ms-session-token'],
   };
 }
 
 /** Whoever asks for a trigger counts on what it does: better nothing happens than half of it. */
-function refuseTriggers(call: Call): void {
+function refuseTriggers(request: GatewayRequest): void {
   for (const name of ['x-ms-documentdb-pre-trigger-include', 'x-ms-documentdb-post-trigger-include']) {
-    if (call.headers[name] === undefined || call.headers[name] === '') continue;
+    if (request.headers[name] === undefined || request.headers[name] === '') continue;
     throw new Refusal(501, 'Triggers are stored and listed by the emulator, but not executed.');
   }
 }
 
-function perform(call: Call, kind: Kind): Reply {
-  refuseTriggers(call);
-  const { account, priority } = call;
-  const container = call.container();
-  const operation = operationOf(call, container, kind);
-  const { range } = placeOf(container, operation.key);
+function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
+  refuseTriggers(request);
+  const { account, priority } = request;
+  const container = request.container();
+  const operation = operationOf(request, container, kind);
+  const { range } = locate(container, operation.key);
   refuseWhileSplitting(range, account.machineMs());
   account.admit(container, range, priority);
-  let outcome: Outcome;
+  let outcome: OperationOutcome;
   try {
     outcome =
       kind === 'read'
@@ -66,20 +70,30 @@ function perform(call: Call, kind: Kind): Reply {
     return refusedReply(account, range, error, operation);
   }
   account.charge(container, range, outcome.chargeRu, priority);
-  return replyTo(call, container, range, outcome);
+  return replyTo(request, container, range, outcome);
 }
 
 /** Refusals that tell of the document tell how new that is: the SDK keeps their session tokens like any other. */
 const TELLING: ReadonlySet<number> = new Set([404, 409, 412]);
 
-function refusedReply(account: Account, range: PhysicalRange, refusal: Refusal, operation: Operation): Reply {
+function refusedReply(
+  account: LocalAccount,
+  range: RangeModel,
+  refusal: Refusal,
+  operation: DocumentOperation,
+): GatewayReply {
   const reply = refusalReply(refusal);
   if (!TELLING.has(refusal.status) || refusal.substatus === READ_SESSION_UNAVAILABLE) return reply;
   const lsn = operation.kind === 'read' ? visibleLsn(account, range, operation.sessionToken) : range.lsn;
   return { ...reply, headers: { ...reply.headers, lsn, 'x-ms-session-token': sessionToken(range, lsn) } };
 }
 
-function replyTo(call: Call, container: ContainerModel, range: PhysicalRange, outcome: Outcome): Reply {
+function replyTo(
+  request: GatewayRequest,
+  container: ContainerModel,
+  range: RangeModel,
+  outcome: OperationOutcome,
+): GatewayReply {
   // A read promises no more than it has seen; a client that keeps the token must not be told the future.
   const lsn = outcome.seenLsn ?? range.lsn;
   const headers: Record<string, string | number> = {
@@ -89,24 +103,24 @@ function replyTo(call: Call, container: ContainerModel, range: PhysicalRange, ou
     'x-ms-session-token': sessionToken(range, lsn),
   };
   if (outcome.etag !== undefined) headers['etag'] = outcome.etag;
-  const isWrite = outcome.status === 201 || call.method !== 'GET';
-  const body = isWrite && call.wantsNoContent ? undefined : outcome.text;
+  const isWrite = outcome.status === 201 || request.method !== 'GET';
+  const body = isWrite && request.wantsNoContent ? undefined : outcome.text;
   return { status: outcome.status, body, headers, chargeRu: outcome.chargeRu };
 }
 
-export const create = (call: Call): Reply => perform(call, 'create');
-export const upsert = (call: Call): Reply => perform(call, 'upsert');
-export const read = (call: Call): Reply => perform(call, 'read');
-export const replace = (call: Call): Reply => perform(call, 'replace');
-export const patch = (call: Call): Reply => perform(call, 'patch');
-export const remove = (call: Call): Reply => perform(call, 'delete');
+export const create = (request: GatewayRequest): GatewayReply => perform(request, 'create');
+export const upsert = (request: GatewayRequest): GatewayReply => perform(request, 'upsert');
+export const read = (request: GatewayRequest): GatewayReply => perform(request, 'read');
+export const replace = (request: GatewayRequest): GatewayReply => perform(request, 'replace');
+export const patch = (request: GatewayRequest): GatewayReply => perform(request, 'patch');
+export const remove = (request: GatewayRequest): GatewayReply => perform(request, 'delete');
 
 /** Deletes every document of one key. The service does it in the background; here it is done when answered. */
-export function removeKey(call: Call): Reply {
-  const { account, priority } = call;
-  const container = call.container();
-  const key = requireKey(call, container);
-  const { epk, range } = placeOf(container, key);
+export function removeKey(request: GatewayRequest): GatewayReply {
+  const { account, priority } = request;
+  const container = request.container();
+  const key = requireKey(request, container);
+  const { epk, range } = locate(container, key);
   refuseWhileSplitting(range, account.machineMs());
   account.admit(container, range, priority);
   const removed = WriteTransaction.run(account, container, (transaction) => {

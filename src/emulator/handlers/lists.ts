@@ -1,20 +1,25 @@
 /** Feeds of databases, containers, offers and scripts: all of them, or those a query picks. */
-import type { Call, Reply } from '../http/request.ts';
+import type { GatewayRequest, GatewayReply } from '../http/request.ts';
 import { compileQuery, runPage } from '../query/query.ts';
 import { readQuerySpec } from './query.ts';
 
 const METADATA_LIST_RU = 2;
 
-export function listReply(call: Call, name: string, rid: string, resources: readonly object[]): Reply {
+export function listReply(
+  request: GatewayRequest,
+  name: string,
+  rid: string,
+  resources: readonly object[],
+): GatewayReply {
   let items = resources.map((resource) => JSON.stringify(resource));
-  if (call.method === 'POST') {
+  if (request.method === 'POST') {
     const documents = items.map((text, position) => ({ position: position + 1, text }));
     const limits = {
       maxItems: Number.MAX_SAFE_INTEGER,
       maxBytes: Number.MAX_SAFE_INTEGER,
       continuation: undefined,
     };
-    const query = compileQuery(readQuerySpec(call));
+    const query = compileQuery(readQuerySpec(request));
     items = runPage(
       query,
       (after) => documents.filter((document) => document.position > after),

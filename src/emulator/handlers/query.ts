@@ -1,14 +1,14 @@
 /** Queries over documents: of one key, a key prefix, one range or a part of it, or the whole container. */
 import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import type { Account } from '../account/account.ts';
-import { json, type Call, type Reply } from '../http/request.ts';
+import type { LocalAccount } from '../account/account.ts';
+import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { queryCharge } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import { isObject, own } from '../json/json-value.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { Window } from '../storage/document-store.ts';
-import { rangeById, rangeOf, refuseWhileSplitting, type PhysicalRange } from '../partitions/ranges.ts';
+import { rangeById, rangeOf, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { needsPlan, planOf } from '../query/pages/plan.ts';
 import {
   compileQuery,
@@ -30,7 +30,7 @@ export interface Scope {
   /** The whole key, when the scope is one logical partition: where it lands, and its text as documents keep it. */
   readonly key: { readonly epk: string; readonly text: string } | undefined;
   /** The range that is read; undefined for all of them. */
-  readonly range: PhysicalRange | undefined;
+  readonly range: RangeModel | undefined;
 }
 
 /** [epk, epk + '0') holds exactly one key: every longer one that begins alike has at least one digit more. */
@@ -38,33 +38,33 @@ function ofOneKey(epk: string): { min: string; max: string } {
   return { min: epk, max: `${epk}0` };
 }
 
-function settled(call: Call, range: PhysicalRange): PhysicalRange {
-  refuseWhileSplitting(range, call.account.machineMs());
+function settled(request: GatewayRequest, range: RangeModel): RangeModel {
+  refuseWhileSplitting(range, request.account.machineMs());
   return range;
 }
 
 /** What part of a container a request is about, by its range and key headers. */
-export function scopeOf(call: Call, container: ContainerModel): Scope {
-  const key = call.headers['x-ms-documentdb-partitionkey'];
+export function scopeOf(request: GatewayRequest, container: ContainerModel): Scope {
+  const key = request.headers['x-ms-documentdb-partitionkey'];
   if (key !== undefined && key !== '') {
     const { definition, ranges } = container;
     const values = parseKey(definition, key);
     if (values.length === definition.keyPaths.length) {
       const epk = effectiveKey(definition.kind, values);
       const wholeKey = { epk, text: keyText(values) };
-      return { ...ofOneKey(epk), key: wholeKey, range: settled(call, rangeOf(ranges, epk)) };
+      return { ...ofOneKey(epk), key: wholeKey, range: settled(request, rangeOf(ranges, epk)) };
     }
     if (values.length > 0) {
       const prefix = prefixRange(values);
-      const range = settled(call, rangeOf(ranges, prefix.min));
+      const range = settled(request, rangeOf(ranges, prefix.min));
       return { ...prefix, key: undefined, range: range.max >= prefix.max ? range : undefined };
     }
   }
-  const id = call.headers['x-ms-documentdb-partitionkeyrangeid'];
+  const id = request.headers['x-ms-documentdb-partitionkeyrangeid'];
   if (id === undefined || id === '') return { min: '', max: 'FF', key: undefined, range: undefined };
-  const range = rangeById(container.ranges, id, call.account.machineMs());
-  const min = call.headers['x-ms-start-epk'] ?? range.min;
-  const max = call.headers['x-ms-end-epk'] || range.max;
+  const range = rangeById(container.ranges, id, request.account.machineMs());
+  const min = request.headers['x-ms-start-epk'] ?? range.min;
+  const max = request.headers['x-ms-end-epk'] || range.max;
   if (!/^[0-9A-F]*$/.test(min) || !/^[0-9A-F]+$/.test(max) || min >= max) {
     throw new Refusal(
       400,
@@ -80,8 +80,8 @@ export function scopeOf(call: Call, container: ContainerModel): Scope {
   return { min, max, key: undefined, range };
 }
 
-export function readQuerySpec(call: Call): QuerySpec {
-  const body = call.anyJsonBody();
+export function readQuerySpec(request: GatewayRequest): QuerySpec {
+  const body = request.anyJsonBody();
   const query = typeof body === 'string' ? body : own(body, 'query');
   const parameters = own(body, 'parameters') ?? [];
   if (typeof query !== 'string')
@@ -100,25 +100,34 @@ function isWhole({ range, min, max }: Scope): boolean {
 type Documents = (after: number) => Iterable<StoredDocument>;
 
 /** The documents a query may see, behind any position, as often as the query asks. */
-function documentsIn(call: Call, container: ContainerModel, scope: Scope, query: CompiledQuery): Documents {
-  const { documents } = call.account;
+function documentsIn(
+  request: GatewayRequest,
+  container: ContainerModel,
+  scope: Scope,
+  query: CompiledQuery,
+): Documents {
+  const { documents } = request.account;
   const { key } = scope;
-  const window = windowOf(call, container, scope);
+  const window = windowOf(request, container, scope);
   if (key === undefined) return (after) => documents.scan({ ...window, after });
   // A key's documents are found once: sorting them anew for every chunk would cost the square of their number.
   let positions: readonly number[] | undefined;
   return (after) => {
-    positions ??= positionsOfKey(call, container, key, query);
-    return documentsAt(call.account, positions, after, window.nowTs);
+    positions ??= positionsOfKey(request, container, key, query);
+    return documentsAt(request.account, positions, after, window.nowTs);
   };
 }
 
-function windowOf({ account }: Call, { number: container }: ContainerModel, { min, max }: Scope): Window {
+function windowOf(
+  { account }: GatewayRequest,
+  { number: container }: ContainerModel,
+  { min, max }: Scope,
+): Window {
   return { container, min, max, nowTs: account.nowTs() };
 }
 
 function positionsOfKey(
-  { account }: Call,
+  { account }: GatewayRequest,
   container: ContainerModel,
   key: NonNullable<Scope['key']>,
   query: CompiledQuery,
@@ -129,7 +138,7 @@ function positionsOfKey(
 }
 
 function* documentsAt(
-  account: Account,
+  account: LocalAccount,
   positions: readonly number[],
   after: number,
   nowTs: number,
@@ -153,11 +162,11 @@ function firstBehind(positions: readonly number[], after: number): number {
   return low;
 }
 
-function answer(call: Call, spec: QuerySpec): Reply {
-  const container = call.container();
-  const scope = scopeOf(call, container);
+function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
+  const container = request.container();
+  const scope = scopeOf(request, container);
   const query = compileQuery(spec);
-  if (call.account.settings.queries === 'planned' && isWhole(scope) && needsPlan(query.statement)) {
+  if (request.account.settings.queries === 'planned' && isWhole(scope) && needsPlan(query.statement)) {
     throw new Refusal(400, 'This query takes merging across ranges: ask for its plan, and then each range.', {
       substatus: 1004,
       chargeRu: 0,
@@ -165,20 +174,20 @@ function answer(call: Call, spec: QuerySpec): Reply {
     });
   }
   const visited = scope.range === undefined ? container.ranges : [scope.range];
-  for (const range of visited) call.account.admit(container, range, call.priority);
-  const continuation = call.headers['x-ms-continuation'];
+  for (const range of visited) request.account.admit(container, range, request.priority);
+  const continuation = request.headers['x-ms-continuation'];
   const limits = {
-    maxItems: call.maxItems ?? ITEMS_DEFAULT,
-    maxBytes: call.account.settings.pageBytes,
+    maxItems: request.maxItems ?? ITEMS_DEFAULT,
+    maxBytes: request.account.settings.pageBytes,
     continuation: continuation === '' ? undefined : continuation,
   };
   const page =
     query.countsAll && scope.key === undefined && limits.continuation === undefined
-      ? countPage(query, call.account.documents.count(windowOf(call, container, scope)))
-      : runPage(query, documentsIn(call, container, scope, query), limits);
+      ? countPage(query, request.account.documents.count(windowOf(request, container, scope)))
+      : runPage(query, documentsIn(request, container, scope, query), limits);
   const chargeRu = queryCharge(visited.length, { items: page.scanned, bytes: page.scannedBytes });
   for (const range of visited)
-    call.account.charge(container, range, chargeRu / visited.length, call.priority);
+    request.account.charge(container, range, chargeRu / visited.length, request.priority);
   const headers: Record<string, string | number> = {
     'x-ms-item-count': page.items.length,
     'x-ms-alt-content-path': container.link,
@@ -190,17 +199,17 @@ function answer(call: Call, spec: QuerySpec): Reply {
   return { status: 200, body, headers, chargeRu };
 }
 
-export function run(call: Call): Reply {
-  return answer(call, readQuerySpec(call));
+export function run(request: GatewayRequest): GatewayReply {
+  return answer(request, readQuerySpec(request));
 }
 
 /** The plain list of documents. */
-export function list(call: Call): Reply {
-  return answer(call, { query: 'SELECT * FROM c' });
+export function list(request: GatewayRequest): GatewayReply {
+  return answer(request, { query: 'SELECT * FROM c' });
 }
 
 /** How to ask range by range: the SDK fetches it beside every query, and drops it when it was answered directly. */
-export function plan(call: Call): Reply {
-  const { statement } = compileQuery(readQuerySpec(call));
-  return json(200, planOf(statement, scopeOf(call, call.container())), {}, 0);
+export function plan(request: GatewayRequest): GatewayReply {
+  const { statement } = compileQuery(readQuerySpec(request));
+  return json(200, planOf(statement, scopeOf(request, request.container())), {}, 0);
 }

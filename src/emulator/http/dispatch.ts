@@ -1,30 +1,31 @@
 /**
- * One request from its first byte to the last byte of its answer: read the body, find the route, check the
- * signature, meet the fault rules, let the handler work, answer. Handlers are synchronous, so a request
- * either has happened as a whole or not at all, whatever becomes of its connection.
+ * One request from its first byte to the last byte of its answer: read the body, find the route, check the signature,
+ * apply the fault rules, let the handler work, answer.
+ *
+ * Invariant: handlers are synchronous, so a request has taken effect as a whole or not at all, whatever happens to its
+ * connection.
  */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { sleep } from '../../lib/abort.ts';
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import { authorize, type AuthSettings } from './auth.ts';
-import { Call, refusalReply, type Reply } from './request.ts';
+import { GatewayRequest, refusalReply, type GatewayReply } from './request.ts';
 import { parseKey } from '../account/container-definition.ts';
-import { refusalOf, type FaultEffect, type FaultTarget } from './faults.ts';
+import { refusalFromFault, type FaultEffect, type FaultTarget } from './faults.ts';
 import * as containers from '../handlers/containers.ts';
-import { placeOf } from '../documents/operations.ts';
+import { locate } from '../documents/operations.ts';
 import { Refusal, statusName } from './refusal.ts';
 import { findRoute, signedResource, type Route } from './routes.ts';
 
 /** A 2 MB document and the system properties a client may send back with it. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024 + 256 * 1024;
-/** What is read and thrown away of a body that is too large, so that its sender gets to read the answer. */
+/** How much of a body that is too large is read and discarded, so that its sender gets to read the answer. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
 const CONTENT_PATH = 'x-ms-alt-content-path';
-const CONTENT_LENGTH_ZERO = { 'content-length': 0 };
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
@@ -33,21 +34,21 @@ type Keys = Pick<AuthSettings, 'key' | 'readonlyKey'>;
 
 export class Dispatcher {
   endpoint = '';
-  readonly #account: Account;
+  readonly #account: LocalAccount;
   readonly #keys: Keys;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
   /** Answers that have not left yet. */
   readonly #unsent = new Set<ServerResponse>();
 
-  constructor(parts: { account: Account; keys: Keys; signal: AbortSignal }) {
+  constructor(parts: { account: LocalAccount; keys: Keys; signal: AbortSignal }) {
     this.#account = parts.account;
     this.#keys = parts.keys;
     this.#signal = parts.signal;
   }
 
-  handle(request: IncomingMessage, response: ServerResponse): void {
-    const work: Promise<void> = this.#answer(request, response)
+  handle(incoming: IncomingMessage, response: ServerResponse): void {
+    const work: Promise<void> = this.#answer(incoming, response)
       .catch(() => {
         response.destroy();
       })
@@ -58,8 +59,8 @@ export class Dispatcher {
   }
 
   /**
-   * Answers what is not even HTTP, where the connection still takes an answer. Requests that came whole
-   * before it on the same connection get theirs first: else this one would be taken for theirs.
+   * Answers input that is not HTTP, if the connection still accepts an answer. Earlier complete requests on the same
+   * connection are answered first; otherwise their sender would take this answer for theirs.
    */
   refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     const before = [...this.#unsent].filter(({ req }) => req.socket === socket && req.complete);
@@ -73,35 +74,35 @@ export class Dispatcher {
     }
   }
 
-  /** Resolves when every request has been dealt with. */
+  /** Resolves when every request has been answered or dropped. */
   async idle(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const method = request.method ?? 'GET';
-    const headers = request.headers as Headers;
+  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET' } = incoming;
+    const headers = incoming.headers as Headers;
     let op = 'unknown';
     let effect: FaultEffect | undefined;
-    let reply: Reply;
+    let reply: GatewayReply;
     try {
-      const body = await readBody(request);
+      const body = await readBody(incoming);
       if (body === undefined) return;
-      const segments = segmentsOf(request.url ?? '/');
+      const segments = segmentsOf(incoming.url ?? '/');
       const route = findRoute(method, segments, headers);
       op = route.op;
-      const call = new Call({
+      const request = new GatewayRequest({
         account: this.#account,
         method,
         segments,
         headers,
-        body: '',
         endpoint: this.endpoint,
       });
-      this.#admit(call, route, request);
-      effect = this.#strike(call, route);
+      this.#admit(request, route, incoming);
+      effect = this.#strike(request, route);
       if (!(await this.#troubleBefore(effect, response))) return;
-      reply = this.#work(call.withBody(decode(body)), route, effect);
+      request.body = decode(body);
+      reply = this.#work(request, route, effect);
     } catch (error) {
       reply = refusalReply(error instanceof Refusal ? error : unexpected(error));
     }
@@ -109,25 +110,25 @@ export class Dispatcher {
     await this.#send(reply, effect, response);
   }
 
-  #admit(call: Call, route: Route, request: IncomingMessage): void {
+  #admit(request: GatewayRequest, route: Route, incoming: IncomingMessage): void {
     if (route.op === 'admin') {
-      if (!isLoopback(request.socket.remoteAddress)) {
+      if (!isLoopback(incoming.socket.remoteAddress)) {
         throw new Refusal(403, 'The admin routes answer to this machine only.');
       }
       return;
     }
     authorize(
-      { method: call.method, headers: call.headers, ...signedResource(call.segments) },
+      { method: request.method, headers: request.headers, ...signedResource(request.segments) },
       { ...this.#keys, aad: this.#account.settings.aad, nowMs: this.#account.machineMs() },
     );
   }
 
-  #strike(call: Call, route: Route): FaultEffect | undefined {
+  #strike(request: GatewayRequest, route: Route): FaultEffect | undefined {
     if (!this.#account.faults.active || route.op === 'admin') return undefined;
-    return this.#account.faults.strike({ op: route.op, ...targetOf(call) });
+    return this.#account.faults.strike({ op: route.op, ...targetOf(request) });
   }
 
-  /** Delays, cuts and silences that come before the work; false when there will be no answer. */
+  /** Applies the delays, cuts and silences that come before the work; false when there will be no answer. */
   async #troubleBefore(effect: FaultEffect | undefined, response: ServerResponse): Promise<boolean> {
     if (effect === undefined) return true;
     if (effect.delayMs !== undefined && (effect.delayAt ?? 'before') === 'before') {
@@ -137,15 +138,15 @@ export class Dispatcher {
     return effect.reset !== 'before' && effect.hang !== 'before';
   }
 
-  #work(call: Call, route: Route, effect: FaultEffect | undefined): Reply {
-    const refusal = refusalOf(effect);
+  #work(request: GatewayRequest, route: Route, effect: FaultEffect | undefined): GatewayReply {
+    const refusal = refusalFromFault(effect);
     if (refusal !== undefined) throw refusal;
     if (effect?.pkranges !== undefined && route.op === 'pkranges')
-      return containers.ranges(call, effect.pkranges);
-    return route.handle(call);
+      return containers.ranges(request, effect.pkranges);
+    return route.handle(request);
   }
 
-  async #send(reply: Reply, effect: FaultEffect | undefined, response: ServerResponse): Promise<void> {
+  async #send(reply: GatewayReply, effect: FaultEffect | undefined, response: ServerResponse): Promise<void> {
     if (effect?.delayMs !== undefined && effect.delayAt === 'after')
       await sleep(effect.delayMs, this.#signal);
     if (effect?.reset === 'after') {
@@ -163,17 +164,14 @@ export class Dispatcher {
       'x-ms-gatewayversion': SERVICE_VERSION,
       ...reply.headers,
     };
-    // Names beyond ASCII cannot stand in a header; without it, the SDK goes by the path it asked for.
+    // A header cannot hold names beyond ASCII. Without it the SDK uses the path that it asked for.
     if (!/^[\x20-\x7e]*$/.test(String(headers[CONTENT_PATH] ?? ''))) delete headers[CONTENT_PATH];
     for (const name of effect?.dropHeaders ?? []) delete headers[name];
     const body = spoiled(reply, effect, headers);
     response.sendDate = false;
     if (body === undefined) {
-      response.writeHead(
-        reply.status,
-        reply.status === 204 || reply.status === 304 ? headers : { ...headers, ...CONTENT_LENGTH_ZERO },
-      );
-      response.end();
+      if (reply.status !== 204 && reply.status !== 304) headers['content-length'] = 0;
+      response.writeHead(reply.status, headers).end();
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -190,12 +188,12 @@ export class Dispatcher {
   }
 }
 
-/** The body a fault rule leaves of a reply. */
+/** The reply's body after a fault rule has damaged it. */
 function spoiled(
-  reply: Reply,
+  reply: GatewayReply,
   effect: FaultEffect | undefined,
   headers: Record<string, string | number>,
-): Reply['body'] {
+): GatewayReply['body'] {
   if (effect?.body === 'empty') return undefined;
   if (effect?.body === 'html') {
     headers['content-type'] = 'text/html';
@@ -210,17 +208,17 @@ function unexpected(error: unknown): Refusal {
 }
 
 /** The request's body; undefined when its connection ended first. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > DRAIN_BYTES_MAX) request.destroy();
+      if (size > DRAIN_BYTES_MAX) incoming.destroy();
       else if (size <= BODY_BYTES_MAX) chunks.push(chunk);
     }
   } catch {
-    return undefined; // the client has left, and with it the one who would read an answer
+    return undefined; // the client has left: an answer would reach no reader
   }
   if (size > BODY_BYTES_MAX) {
     throw new Refusal(413, `The request has more than ${BODY_BYTES_MAX} bytes.`, { chargeRu: 0 });
@@ -228,13 +226,13 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** Bytes to text; what is not UTF-8 is refused, because it could not be given back as it came. */
+/** Bytes to text. Other encodings than UTF-8 are refused, because they could not be returned byte for byte. */
 function decode(body: Buffer): string {
   if (!isUtf8(body)) throw new Refusal(400, 'The request body is not valid UTF-8.');
   return body.toString('utf8');
 }
 
-/** The path's steps, decoded; what follows a ? is not part of it. */
+/** The path's steps, decoded, without the query string. */
 function segmentsOf(url: string): string[] {
   const path = url.split('?', 1)[0] ?? '/';
   try {
@@ -251,19 +249,19 @@ function isLoopback(address: string | undefined): boolean {
   return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === '::1');
 }
 
-/** What a fault rule can match: the container, and the range where the request names or implies one. */
-function targetOf(call: Call): Omit<FaultTarget, 'op'> {
-  const [, db, , coll] = call.segments;
+/** What a fault rule can match: the container, and the range if the request names or implies one. */
+function targetOf(request: GatewayRequest): Omit<FaultTarget, 'op'> {
+  const [, db, , coll] = request.segments;
   if (db === undefined || coll === undefined) return db === undefined ? {} : { db };
-  const container = call.account.databases.get(db)?.containers.get(coll);
-  const stated = call.headers['x-ms-documentdb-partitionkeyrangeid'];
+  const container = request.account.databases.get(db)?.containers.get(coll);
+  const stated = request.headers['x-ms-documentdb-partitionkeyrangeid'];
   if (stated !== undefined && stated !== '') return { db, coll, rangeId: stated };
-  const key = call.headers['x-ms-documentdb-partitionkey'];
+  const key = request.headers['x-ms-documentdb-partitionkey'];
   if (container === undefined || key === undefined) return { db, coll };
   try {
-    return { db, coll, rangeId: String(placeOf(container, parseKey(container.definition, key)).range.id) };
+    return { db, coll, rangeId: String(locate(container, parseKey(container.definition, key)).range.id) };
   } catch {
-    return { db, coll }; // the handler will say what is wrong with the key
+    return { db, coll }; // the handler will report what is wrong with the key
   }
 }
 

@@ -149,7 +149,7 @@ function firstToFire(rules: readonly Armed[], target: FaultTarget): FaultEffect 
 }
 
 /** The refusal an effect asks for; undefined when it asks for none. */
-export function refusalOf(effect: FaultEffect | undefined): Refusal | undefined {
+export function refusalFromFault(effect: FaultEffect | undefined): Refusal | undefined {
   if (effect?.status === undefined) return undefined;
   const { status, substatus, retryAfterMs, message = 'A fault rule struck this request.' } = effect;
   return new Refusal(status, message, {

@@ -1,5 +1,8 @@
-/** One request as the handlers see it, and what they answer. */
-import type { Account } from '../account/account.ts';
+/**
+ * One request as the handlers see it, and what they answer. A handler reads headers and body only through this class, so
+ * that each of them is checked in one place.
+ */
+import type { LocalAccount } from '../account/account.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
 import { isObject, type JsonObject } from '../json/json-value.ts';
 import { maxDepth } from '../json/json-text.ts';
@@ -7,7 +10,7 @@ import type { ContainerModel } from '../account/model.ts';
 import { Refusal, statusName } from './refusal.ts';
 import type { Priority } from '../partitions/ru-meter.ts';
 
-export interface Reply {
+export interface GatewayReply {
   readonly status: number;
   /** JSON text or bytes; none for 204 and 304. */
   readonly body?: string | Buffer | undefined;
@@ -15,38 +18,26 @@ export interface Reply {
   readonly chargeRu?: number | undefined;
 }
 
-export class Call {
-  readonly account: Account;
+export class GatewayRequest {
+  readonly account: LocalAccount;
   readonly method: string;
   /** The path's steps, decoded. */
   readonly segments: readonly string[];
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: string;
   /** Where clients reach the account. */
   readonly endpoint: string;
+  /** Set once the request was admitted. */
+  body = '';
 
-  constructor(parts: {
-    account: Account;
-    method: string;
-    segments: readonly string[];
-    headers: Readonly<Record<string, string | undefined>>;
-    body: string;
-    endpoint: string;
-  }) {
+  constructor(parts: Pick<GatewayRequest, 'account' | 'method' | 'segments' | 'headers' | 'endpoint'>) {
     this.account = parts.account;
     this.method = parts.method;
     this.segments = parts.segments;
     this.headers = parts.headers;
-    this.body = parts.body;
     this.endpoint = parts.endpoint;
   }
 
-  withBody(body: string): Call {
-    const { account, method, segments, headers, endpoint } = this;
-    return new Call({ account, method, segments, headers, body, endpoint });
-  }
-
-  /** A step of the path that the route has made sure of. */
+  /** A step of the path; the route guarantees that it is there. */
   segment(index: number): string {
     return this.segments[index] ?? '';
   }
@@ -80,7 +71,7 @@ export class Call {
     return this.headers['prefer']?.toLowerCase() === 'return=minimal';
   }
 
-  /** The item limit of a page; undefined when the client leaves it to the account. */
+  /** The most items that the client accepts on a page; undefined when it leaves that to the account. */
   get maxItems(): number | undefined {
     const header = this.headers['x-ms-max-item-count'];
     if (header === undefined || header === '') return undefined;
@@ -92,27 +83,27 @@ export class Call {
   }
 }
 
-/** No page holds more than this, whatever a client asks for: the byte limit ends it long before. */
+/** No page holds more than this, whatever a client asks for; the byte limit ends it long before. */
 const PAGE_ITEMS_MAX = 100_000;
 
-/** No resource nests this deep, and writing out what nests much deeper overflows the stack. */
+/** No resource is nested this deep, and serializing much deeper nesting overflows the stack. */
 const BODY_DEPTH_MAX = 500;
 
-/** Charges of control-plane calls, which cost the account's metadata budget and no range anything. */
+/** Control-plane requests are charged to the account's metadata budget, not to a range. */
 const METADATA_READ_RU = 1;
 export const METADATA_WRITE_RU = 4.95;
 
 export function json(
   status: number,
   value: unknown,
-  headers: Reply['headers'] = {},
+  headers: GatewayReply['headers'] = {},
   chargeRu = METADATA_READ_RU,
-): Reply {
+): GatewayReply {
   return { status, body: JSON.stringify(value), headers, chargeRu };
 }
 
-/** What a client reads of a request that was turned down. */
-export function refusalReply(refusal: Refusal): Reply {
+/** The reply to a refused request. */
+export function refusalReply(refusal: Refusal): GatewayReply {
   const { status, substatus, retryAfterMs, message } = refusal;
   const headers: Record<string, string | number> = {};
   if (substatus !== 0) headers['x-ms-substatus'] = substatus;

@@ -1,5 +1,5 @@
 /** The table of what can be asked: method and path to a handler, and the name the request is counted under. */
-import type { Call, Reply } from './request.ts';
+import type { GatewayRequest, GatewayReply } from './request.ts';
 import type { FaultOp } from './faults.ts';
 import * as account from '../handlers/account.ts';
 import * as admin from '../handlers/admin.ts';
@@ -15,7 +15,7 @@ import { Refusal } from './refusal.ts';
 
 export interface Route {
   readonly op: FaultOp | 'admin';
-  readonly handle: (call: Call) => Reply;
+  readonly handle: (request: GatewayRequest) => GatewayReply;
 }
 
 type Table = Readonly<Record<string, Route>>;

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../lib/clock.ts';
 import { NotReadyError, UsageError } from '../../lib/errors.ts';
 import { asDatabaseError, migrate, openDatabase } from '../../lib/sqlite.ts';
-import { Account } from '../account/account.ts';
+import { LocalAccount } from '../account/account.ts';
 import { runBackground } from '../partitions/background.ts';
 import { selfSignedCertificate } from './certificate.ts';
 import { Dispatcher } from './dispatch.ts';
@@ -48,7 +48,7 @@ const KEEP_ALIVE_MS = 120_000;
 /** A client that sends half a head and falls silent is let go after this. */
 const HEADERS_TIMEOUT_MS = 60_000;
 
-function openAccount(options: EmulatorOptions): { account: Account; close: () => void } {
+function openAccount(options: EmulatorOptions): { account: LocalAccount; close: () => void } {
   // NORMAL keeps every committed write through the death of the process; only a power cut may cost some.
   // 8 KB pages hold documents of 1 KB with a fifth less waste and CPU than 4 KB ones (bench, 400,000 documents).
   // Whoever holds the file holds it for good, so there is nothing to wait for but a process that is just ending.
@@ -63,7 +63,7 @@ function openAccount(options: EmulatorOptions): { account: Account; close: () =>
     if (options.data !== ':memory:') database.pragma('locking_mode = EXCLUSIVE');
     migrate(database, 'emulator');
     if (options.data !== ':memory:') database.exec('BEGIN EXCLUSIVE; COMMIT');
-    const account = new Account(database, systemClock);
+    const account = new LocalAccount(database, systemClock);
     if (options.settings !== undefined) account.configure(options.settings);
     return { account, close: () => void database.close() };
   } catch (error) {

@@ -14,7 +14,7 @@ export function own(value: unknown, name: string): unknown {
 }
 
 /** The value at a path of own properties; arrays are not walked into. */
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+export function valueAtPath(value: unknown, path: readonly string[]): unknown {
   let at = value;
   for (const step of path) {
     if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, step))

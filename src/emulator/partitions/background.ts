@@ -3,7 +3,7 @@
  * Each step looks at little and does little, so that requests hardly notice it.
  */
 import { sleep } from '../../lib/abort.ts';
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import { dropOldChanges } from './change-feed.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
 import type { ContainerModel } from '../account/model.ts';
@@ -18,7 +18,7 @@ const PURGE_MAX = 1_000;
 const SUPERSEDED_MARGIN_MS = 1_000;
 
 /** Runs until the signal is aborted. */
-export async function runBackground(account: Account, signal: AbortSignal): Promise<void> {
+export async function runBackground(account: LocalAccount, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     finishSplits(account);
     finishScaling(account);
@@ -37,7 +37,7 @@ export async function runBackground(account: Account, signal: AbortSignal): Prom
 }
 
 /** Deletes documents that expired by `upToTs`, as the service's own purge does; gives how many. */
-export function purgeExpired(account: Account, upToTs: number): number {
+export function purgeExpired(account: LocalAccount, upToTs: number): number {
   const rows = account.documents.expired(upToTs, PURGE_MAX);
   if (rows.length === 0) return 0;
   for (const container of account.containers()) {
@@ -48,7 +48,7 @@ export function purgeExpired(account: Account, upToTs: number): number {
 }
 
 /** Deletes everything of one container that has expired by now. */
-export function purgeContainer(account: Account, container: ContainerModel): number {
+export function purgeContainer(account: LocalAccount, container: ContainerModel): number {
   let purged = 0;
   for (;;) {
     const rows = account.documents.expiredOf(container.number, account.nowTs(), PURGE_MAX);
@@ -58,7 +58,7 @@ export function purgeContainer(account: Account, container: ContainerModel): num
   }
 }
 
-function purge(account: Account, container: ContainerModel, rows: readonly DocumentRow[]): void {
+function purge(account: LocalAccount, container: ContainerModel, rows: readonly DocumentRow[]): void {
   // Each expiry is a transaction of its own on the service; here one a document would only cost time.
   WriteTransaction.run(account, container, (transaction) => {
     for (const row of rows) transaction.remove(rangeOf(container.ranges, row.epk), row, true);

@@ -2,18 +2,18 @@
  * The change feeds of one range. A position is the LSN up to which a reader has seen everything, spelled as
  * an etag. A page ends between two transactions, never inside one, so it may hold more than was asked for.
  */
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import { emptyPollCharge, feedCharge, roundRu } from './charges.ts';
 import type { FeedBody, FeedWindow } from '../storage/feed-store.ts';
 import type { ContainerModel } from '../account/model.ts';
-import type { PhysicalRange } from './ranges.ts';
+import type { RangeModel } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 
-export type FeedMode = 'latest-version' | 'all-versions';
+export type ChangeFeedMode = 'latest-version' | 'all-versions';
 
 export interface FeedRequest {
-  readonly mode: FeedMode;
-  readonly range: PhysicalRange;
+  readonly mode: ChangeFeedMode;
+  readonly range: RangeModel;
   /** Part of the hash space; the whole range when it covers it. */
   readonly min: string;
   readonly max: string;
@@ -37,13 +37,13 @@ const OVERHEAD_BYTES = 300;
 const ITEMS_MAX = 10_000;
 
 /** The two feeds spell their positions apart, so that a reader who mixes them up is told. */
-const MARK: Readonly<Record<FeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
+const MARK: Readonly<Record<ChangeFeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
 
-function spell(mode: FeedMode, lsn: number): string {
+function spell(mode: ChangeFeedMode, lsn: number): string {
   return `"${lsn}${MARK[mode]}"`;
 }
 
-function parsePosition(mode: FeedMode, etag: string): number {
+function parsePosition(mode: ChangeFeedMode, etag: string): number {
   const [, digits, mark] = /^"?(\d{1,15})((?:;full)?)"?$/.exec(etag.trim()) ?? [];
   if (digits === undefined) throw new Refusal(400, `The continuation ${etag} in if-none-match is invalid.`);
   if (mark !== MARK[mode])
@@ -69,11 +69,11 @@ function startOf(request: FeedRequest): Start {
 }
 
 /** Lets go of changes beyond the retention; positions behind them are no longer served. */
-export function dropOldChanges(account: Account): void {
+export function dropOldChanges(account: LocalAccount): void {
   if (!account.settings.avad) return;
   const old = account.feeds.oldChanges(account.nowTs() - account.settings.retentionSeconds);
   if (old.length === 0) return;
-  const floors = new Map<PhysicalRange, number>();
+  const floors = new Map<RangeModel, number>();
   account.transaction(() => {
     for (const container of account.containers()) {
       for (const range of container.ranges) {
@@ -89,7 +89,7 @@ export function dropOldChanges(account: Account): void {
   for (const [range, avadFloor] of floors) range.avadFloor = avadFloor;
 }
 
-function refuseUnavailable(account: Account, request: FeedRequest): void {
+function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
   if (request.mode === 'latest-version') return;
   if (!account.settings.avad) {
     throw new Refusal(400, 'All versions and deletes change feed must be enabled on the account to be read.');
@@ -110,7 +110,7 @@ function refuseUnavailable(account: Account, request: FeedRequest): void {
 }
 
 /** The next page behind a position; `count` 0 means nothing is there yet, and the etag is still a position. */
-export function readFeed(account: Account, container: ContainerModel, request: FeedRequest): FeedPage {
+export function readFeed(account: LocalAccount, container: ContainerModel, request: FeedRequest): FeedPage {
   refuseUnavailable(account, request);
   const start = startOf(request);
   const window: FeedWindow = {

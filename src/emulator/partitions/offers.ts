@@ -6,7 +6,7 @@ import { isObject, own, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
 
 /** The two ways to pay for throughput. */
-export type Throughput =
+export type ProvisionedThroughput =
   | { readonly mode: 'manual'; readonly ru: number }
   | { readonly mode: 'autoscale'; readonly ru: number };
 
@@ -20,9 +20,9 @@ const PEAK_SHARE = { manual: 1 / 100, autoscale: 1 / 10 };
 const RU_PER_GB = { manual: 1, autoscale: 10 };
 const RU_MAX = 1_000_000;
 
-export const DEFAULT_THROUGHPUT: Throughput = { mode: 'manual', ru: 400 };
+export const DEFAULT_THROUGHPUT: ProvisionedThroughput = { mode: 'manual', ru: 400 };
 
-function checked(mode: Throughput['mode'], ru: unknown): Throughput {
+function checked(mode: ProvisionedThroughput['mode'], ru: unknown): ProvisionedThroughput {
   if (typeof ru !== 'number' || !Number.isInteger(ru)) {
     throw new Refusal(400, 'The offer throughput must be a whole number of RU/s.');
   }
@@ -38,7 +38,7 @@ function checked(mode: Throughput['mode'], ru: unknown): Throughput {
 /** What the headers of a create ask for; undefined when they ask for nothing. */
 export function requestedThroughput(
   headers: Readonly<Record<string, string | undefined>>,
-): Throughput | undefined {
+): ProvisionedThroughput | undefined {
   const manual = headers['x-ms-offer-throughput'];
   const autopilot = headers['x-ms-cosmos-offer-autopilot-settings'];
   if (manual !== undefined && autopilot !== undefined) {
@@ -56,19 +56,19 @@ export function requestedThroughput(
 }
 
 /** What the body of an offer replace asks for. */
-export function throughputOf(content: unknown): Throughput {
+export function throughputOf(content: unknown): ProvisionedThroughput {
   if (!isObject(content)) throw new Refusal(400, 'The offer has no content.');
   const autopilot = own(content, 'offerAutopilotSettings');
   if (isObject(autopilot)) return checked('autoscale', own(autopilot, 'maxThroughput'));
   return checked('manual', own(content, 'offerThroughput'));
 }
 
-export function rangesFor(throughput: Throughput): number {
+export function rangesFor(throughput: ProvisionedThroughput): number {
   return Math.max(1, Math.ceil(throughput.ru / RU_PER_NEW_RANGE[throughput.mode]));
 }
 
 /** How many ranges it takes to carry a throughput that was raised later. */
-export function rangesToCarry(throughput: Throughput): number {
+export function rangesToCarry(throughput: ProvisionedThroughput): number {
   return Math.max(1, Math.ceil(throughput.ru / RU_PER_RANGE_MAX));
 }
 
@@ -78,13 +78,13 @@ export interface OfferHistory {
 }
 
 /** The lowest throughput the service still grants. */
-export function minimumRu(mode: Throughput['mode'], history: OfferHistory): number {
+export function minimumRu(mode: ProvisionedThroughput['mode'], history: OfferHistory): number {
   const gb = history.storedKb / 1024 / 1024;
   const floor = Math.max(FLOOR[mode], gb * RU_PER_GB[mode], history.peakRu * PEAK_SHARE[mode]);
   return Math.ceil(floor / STEP[mode]) * STEP[mode];
 }
 
-export function refuseBelowMinimum(throughput: Throughput, history: OfferHistory): void {
+export function refuseBelowMinimum(throughput: ProvisionedThroughput, history: OfferHistory): void {
   const minimum = minimumRu(throughput.mode, history);
   if (throughput.ru < minimum) {
     throw new Refusal(
@@ -95,7 +95,7 @@ export function refuseBelowMinimum(throughput: Throughput, history: OfferHistory
   }
 }
 
-export function offerContent(throughput: Throughput, history: OfferHistory): JsonObject {
+export function offerContent(throughput: ProvisionedThroughput, history: OfferHistory): JsonObject {
   const past = {
     offerMinimumThroughputParameters: {
       maxThroughputEverProvisioned: history.peakRu,

@@ -9,7 +9,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import type { RangeRow } from '../storage/catalog-store.ts';
 import { Refusal } from '../http/refusal.ts';
 
-export interface PhysicalRange {
+export interface RangeModel {
   readonly id: number;
   readonly min: string;
   readonly max: string;
@@ -25,7 +25,7 @@ export interface PhysicalRange {
   commits: { lsn: number; atMs: number }[];
 }
 
-export function rangeFromRow(row: RangeRow): PhysicalRange {
+export function rangeFromRow(row: RangeRow): RangeModel {
   return {
     id: row.id,
     min: row.min,
@@ -40,7 +40,7 @@ export function rangeFromRow(row: RangeRow): PhysicalRange {
   };
 }
 
-export function rangeToRow(container: number, range: PhysicalRange): RangeRow {
+export function rangeToRow(container: number, range: RangeModel): RangeRow {
   return {
     container,
     id: range.id,
@@ -54,7 +54,7 @@ export function rangeToRow(container: number, range: PhysicalRange): RangeRow {
   };
 }
 
-export function newRange(id: number, min: string, max: string): PhysicalRange {
+export function newRange(id: number, min: string, max: string): RangeModel {
   return {
     id,
     min,
@@ -70,7 +70,7 @@ export function newRange(id: number, min: string, max: string): PhysicalRange {
 }
 
 /** The range that holds an effective key; `ranges` are sorted by min. */
-export function rangeOf(ranges: readonly PhysicalRange[], epk: string): PhysicalRange {
+export function rangeOf(ranges: readonly RangeModel[], epk: string): RangeModel {
   let low = 0;
   let high = ranges.length - 1;
   while (low < high) {
@@ -82,7 +82,7 @@ export function rangeOf(ranges: readonly PhysicalRange[], epk: string): Physical
 }
 
 /** A range by the id that a request names; a gone or splitting one answers as the service does. */
-export function rangeById(ranges: readonly PhysicalRange[], id: string, nowMs: number): PhysicalRange {
+export function rangeById(ranges: readonly RangeModel[], id: string, nowMs: number): RangeModel {
   const range = ranges.find((candidate) => String(candidate.id) === id);
   if (range === undefined) {
     throw new Refusal(410, `The requested partition key range ${id} is gone.`, { substatus: 1002 });
@@ -91,7 +91,7 @@ export function rangeById(ranges: readonly PhysicalRange[], id: string, nowMs: n
   return range;
 }
 
-export function refuseWhileSplitting(range: PhysicalRange, nowMs: number): void {
+export function refuseWhileSplitting(range: RangeModel, nowMs: number): void {
   if (range.splittingUntilMs !== undefined && nowMs < range.splittingUntilMs) {
     throw new Refusal(410, `Range ${range.id} is completing a split.`, { substatus: 1007 });
   }
@@ -113,7 +113,7 @@ function middleBound(kind: KeyKind, part: { min: string; max: string }): string 
  */
 export function boundBetween(
   kind: KeyKind,
-  range: PhysicalRange,
+  range: RangeModel,
   { first, last }: { first: string; last: string },
 ): string | undefined {
   let { min, max } = range;
@@ -126,19 +126,15 @@ export function boundBetween(
 }
 
 /** The two halves of a range, not yet filled. */
-export function halvesOf(
-  kind: KeyKind,
-  range: PhysicalRange,
-  nextId: number,
-): [PhysicalRange, PhysicalRange] {
+export function halvesOf(kind: KeyKind, range: RangeModel, nextId: number): [RangeModel, RangeModel] {
   const middle = middleBound(kind, range);
   if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
-  return partsOf(range, middle, nextId);
+  return splitAt(range, middle, nextId);
 }
 
 /** What is below a bound within a range and what is not, not yet filled. */
-export function partsOf(range: PhysicalRange, bound: string, nextId: number): [PhysicalRange, PhysicalRange] {
-  const part = (id: number, min: string, max: string): PhysicalRange => ({
+export function splitAt(range: RangeModel, bound: string, nextId: number): [RangeModel, RangeModel] {
+  const part = (id: number, min: string, max: string): RangeModel => ({
     ...newRange(id, min, max),
     parents: [...range.parents, range.id],
     lsn: range.lsn,
@@ -149,7 +145,7 @@ export function partsOf(range: PhysicalRange, bound: string, nextId: number): [P
 }
 
 /** One range in place of two neighbours, not yet filled. */
-export function unionOf(left: PhysicalRange, right: PhysicalRange, id: number): PhysicalRange {
+export function unionOf(left: RangeModel, right: RangeModel, id: number): RangeModel {
   if (left.max !== right.min) {
     throw new Refusal(400, `Ranges ${left.id} and ${right.id} are not neighbours and cannot be merged.`);
   }

@@ -5,17 +5,17 @@
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { readOrderedNumber } from '../../epk/encoding.ts';
 import { must } from '../../lib/assert.ts';
-import type { Account } from '../account/account.ts';
+import type { LocalAccount } from '../account/account.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { rangesToCarry } from './offers.ts';
-import { boundBetween, halvesOf, partsOf, rangeToRow, unionOf, type PhysicalRange } from './ranges.ts';
+import { boundBetween, halvesOf, splitAt, rangeToRow, unionOf, type RangeModel } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 
 function exchange(
-  account: Account,
+  account: LocalAccount,
   container: ContainerModel,
-  gone: readonly PhysicalRange[],
-  come: readonly PhysicalRange[],
+  gone: readonly RangeModel[],
+  come: readonly RangeModel[],
 ): void {
   const nextRange = Math.max(container.nextRange, ...come.map((range) => range.id + 1));
   account.transaction(() => {
@@ -38,10 +38,10 @@ function exchange(
 
 /** Splits a range in the middle of its hash space; the two children go on from its position. */
 export function splitRange(
-  account: Account,
+  account: LocalAccount,
   container: ContainerModel,
-  range: PhysicalRange,
-): readonly PhysicalRange[] {
+  range: RangeModel,
+): readonly RangeModel[] {
   const children = halvesOf(container.definition.kind, range, container.nextRange);
   exchange(account, container, [range], children);
   return children;
@@ -49,9 +49,9 @@ export function splitRange(
 
 /** Starts a split that takes a while: until `durationMs` have passed the range answers 410/1007. */
 export function beginSplit(
-  account: Account,
+  account: LocalAccount,
   container: ContainerModel,
-  range: PhysicalRange,
+  range: RangeModel,
   durationMs: number,
 ): void {
   // Refused now rather than when its time has come and nobody is left to be told.
@@ -60,7 +60,7 @@ export function beginSplit(
 }
 
 /** Finishes the splits whose time has come. */
-export function finishSplits(account: Account): void {
+export function finishSplits(account: LocalAccount): void {
   for (const container of account.containers()) {
     for (const range of container.ranges) {
       if (range.splittingUntilMs === undefined || account.machineMs() < range.splittingUntilMs) continue;
@@ -70,11 +70,11 @@ export function finishSplits(account: Account): void {
 }
 
 export function mergeRanges(
-  account: Account,
+  account: LocalAccount,
   container: ContainerModel,
-  left: PhysicalRange,
-  right: PhysicalRange,
-): PhysicalRange {
+  left: RangeModel,
+  right: RangeModel,
+): RangeModel {
   if (account.settings.avad) {
     throw new Refusal(400, 'Ranges cannot be merged while all versions and deletes change feed is enabled.');
   }
@@ -85,7 +85,7 @@ export function mergeRanges(
 }
 
 /** Splits the widest range, and of several as wide the one with the most bytes, until there are `count`. */
-function growTo(account: Account, container: ContainerModel, count: number): void {
+function growTo(account: LocalAccount, container: ContainerModel, count: number): void {
   const { kind } = container.definition;
   while (container.ranges.length < count) {
     const [first] = container.ranges.toSorted(
@@ -96,7 +96,7 @@ function growTo(account: Account, container: ContainerModel, count: number): voi
 }
 
 /** A range's share of the hash space in millionths: halves that differ by one hash are as wide as each other. */
-function shareOf(kind: KeyKind, { min, max }: PhysicalRange): number {
+function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
   return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
 }
 
@@ -110,7 +110,7 @@ function positionOf(kind: KeyKind, bound: string): number {
 }
 
 /** Gives containers the ranges that a raised throughput needs, once that has taken its time. */
-export function finishScaling(account: Account): void {
+export function finishScaling(account: LocalAccount): void {
   for (const offer of account.offers.values()) {
     if (offer.pendingUntilMs === undefined || account.machineMs() < offer.pendingUntilMs) continue;
     for (const container of account.containers()) {
@@ -125,7 +125,7 @@ export function finishScaling(account: Account): void {
  * Splits every range that has outgrown its limit, unless all it holds is one logical partition. Neither part
  * is empty: an empty range would take its share of the throughput and have no use for it.
  */
-export function splitOutgrown(account: Account): void {
+export function splitOutgrown(account: LocalAccount): void {
   for (const container of account.containers()) {
     for (const range of container.ranges) {
       if (range.splittingUntilMs !== undefined || range.bytes <= account.settings.rangeLimitBytes) continue;
@@ -133,12 +133,12 @@ export function splitOutgrown(account: Account): void {
       if (first === undefined || last === undefined) continue;
       const bound = boundBetween(container.definition.kind, range, { first, last });
       if (bound === undefined) continue;
-      exchange(account, container, [range], partsOf(range, bound, container.nextRange));
+      exchange(account, container, [range], splitAt(range, bound, container.nextRange));
     }
   }
 }
 
-export function rangesById(container: ContainerModel, ids: readonly unknown[]): PhysicalRange[] {
+export function rangesById(container: ContainerModel, ids: readonly unknown[]): RangeModel[] {
   return ids.map((id) => {
     // The admin's JSON may hold anything here, an object without a usable toString too.
     const name = typeof id === 'string' ? id : JSON.stringify(id);
@@ -149,7 +149,7 @@ export function rangesById(container: ContainerModel, ids: readonly unknown[]): 
 }
 
 /** What is split when nobody says which: the range with the most documents. */
-export function fullestRange(container: ContainerModel): PhysicalRange {
+export function fullestRange(container: ContainerModel): RangeModel {
   const first = must(container.ranges[0], 'a container has at least one range');
   return container.ranges.reduce((best, range) => (range.documents > best.documents ? range : best), first);
 }

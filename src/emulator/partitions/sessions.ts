@@ -2,19 +2,19 @@
  * Session tokens and what a reader sees. A replica may lag: without a token a read sees the range as it was
  * `replicaLagMs` ago; with the token of a write it sees at least that write.
  */
-import type { Account } from '../account/account.ts';
-import type { PhysicalRange } from './ranges.ts';
+import type { LocalAccount } from '../account/account.ts';
+import type { RangeModel } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 
 /** `<range>:<version>#<lsn>`, as the SDK parses it. */
-export function sessionToken(range: PhysicalRange, lsn: number): string {
+export function sessionToken(range: RangeModel, lsn: number): string {
   return `${range.id}:-1#${lsn}`;
 }
 
 /** The substatus of a 404 that speaks of the session and not of the document. */
 export const READ_SESSION_UNAVAILABLE = 1002;
 
-function tokenLsn(header: string, range: PhysicalRange): number | undefined {
+function tokenLsn(header: string, range: RangeModel): number | undefined {
   const known = new Set([String(range.id), ...range.parents.map(String)]);
   let newest: number | undefined;
   for (const part of header.split(',')) {
@@ -27,7 +27,7 @@ function tokenLsn(header: string, range: PhysicalRange): number | undefined {
   return newest;
 }
 
-function laggingLsn(range: PhysicalRange, cutoffMs: number): number {
+function laggingLsn(range: RangeModel, cutoffMs: number): number {
   const first = range.commits[0];
   if (first === undefined) return range.lsn;
   let seen = first.lsn - 1;
@@ -39,7 +39,7 @@ function laggingLsn(range: PhysicalRange, cutoffMs: number): number {
 }
 
 /** The newest transaction of a range that this reader sees. */
-export function visibleLsn(account: Account, range: PhysicalRange, token: string | undefined): number {
+export function visibleLsn(account: LocalAccount, range: RangeModel, token: string | undefined): number {
   const asked = token === undefined || token === '' ? undefined : tokenLsn(token, range);
   if (asked !== undefined && asked > range.lsn) {
     throw new Refusal(404, 'The read session is not available for the input session token.', {

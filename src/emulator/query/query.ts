@@ -4,22 +4,22 @@
  */
 import { Refusal } from '../http/refusal.ts';
 import { isAggregating, isCounting } from './evaluate/aggregate.ts';
-import { fingerprint, readToken } from './pages/continuation.ts';
+import { queryFingerprint, readToken } from './pages/continuation.ts';
 import type { Resume } from './pages/continuation.ts';
-import type { CompiledQuery, Documents, Page, PageLimits, QuerySpec } from './pages/contract.ts';
+import type { CompiledQuery, Documents, QueryPage, PageLimits, QuerySpec } from './pages/contract.ts';
 import { evaluator } from './evaluate/evaluator.ts';
 import { aggregatePage, orderedPage, plainPage } from './pages/pages.ts';
 import { parse } from './parse/statement.ts';
 import { projector } from './evaluate/project.ts';
 import type { Expression } from './parse/syntax.ts';
-import { isArray, isObject } from './evaluate/values.ts';
-import type { Value } from './evaluate/values.ts';
+import { isSqlArray, isSqlObject } from './evaluate/values.ts';
+import type { SqlValue } from './evaluate/values.ts';
 
 export { countPage } from './pages/pages.ts';
 export type {
   CompiledQuery,
   Documents,
-  Page,
+  QueryPage,
   PageLimits,
   QuerySpec,
   StoredDocument,
@@ -38,14 +38,14 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
     idEquals: statement.where && statement.alias !== undefined ? idIn(statement.where) : undefined,
     countsAll:
       statement.where === undefined && statement.alias !== undefined && isCounting(statement.selection),
-    fingerprint: fingerprint(query, [...parameters]),
+    fingerprint: queryFingerprint(query, [...parameters]),
     statement,
     keeps: (row) => where === undefined || where(row) === true,
     project: isAggregating(statement.selection) ? () => undefined : projector(statement.selection),
   };
 }
 
-export function runPage(query: CompiledQuery, documents: Documents, limits: PageLimits): Page {
+export function runPage(query: CompiledQuery, documents: Documents, limits: PageLimits): QueryPage {
   const start = limits.continuation === undefined ? undefined : resumeAt(query, limits.continuation);
   const offered = offeredTo(query, documents);
   const question = { query, documents: offered, limits, start };
@@ -73,7 +73,7 @@ function resumeAt(query: CompiledQuery, token: string): Resume {
 /** The specification comes from a request body, so nothing about it is taken for granted. */
 function checked(spec: { readonly query: unknown; readonly parameters?: unknown }): {
   readonly query: string;
-  readonly parameters: ReadonlyMap<string, Value>;
+  readonly parameters: ReadonlyMap<string, SqlValue>;
 } {
   const { query, parameters: given = [] } = spec;
   if (typeof query !== 'string') throw new Refusal(400, 'The query must be a string.');
@@ -81,9 +81,9 @@ function checked(spec: { readonly query: unknown; readonly parameters?: unknown 
     throw new Refusal(400, `The query text is longer than ${QUERY_UNITS_MAX} characters.`);
   }
   if (!Array.isArray(given)) throw new Refusal(400, 'The query parameters must be an array.');
-  const parameters = new Map<string, Value>();
+  const parameters = new Map<string, SqlValue>();
   for (const entry of given as readonly unknown[]) {
-    const { name, value } = Object(entry) as { readonly name?: unknown; readonly value?: Value };
+    const { name, value } = Object(entry) as { readonly name?: unknown; readonly value?: SqlValue };
     if (typeof name !== 'string' || !/^@[\p{L}\p{N}_]+$/u.test(name)) {
       throw new Refusal(400, 'A query parameter needs a name that starts with @.');
     }
@@ -96,9 +96,9 @@ function checked(spec: { readonly query: unknown; readonly parameters?: unknown 
   return { query, parameters };
 }
 
-function isShallow(value: Value, depthMax: number): boolean {
-  if (!isArray(value) && !isObject(value)) return true;
-  return depthMax > 0 && Object.values(value).every((inner: Value) => isShallow(inner, depthMax - 1));
+function isShallow(value: SqlValue, depthMax: number): boolean {
+  if (!isSqlArray(value) && !isSqlObject(value)) return true;
+  return depthMax > 0 && Object.values(value).every((inner: SqlValue) => isShallow(inner, depthMax - 1));
 }
 
 /** The id that a conjunction asks for. Several that disagree are harmless: the filter still runs. */

@@ -4,21 +4,27 @@
  */
 import { InternalError } from '../../../lib/errors.ts';
 import { evaluator } from './evaluator.ts';
-import type { Row } from './row.ts';
-import type { AggregateExpression, AggregateName, Entry, Expression, Selection } from '../parse/syntax.ts';
-import { jsonText } from './text.ts';
+import type { QueryRow } from './row.ts';
+import type {
+  AggregateExpression,
+  AggregateName,
+  NamedExpression,
+  Expression,
+  Selection,
+} from '../parse/syntax.ts';
+import { toJson } from './text.ts';
 import { finite, order } from './values.ts';
-import type { Value } from './values.ts';
+import type { SqlValue } from './values.ts';
 
 /** Takes in documents one by one; the result is one item's text, or none. */
 export interface Aggregation {
-  add(row: Row): void;
+  add(row: QueryRow): void;
   result(): string | undefined;
 }
 
 interface Running {
-  add(value: Value): void;
-  result(): Value;
+  add(value: SqlValue): void;
+  result(): SqlValue;
 }
 
 export function isAggregating(selection: Selection): boolean {
@@ -71,7 +77,7 @@ function aggregating(expression: Expression, counted: number): Aggregation {
     case 'aggregate': {
       const running = RUNNING[expression.name](counted);
       const evaluate = evaluator(expression.of);
-      return { add: (row) => running.add(evaluate(row)), result: () => jsonText(running.result()) };
+      return { add: (row) => running.add(evaluate(row)), result: () => toJson(running.result()) };
     }
     case 'array': {
       const items = expression.items.map((item) => aggregating(item, counted));
@@ -84,7 +90,7 @@ function aggregating(expression: Expression, counted: number): Aggregation {
   }
 }
 
-function objectOf(entries: readonly Entry[], counted: number): Aggregation {
+function objectOf(entries: readonly NamedExpression[], counted: number): Aggregation {
   const members = entries.map(({ name, of }) => ({ name, of: aggregating(of, counted) }));
   const text = ({ name, of }: (typeof members)[number]): string | undefined => {
     const result = of.result();
@@ -152,7 +158,7 @@ function summing(finish: (sum: number, count: number) => number): Running {
 }
 
 function extreme(direction: 1 | -1): Running {
-  let best: Value;
+  let best: SqlValue;
   return {
     add(value) {
       if (value !== undefined && (best === undefined || order(value, best) * direction > 0)) best = value;

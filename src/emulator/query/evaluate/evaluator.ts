@@ -5,13 +5,13 @@
 import { unreachable } from '../../../lib/assert.ts';
 import { InternalError } from '../../../lib/errors.ts';
 import { likeMatcher } from './like.ts';
-import type { Row } from './row.ts';
-import type { Arithmetic, Entry, Expression } from '../parse/syntax.ts';
-import { concat } from './text.ts';
+import type { QueryRow } from './row.ts';
+import type { ArithmeticOperator, NamedExpression, Expression } from '../parse/syntax.ts';
+import { concatenate } from './text.ts';
 import { compare, equal, finite, stepInto } from './values.ts';
-import type { Value } from './values.ts';
+import type { SqlValue } from './values.ts';
 
-export type Evaluate = (row: Row) => Value;
+export type Evaluate = (row: QueryRow) => SqlValue;
 
 export function evaluator(expression: Expression): Evaluate {
   switch (expression.kind) {
@@ -55,7 +55,7 @@ export function evaluator(expression: Expression): Evaluate {
     }
     case 'concat': {
       const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
-      return (row) => concat(left(row), right(row));
+      return (row) => concatenate(left(row), right(row));
     }
     case 'coalesce': {
       const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
@@ -96,11 +96,11 @@ export function evaluator(expression: Expression): Evaluate {
   }
 }
 
-function objectOf(entries: readonly Entry[]): Evaluate {
+function objectOf(entries: readonly NamedExpression[]): Evaluate {
   const members = entries.map((entry) => ({ name: entry.name, of: evaluator(entry.of) }));
   return (row) => {
     // Without a prototype `__proto__` is a name like any other.
-    const object = Object.create(null) as Record<string, Value>;
+    const object = Object.create(null) as Record<string, SqlValue>;
     for (const { name, of } of members) {
       const value = of(row);
       if (value !== undefined) object[name] = value;
@@ -109,18 +109,18 @@ function objectOf(entries: readonly Entry[]): Evaluate {
   };
 }
 
-function not(value: Value): Value {
+function not(value: SqlValue): SqlValue {
   return typeof value === 'boolean' ? !value : undefined;
 }
 
-function signed(sign: 1 | -1, value: Value): Value {
+function signed(sign: 1 | -1, value: SqlValue): SqlValue {
   return typeof value === 'number' ? sign * value : undefined;
 }
 
 /** AND is decided by the first false, OR by the first true; undecided, one non-boolean makes it undefined. */
 function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
   return (row) => {
-    let undecided: Value = !decisive;
+    let undecided: SqlValue = !decisive;
     for (const term of terms) {
       const value = term(row);
       if (value === decisive) return decisive;
@@ -130,14 +130,14 @@ function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
   };
 }
 
-function both(left: Value, right: Value): Value {
+function both(left: SqlValue, right: SqlValue): SqlValue {
   if (left === false || right === false) return false;
   return left === true && right === true ? true : undefined;
 }
 
 /** Like a row of `=` joined by OR. */
-function isAmong(value: Value, candidates: readonly Evaluate[], row: Row): Value {
-  let undecided: Value = false;
+function isAmong(value: SqlValue, candidates: readonly Evaluate[], row: QueryRow): SqlValue {
+  let undecided: SqlValue = false;
   for (const candidate of candidates) {
     const found = equal(value, candidate(row));
     if (found === true) return true;
@@ -163,7 +163,7 @@ function like(of: Evaluate, pattern: Expression, escape: string | undefined): Ev
   };
 }
 
-function calculate(operator: Arithmetic, left: Value, right: Value): Value {
+function calculate(operator: ArithmeticOperator, left: SqlValue, right: SqlValue): SqlValue {
   if (typeof left !== 'number' || typeof right !== 'number') return undefined;
   switch (operator) {
     case '+':

@@ -2,23 +2,23 @@
  * The scalar functions, one table. Where an argument has the wrong type the result is undefined; only the
  * type checks answer about everything, missing values included.
  */
-import { concat, jsonText, refuseLongText } from './text.ts';
-import { finite, isArray, isObject, same } from './values.ts';
-import type { Value } from './values.ts';
+import { concatenate, toJson, refuseLongText } from './text.ts';
+import { finite, isSqlArray, isSqlObject, same } from './values.ts';
+import type { SqlValue } from './values.ts';
 
 export interface ScalarFunction {
   readonly argsMin: number;
   readonly argsMax: number;
-  apply(...args: readonly Value[]): Value;
+  apply(...args: readonly SqlValue[]): SqlValue;
 }
 
-type Rest = readonly Value[];
+type Rest = readonly SqlValue[];
 
-function typeCheck(holds: (value: Value) => boolean): ScalarFunction {
+function typeCheck(holds: (value: SqlValue) => boolean): ScalarFunction {
   return { argsMin: 1, argsMax: 1, apply: holds };
 }
 
-function ofString(apply: (text: string) => Value): ScalarFunction {
+function ofString(apply: (text: string) => SqlValue): ScalarFunction {
   return {
     argsMin: 1,
     argsMax: 1,
@@ -34,8 +34,8 @@ function ofNumber(apply: (number: number) => number): ScalarFunction {
   };
 }
 
-function ofArray(apply: (items: readonly Value[]) => Value): ScalarFunction {
-  return { argsMin: 1, argsMax: 1, apply: (value) => (isArray(value) ? apply(value) : undefined) };
+function ofArray(apply: (items: readonly SqlValue[]) => SqlValue): ScalarFunction {
+  return { argsMin: 1, argsMax: 1, apply: (value) => (isSqlArray(value) ? apply(value) : undefined) };
 }
 
 /** Two strings and, as the third argument, whether case is ignored. */
@@ -52,7 +52,7 @@ function stringTest(holds: (text: string, part: string) => boolean): ScalarFunct
 }
 
 /** A string and one whole number; a negative one counts as 0. */
-function stringCut(cut: (text: string, count: number) => Value): ScalarFunction {
+function stringCut(cut: (text: string, count: number) => SqlValue): ScalarFunction {
   return {
     argsMin: 2,
     argsMax: 2,
@@ -63,18 +63,18 @@ function stringCut(cut: (text: string, count: number) => Value): ScalarFunction 
   };
 }
 
-function indexOf(text: Value, part: Value, start: Value = 0): Value {
+function indexOf(text: SqlValue, part: SqlValue, start: SqlValue = 0): SqlValue {
   if (typeof text !== 'string' || typeof part !== 'string' || typeof start !== 'number') return undefined;
   return start < 0 || start > text.length ? undefined : text.indexOf(part, start);
 }
 
-function substring(text: Value, start: Value, length: Value): Value {
+function substring(text: SqlValue, start: SqlValue, length: SqlValue): SqlValue {
   if (typeof text !== 'string' || typeof start !== 'number' || typeof length !== 'number') return undefined;
   const from = Math.max(0, Math.trunc(start));
   return text.slice(from, from + Math.max(0, Math.trunc(length)));
 }
 
-function replace(text: Value, part: Value, by: Value): Value {
+function replace(text: SqlValue, part: SqlValue, by: SqlValue): SqlValue {
   if (typeof text !== 'string' || typeof part !== 'string' || typeof by !== 'string') return undefined;
   if (part === '') return text;
   const pieces = text.split(part);
@@ -82,55 +82,55 @@ function replace(text: Value, part: Value, by: Value): Value {
   return pieces.join(by);
 }
 
-function replicate(text: string, count: number): Value {
+function replicate(text: string, count: number): SqlValue {
   refuseLongText(text.length * count);
   return text.repeat(count);
 }
 
-function toText(value: Value): Value {
+function toText(value: SqlValue): SqlValue {
   if (value === undefined || typeof value === 'string') return value;
-  return jsonText(value);
+  return toJson(value);
 }
 
-function toNumber(text: string): Value {
+function toNumber(text: string): SqlValue {
   return /^\s*-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(text) ? finite(Number(text)) : undefined;
 }
 
-function toBoolean(text: string): Value {
+function toBoolean(text: string): SqlValue {
   const word = text.trim();
   return word === 'true' || (word === 'false' ? false : undefined);
 }
 
-function arrayContains(items: Value, wanted: Value, partial: Value = false): Value {
-  if (!isArray(items) || wanted === undefined || typeof partial !== 'boolean') return undefined;
+function arrayContains(items: SqlValue, wanted: SqlValue, partial: SqlValue = false): SqlValue {
+  if (!isSqlArray(items) || wanted === undefined || typeof partial !== 'boolean') return undefined;
   return items.some((item) => (partial ? covers(item, wanted) : same(item, wanted)));
 }
 
 /** Whether everything in `part` is also in `whole`: the meaning of a partial match. */
-function covers(whole: Value, part: Value): boolean {
-  if (!isObject(part)) return same(whole, part);
+function covers(whole: SqlValue, part: SqlValue): boolean {
+  if (!isSqlObject(part)) return same(whole, part);
   return (
-    isObject(whole) &&
+    isSqlObject(whole) &&
     Object.keys(part).every((name) => Object.hasOwn(whole, name) && covers(whole[name], part[name]))
   );
 }
 
-function arraySlice(items: Value, start: Value, length: Value = Infinity): Value {
-  if (!isArray(items) || typeof start !== 'number' || typeof length !== 'number') return undefined;
+function arraySlice(items: SqlValue, start: SqlValue, length: SqlValue = Infinity): SqlValue {
+  if (!isSqlArray(items) || typeof start !== 'number' || typeof length !== 'number') return undefined;
   const from = start < 0 ? Math.max(0, items.length + Math.trunc(start)) : Math.trunc(start);
   return items.slice(from, from + Math.max(0, Math.trunc(length)));
 }
 
-function arrayConcat(...arrays: Rest): Value {
-  return arrays.every(isArray) ? arrays.flat(1) : undefined;
+function arrayConcat(...arrays: Rest): SqlValue {
+  return arrays.every(isSqlArray) ? arrays.flat(1) : undefined;
 }
 
-function isPrimitive(value: Value): boolean {
-  return value !== undefined && !isArray(value) && !isObject(value);
+function isPrimitive(value: SqlValue): boolean {
+  return value !== undefined && !isSqlArray(value) && !isSqlObject(value);
 }
 
 /** The bound is the service's: a whole number that fits 64 bits. */
-function isInteger(value: Value): boolean {
+function isInteger(value: SqlValue): boolean {
   return Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 63;
 }
 
@@ -139,7 +139,7 @@ function round(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }
 
-function power(base: Value, exponent: Value): Value {
+function power(base: SqlValue, exponent: SqlValue): SqlValue {
   return typeof base === 'number' && typeof exponent === 'number' ? finite(base ** exponent) : undefined;
 }
 
@@ -154,8 +154,8 @@ const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
   ['IS_FINITE_NUMBER', typeCheck((value) => Number.isFinite(value))],
   ['IS_INTEGER', typeCheck(isInteger)],
   ['IS_BOOL', typeCheck((value) => typeof value === 'boolean')],
-  ['IS_ARRAY', typeCheck(isArray)],
-  ['IS_OBJECT', typeCheck(isObject)],
+  ['IS_ARRAY', typeCheck(isSqlArray)],
+  ['IS_OBJECT', typeCheck(isSqlObject)],
   ['IS_PRIMITIVE', typeCheck(isPrimitive)],
 
   ['STARTSWITH', stringTest((text, part) => text.startsWith(part))],
@@ -175,7 +175,7 @@ const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
   ['REPLICATE', stringCut(replicate)],
   ['SUBSTRING', { argsMin: 3, argsMax: 3, apply: substring }],
   ['REPLACE', { argsMin: 3, argsMax: 3, apply: replace }],
-  ['CONCAT', { argsMin: 2, argsMax: ANY_NUMBER, apply: concat }],
+  ['CONCAT', { argsMin: 2, argsMax: ANY_NUMBER, apply: concatenate }],
   ['TOSTRING', { argsMin: 1, argsMax: 1, apply: toText }],
   ['STRINGTONUMBER', ofString(toNumber)],
   ['STRINGTOBOOLEAN', ofString(toBoolean)],

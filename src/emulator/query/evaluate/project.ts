@@ -5,12 +5,12 @@
 import { unreachable } from '../../../lib/assert.ts';
 import { valueSpan } from '../../json/json-text.ts';
 import { evaluator } from './evaluator.ts';
-import type { Row } from './row.ts';
-import type { Entry, Expression, Selection } from '../parse/syntax.ts';
-import { jsonText, refuseLongText } from './text.ts';
+import type { QueryRow } from './row.ts';
+import type { NamedExpression, Expression, Selection } from '../parse/syntax.ts';
+import { toJson, refuseLongText } from './text.ts';
 
 /** The text of one item; undefined when the document yields none. */
-export type Project = (row: Row) => string | undefined;
+export type Project = (row: QueryRow) => string | undefined;
 
 export function projector(selection: Selection): Project {
   switch (selection.kind) {
@@ -52,12 +52,12 @@ function textOf(expression: Expression): Project {
     }
     default: {
       const evaluate = evaluator(expression);
-      return (row) => jsonText(evaluate(row));
+      return (row) => toJson(evaluate(row));
     }
   }
 }
 
-function objectText(entries: readonly Entry[]): Project {
+function objectText(entries: readonly NamedExpression[]): Project {
   const members = entries.map((entry) => ({ label: `${JSON.stringify(entry.name)}:`, of: textOf(entry.of) }));
   return (row) => {
     const parts = members.map(({ label, of }) => {

@@ -1,7 +1,7 @@
 /** Strings that a query makes. Nested REPLACEs and repeated mentions multiply, so their length has a bound. */
 import { Refusal } from '../../http/refusal.ts';
-import { isArray, isObject } from './values.ts';
-import type { Value } from './values.ts';
+import { isSqlArray, isSqlObject } from './values.ts';
+import type { SqlValue } from './values.ts';
 
 /** Far above any document, far below what would hurt the process. */
 const TEXT_UNITS_MAX = 16 * 1024 * 1024;
@@ -11,7 +11,7 @@ export function refuseLongText(units: number): void {
   throw new Refusal(400, `A value in the query grew over ${TEXT_UNITS_MAX} characters.`);
 }
 
-export function concat(...parts: readonly Value[]): Value {
+export function concatenate(...parts: readonly SqlValue[]): SqlValue {
   let text = '';
   for (const part of parts) {
     if (typeof part !== 'string') return undefined;
@@ -22,17 +22,17 @@ export function concat(...parts: readonly Value[]): Value {
 }
 
 /** The value as JSON; undefined has no JSON. */
-export function jsonText(value: Value): string | undefined {
+export function toJson(value: SqlValue): string | undefined {
   refuseLongText(unitsOf(value));
   return JSON.stringify(value);
 }
 
 /** At least this long, escapes not counted. */
-function unitsOf(value: Value): number {
+function unitsOf(value: SqlValue): number {
   if (typeof value === 'string') return value.length;
   let units = 1;
-  if (isArray(value)) for (const item of value) units += unitsOf(item);
-  else if (isObject(value)) {
+  if (isSqlArray(value)) for (const item of value) units += unitsOf(item);
+  else if (isSqlObject(value)) {
     for (const [name, item] of Object.entries(value)) units += name.length + unitsOf(item);
   }
   return units;

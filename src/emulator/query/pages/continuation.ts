@@ -18,7 +18,7 @@ export interface Resume {
 }
 
 /** What a query is known by: its text and its parameters. */
-export function fingerprint(query: string, parameters: unknown): string {
+export function queryFingerprint(query: string, parameters: unknown): string {
   const hash = createHash('sha256').update(`${JSON.stringify(query)}${JSON.stringify(parameters)}`);
   return hash.digest('base64url').slice(0, 22);
 }

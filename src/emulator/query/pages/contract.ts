@@ -1,6 +1,6 @@
 /** What goes in and out at the door, `run.ts`. */
 import type { Project } from '../evaluate/project.ts';
-import type { Row } from '../evaluate/row.ts';
+import type { QueryRow } from '../evaluate/row.ts';
 import type { Statement } from '../parse/syntax.ts';
 
 export interface QuerySpec {
@@ -18,7 +18,7 @@ export interface StoredDocument {
 /** Documents behind a position, in rising order. An ordered page comes back for each of its items. */
 export type Documents = (afterPosition: number) => Iterable<StoredDocument>;
 
-export interface Page {
+export interface QueryPage {
   /** JSON texts. */
   readonly items: string[];
   readonly continuation: string | undefined;
@@ -40,6 +40,6 @@ export interface CompiledQuery {
   readonly countsAll: boolean;
   readonly fingerprint: string;
   readonly statement: Statement;
-  readonly keeps: (row: Row) => boolean;
+  readonly keeps: (row: QueryRow) => boolean;
   readonly project: Project;
 }

@@ -1,7 +1,7 @@
 /** The first few of many places: memory for twice the wanted count, however many are offered. */
 import type { OrderKey } from './order-key.ts';
 
-export interface Place {
+export interface OrderedPosition {
   readonly key: OrderKey;
   readonly position: number;
 }
@@ -11,26 +11,26 @@ const SLACK_MIN = 64;
 
 export class FirstPlaces {
   readonly #countMax: number;
-  readonly #compare: (left: Place, right: Place) => number;
-  #places: Place[] = [];
+  readonly #compare: (left: OrderedPosition, right: OrderedPosition) => number;
+  #places: OrderedPosition[] = [];
   /** Nothing at or behind this one can be among the first. */
-  #last: Place | undefined;
+  #last: OrderedPosition | undefined;
 
-  constructor(countMax: number, compare: (left: Place, right: Place) => number) {
+  constructor(countMax: number, compare: (left: OrderedPosition, right: OrderedPosition) => number) {
     this.#countMax = countMax;
     this.#compare = compare;
   }
 
-  wants(place: Place): boolean {
+  wants(place: OrderedPosition): boolean {
     return this.#last === undefined || this.#compare(place, this.#last) < 0;
   }
 
-  add(place: Place): void {
+  add(place: OrderedPosition): void {
     this.#places.push(place);
     if (this.#places.length >= this.#countMax + Math.max(SLACK_MIN, this.#countMax)) this.sorted();
   }
 
-  sorted(): readonly Place[] {
+  sorted(): readonly OrderedPosition[] {
     this.#places.sort(this.#compare);
     if (this.#places.length >= this.#countMax) {
       this.#places.length = this.#countMax;

@@ -3,10 +3,10 @@
  * Arrays and objects are only told from other types; among themselves, as all ties, positions decide.
  */
 import { order } from '../evaluate/values.ts';
-import type { Value } from '../evaluate/values.ts';
+import type { SqlValue } from '../evaluate/values.ts';
 
 export interface OrderKey {
-  readonly value: Value;
+  readonly value: SqlValue;
 }
 
 /**
@@ -15,10 +15,10 @@ export interface OrderKey {
  */
 const STRING_UNITS = 512;
 
-const SOME_ARRAY: Value = [];
-const SOME_OBJECT: Value = {};
+const SOME_ARRAY: SqlValue = [];
+const SOME_OBJECT: SqlValue = {};
 
-export function orderKey(value: Value): OrderKey {
+export function orderKey(value: SqlValue): OrderKey {
   if (typeof value === 'string' && value.length > STRING_UNITS) {
     // Copied through bytes: a plain slice would keep the whole string in memory.
     return { value: Buffer.from(value.slice(0, STRING_UNITS), 'utf16le').toString('utf16le') };
@@ -43,7 +43,7 @@ export function decodeKey([type, text]: readonly unknown[]): OrderKey | undefine
   if (type === 'number') return Number.isNaN(Number(text)) ? undefined : { value: Number(text) };
   if (type !== 'json') return undefined;
   try {
-    return orderKey(JSON.parse(text) as Value);
+    return orderKey(JSON.parse(text) as SqlValue);
   } catch {
     return undefined;
   }

@@ -6,11 +6,11 @@ import { must } from '../../../lib/assert.ts';
 import { aggregation } from '../evaluate/aggregate.ts';
 import { writeToken } from './continuation.ts';
 import type { Resume } from './continuation.ts';
-import type { CompiledQuery, Documents, Page, PageLimits } from './contract.ts';
+import type { CompiledQuery, Documents, QueryPage, PageLimits } from './contract.ts';
 import { FirstPlaces } from './first-places.ts';
-import type { Place } from './first-places.ts';
+import type { OrderedPosition } from './first-places.ts';
 import { compareKeys, orderKey } from './order-key.ts';
-import { Row } from '../evaluate/row.ts';
+import { QueryRow } from '../evaluate/row.ts';
 import type { OrderBy } from '../parse/syntax.ts';
 
 /** Lower than any position. */
@@ -26,15 +26,15 @@ class Scan {
     this.#documents = documents;
   }
 
-  *rowsAfter(start: number): Generator<{ readonly position: number; readonly row: Row }> {
+  *rowsAfter(start: number): Generator<{ readonly position: number; readonly row: QueryRow }> {
     for (const { position, text } of this.#documents(start)) {
       this.#scanned++;
       this.#scannedBytes += Buffer.byteLength(text);
-      yield { position, row: new Row(text) };
+      yield { position, row: new QueryRow(text) };
     }
   }
 
-  page(items: string[], continuation?: string): Page {
+  page(items: string[], continuation?: string): QueryPage {
     return { items, continuation, scanned: this.#scanned, scannedBytes: this.#scannedBytes };
   }
 }
@@ -75,7 +75,7 @@ export interface Question {
   readonly start: Resume | undefined;
 }
 
-export function plainPage({ query, documents, limits, start }: Question): Page {
+export function plainPage({ query, documents, limits, start }: Question): QueryPage {
   const { offset, limit } = query.statement;
   const scan = new Scan(documents);
   const tray = new Tray(limits);
@@ -96,7 +96,7 @@ export function plainPage({ query, documents, limits, start }: Question): Page {
   return scan.page(tray.items);
 }
 
-export function orderedPage(question: Question, orderBy: OrderBy): Page {
+export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
   const { query, documents, limits, start } = question;
   const { offset, limit } = query.statement;
   const scan = new Scan(documents);
@@ -109,7 +109,7 @@ export function orderedPage(question: Question, orderBy: OrderBy): Page {
   let resume: Resume | undefined;
   for (const place of first.slice(skip)) {
     if (taken >= limit) break;
-    const item = tray.isFull ? undefined : query.project(new Row(textAt(documents, place.position)));
+    const item = tray.isFull ? undefined : query.project(new QueryRow(textAt(documents, place.position)));
     if (item === undefined || !tray.put(item)) {
       return scan.page(tray.items, resume && writeToken(query.fingerprint, resume));
     }
@@ -123,7 +123,7 @@ export function orderedPage(question: Question, orderBy: OrderBy): Page {
 function firstPlaces(
   { query, limits, start }: Question,
   { scan, orderBy, skip }: { readonly scan: Scan; readonly orderBy: OrderBy; readonly skip: number },
-): readonly Place[] {
+): readonly OrderedPosition[] {
   const compare = sorting(orderBy);
   const places = new FirstPlaces(skip + countMax(limits) + 1, compare);
   const last = start?.key && { key: start.key, position: start.position };
@@ -138,7 +138,7 @@ function firstPlaces(
   return places.sorted();
 }
 
-function sorting({ descending }: OrderBy): (left: Place, right: Place) => number {
+function sorting({ descending }: OrderBy): (left: OrderedPosition, right: OrderedPosition) => number {
   const direction = descending ? -1 : 1;
   return (left, right) => compareKeys(left.key, right.key) * direction || left.position - right.position;
 }
@@ -150,12 +150,12 @@ function textAt(documents: Documents, position: number): string {
 }
 
 /** The answer to a query that only counts: no document is looked at. */
-export function countPage({ statement }: CompiledQuery, documents: number): Page {
+export function countPage({ statement }: CompiledQuery, documents: number): QueryPage {
   const item = aggregation(statement.selection, documents).result();
   return { items: item === undefined ? [] : [item], continuation: undefined, scanned: 0, scannedBytes: 0 };
 }
 
-export function aggregatePage({ query, documents }: Question): Page {
+export function aggregatePage({ query, documents }: Question): QueryPage {
   const scan = new Scan(documents);
   const total = aggregation(query.statement.selection);
   for (const { row } of scan.rowsAfter(BEFORE_ALL)) if (query.keeps(row)) total.add(row);

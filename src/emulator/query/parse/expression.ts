@@ -6,9 +6,9 @@ import { functionNamed } from '../evaluate/functions.ts';
 import type { Token } from './lexer.ts';
 import { AGGREGATES, ARITHMETIC, BEYOND, BITWISE, COMPARISONS, CONSTANTS, POWER } from './operators.ts';
 import { unsupported } from './syntax.ts';
-import type { Entry, Expression } from './syntax.ts';
+import type { NamedExpression, Expression } from './syntax.ts';
 import type { TokenReader } from './token-reader.ts';
-import type { Step, Value } from '../evaluate/values.ts';
+import type { PathStep, SqlValue } from '../evaluate/values.ts';
 
 /** Brackets and signs within each other. A level is a few stack frames here; nobody writes fifty. */
 const NESTING_MAX = 200;
@@ -27,11 +27,11 @@ export class ExpressionParser {
   readonly roots: Mention[] = [];
   readonly aggregates: Mention[] = [];
   readonly #reader: TokenReader;
-  readonly #parameters: ReadonlyMap<string, Value>;
+  readonly #parameters: ReadonlyMap<string, SqlValue>;
   readonly #heights = new WeakMap<Expression, number>();
   #nesting = 0;
 
-  constructor(reader: TokenReader, parameters: ReadonlyMap<string, Value>) {
+  constructor(reader: TokenReader, parameters: ReadonlyMap<string, SqlValue>) {
     this.#reader = reader;
     this.#parameters = parameters;
   }
@@ -49,7 +49,7 @@ export class ExpressionParser {
     return left;
   }
 
-  parameter(token: Token): Value {
+  parameter(token: Token): SqlValue {
     if (!this.#parameters.has(token.text)) {
       throw this.#reader.errorAt(token.at, `The parameter ${token.text} was not given.`);
     }
@@ -207,7 +207,7 @@ export class ExpressionParser {
   }
 
   #object(): Expression {
-    const entries: Entry[] = [];
+    const entries: NamedExpression[] = [];
     const names = new Set<string>();
     while (!this.#reader.accept('}')) {
       if (entries.length > 0) this.#reader.expect(',');
@@ -250,8 +250,8 @@ export class ExpressionParser {
     return items;
   }
 
-  #steps(): readonly Step[] {
-    const steps: Step[] = [];
+  #steps(): readonly PathStep[] {
+    const steps: PathStep[] = [];
     for (;;) {
       if (this.#reader.accept('.')) steps.push(this.#reader.expectKind('name').text);
       else if (this.#reader.accept('[')) {
@@ -261,9 +261,9 @@ export class ExpressionParser {
     }
   }
 
-  #index(): Step {
+  #index(): PathStep {
     const token = this.#reader.advance();
-    let step: Value = token.text;
+    let step: SqlValue = token.text;
     if (token.kind === 'number') step = Number(token.text);
     else if (token.kind === 'parameter') step = this.parameter(token);
     else if (token.kind !== 'string') throw unsupported('A computed property name', token.at);

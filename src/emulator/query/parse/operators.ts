@@ -1,6 +1,6 @@
 /** The operators of the language: how strongly each binds, and which are beyond this emulator. */
-import type { AggregateName, Arithmetic } from './syntax.ts';
-import type { Comparison, Value } from '../evaluate/values.ts';
+import type { AggregateName, ArithmeticOperator } from './syntax.ts';
+import type { ComparisonOperator, SqlValue } from '../evaluate/values.ts';
 
 /**
  * Binding powers, weakest first; the order is the service's grammar's. `||` is weaker than `=` there: the
@@ -30,7 +30,7 @@ export const POWER: ReadonlyMap<string, number> = new Map([
   ['%', 10],
 ]);
 
-export const COMPARISONS: ReadonlyMap<string, Comparison> = new Map([
+export const COMPARISONS: ReadonlyMap<string, ComparisonOperator> = new Map([
   ['=', '='],
   ['!=', '!='],
   ['<>', '!='],
@@ -40,7 +40,7 @@ export const COMPARISONS: ReadonlyMap<string, Comparison> = new Map([
   ['>=', '>='],
 ]);
 
-export const ARITHMETIC: ReadonlyMap<string, Arithmetic> = new Map(
+export const ARITHMETIC: ReadonlyMap<string, ArithmeticOperator> = new Map(
   (['+', '-', '*', '/', '%'] as const).map((sign) => [sign, sign]),
 );
 
@@ -48,7 +48,7 @@ export const AGGREGATES: ReadonlyMap<string, AggregateName> = new Map(
   (['COUNT', 'SUM', 'MIN', 'MAX', 'AVG'] as const).map((name) => [name, name]),
 );
 
-export const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
+export const CONSTANTS: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue>([
   ['TRUE', true],
   ['FALSE', false],
   ['NULL', null],

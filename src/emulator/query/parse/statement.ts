@@ -6,9 +6,9 @@ import { aggregatesIn, isMadeOfAggregates } from '../evaluate/aggregate.ts';
 import { ExpressionParser } from './expression.ts';
 import type { Mention } from './expression.ts';
 import { syntaxError, unsupported } from './syntax.ts';
-import type { Expression, OrderBy, SelectedEntry, Selection, Statement } from './syntax.ts';
+import type { Expression, OrderBy, SelectedExpression, Selection, Statement } from './syntax.ts';
 import { TokenReader } from './token-reader.ts';
-import type { Value } from '../evaluate/values.ts';
+import type { SqlValue } from '../evaluate/values.ts';
 
 interface SelectItem {
   readonly of: Expression;
@@ -22,7 +22,7 @@ type Selected =
   | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
   | { readonly kind: 'list'; readonly items: readonly SelectItem[] };
 
-export function parse(source: string, parameters: ReadonlyMap<string, Value>): Statement {
+export function parse(source: string, parameters: ReadonlyMap<string, SqlValue>): Statement {
   return new StatementParser(source, parameters).read();
 }
 
@@ -31,7 +31,7 @@ class StatementParser {
   readonly #reader: TokenReader;
   readonly #expressions: ExpressionParser;
 
-  constructor(source: string, parameters: ReadonlyMap<string, Value>) {
+  constructor(source: string, parameters: ReadonlyMap<string, SqlValue>) {
     this.#source = source;
     this.#reader = new TokenReader(source);
     this.#expressions = new ExpressionParser(this.#reader, parameters);
@@ -88,8 +88,8 @@ class StatementParser {
     const at = reader.token.at;
     if (reader.accept('*')) return { kind: 'star', at };
     if (reader.accept('VALUE')) {
-      const valueAt = reader.token.at;
-      return { kind: 'value', of: this.#expressions.read(), text: reader.textSince(valueAt) };
+      const valueAtPath = reader.token.at;
+      return { kind: 'value', of: this.#expressions.read(), text: reader.textSince(valueAtPath) };
     }
     const items: SelectItem[] = [];
     do {
@@ -141,7 +141,7 @@ class StatementParser {
 
   #count(clause: string): number {
     const token = this.#reader.advance();
-    let count: Value;
+    let count: SqlValue;
     if (token.kind === 'number') count = Number(token.text);
     else if (token.kind === 'parameter') count = this.#expressions.parameter(token);
     if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count;
@@ -174,7 +174,7 @@ class StatementParser {
     if (selected.kind !== 'list') return selected;
     const names = new Set<string>();
     let unnamed = 0;
-    const entries = selected.items.map((item): SelectedEntry => {
+    const entries = selected.items.map((item): SelectedExpression => {
       const name = item.alias ?? ownName(item.of, alias) ?? `$${++unnamed}`;
       if (names.has(name)) {
         throw syntaxError(this.#source, item.at, `The property name '${name}' is specified more than once.`);

@@ -4,31 +4,31 @@
  */
 import { Refusal } from '../../http/refusal.ts';
 import type { ScalarFunction } from '../evaluate/functions.ts';
-import type { Comparison, Step, Value } from '../evaluate/values.ts';
+import type { ComparisonOperator, PathStep, SqlValue } from '../evaluate/values.ts';
 
-export type Arithmetic = '+' | '-' | '*' | '/' | '%';
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
 export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG';
 
 export type Expression =
-  | { readonly kind: 'literal'; readonly value: Value }
+  | { readonly kind: 'literal'; readonly value: SqlValue }
   /** A place in the document itself, which can be cut out of its text. No steps: the whole document. */
-  | { readonly kind: 'path'; readonly steps: readonly Step[] }
-  | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly Step[] }
+  | { readonly kind: 'path'; readonly steps: readonly PathStep[] }
+  | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly PathStep[] }
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
-  | { readonly kind: 'object'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'object'; readonly entries: readonly NamedExpression[] }
   | { readonly kind: 'not'; readonly of: Expression }
   | { readonly kind: 'sign'; readonly sign: 1 | -1; readonly of: Expression }
   /** Flat, however many terms: a generated query of ten thousand ORs is not ten thousand levels deep. */
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Expression[] }
   | {
       readonly kind: 'compare';
-      readonly operator: Comparison;
+      readonly operator: ComparisonOperator;
       readonly left: Expression;
       readonly right: Expression;
     }
   | {
       readonly kind: 'arithmetic';
-      readonly operator: Arithmetic;
+      readonly operator: ArithmeticOperator;
       readonly left: Expression;
       readonly right: Expression;
     }
@@ -58,23 +58,23 @@ export interface AggregateExpression {
   readonly text: string;
 }
 
-export interface Entry {
+export interface NamedExpression {
   readonly name: string;
   readonly of: Expression;
 }
 
 /** Parts of a statement keep their spelling, of which a plan makes the query that each range is asked. */
-export interface SelectedEntry extends Entry {
+export interface SelectedExpression extends NamedExpression {
   readonly text: string;
 }
 
 export type Selection =
   | { readonly kind: 'star' }
   | { readonly kind: 'value'; readonly of: Expression; readonly text: string }
-  | { readonly kind: 'list'; readonly entries: readonly SelectedEntry[] };
+  | { readonly kind: 'list'; readonly entries: readonly SelectedExpression[] };
 
 export interface OrderBy {
-  readonly steps: readonly Step[];
+  readonly steps: readonly PathStep[];
   readonly descending: boolean;
   readonly text: string;
 }

@@ -3,7 +3,7 @@
  * below is tried with each table refusing writes, as on a full disk; what fails has not happened anywhere.
  */
 import { describe, expect, test } from 'vitest';
-import { Account } from '../../../../src/emulator/account/account.ts';
+import { LocalAccount } from '../../../../src/emulator/account/account.ts';
 import { purgeContainer } from '../../../../src/emulator/partitions/background.ts';
 import { dropOldChanges } from '../../../../src/emulator/partitions/change-feed.ts';
 import {
@@ -12,7 +12,7 @@ import {
   deleteContainer,
   deleteDatabase,
   replaceContainer,
-  replaceOffer,
+  changeThroughput,
 } from '../../../../src/emulator/account/catalog.ts';
 import type { ContainerModel } from '../../../../src/emulator/account/model.ts';
 import {
@@ -49,7 +49,7 @@ const WORK: Readonly<Record<string, (memory: MemoryAccount, container: Container
   'a changed container': ({ account }, container) =>
     replaceContainer(account, container, { ...BODY, id: container.id, defaultTtl: 7 }),
   'a raised throughput': ({ account }, container) => {
-    replaceOffer(account, must(account.offerOf(container), 'it pays'), { mode: 'manual', ru: 40_000 });
+    changeThroughput(account, must(account.offerOf(container), 'it pays'), { mode: 'manual', ru: 40_000 });
     finishScaling(account);
   },
   'AVAD switched off': ({ account }) => account.configure({ avad: false }),
@@ -75,7 +75,7 @@ function fieldsOf(model: object): unknown {
 }
 
 /** All that an account holds in memory and in its file. */
-function pictureOf(account: Account): unknown {
+function pictureOf(account: LocalAccount): unknown {
   const containers = [...account.containers()].map(fieldsOf);
   const offers = [...account.offers.values()].map(({ pendingUntilMs, ...offer }) => ({
     ...offer,
@@ -120,7 +120,7 @@ describe.each(Object.entries(WORK))('%s', (_name, work) => {
       refuseWrites(memory, table);
       const refused = isRefused(() => work(memory, container));
       takeWrites(memory);
-      const fromFile = (): unknown => pictureOf(new Account(memory.sql, memory.clock));
+      const fromFile = (): unknown => pictureOf(new LocalAccount(memory.sql, memory.clock));
       expect([table, pictureOf(memory.account)]).toEqual([table, fromFile()]);
       // And it goes on from there.
       if (memory.database.containers.has(container.id)) memory.write(container, { id: 'next', key: 'next' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Account } from '../../../../src/emulator/account/account.ts';
+import { LocalAccount } from '../../../../src/emulator/account/account.ts';
 import { purgeContainer } from '../../../../src/emulator/partitions/background.ts';
 import type { JsonObject } from '../../../../src/emulator/json/json-value.ts';
 import {
@@ -219,7 +219,7 @@ test('an account that is opened again is the one that was left', () => {
   const container = memory.container({ defaultTtl: 60 }, { mode: 'manual', ru: 12_000 });
   for (let number = 0; number < 20; number += 1) memory.write(container, { id: `${number}`, key: number });
   memory.write(container, { id: '3', key: 3, kind: 'delete' });
-  const again = new Account(memory.sql, memory.clock);
+  const again = new LocalAccount(memory.sql, memory.clock);
   const inMind = (model: ContainerModel): unknown =>
     Object.fromEntries(
       Object.entries(model).filter(([name]) => !/^(?:database|documentRid|previousRanges)$/.test(name)),

@@ -6,11 +6,11 @@ import {
   keyText,
   parseDefinition,
   parseKey,
-  parsePath,
+  parsePropertyPath,
   requireName,
   withDefaults,
 } from '../../../../src/emulator/account/container-definition.ts';
-import { own, valueAt, type JsonObject } from '../../../../src/emulator/json/json-value.ts';
+import { own, valueAtPath, type JsonObject } from '../../../../src/emulator/json/json-value.ts';
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import '../../../helpers/seed.ts';
 
@@ -43,7 +43,7 @@ describe('a path', () => {
     ['/a b', ['a b']],
     ['/_partitionKey', ['_partitionKey']],
   ])('%s is %j', (path, steps) => {
-    expect(parsePath(path)).toEqual(steps);
+    expect(parsePropertyPath(path)).toEqual(steps);
   });
 
   test.each([
@@ -64,7 +64,7 @@ describe('a path', () => {
     {},
     ['/a'],
   ])('%j is refused', (path) => {
-    expect(refusalOf(() => parsePath(path))).toBe(400);
+    expect(refusalOf(() => parsePropertyPath(path))).toBe(400);
   });
 });
 
@@ -329,9 +329,9 @@ test('own and valueAt see own properties of objects only', () => {
     own('abc', 'length'),
   ]).toEqual([1, undefined, undefined, undefined, undefined]);
   expect([
-    valueAt({ a: { b: 1 } }, ['a', 'b']),
-    valueAt([1], ['0']),
-    valueAt({ a: 'x' }, ['a', 'length']),
-    valueAt(5, []),
+    valueAtPath({ a: { b: 1 } }, ['a', 'b']),
+    valueAtPath([1], ['0']),
+    valueAtPath({ a: 'x' }, ['a', 'length']),
+    valueAtPath(5, []),
   ]).toEqual([1, undefined, undefined, 5]);
 });

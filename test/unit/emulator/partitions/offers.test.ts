@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { offerHistory, replaceOffer } from '../../../../src/emulator/account/catalog.ts';
+import { offerHistory, changeThroughput } from '../../../../src/emulator/account/catalog.ts';
 import {
   minimumRu,
   offerContent,
@@ -7,22 +7,22 @@ import {
   rangesToCarry,
   requestedThroughput,
   throughputOf,
-  type Throughput,
+  type ProvisionedThroughput,
 } from '../../../../src/emulator/partitions/offers.ts';
 import { finishScaling } from '../../../../src/emulator/partitions/resizing.ts';
 import { initialBounds } from '../../../../src/epk/effective-key.ts';
 import { must } from '../../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
 
-const manual = (ru: number): Throughput => ({ mode: 'manual', ru });
-const autoscale = (ru: number): Throughput => ({ mode: 'autoscale', ru });
+const manual = (ru: number): ProvisionedThroughput => ({ mode: 'manual', ru });
+const autoscale = (ru: number): ProvisionedThroughput => ({ mode: 'autoscale', ru });
 const GB_IN_KB = 1024 * 1024;
 
 describe('what a create asks for', () => {
   const MANUAL = 'x-ms-offer-throughput';
   const AUTOPILOT = 'x-ms-cosmos-offer-autopilot-settings';
 
-  test.each<[Record<string, string>, Throughput | undefined]>([
+  test.each<[Record<string, string>, ProvisionedThroughput | undefined]>([
     [{}, undefined],
     [{ [MANUAL]: '400' }, manual(400)],
     [{ [MANUAL]: '1000000' }, manual(1_000_000)],
@@ -57,7 +57,7 @@ describe('what a create asks for', () => {
 });
 
 describe('what a replace asks for', () => {
-  test.each<[unknown, Throughput]>([
+  test.each<[unknown, ProvisionedThroughput]>([
     [{ offerThroughput: 500 }, manual(500)],
     [{ offerThroughput: 400, offerAutopilotSettings: { maxThroughput: 4000 } }, autoscale(4000)],
     [{ offerThroughput: 500, offerAutopilotSettings: null }, manual(500)],
@@ -80,7 +80,7 @@ describe('what a replace asks for', () => {
 });
 
 describe('how many ranges a throughput means', () => {
-  test.each<[Throughput, number, number]>([
+  test.each<[ProvisionedThroughput, number, number]>([
     // [throughput, at creation (6,000 or 10,000 a range), when raised later (10,000 a range)]
     [manual(400), 1, 1],
     [manual(6000), 1, 1],
@@ -99,7 +99,7 @@ describe('how many ranges a throughput means', () => {
 });
 
 describe('the floor under a throughput', () => {
-  test.each<[Throughput['mode'], number, number, number]>([
+  test.each<[ProvisionedThroughput['mode'], number, number, number]>([
     // [mode, highest RU/s ever, GB stored, floor]
     ['manual', 400, 0, 400],
     ['manual', 40_000, 0, 400],
@@ -160,15 +160,15 @@ describe('an offer', () => {
     using memory = new MemoryAccount();
     memory.container({}, manual(400));
     const offer = offerOf(memory);
-    replaceOffer(memory.account, offer, manual(100_000));
+    changeThroughput(memory.account, offer, manual(100_000));
     memory.clock.advance(memory.account.settings.scaleUpMs);
     finishScaling(memory.account);
-    replaceOffer(memory.account, offer, manual(1000));
-    expect(refusalOf(() => replaceOffer(memory.account, offer, manual(900)))?.status).toBe(400);
+    changeThroughput(memory.account, offer, manual(1000));
+    expect(refusalOf(() => changeThroughput(memory.account, offer, manual(900)))?.status).toBe(400);
     expect(offerHistory(memory.account, offer).peakRu).toBe(100_000);
     // Changing over to autoscale has a floor of its own.
-    expect(refusalOf(() => replaceOffer(memory.account, offer, autoscale(9000)))?.status).toBe(400);
-    replaceOffer(memory.account, offer, autoscale(10_000));
+    expect(refusalOf(() => changeThroughput(memory.account, offer, autoscale(9000)))?.status).toBe(400);
+    changeThroughput(memory.account, offer, autoscale(10_000));
     expect(offer.throughput).toEqual(autoscale(10_000));
   });
 
@@ -185,9 +185,9 @@ describe('an offer', () => {
     for (let number = 0; number < 40; number += 1)
       memory.write(container, { id: `${number}`, key: `k${number}` });
     const offer = offerOf(memory);
-    replaceOffer(memory.account, offer, manual(10_000));
+    changeThroughput(memory.account, offer, manual(10_000));
     expect(offer.pendingUntilMs).toBeUndefined();
-    replaceOffer(memory.account, offer, manual(30_000));
+    changeThroughput(memory.account, offer, manual(30_000));
     // The present range gives what one range can.
     expect(memory.account.rangeBudget(container)).toBe(10_000);
     memory.clock.advance(499);
@@ -196,7 +196,7 @@ describe('an offer', () => {
     memory.clock.advance(1);
     finishScaling(memory.account);
     expect([container.ranges.length, offer.pendingUntilMs, container.documents]).toEqual([3, undefined, 40]);
-    replaceOffer(memory.account, offer, manual(400));
+    changeThroughput(memory.account, offer, manual(400));
     finishScaling(memory.account);
     expect(container.ranges).toHaveLength(3);
     expect(memory.account.rangeBudget(container)).toBeCloseTo(400 / 3);
@@ -209,7 +209,7 @@ describe('an offer', () => {
   ])('the ranges it gets are as wide as each other under %j', (partitionKey) => {
     using memory = new MemoryAccount({ scaleUpMs: 0 });
     const container = memory.container({ partitionKey }, manual(400));
-    replaceOffer(memory.account, offerOf(memory), manual(80_000));
+    changeThroughput(memory.account, offerOf(memory), manual(80_000));
     finishScaling(memory.account);
     // Made with that many from the start, it would have the same: bounds apart by the rounding of a hash or two.
     const near = (bound: string): string => bound.slice(0, 10);

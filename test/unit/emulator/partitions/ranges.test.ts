@@ -8,7 +8,7 @@ import {
   rangeOf,
   rangeToRow,
   unionOf,
-  type PhysicalRange,
+  type RangeModel,
 } from '../../../../src/emulator/partitions/ranges.ts';
 import {
   beginSplit,
@@ -28,12 +28,12 @@ import '../../../helpers/seed.ts';
 
 const KINDS: readonly KeyKind[] = ['hash-v1', 'hash-v2', 'multi-hash'];
 
-function tiles(ranges: readonly PhysicalRange[]): void {
+function tiles(ranges: readonly RangeModel[]): void {
   expect(ranges.map((range) => range.min)).toEqual(['', ...ranges.slice(0, -1).map((range) => range.max)]);
   expect(ranges.at(-1)?.max).toBe('FF');
 }
 
-function rangesOf(kind: KeyKind, count: number): PhysicalRange[] {
+function rangesOf(kind: KeyKind, count: number): RangeModel[] {
   const bounds = initialBounds(kind, count);
   return bounds.slice(0, -1).map((min, id) => newRange(id, min, bounds[id + 1] ?? 'FF'));
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { read } from '../../../../src/emulator/documents/operations.ts';
-import { newRange, type PhysicalRange } from '../../../../src/emulator/partitions/ranges.ts';
+import { newRange, type RangeModel } from '../../../../src/emulator/partitions/ranges.ts';
 import { sessionToken, visibleLsn } from '../../../../src/emulator/partitions/sessions.ts';
 import { must } from '../../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
 
-const RANGE: PhysicalRange = { ...newRange(5, '', 'FF'), parents: [1, 3], lsn: 10 };
+const RANGE: RangeModel = { ...newRange(5, '', 'FF'), parents: [1, 3], lsn: 10 };
 
 describe('a session token', () => {
   test('is what the service’s SDK takes apart', () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../../src/emulator/query/query.ts';
-import type { Page, StoredDocument } from '../../../../../src/emulator/query/query.ts';
+import type { QueryPage, StoredDocument } from '../../../../../src/emulator/query/query.ts';
 import { offering, ONE_PAGE, refusalOf, stored } from '../asking.ts';
 
 interface PageSize {
@@ -49,7 +49,7 @@ function readAll(
   documentsAt: (page: number) => readonly StoredDocument[],
 ) {
   const compiled = compileQuery({ query });
-  const pages: Page[] = [];
+  const pages: QueryPage[] = [];
   let continuation: string | undefined;
   do {
     const size = sizes[pages.length % sizes.length] ?? ONE_PAGE;
