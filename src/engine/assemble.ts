@@ -26,7 +26,7 @@ import { ServiceTime } from './progress/service-time.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { TargetSlots } from './apply/target-slots.ts';
 import { SourceDocuments } from './apply/source-documents.ts';
-import { Tally } from './progress/counters.ts';
+import { RunCounters } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
 
@@ -131,7 +131,7 @@ export async function makeContext(
     intents: new IntentGroup(ledger.pages, nextTokens),
     pending: new PendingOutcomes(ledger),
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
-    tally: new Tally(),
+    tally: new RunCounters(),
     backlog: new Backlog(clock),
     clock,
     log,

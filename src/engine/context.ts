@@ -15,7 +15,7 @@ import type { Sequencer } from './unit/sequencer.ts';
 import type { Side } from '../cosmos/side.ts';
 import type { TargetSlots } from './apply/target-slots.ts';
 import type { SourceDocuments } from './apply/source-documents.ts';
-import type { Counts, Tally } from './progress/counters.ts';
+import type { Counts, RunCounters } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import type { UniqueKeys } from './apply/unique-keys.ts';
 import type { VersionParts } from './tail/source-version.ts';
@@ -36,7 +36,7 @@ export interface RunContext {
   readonly intents: IntentGroup;
   readonly pending: PendingOutcomes;
   readonly sequencer: Sequencer;
-  readonly tally: Tally;
+  readonly tally: RunCounters;
   readonly backlog: Backlog;
   readonly clock: Clock;
   readonly log: Log;

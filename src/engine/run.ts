@@ -18,7 +18,7 @@ import type { Random } from '../lib/random.ts';
 import type { Connections } from '../spec/connection.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { Ledger } from '../state/ledger.ts';
-import { Camera } from './progress/reporter.ts';
+import { ProgressReporter } from './progress/reporter.ts';
 import type { CutoverOptions, CutoverResult } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
@@ -31,12 +31,12 @@ import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
 import { repairEach, type Suspect } from './letters/repair.ts';
 import { settleAll } from './unit/settle.ts';
-import type { Goal, Snapshot } from './progress/snapshot.ts';
-import { finish, Stopping, Tasks } from './progress/stopping.ts';
+import type { Goal, RunSnapshot } from './progress/snapshot.ts';
+import { finishTasks, Stopping, Tasks } from './progress/stopping.ts';
 import { TIMING, type Timing } from '../spec/timing.ts';
-import { Waits } from './progress/stall.ts';
+import { ServiceWaits } from './progress/stall.ts';
 
-export type { Goal, Snapshot } from './progress/snapshot.ts';
+export type { Goal, RunSnapshot } from './progress/snapshot.ts';
 
 export interface RunParts {
   readonly spec: MigrationSpec;
@@ -53,13 +53,13 @@ export interface RunParts {
   /** What whoever watches should know, said once. */
   readonly say?: (text: string) => void;
   /** About once a second, and at the end. */
-  readonly onSnapshot?: (snapshot: Snapshot) => void;
+  readonly onSnapshot?: (snapshot: RunSnapshot) => void;
   readonly timing?: Partial<Timing>;
   readonly onPoint?: (point: Point) => void;
 }
 
 /** Runs until the goal is reached, or until there is another reason to stop; that is thrown. */
-export async function run(goal: Goal, parts: RunParts): Promise<Snapshot> {
+export async function run(goal: Goal, parts: RunParts): Promise<RunSnapshot> {
   return withLedger(goal, parts, async (prepared, accounts) =>
     work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
       const { context } = leases;
@@ -80,7 +80,7 @@ const STOPPED =
 export async function retryLetters(
   parts: RunParts,
   which: 'all' | readonly number[],
-): Promise<Snapshot & { readonly retried: number; readonly closed: number }> {
+): Promise<RunSnapshot & { readonly retried: number; readonly closed: number }> {
   return withLedger('catch-up', { command: 'dead-letters retry', ...parts }, async (prepared, accounts) => {
     const before = prepared.ledger.letters.openCount();
     let retried = 0;
@@ -94,7 +94,7 @@ export async function retryLetters(
 }
 
 /** Brings documents right that a comparison has found to differ, and what is new besides. */
-export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): Promise<Snapshot> {
+export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): Promise<RunSnapshot> {
   return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
     work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
       await runLeases('catch-up', leases);
@@ -107,7 +107,7 @@ export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): 
 export async function runCutover(
   parts: RunParts,
   cutover: CutoverOptions,
-): Promise<Snapshot & CutoverResult> {
+): Promise<RunSnapshot & CutoverResult> {
   return withLedger('catch-up', { command: 'cutover', ...parts }, async (prepared, accounts) => {
     let result: CutoverResult | undefined;
     const snapshot = await work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
@@ -210,14 +210,14 @@ async function connectBoth(
 type WorkParts = RunParts & Prepared & { readonly accounts: Accounts };
 type Body = (leases: LeasesParts) => Promise<void>;
 
-async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot> {
+async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapshot> {
   const { spec, clock, random, log, ledger, sides, accounts, drain, abort, onPoint = () => {} } = parts;
   const say = parts.say ?? ((text: string) => log.info(text));
   const timing = { ...TIMING, ...parts.timing };
-  const waits = new Waits(clock);
+  const waits = new ServiceWaits(clock);
   const stopping = new Stopping(drain);
   const tasks = new Tasks();
-  let camera: Camera | undefined;
+  let reporter: ProgressReporter | undefined;
   let isOver = false;
   try {
     return await group(abort, async (members) => {
@@ -236,17 +236,17 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
         stopped: stopping.signal,
         committed: () => stopAtLimit(spec, ledger, stopping),
         onPoint,
-        onWait: (side, wait) => waits.see(side, wait),
+        onWait: (side, wait) => waits.record(side, wait),
       });
-      const onSnapshot = (snapshot: Snapshot): void => {
+      const onSnapshot = (snapshot: RunSnapshot): void => {
         if (!isOver) remember(ledger, snapshot, clock);
         parts.onSnapshot?.(snapshot);
       };
-      const pictures = (camera = new Camera({ context, goal, sides, waits, onSnapshot }));
+      const current = (reporter = new ProgressReporter({ context, goal, sides, waits, onSnapshot }));
       const over = new ChildSignal(members.signal);
       members.start(async (signal) => context.slots.dispatcher.run(signal));
       members.start(async (signal) => context.source.reads.dispatcher.run(signal));
-      members.start(async () => pictures.show(over.signal));
+      members.start(async () => current.run(over.signal));
       members.start(async () =>
         stopping.atDeadline(spec, {
           clock,
@@ -262,7 +262,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
       await settleAll(context, { signal: members.signal, say });
       const reading = stopping.signal;
       try {
-        await body({ context, promoter, camera: pictures, reading });
+        await body({ context, promoter, reporter: current, reading });
       } catch (error) {
         if (members.signal.aborted) throw error;
         // Told to stop, or refused: what is under way is finished all the same, and nothing is left to settle.
@@ -275,25 +275,32 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<Snapshot>
           ' ',
         );
       const { requestTimeoutMs } = timing;
-      await finish(tasks, { stop: reading, signal: members.signal, clock, log, progress, requestTimeoutMs });
-      pictures.complete = !stopping.signal.aborted || (goal === 'tail' && pictures.haveAllCaughtUp());
+      await finishTasks(tasks, {
+        stop: reading,
+        signal: members.signal,
+        clock,
+        log,
+        progress,
+        requestTimeoutMs,
+      });
+      current.complete = !stopping.signal.aborted || (goal === 'tail' && current.haveAllCaughtUp());
       over.abort(new Error('the run is over'));
       context.slots.dispatcher.drain();
       context.source.reads.dispatcher.drain();
-      stopping.throwIfStopped(pictures.complete);
-      return pictures.take();
+      stopping.throwIfStopped(current.complete);
+      return current.snapshot();
     });
   } finally {
     stopping[Symbol.dispose]();
     isOver = true;
-    camera?.last();
+    reporter?.reportLast();
   }
 }
 
 /** Often enough for who looks at the ledger from outside, and seldom enough not to be seen in its disk. */
 const REMEMBER_EVERY_MS = 5000;
 
-function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: Snapshot, clock: Clock): void {
+function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: RunSnapshot, clock: Clock): void {
   const atMs = clock.now();
   const last = runs.last()?.report?.atMs ?? 0;
   if (Math.abs(atMs - last) < REMEMBER_EVERY_MS) return;

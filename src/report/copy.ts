@@ -1,5 +1,5 @@
 /** The result of a run of the engine (copy, tail, retry), for people and for scripts. */
-import type { Snapshot } from '../engine/progress/snapshot.ts';
+import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { errorJson, formatDuration, formatRu, table, type Row } from './format.ts';
@@ -7,14 +7,14 @@ import { errorJson, formatDuration, formatRu, table, type Row } from './format.t
 /** The result for `--json` (the public contract: names stay). */
 export function runJson(
   command: string,
-  { goal: _goal, waitsFor: _waitsFor, outlook: _outlook, sweepPending, ...snapshot }: Snapshot,
+  { goal: _goal, waitsFor: _waitsFor, outlook: _outlook, sweepPending, ...snapshot }: RunSnapshot,
   error?: CosmigError,
 ): Readonly<Record<string, unknown>> {
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...errorJson(error) };
 }
 
 /** The result for people. */
-export function runText(snapshot: Snapshot): string {
+export function runText(snapshot: RunSnapshot): string {
   const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;
   const rows: Row[] = [

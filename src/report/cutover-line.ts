@@ -1,6 +1,6 @@
 /** The live line of a cutover: its step, how far the comparison is, and for how long writers have been stopped. */
 import type { Step } from '../engine/cutover/contract.ts';
-import type { Snapshot } from '../engine/progress/snapshot.ts';
+import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { Progress } from '../verify/verify.ts';
@@ -47,7 +47,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     this.#proof = proof;
   }
 
-  line(snapshot: Snapshot, rates: Rates, columns: number): string {
+  line(snapshot: RunSnapshot, rates: Rates, columns: number): string {
     const { name, stoppedAtMs } = this.#step;
     const parts: Part[] = [{ text: WORDS[name].padEnd(18), rank: 0 }];
     if (this.#proof !== null) parts.push(...proofParts(this.#proof));
@@ -84,7 +84,7 @@ function proofParts({ stage, source, target, open, expected }: Progress): Part[]
   ];
 }
 
-function tailParts({ documents, lagSeconds }: Snapshot, rates: Rates): Part[] {
+function tailParts({ documents, lagSeconds }: RunSnapshot, rates: Rates): Part[] {
   const rate = rates.documents === null ? '-' : formatCount(Math.round(rates.documents));
   const parts: Part[] = [
     { text: `${wide(documents.read)} docs`, rank: 4 },

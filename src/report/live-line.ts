@@ -2,7 +2,7 @@
  * The live line of a run or a comparison, as wide as the terminal allows. Invariants: a part keeps its column while numbers
  * grow, the least important parts are dropped first, and unknown values are shown as unknown.
  */
-import type { Snapshot } from '../engine/progress/snapshot.ts';
+import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import type { Progress } from '../verify/verify.ts';
 import { formatCount } from '../lib/counting.ts';
 import { formatPercent } from './format.ts';
@@ -100,10 +100,10 @@ function fitForm(partsOf: (form: Form) => readonly Part[], columns: number): str
 }
 
 /** The line of a run of the engine. */
-export function runLine(snapshot: Snapshot, rates: Rates, columns: number): string {
+export function runLine(snapshot: RunSnapshot, rates: Rates, columns: number): string {
   const { documents, ranges, lagSeconds, waitsFor, throttled, outlook, phase } = snapshot;
   const isCopying = ranges.some((range) => range.phase === 'copy');
-  const read = documents.read + outlook.underWay + (isCopying ? outlook.readBefore : 0);
+  const read = documents.read + outlook.uncommitted + (isCopying ? outlook.readBefore : 0);
   const expected = isCopying ? outlook.documents : null;
   const partsOf = (form: Form): readonly Part[] => {
     const parts: Part[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];

@@ -3,7 +3,7 @@
  * fails after it has begun still reports what it did.
  */
 import type { Context, RenderLine, Reporter, Result } from '../cli/command.ts';
-import type { Goal, RunParts, Snapshot } from '../engine/run.ts';
+import type { Goal, RunParts, RunSnapshot } from '../engine/run.ts';
 import { CosmigError, DeadLetterError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/random.ts';
 import { loadSpec, type SpecInput } from '../spec/load.ts';
@@ -43,13 +43,13 @@ export async function runToGoal(
 export interface EngineRun {
   /** The `command` of the result. */
   readonly command: string;
-  readonly run: (parts: RunParts) => Promise<Snapshot>;
+  readonly run: (parts: RunParts) => Promise<RunSnapshot>;
   readonly view?: LiveView;
 }
 
 /** What the live line and the progress objects show; without it what the engine moves. */
 export interface LiveView {
-  readonly line: (snapshot: Snapshot, rates: Rates, columns: number) => string;
+  readonly line: (snapshot: RunSnapshot, rates: Rates, columns: number) => string;
   readonly picture: () => Readonly<Record<string, unknown>>;
 }
 
@@ -81,11 +81,11 @@ export async function runWithProgress(
   }
 }
 
-function isIdle({ ranges, documents: { read, written } }: Snapshot): boolean {
+function isIdle({ ranges, documents: { read, written } }: RunSnapshot): boolean {
   return ranges.length === 0 && read + written === 0;
 }
 
-function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
+function refuseOpenLetters({ documents: { deadLettered } }: RunSnapshot): void {
   if (deadLettered === 0) return;
   const isOne = deadLettered === 1;
   const [are, them] = isOne ? ['document is', 'it'] : ['documents are', 'them'];
@@ -99,7 +99,7 @@ function refuseOpenLetters({ documents: { deadLettered } }: Snapshot): void {
 
 /** Passes snapshots of the run on to the reporter. */
 class Progress {
-  last: Snapshot | undefined;
+  last: RunSnapshot | undefined;
   readonly #out: Reporter;
   readonly #speed = new Speed();
   readonly #view: LiveView;
@@ -109,12 +109,12 @@ class Progress {
     this.#view = view;
   }
 
-  show(snapshot: Snapshot): void {
+  show(snapshot: RunSnapshot): void {
     this.last = snapshot;
     const { documents, ru, durationMs, outlook } = snapshot;
     const rates = this.#speed.measure({
       atMs: durationMs,
-      documents: documents.read + outlook.underWay,
+      documents: documents.read + outlook.uncommitted,
       ru: ru.target,
     });
     const { outlook: _outlook, ...picture } = snapshot;

@@ -4,7 +4,7 @@
  * sides itself while writers are stopped and must not wait for another comparison.
  */
 import type { CutoverOptions, CutoverResult, Step } from '../engine/cutover/contract.ts';
-import { runCutover, type RunParts, type Snapshot } from '../engine/run.ts';
+import { runCutover, type RunParts, type RunSnapshot } from '../engine/run.ts';
 import type { Changeable } from '../cosmos/container/update.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { Progress } from '../verify/verify.ts';
@@ -30,7 +30,7 @@ export async function cutOverWithProof(
   parts: RunParts,
   order: CutoverOrder,
   watcher: CutoverWatcher,
-): Promise<Snapshot & CutoverResult> {
+): Promise<RunSnapshot & CutoverResult> {
   const { spec, say = () => {} } = parts;
   const { deadlineMs } = order;
   let lock: MoverLock | undefined;

@@ -3,7 +3,7 @@ import { CosmosClient, type Container, type ContainerRequest } from '@azure/cosm
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run, type Goal, type RunParts, type Snapshot } from '../../src/engine/run.ts';
+import { run, type Goal, type RunParts, type RunSnapshot } from '../../src/engine/run.ts';
 import type { Suspect } from '../../src/engine/letters/repair.ts';
 import type { Timing } from '../../src/spec/timing.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -77,7 +77,7 @@ export class Move implements AsyncDisposable {
   async run(
     goal: Goal,
     parts: Partial<RunParts> & { readonly flags?: MoveOptions['flags'] } = {},
-  ): Promise<Snapshot> {
+  ): Promise<RunSnapshot> {
     return run(goal, this.parts(parts));
   }
 

@@ -1,6 +1,6 @@
 /** A migration whose every request passes through a tap, with small pages, so that a test may strike between two of them. */
 import { expect } from 'vitest';
-import type { Snapshot } from '../../src/engine/run.ts';
+import type { RunSnapshot } from '../../src/engine/run.ts';
 import { Move, type MoveOptions, type Order } from './move.ts';
 import { Tap, type Meddle, type TapRequest } from './tap.ts';
 
@@ -88,7 +88,7 @@ export async function expectStruck({ admin }: Move): Promise<void> {
 }
 
 /** Nothing is missing, nothing is there that should not be. */
-export async function expectSame(move: Move, snapshot?: Snapshot): Promise<void> {
+export async function expectSame(move: Move, snapshot?: RunSnapshot): Promise<void> {
   expect(snapshot?.documents.deadLettered ?? 0).toBe(0);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }

@@ -30,7 +30,7 @@ import { enter, phaseOf } from '../phases.ts';
 export async function cutOver(leases: LeasesParts, options: CutoverOptions): Promise<CutoverResult> {
   const { context, reading } = leases;
   if (phaseOf(context) === 'committed') {
-    leases.camera.rests = true;
+    leases.reporter.isPaused = true;
     options.say('committed already: resuming with what is left');
     return finishAfterCommit(context, options, { ends: null, signal: reading });
   }
@@ -43,7 +43,7 @@ export async function cutOver(leases: LeasesParts, options: CutoverOptions): Pro
     throw error;
   }
   const { ends, stoppedMs } = await commitOrBackOut(leases, options);
-  leases.camera.rests = true;
+  leases.reporter.isPaused = true;
   options.say(
     `committed: the target is in use from now on (writers were stopped for ${formatSeconds(stoppedMs)})`,
   );
@@ -106,10 +106,10 @@ async function stopWriters(attempt: Attempt): Promise<void> {
   const { leases, reading, options } = attempt;
   options.say('stopping the writers');
   attempt.begin('stopping writers');
-  leases.camera.rests = true;
+  leases.reporter.isPaused = true;
   const stopping = settled(async () => options.stopWriters(reading));
   attempt.stopping = stopping;
   (await stopping)();
   attempt.haveStopped = true;
-  leases.camera.rests = false;
+  leases.reporter.isPaused = false;
 }

@@ -31,7 +31,7 @@ import type { ReplicaChoice } from '../cutover/source-ends.ts';
 import type { RunContext } from '../context.ts';
 import { seeNewest } from './newest-lsn.ts';
 import type { PageWork } from '../unit/page-work.ts';
-import type { RangePicture } from '../progress/range-progress.ts';
+import type { RangeProgress } from '../progress/snapshot.ts';
 import type { PageBudget } from './page-budget.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 import { UnitOfWork } from '../unit/unit-of-work.ts';
@@ -50,7 +50,7 @@ export interface Control {
   readonly spawn: (lease: Lease) => void;
   /** A range has caught up: letters that wait for somebody may have a chance. */
   readonly caughtUp: () => void;
-  readonly pictureOf: (lease: Lease) => RangePicture;
+  readonly progressOf: (lease: Lease) => RangeProgress;
 }
 
 /** Why a lease stopped reading. */
@@ -85,7 +85,7 @@ interface Taken {
 export class LeaseRun {
   readonly #context: RunContext;
   readonly #control: Control;
-  readonly #picture: RangePicture;
+  readonly #progress: RangeProgress;
   #lease: Lease;
   #pageBytes = PAGE_BYTES_FIRST;
   /** Commits to come, oldest first. */
@@ -97,19 +97,19 @@ export class LeaseRun {
     this.#context = context;
     this.#control = control;
     this.#lease = lease;
-    this.#picture = control.pictureOf(lease);
+    this.#progress = control.progressOf(lease);
   }
 
   /** Ends when the lease has, or has become others, or nobody reads any more. */
   async run(): Promise<void> {
     for (;;) {
       const { phase } = this.#lease;
-      this.#picture.phase = phase;
+      this.#progress.phase = phase;
       const end = await this.#read(this.#readingOf(phase));
       if (end === 'anew') continue;
       if (end !== 'anchor') return;
       this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail' });
-      this.#picture.phase = 'tail';
+      this.#progress.phase = 'tail';
       this.#context.point('caught-up');
       // The tail asks an index over all that was copied, which is built when every range is here.
       if (phase === 'copy') return;
@@ -196,13 +196,13 @@ export class LeaseRun {
       if (hasCaughtUp) return 'caught-up';
       if (page.status !== 304) continue;
       if (reading.anchorLsn !== null) return 'anchor';
-      if (this.#underWay.length === 0) this.#picture.caughtUpMs = serviceMs();
+      if (this.#underWay.length === 0) this.#progress.caughtUpMs = serviceMs();
       await this.#context.clock.sleep(timing.pollMs, signal);
     }
   }
 
   #asks(isAsking: boolean): void {
-    this.#picture.askedMs = isAsking ? this.#context.clock.now() : null;
+    this.#progress.askedMs = isAsking ? this.#context.clock.now() : null;
   }
 
   /** Takes a page apart at once; what it throws has the page read again, or ends the run. */
@@ -256,8 +256,8 @@ export class LeaseRun {
       unit.committed();
       work.committed();
       point('committed');
-      this.#picture.documents += documents;
-      if (changes?.lastTs !== undefined && changes.lastTs !== null) this.#picture.lastTs = changes.lastTs;
+      this.#progress.documents += documents;
+      if (changes?.lastTs !== undefined && changes.lastTs !== null) this.#progress.lastTs = changes.lastTs;
       context.committed();
       this.#underWay = this.#underWay.filter((other) => other !== commit);
       this.#forget(page, copied);
@@ -370,7 +370,7 @@ export class LeaseRun {
     }));
     const replaced = ledger.leases.replace([number], children);
     point('lease-replaced');
-    this.#picture.phase = 'replaced';
+    this.#progress.phase = 'replaced';
     for (const child of replaced) this.#control.spawn(child);
   }
 }

@@ -9,7 +9,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
 import { anchorAll } from './anchor.ts';
-import type { Camera } from '../progress/reporter.ts';
+import type { ProgressReporter } from '../progress/reporter.ts';
 import { AllChanges, LatestChanges } from '../tail/change-reader.ts';
 import { CopyReader } from '../copy/flat-page.ts';
 import { copyNotFinished } from '../../spec/refusals.ts';
@@ -32,7 +32,7 @@ const ROOM_BYTES = 8 * 1024 * 1024;
 export interface LeasesParts {
   readonly context: RunContext;
   readonly promoter: Promoter;
-  readonly camera: Camera;
+  readonly reporter: ProgressReporter;
   /** Aborted when no more pages are to be read. */
   readonly reading: AbortSignal;
   /** How the end is read that is to be caught up with. */
@@ -99,14 +99,14 @@ function replaceGone({ ledger, sourceSide, point }: RunContext): void {
 }
 
 async function runEach(
-  { context, promoter, camera, reading, look = 'newest' }: LeasesParts,
+  { context, promoter, reporter, reading, look = 'newest' }: LeasesParts,
   { untilCaughtUp, wanted }: { readonly untilCaughtUp: boolean; readonly wanted: (lease: Lease) => boolean },
 ): Promise<void> {
   const copies = new CopyReader(context);
   const latest = new LatestChanges(context);
   const all = new AllChanges(context);
   const room = new PageBudget(ROOM_BYTES);
-  for (const lease of context.ledger.leases.live()) camera.pictureOf(lease);
+  for (const lease of context.ledger.leases.live()) reporter.rangeOf(lease);
   await group(context.signal, async (members) => {
     const spawn = (lease: Lease): void =>
       members.start(async () => new LeaseRun(context, control, lease).run());
@@ -119,7 +119,7 @@ async function runEach(
       all,
       spawn,
       caughtUp: () => context.start(async () => promoter.retryWaiting(reading)),
-      pictureOf: (lease) => camera.pictureOf(lease),
+      progressOf: (lease) => reporter.rangeOf(lease),
     };
     for (const lease of context.ledger.leases.live().filter(wanted)) spawn(lease);
   });

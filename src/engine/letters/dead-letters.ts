@@ -1,4 +1,4 @@
-/** Dead letters while a run lasts: how they are opened and closed, and what they wait for. */
+/** How a run opens and closes dead letters, and which event makes a retry worthwhile. */
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { DeadLetterError } from '../../lib/errors.ts';
 import type { Reason, Waits } from '../../state/dead-letters.ts';
@@ -8,23 +8,23 @@ import type { Held } from '../apply/unique-keys.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Slot, SourceIdentity } from '../apply/identity.ts';
 
-/** A slot that changed hands: letters may wait for it. */
+/** A slot that was emptied or changed its document; letters may wait for it. */
 export interface Freed {
   readonly slot: Slot;
-  /** Else it only changed its document, which may have freed a unique value. */
+  /** False: it only changed its document, which may have freed a unique value. */
   readonly emptied: boolean;
-  /** Unique values that are not held there any more; null when nobody knows. */
+  /** Unique values no longer held in the slot; null: not known. */
   readonly given: Held | null;
 }
 
 interface Quarantine {
   readonly identity: SourceIdentity;
-  /** Where it would belong. */
+  /** The slot that it claims; null: it has no valid key. */
   readonly slot: Slot | null;
   readonly refusal: { readonly reason: Reason; readonly code: string; readonly why: string };
 }
 
-/** Opens a letter, or keeps one open with another reason. */
+/** Opens a letter, or changes the reason of an open one. */
 export function quarantine(
   context: RunContext,
   unit: UnitOfWork,
@@ -51,13 +51,13 @@ export function quarantine(
   if (fails(context, reason)) context.stop(new DeadLetterError(...failure(letter)));
 }
 
-/** The document is where it belongs, or nowhere. */
+/** The document is in its slot, or it was deleted. */
 export function closeLetter(context: RunContext, unit: UnitOfWork, { hash }: SourceIdentity): void {
   if (!context.pending.anyLetters || context.pending.letterOf(hash) === null) return;
   unit.letter(hash, { change: 'close', identity: hash, atMs: context.serviceMs() });
 }
 
-/** A key as JSON; a missing level is {}, as on the wire. */
+/** A key as JSON; a missing level is {}, as in requests. */
 export function printKey(key: readonly KeyComponent[]): string {
   return JSON.stringify(key.map((value) => (value === undefined ? {} : value)));
 }
@@ -80,12 +80,12 @@ function failure({ reason, id, targetKey, why }: OpenLetter): ConstructorParamet
     isCollision ? `two documents claim the id ${id}${at}` : `the document ${id} has no value for the new key`,
     {
       why: `${why}, and ${isCollision ? '--on-collision' : '--missing-key'} says fail`,
-      hint: 'see cosmig dead-letters list; mend the document in the source and run the same command again',
+      hint: 'see cosmig dead-letters list; fix the document in the source and run the same command again',
     },
   ];
 }
 
-/** Whose letter it is. */
+/** The identity of a letter's document. */
 export function identityOf({
   identity,
   id,

@@ -1,33 +1,32 @@
 /**
- * The other chances of dead letters. When a slot is left the oldest letter that waits for it is promoted, and the next
- * one if that one no longer wants it; when a unique value may have been freed, every letter within the key value that
- * may want it tries again.
+ * Retries dead letters. When a slot becomes free, the oldest letter waiting for it is retried, then the next one if the
+ * first no longer claims the slot. When a unique value may have become free, every letter under the same key value that
+ * may claim it is retried.
  */
 import { orAborted } from '../../lib/abort.ts';
 import type { Letter } from '../../state/dead-letters.ts';
-import { apply } from '../apply/apply.ts';
 import { identityOf, type Freed } from './dead-letters.ts';
 import type { OpenLetter } from '../unit/pending-outcomes.ts';
 import type { RunContext } from '../context.ts';
-import { UnitOfWork } from '../unit/unit-of-work.ts';
+import { reapply } from './reapply.ts';
 import { mapKey, type Slot } from '../apply/identity.ts';
 
-/** Letters that are tried at a time. */
-const TOGETHER = 64;
+/** Letters retried at the same time. */
+const AT_ONCE = 64;
 
 export class Promoter {
   readonly #context: RunContext;
-  /** By document: the try that has begun, and the one that comes after it. */
+  /** By document: the retry that has begun, and the one that will follow it. */
   readonly #begun = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
   #roundWanted = false;
-  #roundUnderWay = false;
+  #roundRunning = false;
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  /** Called by whoever leaves a slot, still under its lock: the promoted one waits for that. */
+  /** Called under the lock of a slot that became free or changed: the retries wait for that lock. */
   free({ slot, emptied, given }: Freed): void {
     const { pending, start, unique } = this.#context;
     if (!pending.anyLetters) return;
@@ -38,8 +37,8 @@ export class Promoter {
   }
 
   /**
-   * Applies whatever the source says now of a letter's document. A try that has begun may have been refused for what
-   * is over by now, so another follows; one that has not begun will do for all who ask.
+   * Applies what the source says now of a letter's document. A retry that has begun may be refused for a reason that no
+   * longer holds, so another one follows it; all callers until that one begins share it.
    */
   async retry(letter: OpenLetter): Promise<void> {
     const key = mapKey(letter.identity);
@@ -54,13 +53,13 @@ export class Promoter {
   }
 
   /**
-   * Letters that wait for somebody else, at the start of a run and whenever a range has caught up, until nobody reads
-   * any more. Whoever asks while a round is under way has the next one.
+   * Retries the letters that wait for another document, at the start of a run and whenever a range has caught up, until
+   * reading stops. A call during a round makes another round follow.
    */
   async retryWaiting(reading: AbortSignal): Promise<void> {
     this.#roundWanted = true;
-    if (this.#roundUnderWay) return;
-    this.#roundUnderWay = true;
+    if (this.#roundRunning) return;
+    this.#roundRunning = true;
     while (this.#roundWanted && !reading.aborted) {
       this.#roundWanted = false;
       for (const letters of this.#open()) {
@@ -68,10 +67,10 @@ export class Promoter {
         await this.#retryEach(letters.filter(({ waits }) => waits.for !== 'nothing'));
       }
     }
-    this.#roundUnderWay = false;
+    this.#roundRunning = false;
   }
 
-  /** All open letters, or those with these numbers, once more, until told to stop; gives how many. */
+  /** Retries all open letters, or those with these numbers, until `reading` is aborted; returns how many. */
   async retryAll(which: 'all' | ReadonlySet<number>, reading: AbortSignal): Promise<number> {
     let retried = 0;
     for (const letters of this.#open()) {
@@ -87,7 +86,7 @@ export class Promoter {
     await Promise.all(letters.map(async (letter) => this.retry(letter)));
   }
 
-  /** A task of the run, which waits for its end even when nobody else does. */
+  /** Starts a task of the run, so the run waits for it even if no caller does. */
   async #begin(key: string, letter: OpenLetter): Promise<void> {
     const { start, signal } = this.#context;
     const over = new Promise<void>((resolve) => {
@@ -110,18 +109,9 @@ export class Promoter {
 
   async #retry(letter: OpenLetter): Promise<void> {
     const context = this.#context;
-    // Another try, or a change of the document, was quicker.
+    // Another retry, or a change of the document, has closed it already.
     if (context.pending.letterOf(letter.identity) === null) return;
-    const unit = new UnitOfWork(context, { lease: null, feed: 'LV' });
-    const change = {
-      identity: identityOf(letter),
-      kind: 'read',
-      version: null,
-      feed: 'LV',
-      lsn: null,
-      indexId: null,
-    } as const;
-    await apply({ context, unit, change });
+    const unit = await reapply(context, identityOf(letter));
     context.point('letter-promoted');
     unit.commit();
   }
@@ -140,7 +130,7 @@ export class Promoter {
 
   *#open(): Generator<Letter[]> {
     for (let after = 0; ;) {
-      const letters = this.#context.ledger.letters.list({ state: 'open', after, limit: TOGETHER });
+      const letters = this.#context.ledger.letters.list({ state: 'open', after, limit: AT_ONCE });
       const last = letters.at(-1);
       if (last === undefined) return;
       yield letters;

@@ -1,60 +1,57 @@
 /**
- * Documents that a comparison has found to differ, brought right by the apply rule: the source is asked what each is
- * now, and our copies of it leave every slot but the one it belongs to. This is also how deletes are found that no
- * feed has told of. What always holds: nothing is written but what the source says at that moment, under the same
- * locks and intents as everything else.
+ * Repairs documents in which a comparison found a difference, by the apply rule: what the source says now is applied, and
+ * copies of the document are removed from every slot but its own. Deletes that no feed reports are found this way too.
+ * Invariant: only what the source says at that moment is written, under the same locks and intents as any other change.
  */
 import { HASH_WORDS, IdentityHasher } from '../../documents/identity.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { group } from '../../lib/group.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
-import { apply } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
 import { removeIfOurs } from '../apply/put-in-slot.ts';
-import { UnitOfWork } from '../unit/unit-of-work.ts';
+import type { UnitOfWork } from '../unit/unit-of-work.ts';
+import { reapply } from './reapply.ts';
 import { keyOf, wordsOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
-/** A document, and where copies of it were seen in the target. */
+/** A document that differs, and where the target holds copies of it. */
 export interface Suspect {
-  /** Its id, then the levels of its source key, as JSON texts; null where there is none. */
+  /** Its id, then the levels of its source key, as JSON texts; null: it has no such value. */
   readonly name: readonly (string | null)[];
-  /** Keys of the target. */
+  /** Target keys. */
   readonly seenAt: ReadonlyArray<readonly KeyComponent[]>;
 }
 
-/** Documents that are brought right at a time. */
-const TOGETHER = 64;
+/** Documents repaired at the same time. */
+const AT_ONCE = 64;
 
-/** Brings documents right, a few at a time, until told to stop. */
+/** Repairs documents until `reading` is aborted. */
 export async function repairEach(
   context: RunContext,
   suspects: readonly Suspect[],
   reading: AbortSignal = context.signal,
 ): Promise<void> {
-  for (let at = 0; at < suspects.length && !reading.aborted; at += TOGETHER) {
+  for (let at = 0; at < suspects.length && !reading.aborted; at += AT_ONCE) {
     context.signal.throwIfAborted();
     await group(context.signal, async (members) => {
-      for (const suspect of suspects.slice(at, at + TOGETHER))
+      for (const suspect of suspects.slice(at, at + AT_ONCE))
         members.start(async () => repair(context, suspect));
     });
   }
 }
 
-/** Brings one document right; it is committed when this resolves. */
+/** The repair is committed when this resolves. */
 async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<void> {
   const identity = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
-  const unit = new UnitOfWork(context, { lease: null, feed: 'LV' });
-  const change = { identity, kind: 'read', version: null, feed: 'LV', lsn: null, indexId: null } as const;
-  await apply({ context, unit, change });
+  const unit = await reapply(context, identity);
   for (const key of seenAt) {
     const slot = { hash: hashOf(name[0] ?? null, key), key };
-    await leave(context, unit, { identity, slot });
+    await removeStray(context, unit, { identity, slot });
   }
   unit.commit();
 }
 
-/** A copy that the ledger does not know of, or knows elsewhere. */
-async function leave(
+/** Removes a copy that the ledger does not know, or knows in another slot. */
+async function removeStray(
   context: RunContext,
   unit: UnitOfWork,
   { identity, slot }: { readonly identity: SourceIdentity; readonly slot: Slot },
@@ -64,7 +61,7 @@ async function leave(
   const turn = sequencer.enter(wordsOf(identity.hash, slot.hash), 2);
   try {
     await sequencer.ready(turn, signal);
-    // Our copy by the ledger: it was just put there, or stays there with a letter.
+    // By the ledger this is the document's own slot: it was just written, or it stays there with a letter.
     if (pending.rowOf(identity.hash, null)?.slot?.equals(slot.hash) === true) return;
     const version = await source.read(identity);
     if (version !== 'gone' && version.slot?.hash.equals(slot.hash) === true) return;
@@ -74,10 +71,10 @@ async function leave(
   }
 }
 
-/** An identity or a slot, by the id as JSON text and the key. */
+/** The hash of an identity or a slot, from the id as JSON text and the key. */
 function hashOf(id: string | null, key: readonly KeyComponent[]): Buffer {
   const hasher = new IdentityHasher();
-  // Where nothing stands at 0 nothing is missing.
+  // The id starts at offset 1, because offset 0 means that there is none.
   const text = Buffer.from(` ${id ?? ''}`);
   hasher.clear();
   hasher.addRaw(text, id === null ? 0 : 1, text.length);

@@ -1,11 +1,11 @@
 /**
- * Documents that were read and have no outcome yet, and how long they may take: as long as others took since there was
- * last nothing to do. What lies idle says nothing about how fast it goes when there is work.
+ * Documents that were read and have no outcome yet, and an estimate of how long they will take: as long as others took
+ * since the backlog was last empty. Idle time says nothing about the speed under load, so it does not count.
  */
 import type { Clock } from '../../lib/clock.ts';
 
-/** A beginning says little, and a slow one must not end a run that has just begun: at most so many times what has passed. */
-const AGAIN_MAX = 4;
+/** Bounds the estimate to this many times the time passed: after a slow start it must not end a run that just began. */
+const ESTIMATE_MAX = 4;
 
 export class Backlog {
   readonly #clock: Clock;
@@ -17,22 +17,22 @@ export class Backlog {
     this.#clock = clock;
   }
 
-  /** So many were read. */
+  /** This many documents were read. */
   expect(documents: number): void {
     if (this.#open === 0) [this.#sinceMs, this.#ended] = [this.#clock.now(), 0];
     this.#open += documents;
   }
 
-  /** One has its outcome. */
+  /** One document has its outcome. */
   end(): void {
     this.#open -= 1;
     this.#ended += 1;
   }
 
-  /** How long a run goes on that reads no more. */
+  /** Estimated time until the backlog is empty, if nothing more is read. */
   get drainMs(): number {
     if (this.#open === 0) return 0;
     const passedMs = this.#clock.now() - this.#sinceMs;
-    return this.#ended === 0 ? passedMs : passedMs * Math.min(AGAIN_MAX, this.#open / this.#ended);
+    return this.#ended === 0 ? passedMs : passedMs * Math.min(ESTIMATE_MAX, this.#open / this.#ended);
   }
 }

@@ -1,4 +1,4 @@
-/** What a run has done, in numbers. Totals of the whole migration are the ledger's counters, which move with commits. */
+/** Counts of one run. Totals of the whole migration are the ledger's counters, which change with each commit. */
 
 export const COUNTERS = [
   'documentsRead',
@@ -10,9 +10,9 @@ export const COUNTERS = [
 export type Counter = (typeof COUNTERS)[number];
 export type Counts = Readonly<Partial<Record<Counter, number>>>;
 
-export class Tally {
-  /** Documents that have their outcome and whose page has others that have none: not counted, and no work any more. */
-  underWay = 0;
+export class RunCounters {
+  /** Documents that have their outcome, in pages that are not committed yet: not counted below. */
+  uncommitted = 0;
   readonly #counts = new Map<Counter, number>();
 
   get(counter: Counter): number {

@@ -1,57 +1,57 @@
-/** Takes pictures of a run, once in a while and at its end, and notices when nothing moves. */
+/** Reports the progress of a run, at intervals and at its end, and warns when nothing moves. */
 import { ruOf } from '../../cosmos/container/throughput.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
 import type { Sides } from '../assemble.ts';
-import type { RangePicture } from './range-progress.ts';
-import type { Goal, Outlook, Snapshot } from './snapshot.ts';
-import { Watchdog, type Waits } from './stall.ts';
+import type { Goal, Outlook, RangeProgress, RunSnapshot } from './snapshot.ts';
+import { Watchdog, type ServiceWaits } from './stall.ts';
 
-interface CameraParts {
+interface ReporterParts {
   readonly context: RunContext;
   readonly goal: Goal;
   readonly sides: Sides;
-  readonly waits: Waits;
-  readonly onSnapshot: ((snapshot: Snapshot) => void) | undefined;
+  readonly waits: ServiceWaits;
+  readonly onSnapshot: ((snapshot: RunSnapshot) => void) | undefined;
 }
 
-/** Who is no farther behind than this has caught up: a busy source has always just said something. */
+/** A range with less lag than this has caught up: in a busy source some change is always new. */
 const CAUGHT_UP_S = 10;
 
-export class Camera {
+export class ProgressReporter {
   complete = false;
-  /** Nothing is to be moved now, so that nobody wonders that nothing moves. */
-  rests = false;
-  readonly #parts: CameraParts;
+  /** Suppresses the stall warning while a cutover waits for something else than documents. */
+  isPaused = false;
+  readonly #parts: ReporterParts;
   readonly #startedMs: number;
   readonly #watchdog: Watchdog;
-  readonly #outlook: Omit<Outlook, 'underWay'>;
-  readonly #pictures = new Map<number, RangePicture>();
+  readonly #outlook: Omit<Outlook, 'uncommitted'>;
+  readonly #ranges = new Map<number, RangeProgress>();
 
-  constructor(parts: CameraParts) {
+  constructor(parts: ReporterParts) {
     this.#parts = parts;
     this.#startedMs = parts.context.clock.now();
     this.#watchdog = new Watchdog(parts.context.clock);
     this.#outlook = outlookOf(parts);
   }
 
-  pictureOf({ number, rangeId, min, max, phase, documents }: Lease): RangePicture {
-    let picture = this.#pictures.get(number);
-    if (picture === undefined) {
-      picture = { id: rangeId, min, max, phase, documents, lastTs: null, caughtUpMs: null, askedMs: null };
-      this.#pictures.set(number, picture);
+  /** The progress of a lease's range, for the lease to keep current. */
+  rangeOf({ number, rangeId, min, max, phase, documents }: Lease): RangeProgress {
+    let range = this.#ranges.get(number);
+    if (range === undefined) {
+      range = { id: rangeId, min, max, phase, documents, lastTs: null, caughtUpMs: null, askedMs: null };
+      this.#ranges.set(number, range);
     }
-    return picture;
+    return range;
   }
 
-  /** Whether no range is behind, but for what was written a moment ago. */
+  /** Whether no range lags, except behind what was written a moment ago. */
   haveAllCaughtUp(): boolean {
     const lagSeconds = this.#lagSeconds();
     return lagSeconds !== null && lagSeconds < CAUGHT_UP_S;
   }
 
-  take(): Snapshot {
+  snapshot(): RunSnapshot {
     const { context, goal, waits } = this.#parts;
     const { spec, ledger, tally, sourceSide, targetSide, clock } = context;
     return Object.freeze({
@@ -75,15 +75,15 @@ export class Camera {
       lagSeconds: this.#lagSeconds(),
       ranges: this.#live().map(({ id, min, max, phase, documents }) => ({ id, min, max, phase, documents })),
       waitsFor:
-        waits.now(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
+        waits.current(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
         this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
-      outlook: { ...this.#outlook, underWay: tally.underWay },
+      outlook: { ...this.#outlook, uncommitted: tally.uncommitted },
     });
   }
 
-  /** Shows a picture now and then, until called off. */
-  async show(signal: AbortSignal): Promise<void> {
+  /** Reports at intervals, until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
     const { context, onSnapshot } = this.#parts;
     while (!signal.aborted) {
       try {
@@ -92,27 +92,27 @@ export class Camera {
         if (signal.aborted) return;
         throw error;
       }
-      const snapshot = this.take();
+      const snapshot = this.snapshot();
       onSnapshot?.(snapshot);
-      this.#watch(snapshot);
+      this.#warnOfStall(snapshot);
     }
   }
 
-  /** Who keeps a run waiting that no wait has told of. */
-  #whyStill(seconds: number): string {
+  /** The cause of a stall for which no wait is recorded. */
+  #explainStall(seconds: number): string {
     const { context, waits } = this.#parts;
     const feeds = this.#live().map(({ id, askedMs }) => ({ range: id, sinceMs: askedMs }));
     const { slots, source } = context;
-    return waits.whyStill(seconds, {
+    return waits.explainStall(seconds, {
       target: slots.dispatcher.waits(),
       source: source.reads.dispatcher.waits(),
       feeds,
     });
   }
 
-  /** The picture of the end, however it came. */
-  last(): void {
-    this.#parts.onSnapshot?.(this.take());
+  /** Reports the end of the run, however it came. */
+  reportLast(): void {
+    this.#parts.onSnapshot?.(this.snapshot());
   }
 
   #settling(): string | null {
@@ -121,16 +121,16 @@ export class Camera {
     return `${settling === 1 ? 'a write was' : `${settling} writes were`} not answered, and may land late`;
   }
 
-  #live(): RangePicture[] {
-    return [...this.#pictures.values()]
+  #live(): RangeProgress[] {
+    return [...this.#ranges.values()]
       .filter(({ phase }) => phase !== 'replaced')
       .toSorted((a, b) => (a.min < b.min ? -1 : 1));
   }
 
-  /** Of the range that is farthest behind; null while one is copied. */
+  /** Lag of the range that is farthest behind; null while a range is being copied. */
   #lagSeconds(): number | null {
     const live = this.#live();
-    // Nothing was read: who knows.
+    // Nothing was read yet, so the lag is not known.
     if (live.length === 0) return null;
     const nowMs = this.#parts.context.serviceMs();
     let lagMs = 0;
@@ -142,18 +142,20 @@ export class Camera {
     return Math.round(lagMs / 100) / 10;
   }
 
-  #watch({ documents, waitsFor, ranges, outlook }: Snapshot): void {
+  #warnOfStall({ documents, waitsFor, ranges, outlook }: RunSnapshot): void {
     const { context, goal } = this.#parts;
     const caughtUp = this.#live().map(({ caughtUpMs }) => caughtUpMs);
-    const seconds = this.#watchdog.look(JSON.stringify([documents, outlook.underWay, ranges, caughtUp]));
-    if (seconds === null || this.rests) return;
+    const seconds = this.#watchdog.stalledSeconds(
+      JSON.stringify([documents, outlook.uncommitted, ranges, caughtUp]),
+    );
+    if (seconds === null || this.isPaused) return;
     const isIdle = goal === 'tail' && this.haveAllCaughtUp();
-    const why = waitsFor ?? (isIdle ? 'there is nothing to do' : this.#whyStill(seconds));
+    const why = waitsFor ?? (isIdle ? 'there is nothing to do' : this.#explainStall(seconds));
     context.log.warn(`nothing has moved for ${seconds} s: ${why}`);
   }
 }
 
-function outlookOf({ context, sides }: CameraParts): Omit<Outlook, 'underWay'> {
+function outlookOf({ context, sides }: ReporterParts): Omit<Outlook, 'uncommitted'> {
   const { ledger, targetSide } = context;
   return {
     documents: sides.source.documentCount,

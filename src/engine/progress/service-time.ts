@@ -1,7 +1,7 @@
-/** The service's time, from the dates of its replies: what this machine's clock says may be anything. */
+/** The service's time, taken from the Date headers of its replies: the clock of this machine may be wrong. */
 import type { Clock } from '../../lib/clock.ts';
 
-/** Dates are cut to seconds, and replies overtake each other. */
+/** A date this little behind is normal: dates are cut to seconds, and replies overtake each other. */
 const LATE_MS = 10_000;
 
 export class ServiceTime {
@@ -13,7 +13,7 @@ export class ServiceTime {
     this.#clock = clock;
   }
 
-  /** A reply was sent then. A date that is far behind counts as well: a wrong date, or a clock that was set, ends. */
+  /** Takes the date of a reply. One that is far behind counts too, so the effect of a wrong date ends. */
   see(date: string | undefined): void {
     const ms = date === undefined ? Number.NaN : Date.parse(date);
     if (Number.isNaN(ms)) return;
@@ -23,7 +23,7 @@ export class ServiceTime {
     this.#atMs = this.#clock.now();
   }
 
-  /** Until the first reply it is this machine's. */
+  /** Until the first reply, the time of this machine. */
   nowMs(): number {
     const nowMs = this.#clock.now();
     return this.#seenMs === undefined ? nowMs : this.#seenMs + Math.max(0, nowMs - this.#atMs);

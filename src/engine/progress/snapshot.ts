@@ -1,55 +1,62 @@
-/** One frozen picture of a run, which every display renders: the live line, the result, --json. */
+/** The progress of a run: one frozen snapshot, from which the live line, the result and `--json` are made. */
 import type { LeasePhase } from '../../state/leases.ts';
 
-export interface Snapshot {
-  /** What the migration is called. */
+export interface RunSnapshot {
+  /** Name of the migration. */
   readonly migration: string;
   readonly goal: Goal;
   readonly phase: string;
-  /** What the command was asked for has come about. */
+  /** The run has reached its goal. */
   readonly complete: boolean;
-  /** Of this run. */
+  /** Documents of this run. */
   readonly documents: {
     readonly read: number;
     readonly written: number;
     readonly deleted: number;
     readonly moved: number;
-    /** Letters that are open now, whoever opened them. */
+    /** Dead letters open now, whichever run opened them. */
     readonly deadLettered: number;
   };
   readonly ru: { readonly source: number; readonly target: number };
-  /** Operations and reads that the service has refused for want of RU. */
+  /** Operations and reads that the service answered with 429. */
   readonly throttled: number;
   readonly durationMs: number;
-  /** How far the range that is farthest behind is behind; null while a range is being copied. */
+  /** Lag of the range that is farthest behind; null while a range is being copied. */
   readonly lagSeconds: number | null;
-  readonly ranges: readonly RangeShot[];
-  /** What it waits for, in a few words; null when it works. */
+  readonly ranges: ReadonlyArray<Readonly<Pick<RangeProgress, 'id' | 'min' | 'max' | 'phase' | 'documents'>>>;
+  /** What the run is waiting for, in a few words; null when it works. */
   readonly waitsFor: string | null;
-  /** Deletes that no feed tells of are not applied yet. */
+  /** Deletes that no feed reports are yet to be applied. */
   readonly sweepPending: boolean;
-  /** What the others are measured by. */
   readonly outlook: Outlook;
 }
 
+/** What the other figures are measured against. */
 export interface Outlook {
-  /** Of the source, when this run began; null where it does not say. */
+  /** Documents in the source when this run began; null: the service does not say. */
   readonly documents: number | null;
-  /** What earlier runs had read. */
+  /** Documents read by earlier runs. */
   readonly readBefore: number;
-  /** What is done of pages that are not, and counted only with them. */
-  readonly underWay: number;
-  /** What the target may be asked for in a second; null where nobody knows. */
+  /** Documents finished in pages that are not committed yet; `documents` does not count them. */
+  readonly uncommitted: number;
+  /** RU/s that the target may be asked for; null: not known. */
   readonly targetRu: number | null;
 }
 
-export interface RangeShot {
+/** One range of the source; its lease keeps it current while the run lasts. */
+export interface RangeProgress {
   readonly id: string;
   readonly min: string;
   readonly max: string;
-  readonly phase: LeasePhase;
-  readonly documents: number;
+  phase: LeasePhase;
+  documents: number;
+  /** Service time of the newest committed change, in seconds. */
+  lastTs: number | null;
+  /** When its feed last had nothing more, and everything before that was committed. */
+  caughtUpMs: number | null;
+  /** When the feed request in flight was sent; null while there is none. */
+  askedMs: number | null;
 }
 
-/** `copy` ends at the anchors, `catch-up` where the feeds end when it begins, `tail` when it is told to. */
+/** `copy` ends at the anchors, `catch-up` where the feeds ended when the run began, `tail` when it is stopped. */
 export type Goal = 'copy' | 'tail' | 'catch-up';

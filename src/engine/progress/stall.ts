@@ -1,19 +1,22 @@
 /**
- * Why nothing moves, in words: what the target's ranges wait for, what the source's readers wait for, or that there is
- * nothing to do. What always holds: whoever waits for the service for long is named, with the reason.
+ * Why a run does not move: what the target's ranges and the source's readers are waiting for. Invariant: a long wait for
+ * the service is reported with its side and its reason.
  */
 import type { Wait } from '../../cosmos/load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { RangeWait, WaitReason } from '../../cosmos/bulk/operation.ts';
 
-/** Shorter waits are how the service works; nobody is told of them. */
-const WORTH_TELLING_MS = 2000;
-/** Told once, then again after so long. */
-const TELL_AGAIN_MS = 30_000;
+/** Shorter waits are normal operation and not reported. */
+const REPORT_AFTER_MS = 2000;
+/** The stall warning is repeated at this interval. */
+const WARN_EVERY_MS = 30_000;
+/** A side counts as waiting for this long after its announced delay, until its next request reports. */
+const REQUEST_GRACE_MS = 1000;
 
+/** Null: not a reason that a user needs to know. */
 const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
   throttled: (side) => `throttled by the ${side}`,
-  transient: (side) => `the ${side} does not answer well`,
+  transient: (side) => `the ${side} has temporary trouble`,
   denied: (side) => `the ${side} refuses access`,
   split: (side) => `a range of the ${side} is splitting`,
   splitting: (side) => `a range of the ${side} is splitting`,
@@ -23,9 +26,17 @@ const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
   'nothing to do': null,
 };
 
-export class Waits {
+/** The waits of the ranges of both sides, and since when each feed request is unanswered. */
+export interface PendingRequests {
+  readonly target: readonly RangeWait[];
+  readonly source: readonly RangeWait[];
+  readonly feeds: ReadonlyArray<{ readonly range: string; readonly sinceMs: number | null }>;
+}
+
+/** Remembers the retries of both sides, and words what a run is waiting for. */
+export class ServiceWaits {
   readonly #clock: Clock;
-  readonly #asked = new Map<
+  readonly #retries = new Map<
     string,
     { readonly wait: Wait; readonly sinceMs: number; readonly untilMs: number }
   >();
@@ -34,40 +45,35 @@ export class Waits {
     this.#clock = clock;
   }
 
-  /** Somebody waits for a side of the migration. */
-  see(side: 'source' | 'target', wait: Wait): void {
+  /** A request to this side is about to wait before its next attempt. */
+  record(side: 'source' | 'target', wait: Wait): void {
     const nowMs = this.#clock.now();
-    const before = this.#asked.get(side);
-    const goesOn =
-      before !== undefined && nowMs <= before.untilMs + 1000 && before.wait.reason === wait.reason;
-    this.#asked.set(side, { wait, sinceMs: goesOn ? before.sinceMs : nowMs, untilMs: nowMs + wait.delayMs });
+    const before = this.#retries.get(side);
+    const continues =
+      before !== undefined &&
+      nowMs <= before.untilMs + REQUEST_GRACE_MS &&
+      before.wait.reason === wait.reason;
+    this.#retries.set(side, {
+      wait,
+      sinceMs: continues ? before.sinceMs : nowMs,
+      untilMs: nowMs + wait.delayMs,
+    });
   }
 
-  /** The gravest of what is waited for now: of what each side is asked for, and of what was sent in batches. */
-  now(target: readonly RangeWait[], source: readonly RangeWait[] = []): string | null {
+  /** The most serious wait of now: a retried request, or else the longest wait of a range. */
+  current(target: readonly RangeWait[], source: readonly RangeWait[] = []): string | null {
     const nowMs = this.#clock.now();
-    for (const [side, { wait, sinceMs, untilMs }] of this.#asked) {
-      if (nowMs > untilMs + 1000 || nowMs - sinceMs < WORTH_TELLING_MS) continue;
+    for (const [side, { wait, sinceMs, untilMs }] of this.#retries) {
+      if (nowMs > untilMs + REQUEST_GRACE_MS || nowMs - sinceMs < REPORT_AFTER_MS) continue;
       return `the ${side}: ${wait.trouble.what}`;
     }
     return this.#longest('target', target) ?? this.#longest('source', source);
   }
 
-  /** Of a run that has not moved for so long, though nobody has told of a wait. */
-  whyStill(
-    seconds: number,
-    {
-      target,
-      source,
-      feeds,
-    }: {
-      readonly target: readonly RangeWait[];
-      readonly source: readonly RangeWait[];
-      readonly feeds: ReadonlyArray<{ readonly range: string; readonly sinceMs: number | null }>;
-    },
-  ): string {
+  /** The cause of a stall of this many seconds in which `current` found no wait. */
+  explainStall(seconds: number, { target, source, feeds }: PendingRequests): string {
     const nowMs = this.#clock.now();
-    const last = [...this.#asked].findLast(([, { untilMs }]) => untilMs > nowMs - seconds * 1000);
+    const last = [...this.#retries].findLast(([, { untilMs }]) => untilMs > nowMs - seconds * 1000);
     if (last !== undefined) return `the ${last[0]}: ${last[1].wait.trouble.what}`;
     const since = (range: string, sinceMs: number): string =>
       `(range ${range}, ${Math.round((nowMs - sinceMs) / 1000)} s)`;
@@ -75,21 +81,21 @@ export class Waits {
       ['target', target],
       ['source', source],
     ] as const) {
-      const poor = waits.find(({ reason }) => reason === 'no budget');
-      if (poor !== undefined)
-        return `the RU/s of the ${side} are spent by what was sent ${since(poor.range, poor.sinceMs)}`;
+      const starved = waits.find(({ reason }) => reason === 'no budget');
+      if (starved !== undefined)
+        return `requests in flight have used up the RU/s of the ${side} ${since(starved.range, starved.sinceMs)}`;
       const asked = waits.find(({ inFlight }) => inFlight > 0);
       if (asked !== undefined) return `the ${side} does not answer ${since(asked.range, asked.sinceMs)}`;
     }
     for (const { range, sinceMs } of feeds)
       if (sinceMs !== null) return `the source does not answer ${since(range, sinceMs)}`;
-    return 'requests are under way and not answered';
+    return 'requests in flight are not answered';
   }
 
   #longest(side: string, waits: readonly RangeWait[]): string | null {
     const nowMs = this.#clock.now();
     const [longest] = waits
-      .filter(({ reason, sinceMs }) => WORDS[reason] !== null && nowMs - sinceMs >= WORTH_TELLING_MS)
+      .filter(({ reason, sinceMs }) => WORDS[reason] !== null && nowMs - sinceMs >= REPORT_AFTER_MS)
       .toSorted((a, b) => a.sinceMs - b.sinceMs);
     const words = longest && WORDS[longest.reason];
     if (longest === undefined || !words) return null;
@@ -98,28 +104,28 @@ export class Waits {
   }
 }
 
-/** Notices that nothing has happened for a while, and says so once in a while. */
+/** Detects that nothing has changed for a while, and says when to repeat the warning. */
 export class Watchdog {
   readonly #clock: Clock;
   #progress = '';
   #sinceMs: number;
-  #toldMs: number;
+  #warnedMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#sinceMs = this.#toldMs = clock.now();
+    this.#sinceMs = this.#warnedMs = clock.now();
   }
 
-  /** `progress` changes with everything that happens; gives for how many seconds nothing has, when it is time to tell. */
-  look(progress: string): number | null {
+  /** `progress` changes with everything that happens. Returns the length of the stall when a warning is due, else null. */
+  stalledSeconds(progress: string): number | null {
     const nowMs = this.#clock.now();
     if (progress !== this.#progress) {
       this.#progress = progress;
-      this.#sinceMs = this.#toldMs = nowMs;
+      this.#sinceMs = this.#warnedMs = nowMs;
       return null;
     }
-    if (nowMs - this.#toldMs < TELL_AGAIN_MS) return null;
-    this.#toldMs = nowMs;
+    if (nowMs - this.#warnedMs < WARN_EVERY_MS) return null;
+    this.#warnedMs = nowMs;
     return Math.round((nowMs - this.#sinceMs) / 1000);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How a run comes to its end: reasons to stop reading, and the tasks that are finished first. What always holds: who is
- * told to stop waits for nobody through whom nothing goes; what is under way then is the next run's to settle.
+ * How a run ends: the reasons to stop reading, and the tasks that are finished first. Invariant: once stopped, a run does
+ * not wait for tasks that make no progress; the next run settles what they left in doubt.
  */
 import { abortReason, ChildSignal, whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,7 +10,7 @@ import type { Log } from '../../lib/log.ts';
 import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import { timeLeft } from '../../spec/time-left.ts';
 
-/** Reasons to stop reading. */
+/** Collects the reasons to stop reading; the first one counts. */
 export class Stopping implements Disposable {
   readonly #child: ChildSignal;
   #reason: Error | undefined;
@@ -25,13 +25,12 @@ export class Stopping implements Disposable {
     return this.#child.signal;
   }
 
-  /** The first reason stays. */
   stop(reason: Error): void {
     this.#reason ??= reason;
     this.#child.abort(reason);
   }
 
-  /** Early enough that what is under way can be finished. */
+  /** Stops before the deadline, early enough to finish the work in progress. */
   async atDeadline({ deadline }: MigrationSpec, { clock, signal, say, drainMs }: Timekeeping): Promise<void> {
     if (deadline.kind === 'none') return whenAborted(signal);
     const leftMs = timeLeft(deadline, clock);
@@ -39,23 +38,23 @@ export class Stopping implements Disposable {
     const untilThenMs = (): number => leftMs() - Math.max(leastMs, drainMs());
     try {
       for (let restMs = untilThenMs(); restMs > 0; restMs = untilThenMs())
-        await clock.sleep(Math.min(restMs, LOOK_MS), signal);
+        await clock.sleep(Math.min(restMs, ESTIMATE_EVERY_MS), signal);
     } catch (error) {
       if (signal.aborted) return;
       throw error;
     }
-    if (!this.signal.aborted) say('the time is over; what is under way is finished first');
+    if (!this.signal.aborted) say('time limit reached; finishing the work in progress');
     this.stop(
-      new BudgetError('the time is over, and work is left', {
-        why: `${deadline.asked} was asked for`,
-        hint: 'run the same command again; it goes on where this one stopped',
+      new BudgetError('time limit reached before the work was finished', {
+        why: `${deadline.asked} was given`,
+        hint: 'run the same command again; it continues where this one stopped',
       }),
     );
   }
 
   throwIfStopped(isComplete: boolean): void {
     if (this.#drain.aborted) this.#drain.throwIfAborted();
-    // A planned end of somebody who had nothing more to do.
+    // The time limit of a run that had nothing left to do is a planned end.
     if (isComplete && this.#reason instanceof BudgetError) return;
     if (this.#reason !== undefined) throw this.#reason;
   }
@@ -65,66 +64,64 @@ export class Stopping implements Disposable {
   }
 }
 
-/** Batches and commits that are under way take seconds, where nothing is known of them yet. */
+/** Batches and commits in progress take seconds, as long as nothing has been measured. */
 const DRAIN_MS = 10_000;
-/** How much is under way changes with every page. */
-const LOOK_MS = 1000;
+/** How often the remaining work is estimated again; it changes with every page. */
+const ESTIMATE_EVERY_MS = 1000;
 
 interface Timekeeping {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** How long what is under way may take when no more is read. */
+  /** How long the work in progress may take when nothing more is read. */
   readonly drainMs: () => number;
 }
 
 interface Finishing {
-  /** Aborted when the run was told to stop. */
+  /** Aborted when the run is to stop reading. */
   readonly stop: AbortSignal;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
-  /** Another text whenever anything goes through. */
+  /** Another text whenever a task makes progress. */
   readonly progress: () => string;
-  /** What may take so long may yet be answered. */
+  /** A request may still be answered until this time has passed. */
   readonly requestTimeoutMs: number;
 }
 
-/** A request is given up by itself before this is over. */
+/** Times the request timeout: by then the transport has given the request up. */
 const GRACE = 1.1;
-/** A busy machine does nothing for a moment, however short requests may take. */
-const STILL_MS = 3000;
-const LOOKS = 10;
+/** At least this long, however short the timeout: a busy machine pauses for a moment. */
+const STALL_MIN_MS = 3000;
+const CHECKS = 10;
 
-/** Waits for the tasks; throws the reason to stop, once that is there and nothing goes through any more. */
-export async function finish(
+/** Waits for the tasks. Once the run is stopped and they make no progress, throws the reason to stop. */
+export async function finishTasks(
   tasks: Tasks,
   { stop, signal, clock, log, progress, requestTimeoutMs }: Finishing,
 ): Promise<void> {
   using looking = new ChildSignal(signal);
   const idle = tasks.whenIdle(signal).then(() => true);
-  const limitMs = Math.max(STILL_MS, requestTimeoutMs * GRACE);
+  const limitMs = Math.max(STALL_MIN_MS, requestTimeoutMs * GRACE);
   let seen = '';
   let sinceMs = 0;
   try {
     for (;;) {
-      const waited = clock.sleep(limitMs / LOOKS, looking.signal).then(() => false);
+      const waited = clock.sleep(limitMs / CHECKS, looking.signal).then(() => false);
       if (await Promise.race([idle, waited])) return;
       const now = stop.aborted ? progress() : '';
       if (now === '' || now !== seen) [seen, sinceMs] = [now, clock.now()];
       else if (clock.now() - sinceMs > limitMs) {
-        log.warn(
-          'nothing goes through any more; what is under way is left to the next run, which settles it',
-        );
+        log.warn('requests in flight make no progress; the next run will settle them');
         throw abortReason(stop);
       }
     }
   } finally {
-    looking.abort(new Error('nobody waits any more'));
+    looking.abort(new Error('the wait for the tasks is over'));
   }
 }
 
-/** Everything a run does besides what lasts as long as the run. */
+/** The tasks of a run that end before the run does. */
 export class Tasks {
   #running = 0;
   #idle = (): void => {};

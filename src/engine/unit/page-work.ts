@@ -35,14 +35,14 @@ export abstract class PageWork {
   complete(): void {
     this.#open -= 1;
     this.#ended += 1;
-    this.#context.tally.underWay += 1;
+    this.#context.tally.uncommitted += 1;
     this.#context.backlog.end();
     if (this.#open === 0) this.#done();
   }
 
   /** The page was committed, and its documents are counted with it. */
   committed(): void {
-    this.#context.tally.underWay -= this.#ended;
+    this.#context.tally.uncommitted -= this.#ended;
     this.#ended = 0;
   }
 

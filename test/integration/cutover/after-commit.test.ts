@@ -1,7 +1,7 @@
 /** Steps after the commit run once, whatever crashes in between; and comparisons where documents expire. */
 import { describe, expect, test } from 'vitest';
 import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
-import { runCutover, type RunParts, type Snapshot } from '../../../src/engine/run.ts';
+import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
 import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
@@ -23,7 +23,7 @@ async function cut(
   move: Move,
   { run, ...parts }: Cut = {},
 ): Promise<{
-  readonly result: (Snapshot & CutoverResult) | Error;
+  readonly result: (RunSnapshot & CutoverResult) | Error;
   readonly said: string;
   readonly hooks: string[];
 }> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
 import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
-import { runCutover, type RunParts, type Snapshot } from '../../../src/engine/run.ts';
+import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../../helpers/move.ts';
 
@@ -16,7 +16,7 @@ interface Cut extends Partial<CutoverOptions> {
 async function cut(
   move: Move,
   { parts = {}, ...cutover }: Cut = {},
-): Promise<{ result: (Snapshot & CutoverResult) | Error; said: string[]; hooks: string[] }> {
+): Promise<{ result: (RunSnapshot & CutoverResult) | Error; said: string[]; hooks: string[] }> {
   const said: string[] = [];
   const hooks: string[] = [];
   const result = await runCutover(move.parts(parts), {

@@ -1,6 +1,6 @@
 /** Ranges of the source that split, merge or move while writers are stopped only delay a cutover a little. */
 import { describe, expect, test } from 'vitest';
-import { runCutover, type Snapshot } from '../../../src/engine/run.ts';
+import { runCutover, type RunSnapshot } from '../../../src/engine/run.ts';
 import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { CUTOVER } from '../../helpers/cutover-parts.ts';
 import { Move, type MoveOptions } from '../../helpers/move.ts';
@@ -15,7 +15,7 @@ async function moved(options: MoveOptions): Promise<Move> {
 async function cut(
   move: Move,
   parts: Partial<CutoverOptions>,
-): Promise<{ readonly result: Snapshot & CutoverResult; readonly said: string }> {
+): Promise<{ readonly result: RunSnapshot & CutoverResult; readonly said: string }> {
   const said: string[] = [];
   const result = await runCutover(move.parts(), {
     ...CUTOVER,

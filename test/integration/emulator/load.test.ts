@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { BudgetError, DeadLetterError } from '../../../src/lib/errors.ts';
-import type { Snapshot } from '../../../src/engine/run.ts';
+import type { RunSnapshot } from '../../../src/engine/run.ts';
 import { stopwatch, systemClock } from '../../../src/lib/clock.ts';
 import type { FaultRule } from '../../helpers/admin.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
@@ -90,7 +90,7 @@ describe('time that is over', () => {
     await write(move, orders(200));
     await begin(move);
     await move.admin.faults(slow);
-    let last: Snapshot | undefined;
+    let last: RunSnapshot | undefined;
     const copying = move.run('copy', { flags: { for: ['1s'] }, onSnapshot: (snapshot) => (last = snapshot) });
     await expect(copying).rejects.toThrow(BudgetError);
     expect(last?.complete).toBe(false);
@@ -114,7 +114,7 @@ describe('time that is over', () => {
     const { move } = tapped;
     await write(move, orders(600));
     await begin(move);
-    let last: Snapshot | undefined;
+    let last: RunSnapshot | undefined;
     const flags = { for: ['6s'], targetRu: ['300'] };
     const copying = move.run('copy', { flags, onSnapshot: (snapshot) => (last = snapshot) });
     await expect(copying).rejects.toThrow(BudgetError);
@@ -176,7 +176,7 @@ describe('time that is over', () => {
     await move.admin.faults(slow);
     const copied = await cosmig(move, 'copy', '--for', '1s', '--json');
     expect(copied.code).toBe(8);
-    expect(copied.stderr).toContain('the time is over; what is under way is finished first');
+    expect(copied.stderr).toContain('time limit reached; finishing the work in progress');
     expect(JSON.parse(copied.stdout)).toMatchObject({ complete: false, error: { code: 'budget' } });
     await move.admin.clearFaults();
     expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
@@ -369,7 +369,7 @@ describe('whoever waits says what for', () => {
     [
       'a target that does not answer',
       { match: batch, effect: { hang: 'before' } },
-      /target does not answer well/,
+      /target has temporary trouble/,
     ],
     [
       'a range of the target that is gone',

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { CutoverLine } from '../../../src/report/cutover-line.ts';
 import type { Step } from '../../../src/engine/cutover/contract.ts';
-import type { Snapshot } from '../../../src/engine/progress/snapshot.ts';
+import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
-const SNAPSHOT: Snapshot = {
+const SNAPSHOT: RunSnapshot = {
   migration: 'shop/orders -> shop/by-tenant',
   goal: 'catch-up',
   phase: 'fencing',
@@ -17,7 +17,7 @@ const SNAPSHOT: Snapshot = {
   ranges: [],
   waitsFor: null,
   sweepPending: false,
-  outlook: { documents: 2_000_000, readBefore: 0, underWay: 0, targetRu: 4000 },
+  outlook: { documents: 2_000_000, readBefore: 0, uncommitted: 0, targetRu: 4000 },
 };
 const PROOF = {
   stage: 'reading',

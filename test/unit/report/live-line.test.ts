@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { fit, runLine, Speed, verifyLine, type Rates } from '../../../src/report/live-line.ts';
-import type { Snapshot } from '../../../src/engine/progress/snapshot.ts';
+import type { RunSnapshot } from '../../../src/engine/progress/snapshot.ts';
 
 const RATES: Rates = { documents: 1234.4, ru: 5678.9 };
 const UNKNOWN: Rates = { documents: null, ru: null };
 
-function snapshot(more: Partial<Snapshot> = {}): Snapshot {
+function snapshot(more: Partial<RunSnapshot> = {}): RunSnapshot {
   return {
     migration: 'shop/orders -> shop/by-tenant',
     goal: 'copy',
@@ -19,7 +19,7 @@ function snapshot(more: Partial<Snapshot> = {}): Snapshot {
     ranges: [{ id: '0', min: '', max: 'FF', phase: 'copy', documents: 42_000 }],
     waitsFor: null,
     sweepPending: false,
-    outlook: { documents: 1_000_000, readBefore: 100_000, underWay: 0, targetRu: 18_000 },
+    outlook: { documents: 1_000_000, readBefore: 100_000, uncommitted: 0, targetRu: 18_000 },
     ...more,
   };
 }
@@ -31,7 +31,7 @@ const tailed = {
 } as const;
 
 describe('the line of a run', () => {
-  test.each<[name: string, Partial<Snapshot>, rates: Rates, columns: number, line: string]>([
+  test.each<[name: string, Partial<RunSnapshot>, rates: Rates, columns: number, line: string]>([
     [
       'all there is, where nothing is cut',
       {},
@@ -58,7 +58,7 @@ describe('the line of a run', () => {
       {
         documents: { read: 87_654_321, written: 0, deleted: 0, moved: 0, deadLettered: 0 },
         throttled: 43_210,
-        outlook: { documents: 2_000_000_000, readBefore: 0, underWay: 0, targetRu: 1_000_000 },
+        outlook: { documents: 2_000_000_000, readBefore: 0, uncommitted: 0, targetRu: 1_000_000 },
       },
       { documents: 108_765, ru: 999_900 },
       77,
@@ -68,7 +68,7 @@ describe('the line of a run', () => {
     ['narrower than its first word', {}, RATES, 5, 'co...'],
     [
       'nothing is known yet',
-      { outlook: { documents: null, readBefore: 0, underWay: 0, targetRu: null } },
+      { outlook: { documents: null, readBefore: 0, uncommitted: 0, targetRu: null } },
       UNKNOWN,
       Infinity,
       'copying      42,000 docs        -/s        - RU/s       3 throttled',
@@ -82,7 +82,7 @@ describe('the line of a run', () => {
     ],
     [
       'more than there were is not yet all',
-      { outlook: { documents: 42_000, readBefore: 0, underWay: 0, targetRu: null } },
+      { outlook: { documents: 42_000, readBefore: 0, uncommitted: 0, targetRu: null } },
       RATES,
       77,
       'copying  99%    42k docs  1,234/s  5,679 RU/s      3 x 429  ETA 0 s',
@@ -103,7 +103,7 @@ describe('the line of a run', () => {
     ],
     [
       'what is done of pages under way counts',
-      { outlook: { documents: 1_000_000, readBefore: 0, underWay: 999, targetRu: null } },
+      { outlook: { documents: 1_000_000, readBefore: 0, uncommitted: 999, targetRu: null } },
       RATES,
       77,
       'copying   4%  42.9k docs  1,234/s  5,679 RU/s      3 x 429  ETA 13 min',
@@ -133,7 +133,7 @@ describe('the line of a run', () => {
       const now = snapshot({
         throttled,
         documents: { read, written: 0, deleted: 0, moved: 0, deadLettered: 0 },
-        outlook: { documents: 90_000_000, readBefore: 0, underWay: 0, targetRu: 250_000 },
+        outlook: { documents: 90_000_000, readBefore: 0, uncommitted: 0, targetRu: 250_000 },
       });
       const line = runLine(now, { documents, ru: documents * 5 }, columns);
       return ['%', 'docs', '/s', 'RU/s', 'ETA'].map((word) => line.indexOf(word)).join(' ');

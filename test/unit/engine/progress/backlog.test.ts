@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Backlog } from '../../../../src/engine/progress/backlog.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
 
-test('what was read takes as long as others took, a beginning says little, and idle time does not count', () => {
+test('backlog: the estimate follows the documents that ended; a slow start is bounded, idle time does not count', () => {
   const clock = new VirtualClock();
   const backlog = new Backlog(clock);
   const end = (documents: number): void => {
@@ -13,9 +13,9 @@ test('what was read takes as long as others took, a beginning says little, and i
   expect(backlog.drainMs).toBe(0);
   backlog.expect(100);
   clock.advance(1000);
-  // Nothing has ended: as long again.
+  // Nothing has ended yet: the same time again.
   expect(backlog.drainMs).toBe(1000);
-  // The first of many say too little.
+  // The estimate from a few of many is bounded.
   end(10);
   expect(backlog.drainMs).toBe(4000);
   clock.advance(1000);

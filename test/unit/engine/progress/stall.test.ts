@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RangeWait, WaitReason } from '../../../../src/cosmos/bulk/operation.ts';
 import { ServiceTime } from '../../../../src/engine/progress/service-time.ts';
-import { Waits, Watchdog } from '../../../../src/engine/progress/stall.ts';
+import { ServiceWaits, Watchdog } from '../../../../src/engine/progress/stall.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
 
 const rangeWait = (reason: WaitReason, sinceMs: number, range = '7'): RangeWait => ({
@@ -20,7 +20,7 @@ const trouble = {
   chargeRu: 0,
 } as const;
 
-describe('what a run waits for', () => {
+describe('stall: what a run waits for', () => {
   test.each<readonly [WaitReason, string | null]>([
     ['throttled', 'throttled by the target (range 7, 5 s)'],
     ['denied', 'the target refuses access (range 7, 5 s)'],
@@ -28,44 +28,44 @@ describe('what a run waits for', () => {
     ['nothing to do', null],
     ['in flight', null],
     ['no budget', null],
-  ])('a range of the target that is %s', (reason, told) => {
+  ])('a range of the target is %s -> %s', (reason, expected) => {
     const clock = new VirtualClock();
     const sinceMs = clock.now();
     clock.advance(5000);
-    expect(new Waits(clock).now([rangeWait(reason, sinceMs)])).toBe(told);
+    expect(new ServiceWaits(clock).current([rangeWait(reason, sinceMs)])).toBe(expected);
   });
 
-  test('short waits are nobody’s business, and of several the longest is told', () => {
+  test('short waits -> not reported; of several long ones the longest is', () => {
     const clock = new VirtualClock();
-    const waits = new Waits(clock);
+    const waits = new ServiceWaits(clock);
     const sinceMs = clock.now();
     clock.advance(1500);
-    expect(waits.now([rangeWait('throttled', sinceMs)])).toBeNull();
+    expect(waits.current([rangeWait('throttled', sinceMs)])).toBeNull();
     clock.advance(1500);
     const later = sinceMs + 500;
-    expect(waits.now([rangeWait('throttled', later), rangeWait('denied', sinceMs, '3')])).toContain(
+    expect(waits.current([rangeWait('throttled', later), rangeWait('denied', sinceMs, '3')])).toContain(
       'range 3',
     );
   });
 
-  test('a side that is asked again and again, until it answers', () => {
+  test('a side retries again and again -> reported until it answers', () => {
     const clock = new VirtualClock();
-    const waits = new Waits(clock);
+    const waits = new ServiceWaits(clock);
     const wait = { reason: 'denied', delayMs: 2000, attempt: 1, lastedMs: 0, trouble } as const;
-    waits.see('source', wait);
-    expect(waits.now([])).toBeNull();
+    waits.record('source', wait);
+    expect(waits.current([])).toBeNull();
     clock.advance(2000);
-    waits.see('source', { ...wait, attempt: 2 });
-    expect(waits.now([])).toBe('the source: the service answered 403');
+    waits.record('source', { ...wait, attempt: 2 });
+    expect(waits.current([])).toBe('the source: the service answered 403');
     clock.advance(10_000);
-    expect(waits.now([])).toBeNull();
+    expect(waits.current([])).toBeNull();
   });
 });
 
-describe('a run that has not moved for long', () => {
+describe('stall: a run that has not moved for long', () => {
   const clock = new VirtualClock();
   const sinceMs = clock.now();
-  const waits = new Waits(clock);
+  const waits = new ServiceWaits(clock);
   clock.advance(40_000);
   const idle = rangeWait('nothing to do', sinceMs);
   const flying = { ...rangeWait('in flight', sinceMs), inFlight: 2 };
@@ -76,39 +76,39 @@ describe('a run that has not moved for long', () => {
     [{ feeds: [...calm.feeds, { range: '6', sinceMs }] }, 'the source does not answer (range 6, 40 s)'],
     [
       { target: [rangeWait('no budget', sinceMs)] },
-      'the RU/s of the target are spent by what was sent (range 7, 40 s)',
+      'requests in flight have used up the RU/s of the target (range 7, 40 s)',
     ],
-    [{}, 'requests are under way and not answered'],
-  ])('waits for whom it has asked: %j', (parts, told) => {
-    expect(waits.whyStill(31, { ...calm, ...parts })).toBe(told);
+    [{}, 'requests in flight are not answered'],
+  ])('%j -> waits for the side that it asked', (parts, expected) => {
+    expect(waits.explainStall(31, { ...calm, ...parts })).toBe(expected);
   });
 
-  test('waits for the side that was in trouble last, if it has not moved since', () => {
+  test('a side was in trouble since the last progress -> waits for that side', () => {
     const wait = { reason: 'denied', delayMs: 100, attempt: 1, lastedMs: 0, trouble } as const;
-    waits.see('source', wait);
+    waits.record('source', wait);
     clock.advance(45_000);
-    expect(waits.now([])).toBeNull();
-    expect(waits.whyStill(61, calm)).toBe('the source: the service answered 403');
-    expect(waits.whyStill(31, calm)).toBe('requests are under way and not answered');
+    expect(waits.current([])).toBeNull();
+    expect(waits.explainStall(61, calm)).toBe('the source: the service answered 403');
+    expect(waits.explainStall(31, calm)).toBe('requests in flight are not answered');
   });
 });
 
-test('the watchdog tells once in a while that nothing moves, and is quiet when something does', () => {
+test('stall: nothing moves -> a warning at intervals; something moves -> none', () => {
   const clock = new VirtualClock();
   const watchdog = new Watchdog(clock);
-  expect(watchdog.look('a')).toBeNull();
+  expect(watchdog.stalledSeconds('a')).toBeNull();
   clock.advance(29_000);
-  expect(watchdog.look('a')).toBeNull();
+  expect(watchdog.stalledSeconds('a')).toBeNull();
   clock.advance(2000);
-  expect(watchdog.look('a')).toBe(31);
-  expect(watchdog.look('a')).toBeNull();
+  expect(watchdog.stalledSeconds('a')).toBe(31);
+  expect(watchdog.stalledSeconds('a')).toBeNull();
   clock.advance(30_000);
-  expect(watchdog.look('a')).toBe(61);
-  expect(watchdog.look('b')).toBeNull();
+  expect(watchdog.stalledSeconds('a')).toBe(61);
+  expect(watchdog.stalledSeconds('b')).toBeNull();
 });
 
 test.each([3_600_000, -3_600_000])(
-  'the service’s time comes from its replies, %d ms away, and never goes back',
+  'service time: replies %d ms away -> follows them and never goes back',
   (awayMs) => {
     const clock = new VirtualClock();
     const time = new ServiceTime(clock);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PendingOutcomes } from '../../../../src/engine/unit/pending-outcomes.ts';
-import { Tally } from '../../../../src/engine/progress/counters.ts';
+import { RunCounters } from '../../../../src/engine/progress/counters.ts';
 import { UnitOfWork } from '../../../../src/engine/unit/unit-of-work.ts';
 import { IntentGroup } from '../../../../src/state/intent-group.ts';
 import { hashOf, openLedger, temporaryFolder } from '../../state/making.ts';
@@ -17,7 +17,7 @@ test.each([
       ledger,
       intents: new IntentGroup(ledger.pages, () => []),
       pending: new PendingOutcomes(ledger),
-      tally: new Tally(),
+      tally: new RunCounters(),
       point: () => {},
       alongside: () => ({}),
       committed: () => {},
