@@ -62,7 +62,7 @@ test('hook: output -> forwarded line by line, also an unterminated last line', a
 test('hook: canceled before it starts -> not started', async () => {
   const signal = AbortSignal.abort(new Error('aborted'));
   const hook = runHook({ flag: '--on-fence', command: 'echo begun', env: process.env }, { out, signal });
-  await expect(hook).rejects.toThrow('called off');
+  await expect(hook).rejects.toThrow('aborted');
   expect(said).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
       expect(execFileSync('setpriv', argv, options).split('\n')).toEqual([
         'began',
         'the command of --on-fence cannot be stopped, since it runs as another user; it may still run',
-        'called off',
+        'aborted',
         '',
       ]);
     } finally {
