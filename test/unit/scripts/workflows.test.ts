@@ -61,6 +61,16 @@ describe.each(workflows)('workflow %s', (_name, { permissions, jobs }) => {
   });
 });
 
+test('workflows and CONTRIBUTING: each npm script they name -> exists', () => {
+  const texts = [
+    readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8'),
+    ...workflows.map(([name]) => readFileSync(join(FOLDER, name), 'utf8')),
+  ];
+  const named = [...texts.join('\n').matchAll(/\bnpm run ([a-z:]+)/g)].map(([, name = '']) => name);
+  expect(named).toContain('test:nightly');
+  expect(named.filter((name) => !Object.hasOwn(manifest.scripts, name))).toEqual([]);
+});
+
 test('workflow ci.yml: the oldest Node -> is the floor of package.json, and runs every test', () => {
   const ci = workflows.find(([name]) => name === 'ci.yml')?.[1];
   const [oldest] = ci?.jobs['test']?.strategy?.matrix.include ?? [];

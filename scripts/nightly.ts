@@ -1,0 +1,48 @@
+// What takes longer than a developer waits: `npm run test:nightly [-- STEP...]`. Every step runs, also behind one that
+// failed; the table at the end and the exit code say what did. docs/internals/testing.md says why each step is here.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+
+interface Step {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const npm = (script: string, ...argv: readonly string[]): readonly string[] => ['run', script, '--', ...argv];
+
+const STEPS: readonly Step[] = [
+  // Fresh seeds, 50,000 planted documents, a minute of writes beside a comparison, ten SIGKILLs of the emulator.
+  { name: 'tests', argv: npm('test'), env: { COSMIG_NIGHTLY: '1' } },
+  // The 45 seconds that a run waits after an unclean end, the second between two polls: as an operator has them.
+  {
+    name: 'real-times',
+    argv: npm('test', 'test/integration/tail/scheduled.test.ts', 'test/integration/copy/ledger-runs.test.ts'),
+    env: { COSMIG_TEST_TIMING: 'real' },
+  },
+  { name: 'torture', argv: npm('torture', '--runs', '100') },
+  { name: 'torture-cutover', argv: npm('torture', '--cutover', '--runs', '50') },
+  { name: 'mutations', argv: npm('mutations') },
+];
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => STEPS.every((step) => step.name !== name));
+if (unknown.length > 0) throw new Error(`unknown steps: ${unknown.join(', ')}`);
+
+const rows = STEPS.filter(({ name }) => asked.length === 0 || asked.includes(name)).map((step) => {
+  process.stdout.write(`\n== ${step.name}\n`);
+  const beganMs = performance.now();
+  const { status } = spawnSync('npm', step.argv, {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, ...step.env },
+    // npm is a .cmd on Windows.
+    shell: process.platform === 'win32',
+  });
+  const minutes = ((performance.now() - beganMs) / 60_000).toFixed(1);
+  if (status !== 0) process.exitCode = 1;
+  return `${step.name.padEnd(16)} ${status === 0 ? 'passed' : 'FAILED'} ${minutes.padStart(6)} min`;
+});
+process.stdout.write(`\n${rows.join('\n')}\n`);
