@@ -7,12 +7,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import SqliteDatabase from 'better-sqlite3';
 import { assert, must } from './assert.ts';
 import { LedgerError, NotReadyError } from './errors.ts';
+import { DRIVER_NAME, driverMissing, loadDriver, type Database } from './sqlite-driver.ts';
 
-/** An open database. */
-export type Database = SqliteDatabase.Database;
+export type { Database } from './sqlite-driver.ts';
 
 /** What to open, and how much a power cut may cost. */
 export interface OpenOptions {
@@ -35,30 +34,6 @@ const BUSY_TIMEOUT_MS = 10_000;
 
 const SHIPPED = new URL('../../migrations/', import.meta.url);
 
-/**
- * Every connection and statement of this process. From Node 24.19 on, better-sqlite3 12 aborts the process when
- * the garbage collector, working on its own, finds one of them unused (its destructor then has no environment;
- * version 13 is mended but asks for Node 22). So none ever becomes garbage; they are few and small. For the same
- * reason nothing here may call `iterate()`: its iterators are such objects too, a new one each time.
- */
-const kept: unknown[] = [];
-
-function lasting(database: Database): Database {
-  kept.push(database);
-  const prepare = database.prepare.bind(database);
-  database.prepare = ((sql: string) => {
-    const statement = prepare(sql);
-    kept.push(statement);
-    return statement;
-  }) as Database['prepare'];
-  database.pragma = (source, options) => {
-    const statement = database.prepare(`PRAGMA ${source}`);
-    if (!statement.reader) return statement.run();
-    return options?.simple === true ? statement.pluck().get() : statement.all();
-  };
-  return database;
-}
-
 /** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
   const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
@@ -67,9 +42,8 @@ export function openDatabase(options: OpenOptions): Database {
   let database: Database | undefined;
   try {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
-    database = lasting(
-      new SqliteDatabase(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }),
-    );
+    const Driver = loadDriver();
+    database = new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });
     // Before the switch to WAL, which fixes it.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
     // Switching to WAL is a write, which a read-only guest may not and need not do.
@@ -254,13 +228,7 @@ export function asDatabaseError(error: unknown, path: string): unknown {
       cause: error,
     });
   }
-  if (isAddonMissing(error, code)) {
-    return new NotReadyError('better-sqlite3 is not built for this Node', {
-      why: `its install script did not run here, or ran under another Node than ${process.version}`,
-      hint: 'run: npm rebuild better-sqlite3 (a newer npm first wants: npm install-scripts approve better-sqlite3)',
-      cause: error,
-    });
-  }
+  if (isDriverMissing(error, code)) return driverMissing(DRIVER_NAME, error);
   if (isFolder(path)) {
     return new LedgerError(`${path} is a folder`, {
       why: 'a database is one file',
@@ -314,9 +282,10 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOENT: 'CANTOPEN',
 };
 
-/** Its loader tells no code when it finds no binary, but lists where it has looked. */
-function isAddonMissing(error: unknown, code: string): boolean {
-  return code === 'ERR_DLOPEN_FAILED' || (error instanceof Error && 'tries' in error);
+/** The loader of version 12 gives its error no code when it finds no binary, but lists where it has looked. */
+function isDriverMissing(error: unknown, code: string): boolean {
+  if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') return true;
+  return error instanceof Error && 'tries' in error;
 }
 
 function errorCode(error: unknown): string {

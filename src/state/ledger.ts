@@ -196,7 +196,7 @@ export class Ledger {
         hint: 'give another path, or remove that file',
       });
     }
-    // Not `backup()` of better-sqlite3: it leaves an object to the garbage collector (see sqlite.ts).
+    // Not `backup()` of better-sqlite3, which is asynchronous.
     const part = `${to}.part`;
     try {
       rmSync(part, { force: true });

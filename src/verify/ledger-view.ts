@@ -1,7 +1,7 @@
 /**
  * The mover's ledger, looked at for a moment at a time: a connection that stays open would keep the mover from leaving
- * its file in good order. What always holds: no byte of it is changed. A look costs memory for good (lib/sqlite.ts), so
- * nobody looks for each of many documents.
+ * its file in good order. What always holds: no byte of it is changed. A look opens the file and reads its
+ * schema, so it is not done for each of many documents.
  */
 import type { MigrationRecord } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';

@@ -16,7 +16,7 @@ import { identityOf, Replay } from './harness/emulator/replay.ts';
 import { pick, seeded } from './harness/seed.ts';
 import { byFeed, byList, byQuery, differences, type Texts } from './harness/emulator/sets.ts';
 import { sentPart } from './harness/emulator/texts.ts';
-import { execIn } from '../helpers/kept-database.ts';
+import { execIn } from '../helpers/database-file.ts';
 import { headerOf, parseJson, type Reply } from '../helpers/raw.ts';
 import { WireContainer, type Doc, type OperationResult } from '../helpers/wire-container.ts';
 import { sized } from '../helpers/nightly.ts';

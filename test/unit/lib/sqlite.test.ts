@@ -22,6 +22,7 @@ import {
   refuseForeign,
   type Database,
 } from '../../../src/lib/sqlite.ts';
+import { DRIVER_NAME, driverMissing } from '../../../src/lib/sqlite-driver.ts';
 import { built } from '../../helpers/built.ts';
 
 const STEPS = [
@@ -267,6 +268,7 @@ test.each([
   ['ENOSPC', LedgerError, 'disk is full'],
   ['SQLITE_CONSTRAINT_UNIQUE', Error, 'as it came'],
   ['ERR_DLOPEN_FAILED', NotReadyError, 'is not built for this Node'],
+  ['MODULE_NOT_FOUND', NotReadyError, 'is not built for this Node'],
 ])('%s becomes %o', (code, kind, message) => {
   const error = asDatabaseError(Object.assign(new Error('as it came'), { code }), 'a.db');
   expect(error).toBeInstanceOf(kind);
@@ -276,5 +278,5 @@ test.each([
 test('a binary that was never built is told by what the loader tried, since it gives no code', () => {
   const error = asDatabaseError(Object.assign(new Error('no bindings'), { tries: ['a.node'] }), 'a.db');
   expect(error).toBeInstanceOf(NotReadyError);
-  expect(error).toMatchObject({ hint: expect.stringContaining('npm rebuild better-sqlite3') });
+  expect(error).toMatchObject({ hint: driverMissing(DRIVER_NAME, error).hint });
 });

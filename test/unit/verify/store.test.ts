@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { VerifyStore } from '../../../src/verify/store.ts';
-import { rowsIn } from '../../helpers/kept-database.ts';
+import { rowsIn } from '../../helpers/database-file.ts';
 
 const SUBJECT = { fingerprint: 'f', sourceRid: 's', targetRid: 't' };
 

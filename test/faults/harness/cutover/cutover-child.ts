@@ -1,8 +1,9 @@
 // Run as its own process: the command line, from the sources, with times that suit a machine next door, which kills
 // itself at a moment that it is told to: around a line of the journal, a commit, or an answer of the service.
 import { subscribe } from 'node:diagnostics_channel';
-import SqliteDatabase from 'better-sqlite3';
+import type { Statement } from 'better-sqlite3';
 import { main } from '../../../../src/cli/main.ts';
+import { loadDriver } from '../../../../src/lib/sqlite-driver.ts';
 import { COMPARE_TIMING, TIMING } from '../../../../src/spec/timing.ts';
 
 /** What the process is told besides its command line. */
@@ -53,14 +54,15 @@ function watching<T extends object>(
 }
 
 if (strike !== undefined) {
-  watching(SqliteDatabase.prototype, 'prepare', ([sql], statement) => {
+  const Driver = loadDriver();
+  watching(Driver.prototype, 'prepare', ([sql], statement) => {
     if (!String(sql).startsWith('INSERT INTO journal')) return;
-    watching(statement as SqliteDatabase.Statement, 'run', ([row]) => {
+    watching(statement as Statement, 'run', ([row]) => {
       noted = String(Reflect.get(row as object, 'event'));
       pass('journal', noted);
     });
   });
-  watching(SqliteDatabase.prototype, 'exec', ([sql], _done, self) => {
+  watching(Driver.prototype, 'exec', ([sql], _done, self) => {
     if (sql !== 'COMMIT' || Reflect.get(self, 'readonly') === true) return;
     if (noted !== undefined) {
       const event = noted;

@@ -10,7 +10,7 @@ import { planOf, shownBlow, type Attempt, type Blow, type CutoverPlan } from './
 import { CutoverStage, type Ended } from './stage.ts';
 import { inFolder, RunFailure, type RunOptions } from '../fault-run.ts';
 import type { EmulatorProcess } from '../emulator/process.ts';
-import { rowsIn } from '../../../helpers/kept-database.ts';
+import { rowsIn } from '../../../helpers/database-file.ts';
 import { copyIdentity, judge, sourceIdentity } from '../migration/oracle.ts';
 import { readAll, readLetters } from '../migration/reading.ts';
 import { shownScenario } from '../migration/scenario.ts';

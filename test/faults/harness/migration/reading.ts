@@ -1,7 +1,7 @@
 /** What the oracle looks at: every document of a container as text, and the open letters of a ledger. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { documentTexts } from '../emulator/texts.ts';
-import { rowsIn } from '../../../helpers/kept-database.ts';
+import { rowsIn } from '../../../helpers/database-file.ts';
 import { identityText } from './keys.ts';
 import type { OpenLetter } from './oracle.ts';
 import type { WireContainer } from '../../../helpers/wire-container.ts';

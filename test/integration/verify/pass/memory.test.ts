@@ -1,4 +1,4 @@
-/** Each look at the ledger costs memory for good (lib/sqlite.ts says why): so there are few, however much differs. */
+/** Each look at the ledger opens its file, so there are few, however much differs. */
 import { expect, test, vi } from 'vitest';
 import { Ledger } from '../../../../src/state/ledger.ts';
 import { Move } from '../../../helpers/move.ts';

@@ -1,0 +1,24 @@
+/** Reads and changes a database file in a test's own SQL, with the driver that serves this Node. */
+import { loadDriver } from '../../src/lib/sqlite-driver.ts';
+
+/** What the one statement gives, of a file that is there. */
+export function rowsIn(path: string, sql: string): unknown[] {
+  const Driver = loadDriver();
+  const database = new Driver(path, { readonly: true, fileMustExist: true });
+  try {
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+/** Statements that give nothing. */
+export function execIn(path: string, ...statements: readonly string[]): void {
+  const Driver = loadDriver();
+  const database = new Driver(path);
+  try {
+    for (const sql of statements) database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
