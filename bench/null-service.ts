@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { initialBounds } from '../src/epk/effective-key.ts';
+import { initialBounds } from '../src/epk/bounds.ts';
 import { countOperations, Shape } from './null-batches.ts';
 import { documentsIn, FIRST_LSN, PAGE_DOCUMENTS, Pages, RANGES } from './null-pages.ts';
 

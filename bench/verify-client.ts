@@ -2,10 +2,10 @@
  * Comparisons in a process of its own that does nothing else: `node verify-client.js ENDPOINT KEY N...` compares N
  * documents with the same N for each N, and prints what each took as a line of JSON.
  */
-import { keepYoungSpaceSmall } from '../src/lib/heap.ts';
+import { keepYoungGenerationSmall } from '../src/lib/heap.ts';
 
 // As bin/cosmig.js does: before the large modules.
-keepYoungSpaceSmall();
+keepYoungGenerationSmall();
 const { measure } = await import('./verify-measure.ts');
 
 const [endpoint = '', key = '', ...counts] = process.argv.slice(2);

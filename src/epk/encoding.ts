@@ -1,17 +1,16 @@
+/**
+ * Key components as bytes: the form that is hashed, and the order-preserving form that V1 adds after the hash.
+ *
+ * Every function writes at a position and returns the next one. -0 is written as 0: JSON has both, but the service stores
+ * 0, and two documents that are equal there must not belong to two ranges. A lone surrogate becomes U+FFFD (EF BF BD), as in
+ * TextEncoder and on the wire.
+ */
 import { assert } from '../lib/assert.ts';
 
-/**
- * Key components as bytes: the form that is hashed, and V1's order-preserving form that follows the hash.
- *
- * Every function writes at a position and returns the next one. -0 is written as 0: JSON carries both, the service
- * folds -0 to 0 when it stores a document, and two documents that are equal there must not land in two ranges.
- * A lone surrogate becomes U+FFFD (EF BF BD), as TextEncoder has it and as it would travel as UTF-8.
- */
-
-/** A key value of one level; undefined is the missing value (what the SDK calls None). */
+/** The key value of one level; undefined is a missing value (None in the SDK). */
 export type KeyComponent = string | number | boolean | null | undefined;
 
-/** Reused memory: the same bytes as a Buffer and as a view. */
+/** Reused memory: the same bytes as a Buffer and as a DataView. */
 export interface Scratch {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -22,7 +21,7 @@ export function scratchOf(sizeBytes: number): Scratch {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, sizeBytes) };
 }
 
-// The first byte says the type.
+// The first byte is the type.
 const UNDEFINED = 0x00;
 const NULL = 0x01;
 const FALSE = 0x02;
@@ -32,10 +31,10 @@ const STRING = 0x08;
 
 const SIGN = 1n << 63n;
 
-/** Strings up to here are copied by a loop when they are ASCII; the call into Buffer costs more than that. */
+/** Shorter ASCII strings are copied by a loop, which is faster than a call into Buffer. */
 const SHORT_UNITS = 48;
 
-/** Room that is enough for any component with this value. A UTF-16 unit becomes three bytes at most. */
+/** An upper bound for the bytes of a component. A UTF-16 unit becomes three bytes at most. */
 export function roomFor(value: KeyComponent): number {
   return typeof value === 'string' ? value.length * 3 + 2 : 16;
 }
@@ -58,13 +57,13 @@ export function writeHashed(scratch: Scratch, at: number, value: KeyComponent, t
   return at + 1;
 }
 
-/** V1's form after the hash. Each byte of a string is one higher, which leaves 00 free to end it. */
+/** The form that V1 adds after the hash. Each byte of a string is increased by one, so that 00 can end it. */
 export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent): number {
   const { view } = scratch;
   if (typeof value === 'string') {
     view.setUint8(at, STRING);
     const end = writeText(scratch, at + 1, value);
-    // UTF-8 has no FF, so nothing overflows here.
+    // No byte of UTF-8 is FF, so this does not overflow.
     for (let i = at + 1; i < end; i += 1) view.setUint8(i, view.getUint8(i) + 1);
     view.setUint8(end, 0);
     return end + 1;
@@ -75,8 +74,8 @@ export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent):
 }
 
 /**
- * A double such that bytes compare as numbers do: its bits made unsigned, eight of them first, then groups of seven
- * whose last bit says that another one follows. Trailing zero groups are left out, even the first (as in the JS SDK).
+ * A double whose bytes compare as the numbers do. The bits are made unsigned; the first byte has eight of them, the others
+ * seven and a last bit that is set when another byte follows. Trailing zero groups are left out (as in the JS SDK).
  */
 export function writeOrderedNumber(view: DataView, at: number, value: number): number {
   view.setFloat64(at, withoutMinusZero(value));

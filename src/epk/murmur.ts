@@ -1,9 +1,9 @@
 /**
- * MurmurHash3, the two variants Cosmos DB places keys with, seed 0.
+ * MurmurHash3 with seed 0, in the two variants that Cosmos DB uses for partition keys.
  *
- * 64-bit words are kept as pairs of int32 (`h`igh and `l`ow), because BigInt costs an allocation per step and a
- * mover hashes every document it sees. Both functions read whole blocks: the bytes from `length` up to the next
- * block must be zero, which makes the tail an ordinary block (zeros add nothing) instead of fifteen cases.
+ * 64-bit words are pairs of int32 (`h`igh and `l`ow): BigInt would allocate at every step, and cosmig hashes every document.
+ * Both functions read whole blocks. The bytes from `length` to the end of the block must be zero; the tail is then an
+ * ordinary block, since zeros add nothing, and needs no cases of its own.
  */
 
 /** How far past `length` the hashed bytes must be zero. */
@@ -16,7 +16,7 @@ export function murmur32(bytes: DataView, length: number): number {
     let k = Math.imul(bytes.getInt32(at, true), 0xcc9e2d51);
     k = (k << 15) | (k >>> 17);
     h ^= Math.imul(k, 0x1b873593);
-    // A partial last block is mixed in, but does not turn the state.
+    // A partial last block is mixed in without rotating the state.
     if (at + 4 <= length) {
       h = (h << 13) | (h >>> 19);
       h = (Math.imul(h, 5) + 0xe6546b64) | 0;
@@ -34,8 +34,7 @@ const C2H = 0x4cf5ad43;
 const C2L = 0x2745937f;
 
 /**
- * x64 variant, 128 bits, written to the first 16 bytes of `out` last byte first, as Cosmos DB wants it: that is h2,
- * then h1, both big-endian.
+ * x64 variant, 128 bits, written to the first 16 bytes of `out` in the order of Cosmos DB: h2, then h1, both big-endian.
  */
 export function murmur128(bytes: DataView, length: number, out: DataView): void {
   let h1h = 0;
@@ -64,7 +63,7 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
     const k2h = multiplyHigh(low, rest, C1L, C1H);
     const k2l = Math.imul(low, C1L);
 
-    // A partial last block is mixed in, but does not turn the state.
+    // A partial last block is mixed in without rotating the state.
     if (at + 16 > length) {
       h2h ^= k2h;
       h2l ^= k2l;
@@ -104,11 +103,11 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
   add(out, H2, H1);
 }
 
-/** Where the two halves stand in the result. */
+/** Offsets of the two halves in the result. */
 const H1 = 8;
 const H2 = 0;
 
-/** The final mix of one half: xor with itself >> 33, times a constant, twice; then xor once more. */
+/** The final mix of one half: xor with itself >> 33, times a constant, twice; then another xor. */
 function mix(words: DataView, at: number): void {
   let h = words.getInt32(at);
   let l = words.getInt32(at + 4) ^ (h >>> 1);

@@ -4,7 +4,8 @@
  * `isExact` says so.
  */
 import { assert } from '../lib/assert.ts';
-import { effectiveKey, initialBounds, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
+import { initialBounds } from '../epk/bounds.ts';
+import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import type { ComputedKey } from './plan.ts';
 
 /** About 30 MB of them, and far more than decides whether a key is a good one. */

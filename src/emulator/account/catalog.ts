@@ -1,5 +1,5 @@
 /** Databases, containers and offers: made, changed, deleted. Reading them is the handlers' business. */
-import { initialBounds } from '../../epk/effective-key.ts';
+import { initialBounds } from '../../epk/bounds.ts';
 import type { LocalAccount } from './account.ts';
 import { expiryOf } from '../documents/write-transaction.ts';
 import { itemTtl, parseDefinition, requireName, withDefaults } from './container-definition.ts';

@@ -3,9 +3,9 @@
  * that holds its effective key. A range has its own LSN, which never falls: the children of a split go on
  * from their parent's, a merged range from the higher of the two, so a parent's position is valid on both.
  */
-import { middleOf, type KeyKind } from '../../epk/effective-key.ts';
+import { middleOf } from '../../epk/bounds.ts';
+import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
-import { NotReadyError } from '../../lib/errors.ts';
 import type { RangeRow } from '../storage/catalog-store.ts';
 import { Refusal } from '../http/refusal.ts';
 
@@ -97,16 +97,6 @@ export function refuseWhileSplitting(range: RangeModel, nowMs: number): void {
   }
 }
 
-/** The bound that halves a part of the hash space; undefined when it holds a single hash. */
-function middleBound(kind: KeyKind, part: { min: string; max: string }): string | undefined {
-  try {
-    return middleOf(kind, part.min, part.max);
-  } catch (error) {
-    if (error instanceof NotReadyError) return undefined;
-    throw error;
-  }
-}
-
 /**
  * The bound nearest to the middle of a range that parts two of its keys, found by halving towards them;
  * undefined when they have one hash. Under a hierarchical key all may lie below one prefix, in a sliver of it.
@@ -118,7 +108,7 @@ export function boundBetween(
 ): string | undefined {
   let { min, max } = range;
   for (;;) {
-    const middle = middleBound(kind, { min, max });
+    const middle = middleOf(kind, min, max);
     if (middle === undefined || (first < middle && middle <= last)) return middle;
     if (last < middle) max = middle;
     else min = middle;
@@ -127,7 +117,7 @@ export function boundBetween(
 
 /** The two halves of a range, not yet filled. */
 export function halvesOf(kind: KeyKind, range: RangeModel, nextId: number): [RangeModel, RangeModel] {
-  const middle = middleBound(kind, range);
+  const middle = middleOf(kind, range.min, range.max);
   if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
   return splitAt(range, middle, nextId);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { NotReadyError } from '../../../src/lib/errors.ts';
+import { must } from '../../../src/lib/assert.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { effectiveKey, initialBounds, middleOf, prefixRange } from '../../../src/epk/effective-key.ts';
+import { initialBounds, middleOf } from '../../../src/epk/bounds.ts';
+import { effectiveKey, prefixRange } from '../../../src/epk/effective-key.ts';
 import type { KeyKind } from '../../../src/epk/effective-key.ts';
 
 const KINDS: readonly KeyKind[] = ['hash-v1', 'hash-v2', 'multi-hash'];
@@ -66,7 +67,7 @@ describe('the middle of a range', () => {
       const random = seededRandom(seed);
       let [min, max] = ['', 'FF'];
       for (let i = 0; i < depth; i += 1) {
-        const middle = middleOf(kind, min, max);
+        const middle = must(middleOf(kind, min, max), 'it has more than one hash');
         expect(middle > min && middle < max, `seed ${seed}: ${min} < ${middle} < ${max}`).toBe(true);
         if (random.below(2) === 0) min = middle;
         else max = middle;
@@ -78,17 +79,17 @@ describe('the middle of a range', () => {
     ['hash-v1', 32],
     ['hash-v2', 126],
     ['multi-hash', 378],
-  ] as const)('%s: a range of one hash is refused after %i splits', (kind, splits) => {
-    let max = 'FF';
-    const splitOn = (): void => {
-      for (let i = 0; i <= splits; i += 1) max = middleOf(kind, '', max);
-    };
-    expect(splitOn).toThrow(NotReadyError);
+  ] as const)('%s: after %i splits a range has one hash, and no middle', (kind, splits) => {
+    let max: string | undefined = 'FF';
+    let halvings = 0;
+    for (; max !== undefined && halvings <= splits; halvings += 1) max = middleOf(kind, '', max);
+    expect(max).toBeUndefined();
+    expect(halvings).toBeGreaterThan(30);
   });
 
-  test('halves a hot prefix so that its keys fall on both sides', () => {
+  test('middleOf: a range of one prefix -> its keys are on both sides', () => {
     const { min, max } = prefixRange(['tenant1']);
-    const middle = middleOf('multi-hash', PREFIX, NEXT);
+    const middle = must(middleOf('multi-hash', PREFIX, NEXT), 'a prefix can be split');
     const keys = Array.from({ length: 1000 }, (_, i) => effectiveKey('multi-hash', ['tenant1', `user-${i}`]));
     expect(keys.every((key) => key >= min && key < max)).toBe(true);
     const below = keys.filter((key) => key < middle).length;

@@ -36,13 +36,13 @@ describe('the effective key of one value', () => {
     expect(effectiveKey('multi-hash', [value])).toBe(v2);
   });
 
-  test('-0 is 0, unlike in the SDK, because the service stores it as 0', () => {
+  test('EPK: -0 -> that of 0, unlike in the SDK, because the service stores 0', () => {
     expect(effectiveKey('hash-v1', [-0])).toBe('05C1BF6DA115600580');
     expect(effectiveKey('hash-v2', [-0])).toBe('155B95BEDAC4B1E9EC1CDC9BB0DDDE58');
     expect(effectiveKey('multi-hash', [-0, 1])).toBe(effectiveKey('multi-hash', [0, 1]));
   });
 
-  test('V1 stops after 100 units of a string, V2 does not', () => {
+  test('EPK: a string of more than 100 units -> V1 ignores the rest, V2 does not', () => {
     const long = 'a'.repeat(100);
     expect(effectiveKey('hash-v1', [`${long}b`])).toBe(effectiveKey('hash-v1', [long]));
     expect(effectiveKey('hash-v2', [`${long}b`])).not.toBe(effectiveKey('hash-v2', [long]));
@@ -52,7 +52,7 @@ describe('the effective key of one value', () => {
     expect(effectiveKey(kind, ['x\ud800y'])).toBe(effectiveKey(kind, ['x\ufffdy']));
   });
 
-  test('a value larger than the scratch memory leaves nothing behind', () => {
+  test('EPK: a value larger than the scratch memory -> later values are not affected', () => {
     const before = effectiveKey('hash-v2', ['abc']);
     expect(effectiveKey('hash-v2', ['é'.repeat(20_000)])).toMatch(/^[0-3][0-9A-F]{31}$/);
     expect(effectiveKey('hash-v2', ['abc'])).toBe(before);
@@ -72,7 +72,7 @@ describe('the effective key of several values', () => {
     expect(effectiveKey('multi-hash', values)).toBe(expected);
   });
 
-  test('a prefix covers exactly the keys below it', () => {
+  test('EPK: a prefix of a hierarchical key -> covers exactly the keys below it', () => {
     expect(prefixRange(['tenant1'])).toEqual({
       min: '0DAE0B8467B011E957BC0B8B0DEB5ACA',
       max: '0DAE0B8467B011E957BC0B8B0DEB5ACAFF',
@@ -99,7 +99,7 @@ describe('the kind of a container', () => {
     expect(keyKindOf(definition)).toBe(kind);
   });
 
-  test('an unknown kind is refused, not guessed', () => {
+  test('EPK: an unknown kind -> refused', () => {
     expect(() => keyKindOf({ paths, kind: 'Range' })).toThrow(UsageError);
   });
 });

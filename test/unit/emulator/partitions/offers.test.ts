@@ -10,7 +10,7 @@ import {
   type ProvisionedThroughput,
 } from '../../../../src/emulator/partitions/offers.ts';
 import { finishScaling } from '../../../../src/emulator/partitions/resizing.ts';
-import { initialBounds } from '../../../../src/epk/effective-key.ts';
+import { initialBounds } from '../../../../src/epk/bounds.ts';
 import { must } from '../../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
 

@@ -21,7 +21,8 @@ import {
 } from '../../../../src/emulator/partitions/resizing.ts';
 import { execute } from '../../../../src/emulator/documents/operations.ts';
 import { WriteTransaction } from '../../../../src/emulator/documents/write-transaction.ts';
-import { initialBounds, type KeyKind } from '../../../../src/epk/effective-key.ts';
+import { initialBounds } from '../../../../src/epk/bounds.ts';
+import type { KeyKind } from '../../../../src/epk/effective-key.ts';
 import { must } from '../../../../src/lib/assert.ts';
 import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
 import '../../../helpers/seed.ts';

@@ -1,0 +1,82 @@
+/** The bounds of physical ranges in the hash space: those of a new container, and the middle of a range that is split. */
+import { assert } from '../lib/assert.ts';
+import type { KeyKind } from './effective-key.ts';
+import { readOrderedNumber, scratchOf, writeOrderedNumber } from './encoding.ts';
+
+/** The start of every hash space, and its excluded end. */
+const START = '';
+const END = 'FF';
+
+/**
+ * The `count + 1` bounds of `count` ranges of equal size, from '' to 'FF'. They are fractions of the last hash, which gives
+ * the bounds that the service shows: 1FFF...FF between two ranges, in V1 05C1DFFFFFFFFC.
+ */
+export function initialBounds(kind: KeyKind, count: number): string[] {
+  assert(Number.isInteger(count) && count > 0, 'a container has at least one range');
+  const { bitsPerLevel } = SPACES[kind];
+  const last = (1n << bitsPerLevel) - 1n;
+  const inner = Array.from({ length: count - 1 }, (_, i) => (last * BigInt(i + 1)) / BigInt(count));
+  return [START, ...inner.map((hash) => toBound(kind, hash, 1)), END];
+}
+
+/**
+ * The bound that halves the hash space of [min, max), strictly inside, with as few levels as possible: a hierarchical
+ * range that holds a single prefix is split below that prefix. Undefined for a range of one hash, which cannot be split.
+ */
+export function middleOf(kind: KeyKind, min: string, max: string): string | undefined {
+  const { bitsPerLevel, levelsMax } = SPACES[kind];
+  const low = toPosition(kind, min);
+  const high = toPosition(kind, max);
+  for (let levels = 1; levels <= levelsMax; levels += 1) {
+    const unitBits = bitsPerLevel * BigInt(levelsMax - levels);
+    // With at least two units in the range, the middle rounded down to a unit is above `low`.
+    if (high - low >= 2n << unitBits) return toBound(kind, (low + high) >> (unitBits + 1n), levels);
+  }
+  return undefined;
+}
+
+interface Space {
+  /** Bits of a level's hash. */
+  readonly bitsPerLevel: bigint;
+  /** How many levels a bound may have. */
+  readonly levelsMax: number;
+}
+
+const SPACES: Readonly<Record<KeyKind, Space>> = {
+  'hash-v1': { bitsPerLevel: 32n, levelsMax: 1 },
+  'hash-v2': { bitsPerLevel: 126n, levelsMax: 1 },
+  'multi-hash': { bitsPerLevel: 126n, levelsMax: 3 },
+};
+
+const LEVEL_DIGITS = 32;
+
+/** A bound as an integer: the hashes of its levels side by side, missing levels as zero. */
+function toPosition(kind: KeyKind, bound: string): bigint {
+  const { bitsPerLevel, levelsMax } = SPACES[kind];
+  const missing = (levels: number): bigint => bitsPerLevel * BigInt(levelsMax - levels);
+  if (bound === START) return 0n;
+  if (bound === END) return ((1n << bitsPerLevel) - 1n) << missing(1);
+  if (kind === 'hash-v1') return BigInt(readOrderedNumber(bound));
+  const levels = Math.ceil(bound.length / LEVEL_DIGITS);
+  assert(levels <= levelsMax, 'a bound has no more levels than its kind');
+  const digits = bound.padEnd(levels * LEVEL_DIGITS, '0');
+  let position = 0n;
+  for (let at = 0; at < digits.length; at += LEVEL_DIGITS) {
+    position = (position << bitsPerLevel) | BigInt(`0x${digits.slice(at, at + LEVEL_DIGITS)}`);
+  }
+  return position << missing(levels);
+}
+
+function toBound(kind: KeyKind, position: bigint, levels: number): string {
+  if (kind === 'hash-v1') {
+    const { bytes, view } = scratchOf(16);
+    return bytes.toString('hex', 0, writeOrderedNumber(view, 0, Number(position))).toUpperCase();
+  }
+  const { bitsPerLevel } = SPACES[kind];
+  let bound = '';
+  for (let level = levels - 1; level >= 0; level -= 1) {
+    const hash = BigInt.asUintN(Number(bitsPerLevel), position >> (bitsPerLevel * BigInt(level)));
+    bound += hash.toString(16).padStart(LEVEL_DIGITS, '0').toUpperCase();
+  }
+  return bound;
+}
