@@ -9,8 +9,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 // A comparison must not take much memory, and V8 can be told only before the large modules have grown its heap.
 if (process.argv[2] === 'verify') {
-  const { keepYoungSpaceSmall } = await import('../dist/lib/heap.js');
-  keepYoungSpaceSmall();
+  const { keepYoungGenerationSmall } = await import('../dist/lib/heap.js');
+  keepYoungGenerationSmall();
 }
 const { main } = await import('../dist/cli/main.js');
 await main();

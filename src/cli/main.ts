@@ -5,7 +5,7 @@
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { CanceledError, CosmigError, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/fs-error.ts';
+import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
 import { withSameFlags } from '../spec/same-flags.ts';
 import type { Command, Input } from './command.ts';
@@ -184,7 +184,7 @@ function lossOf(stream: NodeJS.WriteStream): UsageError | undefined {
   const failure = stream.errored ?? failures.get(stream);
   if (failure === undefined || ('code' in failure && failure.code === 'EPIPE')) return undefined;
   return new UsageError('the output cannot be written', {
-    why: fileTrouble(failure),
+    why: describeFsError(failure),
     cause: failure,
     hint: 'free some disk space, or write it elsewhere',
   });

@@ -4,7 +4,7 @@ import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/fs-error.ts';
+import { describeFsError } from '../lib/fs-error.ts';
 
 const OPTIONS = {
   port: {
@@ -111,7 +111,7 @@ function readSettings(file: string): Record<string, unknown> {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new UsageError(`${file} cannot be used as --config`, {
-      why: error instanceof SyntaxError ? `it is not JSON: ${error.message}` : fileTrouble(error),
+      why: error instanceof SyntaxError ? `it is not JSON: ${error.message}` : describeFsError(error),
       hint: 'give a JSON file with settings, for instance {"avad": true}',
       cause: error,
     });
@@ -128,7 +128,7 @@ function writeCertificate(file: string, certificate: string): void {
     writeFileSync(file, certificate);
   } catch (error) {
     throw new UsageError(`the certificate cannot be written to ${file}`, {
-      why: fileTrouble(error),
+      why: describeFsError(error),
       hint: 'give --certificate-out a file in a folder that exists',
       cause: error,
     });

@@ -7,7 +7,7 @@ import { makePlan } from '../keys/plan.ts';
 import { KeyTally } from '../keys/key-spread.ts';
 import { orAborted } from '../lib/abort.ts';
 import { DeadLetterError, UsageError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/fs-error.ts';
+import { describeFsError } from '../lib/fs-error.ts';
 import { readJson } from '../lib/json-stream.ts';
 import { keyLines, keyResult, KeyResults } from '../report/key.ts';
 import { KEY_OPTIONS } from '../spec/fields.ts';
@@ -65,7 +65,7 @@ async function* bytesOf(input: Input, name: string, signal: AbortSignal): AsyncG
     const next = await orAborted(reader.next(), signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
       throw new UsageError(`${name} cannot be read`, {
-        why: fileTrouble(error),
+        why: describeFsError(error),
         hint: 'give a file of JSON documents, or pipe them in',
         cause: error,
       });

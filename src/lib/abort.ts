@@ -1,11 +1,11 @@
 /**
- * Waiting that can be called off. What always holds: a reason to stop is an Error that says why, and
- * whatever ends a wait also removes its timer and its listener.
+ * Waiting that can be aborted. Invariant: the reason of an abort is an Error that says why, and whatever ends a wait also
+ * removes its timer and its listener.
  */
 import { setMaxListeners } from 'node:events';
 import { assert } from './assert.ts';
 
-// Node keeps a delay in 31 bits and fires at once when it is longer.
+// Node keeps a delay in 31 bits; a longer one would fire immediately.
 const DELAY_MAX_MS = 2 ** 31 - 1;
 
 /** The reason a deadline gives when it passes. */
@@ -13,15 +13,15 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** Why `signal` was aborted, as an Error whatever was put in. */
+/** The reason of an aborted signal, always as an Error. */
 export function abortReason(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason : new Error(`called off: ${String(reason)}`);
+  return reason instanceof Error ? reason : new Error(`aborted: ${String(reason)}`);
 }
 
 /** Resolves after `delayMs`; rejects with the reason as soon as `signal` is aborted. */
 export async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-  assert(delayMs <= DELAY_MAX_MS, 'nothing waits for more than 24 days in one go');
+  assert(delayMs <= DELAY_MAX_MS, 'a single wait is at most 24 days long');
   let timer: NodeJS.Timeout | undefined;
   const passed = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, delayMs);
@@ -33,14 +33,13 @@ export async function sleep(delayMs: number, signal: AbortSignal): Promise<void>
   }
 }
 
-/** What `promise` gives, or the reason of `signal`, whichever is first. The promise itself goes on. */
+/** Settles like `promise`, or rejects with the reason of `signal`, whichever comes first. Does not cancel the work behind the promise. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {
     onAbort = (): void => reject(abortReason(signal));
   });
-  // Many may wait under one signal, and each takes its listener away again: from the eleventh on Node would
-  // report a leak that is none.
+  // Many waits may share one signal, and each removes its listener. Without this Node would report the eleventh as a leak.
   setMaxListeners(0, signal);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
@@ -51,7 +50,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Resolves, never rejects, when `signal` is aborted: for those to whom the end is the goal. */
+/** Resolves when `signal` is aborted; never rejects. */
 export async function whenAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
@@ -59,11 +58,11 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A signal that its owner can abort and that follows a parent until it is disposed of. */
+/** A signal that its owner can abort, and that follows its parent until it is disposed. */
 export class ChildSignal implements Disposable {
   readonly #controller = new AbortController();
   readonly #parent: AbortSignal;
-  // AbortSignal.any would do, but it ties every child to a parent that may live for days; this lets go.
+  // Not AbortSignal.any: that keeps every child attached to a parent that may live for days.
   readonly #follow = (): void => this.#controller.abort(abortReason(this.#parent));
 
   constructor(parent: AbortSignal) {
@@ -76,7 +75,7 @@ export class ChildSignal implements Disposable {
     return this.#controller.signal;
   }
 
-  /** The first reason stays; later calls change nothing. */
+  /** Only the first call has an effect. */
   abort(reason: Error): void {
     this.#controller.abort(reason);
   }
@@ -86,15 +85,15 @@ export class ChildSignal implements Disposable {
   }
 }
 
-/** A signal that is aborted after `delayMs` or with its parent; `what` tells what took too long. */
+/** A signal that is aborted after `delayMs` or with its parent. The reason names `what` took too long. */
 export class Deadline implements Disposable {
   readonly #child: ChildSignal;
   readonly #timer: NodeJS.Timeout;
 
   constructor(delayMs: number, what: string, parent: AbortSignal) {
-    assert(delayMs <= DELAY_MAX_MS, 'no deadline is more than 24 days away');
+    assert(delayMs <= DELAY_MAX_MS, 'a deadline is at most 24 days away');
     this.#child = new ChildSignal(parent);
-    // The reason is made when it is needed: an error takes a stack, and most deadlines do not pass.
+    // Most deadlines do not pass, so the error, which captures a stack, is created late.
     this.#timer = setTimeout(
       () => this.#child.abort(new DeadlinePassed(`${what} took longer than ${delayMs} ms`)),
       delayMs,

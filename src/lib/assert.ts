@@ -1,17 +1,18 @@
+/** Checks of our own rules. A broken rule is a bug of cosmig: it ends with an InternalError and exit code 70. */
 import { InternalError } from './errors.ts';
 
-/** Impossible trouble: says which of our own rules broke, and ends as exit code 70. */
+/** Throws when `claim` does not hold; `rule` says what should be true. */
 export function assert(claim: unknown, rule: string): asserts claim {
   if (!claim) throw new InternalError(rule);
 }
 
-/** The value, which the caller knows is there; `rule` says why it must be. */
+/** The value, which cannot be missing because of `rule`. */
 export function must<T>(value: T | null | undefined, rule: string): T {
   assert(value !== null && value !== undefined, rule);
   return value;
 }
 
-/** Closes a switch over a union: the compiler objects when a case is missing. */
+/** Ends a switch over a union; it does not compile when a case is missing. */
 export function unreachable(value: never): never {
-  throw new InternalError(`a case was forgotten: ${String(value)}`);
+  throw new InternalError(`missing case: ${String(value)}`);
 }

@@ -1,14 +1,14 @@
 /**
- * Memory for pages and bodies, used again and again: what is allocated and let go by the megabyte keeps the garbage
- * collector busy. What always holds: memory is lent to one user at a time, only what was given back is lent again, and
- * so much of it is kept and no more. Who does not give it back has it for himself.
+ * Reusable memory for pages and request bodies: allocating megabytes for each of them would keep the garbage collector
+ * busy. Invariant: a buffer is lent to one user at a time, and at most `idleBytesMax` bytes are kept. A buffer that is not
+ * given back is left to the garbage collector.
  */
 import { assert } from './assert.ts';
 
 export interface PoolLimits {
-  /** Sizes are rounded up to this, so that the next one, a little larger, still fits. */
+  /** Sizes are rounded up to a multiple of this, so that a slightly larger request still fits. */
   readonly stepBytes: number;
-  /** How much may lie idle. */
+  /** How many bytes of unused memory are kept. */
   readonly idleBytesMax: number;
 }
 
@@ -25,7 +25,7 @@ export class BufferPool {
     return this.#idleBytes;
   }
 
-  /** At least so many bytes, with anything in them. */
+  /** A buffer of at least `sizeBytes`, with arbitrary contents. */
   lend(sizeBytes: number): Buffer {
     const fitting = this.#idle.findLastIndex((buffer) => buffer.length >= sizeBytes);
     const [idle] = fitting < 0 ? [] : this.#idle.splice(fitting, 1);
@@ -37,7 +37,7 @@ export class BufferPool {
     return Buffer.allocUnsafeSlow(Math.ceil(Math.max(sizeBytes, 1) / stepBytes) * stepBytes);
   }
 
-  /** What was lent, whole; nobody may look at it any more. */
+  /** Takes a whole lent buffer back. The caller must not use it afterwards. */
   giveBack(buffer: Buffer): void {
     assert(!this.#idle.includes(buffer), 'memory is given back once');
     if (this.#idleBytes + buffer.length > this.#limits.idleBytesMax) return;

@@ -1,7 +1,4 @@
-/**
- * Time is passed in: what the clock says and how long a wait takes come from one object, so that a test can drive both
- * and the emulator can shift them.
- */
+/** Time as a parameter: the current time and waiting come from one object, which tests drive and the emulator can shift. */
 import { sleep } from './abort.ts';
 
 export interface Clock {
@@ -13,13 +10,13 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), sleep };
 
-/** Tells the milliseconds since it was started. Nobody sets it, as they do a clock on the wall. */
+/** Returns a function for the milliseconds since the call. Setting the system clock does not affect it. */
 export function stopwatch(): () => number {
   const beganMs = performance.now();
   return () => performance.now() - beganMs;
 }
 
-/** A time that passes; a clock that is set back meanwhile makes it no longer. */
+/** Measures whether a duration has passed. Setting the clock back does not extend it. */
 export class Countdown {
   readonly #clock: Clock;
   #leftMs: number;
@@ -31,7 +28,7 @@ export class Countdown {
     this.#seenMs = clock.now();
   }
 
-  /** Asked now and then: what passes between two questions counts. */
+  /** To be called regularly: it adds up the time between two calls. */
   isOver(): boolean {
     const nowMs = this.#clock.now();
     this.#leftMs -= Math.max(0, nowMs - this.#seenMs);

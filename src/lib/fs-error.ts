@@ -1,19 +1,20 @@
-/** What hinders reading or writing a file, in words: the system's own repeat the path and the call. */
+/** Errors of the file system in words: the system's own messages repeat the path and name the call. */
+
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOTDIR: 'a part of its path is not a folder',
   EEXIST: 'it exists already',
   EACCES: 'its permissions do not allow it',
   EPERM: 'its permissions do not allow it',
-  EROFS: 'it is on a disk that can only be read',
+  EROFS: 'it is on a read-only disk',
   ENOSPC: 'its disk is full',
   EDQUOT: 'its disk is full',
   EMFILE: 'this process has too many files open',
 };
 
-/** The words for an error of the file system; the error's own where there are none. */
-export function fileTrouble(error: unknown): string {
+/** What an error of the file system means; an unknown error keeps its own message. */
+export function describeFsError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return WORDS[code] ?? (error instanceof Error ? error.message : String(error));
 }

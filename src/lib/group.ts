@@ -1,20 +1,19 @@
 /**
- * Runs work together that stands or falls together. What always holds: the first failure aborts the
- * others, everything that was started has ended when group() returns, and the first failure is what it
- * throws. Later failures are the echo of the first and are not reported.
+ * Runs asynchronous work that fails as a whole. Invariant: the first failure aborts the others, everything that was started
+ * has ended when group() returns, and group() throws the first failure. Later failures follow from it and are not reported.
  */
 import { ChildSignal } from './abort.ts';
 import { assert } from './assert.ts';
 
-/** What the work of a group gets. */
+/** Passed to the body of a group. */
 export interface Group {
-  /** Aborted when the parent is, or when a member fails; the reason is that failure. */
+  /** Aborted with the parent, or by the first failure of a member, which is then the reason. */
   readonly signal: AbortSignal;
-  /** Starts a member; it may start others. Not to be called after the group has ended. */
+  /** Starts a member, which may start others. Must not be called after the group has ended. */
   start(member: (signal: AbortSignal) => Promise<void>): void;
 }
 
-/** Runs `body` and all it starts; gives what `body` returned once all of them are done. */
+/** Runs `body` and the members that it starts; returns the result of `body` when all of them have ended. */
 export async function group<T>(parent: AbortSignal, body: (members: Group) => Promise<T>): Promise<T> {
   using child = new ChildSignal(parent);
   const running = new Set<Promise<void>>();
@@ -44,26 +43,38 @@ export async function group<T>(parent: AbortSignal, body: (members: Group) => Pr
   return result as T; // own() gives undefined only after recording a failure
 }
 
-/** Does something with each, so many at a time; what `work` gives has its turn as well. */
-export async function eachOf<T>(
+/** Calls `work` for each item, for at most `limit` of them at a time. Items that `work` returns are worked on as well. */
+export async function forEachConcurrently<T>(
   items: Iterable<T>,
   {
-    atOnce,
+    limit,
     signal,
     work,
   }: {
-    readonly atOnce: number;
+    readonly limit: number;
     readonly signal: AbortSignal;
     readonly work: (item: T, signal: AbortSignal) => Promise<readonly T[]>;
   },
 ): Promise<void> {
   const waiting = [...items];
   await group(signal, async (members) => {
-    for (let hand = 0; hand < atOnce; hand += 1) {
+    for (let worker = 0; worker < limit; worker += 1) {
       members.start(async (inner) => {
         for (let item = waiting.pop(); item !== undefined; item = waiting.pop())
           waiting.push(...(await work(item, inner)));
       });
     }
   });
+}
+
+/** Runs `work` and never rejects. The function that it resolves to returns the result, or throws the failure. */
+export async function captureOutcome<T>(work: () => Promise<T>): Promise<() => T> {
+  try {
+    const result = await work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }

@@ -1,11 +1,11 @@
-/** How much memory V8 takes for what is young; a setting of the whole process. */
+/** The size of V8's young generation, which is a setting of the whole process. */
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Keeps the space for young objects as small as it is now; else it grows to 32 MB, which pays for programs that make
- * many. bin/cosmig.js calls it before anything large is loaded: it has grown behind that. V8 reads this flag whenever
- * that space is about to grow, so unlike others it may be set in a process that runs.
+ * Keeps the young generation at its present size; otherwise it grows to 32 MB, which pays only for programs that allocate
+ * much. bin/cosmig.js calls this first, because loading the program would already make it grow. V8 reads this flag whenever
+ * the space is about to grow, so it can be set in a running process.
  */
-export function keepYoungSpaceSmall(): void {
+export function keepYoungGenerationSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }

@@ -1,11 +1,10 @@
 /**
- * JSON values out of a stream of bytes, one at a time: values that follow each other in any layout (one a line is
- * the usual one), or the items of an array. What always holds: memory is bounded by one value, and a mistake is told
- * with its line.
+ * Reads JSON values from a stream of bytes, one at a time: values in any layout (usually one a line), or the items of an
+ * array. Invariant: memory is bounded by one value, and an error names the line.
  */
 import { UsageError } from './errors.ts';
 
-/** A value and the line it begins in. */
+/** A value and the line in which it begins. */
 export interface JsonItem {
   readonly value: unknown;
   readonly line: number;
@@ -16,7 +15,7 @@ const ITEM_UNITS_MAX = 8 * 1024 * 1024;
 
 const HINT = 'give one JSON object per line, or one array of objects';
 
-/** The values in `chunks`; `name` is what errors call the input. */
+/** The values in `chunks`; errors call the input `name`. */
 export async function* readJson(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<JsonItem> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const splitter = new Splitter(name);
@@ -25,7 +24,7 @@ export async function* readJson(chunks: AsyncIterable<Uint8Array>, name: string)
       return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
     } catch (error) {
       throw new UsageError(`${name} is not UTF-8 text`, {
-        why: `around line ${splitter.line} there are bytes that mean nothing in UTF-8`,
+        why: `bytes around line ${splitter.line} are not valid UTF-8`,
         hint: 'convert it, for instance with: iconv -f UTF-16 -t UTF-8',
         cause: error,
       });

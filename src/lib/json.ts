@@ -1,16 +1,16 @@
-/** JSON for people and scripts. What always holds: writing it never throws, whatever it is given. */
+/** JSON for people and scripts. Invariant: writing it never throws, whatever the value is. */
 
-/** One line of JSON; big integers become text, errors their name and message, a cycle the word [circular]. */
+/** One line of JSON. Big integers become text, errors their name and message, a cycle the word [circular]. */
 export function safeStringify(value: unknown): string {
   try {
     return JSON.stringify(plain(value, [])) ?? 'null';
   } catch {
-    // A getter that throws, or nesting deeper than the stack. A report must not fail over that.
+    // A getter threw, or the nesting exceeds the stack. A report must not fail because of that.
     return '"[unwritable]"';
   }
 }
 
-/** The value as plain data, with the marks described above. */
+/** The value as plain data, as `safeStringify` describes it. */
 function plain(value: unknown, above: readonly object[]): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null) return value;
@@ -20,8 +20,8 @@ function plain(value: unknown, above: readonly object[]): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   const entries = Object.entries(value).map(([name, member]) => [name, plain(member, path)]);
   if (!(value instanceof Error)) return Object.fromEntries(entries);
-  // An Error's own message and cause do not enumerate.
+  // The message and the cause of an Error are not enumerable.
   const { name, message, cause } = value;
-  const told = cause === undefined ? { name, message } : { name, message, cause: plain(cause, path) };
-  return { ...told, ...Object.fromEntries(entries) };
+  const described = cause === undefined ? { name, message } : { name, message, cause: plain(cause, path) };
+  return { ...described, ...Object.fromEntries(entries) };
 }

@@ -1,17 +1,17 @@
 /**
- * Structured log lines for people or for machines. What always holds: no secret leaves through here,
- * neither in the text nor in a field, a nested object, an error or its causes.
+ * Structured log lines for people or for machines. Invariant: no line contains a secret, neither in its text nor in a field,
+ * a nested object, an error or its causes.
  */
 import type { Clock } from './clock.ts';
 import { safeStringify } from './json.ts';
 
-/** From the chattiest to the gravest. */
+/** In ascending order. */
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** What is known about an event besides its sentence. */
+/** Details of an event, next to its sentence. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes lines of its level and graver. */
+/** Writes lines of its level and above. */
 export interface Log {
   debug(message: string, fields?: Fields): void;
   info(message: string, fields?: Fields): void;
@@ -19,23 +19,23 @@ export interface Log {
   error(message: string, fields?: Fields): void;
 }
 
-/** Where lines go and what they look like. */
+/** The destination and the format of lines. */
 export interface LogOptions {
   readonly level: Level;
-  /** A sentence a person reads, or one JSON object a line. */
+  /** A sentence for people, or one JSON object a line. */
   readonly format: 'text' | 'json';
   readonly clock: Clock;
   readonly write: (line: string) => void;
 }
 
-const GRAVITY: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+const RANK: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Makes a log; everything it writes has passed redact(). */
+/** Creates a log. Everything that it writes has passed redact(). */
 export function createLog(options: LogOptions): Log {
   const at =
     (level: Level) =>
     (message: string, fields: Fields = {}): void => {
-      if (GRAVITY[level] < GRAVITY[options.level]) return;
+      if (RANK[level] < RANK[options.level]) return;
       const time = new Date(options.clock.now()).toISOString();
       const clean = Object.entries(fields).map(([name, value]) => [name, redact(value, name)] as const);
       if (options.format === 'json') {
@@ -55,7 +55,7 @@ function asText(value: unknown): string {
 
 const REDACTED = '[redacted]';
 
-// Compared without case, dashes and underscores. `key` alone is not here: a partition key is no secret.
+// Compared without case, dashes and underscores. `key` alone is missing: a partition key is not a secret.
 const SECRET_NAMES = new Set([
   'authorization',
   'proxyauthorization',
@@ -75,25 +75,25 @@ const SECRET_NAMES = new Set([
   'cookie',
 ]);
 
-// Each keeps what tells the reader which secret it was, and drops the secret.
+// Each keeps the text that shows which secret it was, and drops the secret.
 const SECRET_TEXTS: ReadonlyArray<readonly [pattern: RegExp, kept: string]> = [
   [/(AccountKey\s*=\s*)[^;"'\s]+/gi, `$1${REDACTED}`],
-  // A signature as it stands in a header, and percent-encoded, as Cosmos wants it.
+  // A signature as in a header, and percent-encoded as Cosmos DB expects it.
   [/(\bsig=|%26sig%3D)[^&"'\s,}]+/gi, `$1${REDACTED}`],
   [/(\bBearer\s+)[A-Za-z0-9._~+/=-]+/gi, `$1${REDACTED}`],
   [/(\bauthorization["']?\s*[:=]\s*["']?)(?!\[redacted\])[^"'\r\n,}]+/gi, `$1${REDACTED}`],
-  // Three base64url parts: a token that lost its Bearer.
+  // Three base64url parts: a token without its Bearer.
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, REDACTED],
   // 64 bytes in base64: every account key has this shape.
   [/[A-Za-z0-9+/]{86}==/g, REDACTED],
 ];
 
-/** `text` without the secrets that can be told by their shape. */
+/** `text` without the secrets that are recognized by their shape. */
 export function redactText(text: string): string {
   return SECRET_TEXTS.reduce((clean, [pattern, kept]) => clean.replace(pattern, kept), text);
 }
 
-/** A copy of `value` without secrets, told by name or by shape; errors become plain data. */
+/** A copy of `value` without secrets, which are recognized by name or by shape. Errors become plain data. */
 export function redact(value: unknown, name = ''): unknown {
   return clean(value, name, []);
 }
@@ -113,7 +113,7 @@ function clean(value: unknown, name: string, above: readonly object[]): unknown 
   if (value instanceof URL) return redactText(value.href);
   const members: Array<readonly [string, unknown]> = Object.entries(value);
   if (value instanceof Error) {
-    // These do not enumerate, and an aggregate's errors do not either.
+    // These are not enumerable, and neither are the errors of an AggregateError.
     members.unshift(['name', value.name], ['message', value.message]);
     if (value.cause !== undefined) members.push(['cause', value.cause]);
     if (value instanceof AggregateError) members.push(['errors', value.errors]);

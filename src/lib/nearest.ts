@@ -1,21 +1,21 @@
-/** What somebody probably meant: the known word that is few typing mistakes away, `changesMax` at most. */
+/** The known word that was probably meant: the one with the fewest typing errors, `changesMax` at most. */
 export function nearest(
   word: string,
   known: readonly string[],
   changesMax = Number.POSITIVE_INFINITY,
 ): string | undefined {
-  // Two letters swapped are two changes; beyond a third of the word a guess helps nobody.
+  // Two swapped letters are two changes. When a third of the word differs, a guess does not help.
   let best: { word: string; distance: number } | undefined;
   for (const candidate of known) {
     const distance = editDistance(word, candidate);
-    const bearable = Math.max(candidate.length > 3 ? 2 : 1, Math.floor(candidate.length / 3));
-    if (distance <= Math.min(bearable, changesMax) && distance < (best?.distance ?? Infinity))
+    const limit = Math.max(candidate.length > 3 ? 2 : 1, Math.floor(candidate.length / 3));
+    if (distance <= Math.min(limit, changesMax) && distance < (best?.distance ?? Infinity))
       best = { word: candidate, distance };
   }
   return best?.word;
 }
 
-/** Letters to insert, drop or change to turn one word into the other. */
+/** The number of letters to insert, delete or replace to turn one word into the other. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [line, letter] of from.split('').entries()) {

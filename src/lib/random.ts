@@ -1,12 +1,13 @@
-/** Chance is passed in, so that a seed replays a run. */
+/** Randomness as a parameter, so that a seed replays a run. */
+
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
-  /** A whole number in [0, bound). */
+  /** An integer in [0, bound). */
   below(bound: number): number;
 }
 
-/** A small fast generator (xorshift128, seeded through splitmix32); good for jitter and tests, not for secrets. */
+/** A small fast generator (xorshift128, seeded through splitmix32); suitable for jitter and tests, not for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const splitmix = (): number => {

@@ -1,8 +1,7 @@
 /**
- * Opens our SQLite files and brings their schema up to date; owns the pragmas and the table
- * `cosmig_schema`. What always holds: a migration and the record of it are one transaction; a shipped
- * migration that was edited, a database newer than this cosmig and a file that is not ours are refused
- * before anything is written.
+ * Opens cosmig's SQLite files and upgrades their schema; owns the pragmas and the table `cosmig_schema`. Invariant: a
+ * migration and its record are one transaction. A shipped migration that was edited, a database newer than this cosmig and a
+ * file of another program are refused before anything is written.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -20,21 +19,21 @@ export interface OpenOptions {
   readonly readonly?: boolean;
   /** FULL survives a power cut with the last commit, NORMAL may lose the last few, OFF the file. Default FULL. */
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
-  /** How long to wait for a neighbour's lock; enough for its longest transaction when it is not given. */
+  /** How long to wait for another process's lock; by default long enough for its longest transaction. */
   readonly busyTimeoutMs?: number;
-  /** Of a new file; SQLite's own choice when it is not given. */
+  /** For a new file; SQLite's default if it is not given. */
   readonly pageSize?: 4096 | 8192 | 16_384;
-  /** How much of the file is kept in memory; better-sqlite3's 16 MB when it is not given. */
+  /** How much of the file is kept in memory; 16 MB by default, as in better-sqlite3. */
   readonly cacheKib?: number;
 }
 
-// Long enough for the longest transaction of a neighbour (a migration of a large file), short enough
-// that a person still believes the command is alive.
+// Long enough for the longest transaction of another process (the migration of a large file), short enough that the
+// command does not seem to hang.
 const BUSY_TIMEOUT_MS = 10_000;
 
 const SHIPPED = new URL('../../migrations/', import.meta.url);
 
-/** Opens a database file; damage, a full disk and a missing file arrive as LedgerError. */
+/** Opens a database file. Damage, a full disk and a missing file become a LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
   const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
   const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
@@ -44,14 +43,14 @@ export function openDatabase(options: OpenOptions): Database {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
     const Driver = loadDriver();
     database = new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });
-    // Before the switch to WAL, which fixes it.
+    // Must come before the switch to WAL, which fixes the page size.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
-    // Switching to WAL is a write, which a read-only guest may not and need not do.
+    // Switching to WAL is a write; a read-only connection cannot do it and does not need it.
     if (!readonly) database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
     database.pragma('foreign_keys = ON');
     if (cacheKib !== undefined) database.pragma(`cache_size = -${cacheKib}`);
-    // The first read of the header: a file that is no database says so here and not in mid-run.
+    // Reads the header, so that a file that is not a database fails here and not in the middle of a run.
     database.pragma('schema_version');
     return database;
   } catch (error) {
@@ -61,15 +60,14 @@ export function openDatabase(options: OpenOptions): Database {
 }
 
 /**
- * Applies the migrations of `migrations/<name>/` that `database` has not seen, all or none. Safe to call
- * twice and from two processes at once: whoever comes second finds the work done. Writes nothing, and so
- * works on a read-only database, when there is nothing to do.
+ * Applies the missing migrations of `migrations/<name>/`, all or none. It may be called twice, and by two processes at once:
+ * the second one finds nothing to do. It then writes nothing, so it also works on a read-only database that is up to date.
  */
 export function migrate(database: Database, name: string, root: URL = SHIPPED): void {
   const shipped = readMigrations(new URL(`${name}/`, root));
   try {
     if (pendingMigrations(database, name, shipped).length === 0) return;
-    // IMMEDIATE takes the write lock before looking again, so two processes cannot both see work.
+    // IMMEDIATE takes the write lock before the second look, so two processes cannot both find work.
     database.transaction(() => applyPending(database, name, shipped)).immediate();
   } catch (error) {
     throw asDatabaseError(error, database.name);
@@ -77,10 +75,10 @@ export function migrate(database: Database, name: string, root: URL = SHIPPED): 
 }
 
 /**
- * Refuses a file that is another program's or newer before anything is written to it: opening it for writing switches
- * it to WAL, which is a write. A file that is not there passes, and one that only a writer can make whole again.
+ * Refuses a file of another program or of a newer cosmig. To be called before opening it for writing, which switches it to
+ * WAL and thereby writes. A missing file passes, and so does one that only a writer can recover.
  */
-export function refuseForeign(path: string, name: string, root: URL = SHIPPED): void {
+export function refuseForeignFile(path: string, name: string, root: URL = SHIPPED): void {
   if (!existsSync(path)) return;
   let database: Database | undefined;
   try {
@@ -93,7 +91,7 @@ export function refuseForeign(path: string, name: string, root: URL = SHIPPED): 
   }
 }
 
-/** A crash has left half a transaction in a rollback journal, which the next writer takes back. */
+/** A crash left half a transaction in a rollback journal; the next writer rolls it back. */
 function needsWriter(error: unknown): boolean {
   const code = errorCode(error instanceof LedgerError ? error.cause : error);
   return code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY';
@@ -123,7 +121,7 @@ function readMigrations(folder: URL): Migration[] {
       number === index + 1,
       `migration ${file} is number ${index + 1} of its folder: no gaps, no doubles`,
     );
-    // A checkout on Windows may turn line ends; that is no edit.
+    // A checkout on Windows may change line endings; that is not an edit.
     const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
     return { number, file, sql, sha256: createHash('sha256').update(sql).digest('hex') };
   });
@@ -170,7 +168,7 @@ function pendingMigrations(
   for (const row of applied) {
     const migration = must(shipped[row.number - 1], 'migrations are numbered without gaps');
     if (migration.sha256 !== row.sha256) {
-      throw new LedgerError(`${database.name} was made by another edition of ${migration.file}`, {
+      throw new LedgerError(`${database.name} was created with a different version of ${migration.file}`, {
         why: `migration ${row.number} was edited after it was applied here`,
         hint: 'use the cosmig that wrote the file, or reinstall this one; nothing was changed',
         details: { migration: migration.file },
@@ -185,7 +183,7 @@ function readApplied(database: Database): AppliedRow[] {
   if (tables.length === 0) return [];
   if (!tables.includes('cosmig_schema')) {
     throw new LedgerError(`${database.name} is not a cosmig database`, {
-      why: 'it holds tables of another program',
+      why: 'it has tables of another program',
       hint: 'give another path; nothing was changed',
     });
   }
@@ -194,11 +192,11 @@ function readApplied(database: Database): AppliedRow[] {
     .all();
 }
 
-/** What SQLite reports (extended codes by their first word), in words an operator can act on. */
+/** Errors of SQLite by the first word of their code, in words that an operator can act on. */
 const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   FULL: {
     what: 'cannot grow: its disk is full',
-    hint: 'make room on that disk, then run the same command again',
+    hint: 'free space on that disk, then run the same command again',
   },
   CORRUPT: { what: 'is damaged', hint: 'restore it from a backup, or give the path of a new file' },
   NOTADB: {
@@ -215,8 +213,8 @@ const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: s
 };
 
 /**
- * The error to report for one that a database call threw: SQLite's troubles with a file as LedgerError,
- * a lock that stays held as NotReadyError, everything else as it came.
+ * The error to report for one that a database call threw: a LedgerError for problems with the file, a NotReadyError for a
+ * lock that is not released, everything else unchanged.
  */
 export function asDatabaseError(error: unknown, path: string): unknown {
   const code = errorCode(error);
@@ -242,10 +240,10 @@ export function asDatabaseError(error: unknown, path: string): unknown {
 }
 
 /**
- * The same database, whose statements tell the file's troubles as asDatabaseError does, wherever they are used: damage
- * shows late, when somebody first reads the page that has it.
+ * Makes all statements of a database throw what asDatabaseError returns. Damage may be found late, when a statement first
+ * reads the page that has it.
  */
-export function tellTrouble(database: Database): Database {
+export function withDatabaseErrors(database: Database): Database {
   const prepare = database.prepare.bind(database);
   database.prepare = ((sql: string) => {
     const statement = prepare(sql);
@@ -270,7 +268,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The file system's own codes, which come from creating the folder. */
+/** Codes of the file system, from creating the folder. */
 const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOSPC: 'FULL',
   EDQUOT: 'FULL',

@@ -5,7 +5,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
-import { fileTrouble } from '../lib/fs-error.ts';
+import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
 import type { Named, Verdict } from '../verify/verdict.ts';
 
@@ -17,7 +17,7 @@ export function refuseReport(path: string): void {
     else accessSync(dirname(path), constants.W_OK);
   } catch (error) {
     throw new UsageError(`the report cannot be written to ${path}`, {
-      why: fileTrouble(error),
+      why: describeFsError(error),
       hint: 'give --report a file in an existing folder that you may write to',
       cause: error,
     });
@@ -35,7 +35,7 @@ export function writeReport(path: string, verdict: Verdict, named: Named | null)
     return undefined;
   } catch (error) {
     return new LedgerError(`the report cannot be written to ${path}`, {
-      why: fileTrouble(error),
+      why: describeFsError(error),
       hint: 'the result is shown above; run cosmig verify again with another --report',
       cause: error,
     });

@@ -8,7 +8,13 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
-import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } from '../lib/sqlite.ts';
+import {
+  asDatabaseError,
+  migrate,
+  openDatabase,
+  refuseForeignFile,
+  withDatabaseErrors,
+} from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { CounterStore } from './counters.ts';
@@ -99,11 +105,11 @@ export class Ledger {
   }
 
   static #take(path: string, hold: (ledger: Ledger) => void): Ledger {
-    refuseForeign(path, 'ledger');
+    refuseForeignFile(path, 'ledger');
     const lock = MoverLock.take(path);
     let database: Database | undefined;
     try {
-      database = tellTrouble(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));
+      database = withDatabaseErrors(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));
       migrate(database, 'ledger');
       const ledger = new Ledger(database, lock);
       hold(ledger);
@@ -119,7 +125,7 @@ export class Ledger {
   /** For everybody else: changes no byte of the file, while a mover works and after a crash. */
   static openReadonly(path: string): Ledger {
     refuseMissingLedger(path);
-    const database = tellTrouble(openDatabase({ path, readonly: true }));
+    const database = withDatabaseErrors(openDatabase({ path, readonly: true }));
     try {
       migrate(database, 'ledger');
       const ledger = new Ledger(database, null);
@@ -139,7 +145,7 @@ export class Ledger {
    */
   static hasBegun(path: string): boolean {
     if (!existsSync(path)) return false;
-    refuseForeign(path, 'ledger');
+    refuseForeignFile(path, 'ledger');
     const database = openDatabase({ path, readonly: true });
     try {
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").all();

@@ -6,7 +6,13 @@
 import { existsSync } from 'node:fs';
 import { NotReadyError } from '../lib/errors.ts';
 import { assert } from '../lib/assert.ts';
-import { asDatabaseError, migrate, openDatabase, refuseForeign, tellTrouble } from '../lib/sqlite.ts';
+import {
+  asDatabaseError,
+  migrate,
+  openDatabase,
+  refuseForeignFile,
+  withDatabaseErrors,
+} from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { bytes, jsonText, number, oneOf, orNull, text } from '../state/column.ts';
 import type { Columns } from '../state/column.ts';
@@ -143,11 +149,11 @@ export class VerifyStore {
 
   /** Refuses when somebody else compares with it; `held` is the lock of whoever holds it already. */
   static open(path: string, held?: MoverLock): VerifyStore {
-    refuseForeign(path, 'verify');
+    refuseForeignFile(path, 'verify');
     const lock = held === undefined ? takeLock(path) : undefined;
     let database: Database | undefined;
     try {
-      database = tellTrouble(openDatabase({ path, cacheKib: CACHE_KIB }));
+      database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
       migrate(database, 'verify');
       return new VerifyStore(database, lock);
     } catch (error) {
@@ -165,7 +171,7 @@ export class VerifyStore {
   /** What the last clean comparison has proven, for those who only look: without the lock, also while one is at work. */
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
-    refuseForeign(path, 'verify');
+    refuseForeignFile(path, 'verify');
     const database = openDatabase({ path, readonly: true });
     try {
       // One that was killed while it made the file has proven nothing.

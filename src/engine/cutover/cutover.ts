@@ -14,7 +14,7 @@
  * after it resumes with what is left. Only the operator's hooks touch the application.
  */
 import { Deadline, DeadlinePassed, orAborted } from '../../lib/abort.ts';
-import { settled } from '../../lib/outcome.ts';
+import { captureOutcome } from '../../lib/group.ts';
 import { finishAfterCommit } from './after-commit.ts';
 import { Attempt } from './attempt.ts';
 import { backOut, isCanceled } from './back-out.ts';
@@ -63,7 +63,7 @@ async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Pr
   const { context } = leases;
   using deadline = new Deadline(options.deadlineMs, 'the cutover', leases.reading);
   const attempt = new Attempt({ ...leases, reading: deadline.signal }, options);
-  const work = settled(async () => commit(attempt));
+  const work = captureOutcome(async () => commit(attempt));
   context.start(async () => void (await work));
   try {
     const end = await orAborted(work, deadline.signal);
@@ -107,7 +107,7 @@ async function stopWriters(attempt: Attempt): Promise<void> {
   options.say('stopping the writers');
   attempt.begin('stopping writers');
   leases.reporter.isPaused = true;
-  const stopping = settled(async () => options.stopWriters(reading));
+  const stopping = captureOutcome(async () => options.stopWriters(reading));
   attempt.stopping = stopping;
   (await stopping)();
   attempt.haveStopped = true;

@@ -6,7 +6,7 @@
  * comparison follows the watch.
  */
 import { ChildSignal } from '../../lib/abort.ts';
-import { settled } from '../../lib/outcome.ts';
+import { captureOutcome } from '../../lib/group.ts';
 import type { Attempt } from './attempt.ts';
 import { catchUp } from './catch-up.ts';
 import { prove } from './proof.ts';
@@ -56,7 +56,7 @@ async function endsUnmoved(attempt: Attempt, from: SourceEnds): Promise<SourceEn
 async function proveDuringWatch(attempt: Attempt, watch: Watch): Promise<SourceEnds | null> {
   using over = new ChildSignal(attempt.reading);
   let isWatching = true;
-  const proving = settled(async () => {
+  const proving = captureOutcome(async () => {
     const isEqual = await prove(attempt, over.signal);
     if (isWatching) attempt.begin('watching the fence');
     return isEqual;

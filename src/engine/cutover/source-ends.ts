@@ -6,7 +6,7 @@
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
 import { remap, wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
-import { eachOf } from '../../lib/group.ts';
+import { forEachConcurrently } from '../../lib/group.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
 import type { RunContext } from '../context.ts';
@@ -100,8 +100,8 @@ async function eachRange(
 ): Promise<void> {
   const { ranges } = sourceSide;
   const patience = sourceSide.patience.fresh();
-  await eachOf(parts, {
-    atOnce: RANGES_AT_ONCE,
+  await forEachConcurrently(parts, {
+    limit: RANGES_AT_ONCE,
     signal,
     work: async (part, inner) => {
       try {

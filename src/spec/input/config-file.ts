@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
 import type { Problem, UsageError } from '../../lib/errors.ts';
-import { fileTrouble } from '../../lib/fs-error.ts';
+import { describeFsError } from '../../lib/fs-error.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
@@ -51,7 +51,7 @@ function readBytes(path: string, name: string): Buffer | undefined {
     return bytes.subarray(0, length);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw refused(name, `${name} cannot be read`, fileTrouble(error));
+    throw refused(name, `${name} cannot be read`, describeFsError(error));
   } finally {
     if (file !== undefined) closeSync(file);
   }

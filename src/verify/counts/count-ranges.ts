@@ -6,7 +6,7 @@
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { countRange } from '../../cosmos/container/count.ts';
 import type { FeedRange } from '../../cosmos/feed/ranges.ts';
-import { eachOf } from '../../lib/group.ts';
+import { forEachConcurrently } from '../../lib/group.ts';
 import type { Reason } from '../../state/dead-letters.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
@@ -66,7 +66,7 @@ export async function countSide(
       return partsOf(side, part);
     }
   };
-  await eachOf(all, { atOnce: READERS_MAX, signal, work });
+  await forEachConcurrently(all, { limit: READERS_MAX, signal, work });
   ranges.sort((a, b) => (a.min < b.min ? -1 : 1));
   return { count: ranges.reduce((sum, { documents }) => sum + documents, 0), ranges };
 }

@@ -16,7 +16,7 @@ import {
 import type { Patience } from '../../cosmos/load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { NotReadyError, ServiceError } from '../../lib/errors.ts';
-import { eachOf } from '../../lib/group.ts';
+import { forEachConcurrently } from '../../lib/group.ts';
 import type { RowOptions } from './rows.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 import type { Part, VerifyStore } from '../store.ts';
@@ -90,7 +90,7 @@ export class SidePass {
       const waiting = this.#readers.filter(({ isDone }) => !isDone);
       const work = async (reader: Reader, inner: AbortSignal): Promise<readonly Reader[]> =>
         this.#read(reader, inner);
-      await eachOf(waiting, { atOnce: READERS_MAX, signal, work });
+      await forEachConcurrently(waiting, { limit: READERS_MAX, signal, work });
     } finally {
       this.#save();
     }
@@ -105,8 +105,8 @@ export class SidePass {
       readers.length = 0;
       const { list } = side.ranges;
       try {
-        await eachOf(list, {
-          atOnce: ASKED_MAX,
+        await forEachConcurrently(list, {
+          limit: ASKED_MAX,
           signal,
           work: async (range, inner) => {
             readers.push(...(await this.#fenceOf(range, inner)));

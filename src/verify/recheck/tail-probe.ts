@@ -8,7 +8,7 @@ import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import type { FeedRange } from '../../cosmos/feed/ranges.ts';
 import { allVersionsScan, latestVersionScan } from '../../documents/page-scan.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
-import { eachOf } from '../../lib/group.ts';
+import { forEachConcurrently } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
 import { integerAt } from '../../documents/integer.ts';
 import type { Moment } from '../ledger-view.ts';
@@ -73,8 +73,8 @@ export class TailProbe {
   async look({ migration, leases }: Moment, signal: AbortSignal): Promise<Reach> {
     const { deletes } = migration;
     const reached: Reached[] = [];
-    await eachOf(leases, {
-      atOnce: READERS_MAX,
+    await forEachConcurrently(leases, {
+      limit: READERS_MAX,
       signal,
       work: async (lease, inner) => {
         reached.push({ lease, ...(await this.#reachedBy(lease, deletes === 'avad', inner)) });

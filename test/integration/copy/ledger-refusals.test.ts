@@ -183,7 +183,9 @@ describe.skipIf(!canMount())('a disk', () => {
       `ended 7\ndead letters         ${LETTERS} open (${LETTERS} collision)\n` +
         `1 dead letter discarded, ${LETTERS - 1} still open\n`,
     );
-    expect(stderr).toMatch(/cannot grow: its disk is full\n {2}why {2}.+\n {2}now {2}make room on that disk/);
+    expect(stderr).toMatch(
+      /cannot grow: its disk is full\n {2}why {2}.+\n {2}now {2}free space on that disk/,
+    );
   });
 
   test('that is full is named, and leaves no part of a backup behind', async () => {

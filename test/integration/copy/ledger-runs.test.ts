@@ -255,7 +255,7 @@ describe.skipIf(!canMount())('a full disk', () => {
       const { code, stdout, stderr } = await runMounted(script, temporaryFolder(), env());
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'ended 7\n' });
       expect(stderr).toMatch(
-        /cannot grow: its disk is full\n {2}why {2}.+\n {2}now {2}make room on that disk/,
+        /cannot grow: its disk is full\n {2}why {2}.+\n {2}now {2}free space on that disk/,
       );
       expect(await countIn('by-tenant')).toBe(DOCUMENTS);
     },

@@ -22,7 +22,7 @@ afterEach(() => {
   assert(left === 0, 'no wait leaves a timer behind');
 });
 
-test('a hundred waits under one signal are no leak, and Node is not heard to say so', async () => {
+test('orAborted: a hundred waits on one signal -> no leak warning of Node', async () => {
   const warned = vi.fn<(warning: Error) => void>();
   process.on('warning', warned);
   try {
@@ -41,7 +41,7 @@ test('a hundred waits under one signal are no leak, and Node is not heard to say
 });
 
 describe('sleep', () => {
-  test('ends after its time and leaves nothing behind', async () => {
+  test('sleep: the time has passed -> resolves, no timer or listener is left', async () => {
     const { signal } = new AbortController();
     const slept = sleep(1000, signal);
     await vi.advanceTimersByTimeAsync(1000);
@@ -49,7 +49,7 @@ describe('sleep', () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  test('ends with the reason when called off, and leaves nothing behind', async () => {
+  test('sleep: aborted -> rejects with the reason, no timer or listener is left', async () => {
     const owner = new AbortController();
     const slept = sleep(1000, owner.signal);
     const reason = new Error('the operator went home');
@@ -58,18 +58,18 @@ describe('sleep', () => {
     expect(listeners(owner.signal)).toBe(0);
   });
 
-  test('refuses a time that Node would cut to nothing', async () => {
+  test('sleep: longer than Node allows -> refused', async () => {
     await expect(sleep(2 ** 31, new AbortController().signal)).rejects.toThrow('24 days');
   });
 
-  test('does not begin under a signal that is aborted already', async () => {
+  test('sleep: already aborted -> rejects without waiting', async () => {
     const reason = new Error('too late');
     await expect(sleep(1000, AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 });
 
 describe('orAborted', () => {
-  test('hands through what the promise gives or throws', async () => {
+  test('orAborted: not aborted -> settles like the promise', async () => {
     const { signal } = new AbortController();
     await expect(orAborted(Promise.resolve(7), signal)).resolves.toBe(7);
     await expect(orAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
@@ -78,13 +78,13 @@ describe('orAborted', () => {
 });
 
 describe('abortReason', () => {
-  test('is an Error even when somebody aborted with something else', () => {
-    expect(abortReason(AbortSignal.abort('bored'))).toEqual(new Error('called off: bored'));
+  test('abortReason: the reason is not an Error -> wrapped in one', () => {
+    expect(abortReason(AbortSignal.abort('bored'))).toEqual(new Error('aborted: bored'));
   });
 });
 
 describe('whenAborted', () => {
-  test('resolves at the abort, before and after it', async () => {
+  test('whenAborted: aborted before or after the call -> resolves', async () => {
     const owner = new AbortController();
     const ended = whenAborted(owner.signal);
     owner.abort(new Error('done'));
@@ -94,7 +94,7 @@ describe('whenAborted', () => {
 });
 
 describe('ChildSignal', () => {
-  test('follows its parent with the same reason', () => {
+  test('ChildSignal: the parent is aborted -> aborted with the same reason', () => {
     const parent = new AbortController();
     using child = new ChildSignal(parent.signal);
     const reason = new Error('all stop');
@@ -102,7 +102,7 @@ describe('ChildSignal', () => {
     expect(child.signal.reason).toBe(reason);
   });
 
-  test('can be aborted alone, and the first reason stays', () => {
+  test('ChildSignal: aborted twice -> the first reason stays, the parent is not aborted', () => {
     const parent = new AbortController();
     using child = new ChildSignal(parent.signal);
     const first = new Error('first');
@@ -112,7 +112,7 @@ describe('ChildSignal', () => {
     expect(parent.signal.aborted).toBe(false);
   });
 
-  test('lets go of its parent when disposed of', () => {
+  test('ChildSignal: disposed -> no listener on the parent', () => {
     const parent = new AbortController();
     {
       using child = new ChildSignal(parent.signal);
@@ -124,14 +124,14 @@ describe('ChildSignal', () => {
 });
 
 describe('Deadline', () => {
-  test('says what took too long', async () => {
+  test('Deadline: passed -> the reason names what took too long', async () => {
     const { signal } = new AbortController();
     using deadline = new Deadline(500, 'the split', signal);
     await vi.advanceTimersByTimeAsync(500);
     expect(deadline.signal.reason).toEqual(new DeadlinePassed('the split took longer than 500 ms'));
   });
 
-  test('follows its parent, and leaves no timer or listener when disposed of', () => {
+  test('Deadline: the parent is aborted, or disposed -> follows it, no timer or listener is left', () => {
     const parent = new AbortController();
     {
       using deadline = new Deadline(500, 'the split', parent.signal);

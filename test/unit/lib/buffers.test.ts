@@ -3,7 +3,7 @@ import { BufferPool } from '../../../src/lib/buffers.ts';
 
 const pool = (idleBytesMax = 1000): BufferPool => new BufferPool({ stepBytes: 100, idleBytesMax });
 
-test('memory that was given back is lent again, where it is large enough', () => {
+test('buffer pool: a returned buffer is large enough -> lent again', () => {
   const buffers = pool();
   const small = buffers.lend(150);
   const large = buffers.lend(401);
@@ -15,7 +15,7 @@ test('memory that was given back is lent again, where it is large enough', () =>
   expect(buffers.idleBytes).toBe(0);
 });
 
-test('nobody gets what somebody else has', () => {
+test('buffer pool: a buffer is lent -> not lent to another user', () => {
   const buffers = pool();
   const one = buffers.lend(10);
   expect(buffers.lend(10)).not.toBe(one);
@@ -24,14 +24,14 @@ test('nobody gets what somebody else has', () => {
   expect(buffers.lend(10)).not.toBe(one);
 });
 
-test('so much lies idle and no more', () => {
+test('buffer pool: more is returned than may be kept -> the rest is dropped', () => {
   const buffers = pool(500);
   const lent = [300, 200, 100].map((size) => buffers.lend(size));
   for (const buffer of lent) buffers.giveBack(buffer);
   expect(buffers.idleBytes).toBe(500);
 });
 
-test('giving back twice would lend it to two', () => {
+test('buffer pool: returned twice -> refused', () => {
   const buffers = pool();
   const one = buffers.lend(1);
   buffers.giveBack(one);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Countdown } from '../../../src/lib/clock.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
-test('a time is over when it has passed, and no later where the clock is set back meanwhile', () => {
+test('Countdown: the clock is set back -> over no later than without that', () => {
   const clock = new VirtualClock();
   const time = new Countdown(clock, 3000);
   clock.advance(1000);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileTrouble } from '../../../src/lib/fs-error.ts';
+import { describeFsError } from '../../../src/lib/fs-error.ts';
 
 test.each([
   [join(tmpdir(), 'nobody', 'wrote', 'this'), 'there is no such file or folder'],
@@ -14,10 +14,10 @@ test.each([
   } catch (error) {
     trouble = error;
   }
-  expect(fileTrouble(trouble)).toBe(words);
+  expect(describeFsError(trouble)).toBe(words);
 });
 
-test('what has no words of ours keeps its own', () => {
-  expect(fileTrouble(Object.assign(new Error('odd'), { code: 'EODD' }))).toBe('odd');
-  expect(fileTrouble('odd')).toBe('odd');
+test('describeFsError: an unknown error -> its own message', () => {
+  expect(describeFsError(Object.assign(new Error('odd'), { code: 'EODD' }))).toBe('odd');
+  expect(describeFsError('odd')).toBe('odd');
 });

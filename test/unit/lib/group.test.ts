@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { whenAborted } from '../../../src/lib/abort.ts';
-import { eachOf, group, type Group } from '../../../src/lib/group.ts';
+import { forEachConcurrently, group, type Group } from '../../../src/lib/group.ts';
 
 const { signal: forever } = new AbortController();
 
-test('gives what the body returned, once every member has ended', async () => {
+test('group: all members have ended -> the result of the body', async () => {
   const ended: string[] = [];
   const result = await group(forever, async (members) => {
     members.start(async () => {
@@ -24,7 +24,7 @@ test('gives what the body returned, once every member has ended', async () => {
   expect(getEventListeners(forever, 'abort')).toEqual([]);
 });
 
-test('the first failure aborts the others, waits for them and is thrown', async () => {
+test('group: a member fails -> the others are aborted and awaited, the failure is thrown', async () => {
   const failure = new Error('the disk is full');
   const seen: unknown[] = [];
   const run = group(forever, async (members) => {
@@ -40,7 +40,7 @@ test('the first failure aborts the others, waits for them and is thrown', async 
   expect(seen).toEqual([failure]);
 });
 
-test('a body that throws takes its members with it', async () => {
+test('group: the body throws -> its members are aborted', async () => {
   let stopped = false;
   const run = group(forever, async (members) => {
     members.start(async (signal) => {
@@ -53,7 +53,7 @@ test('a body that throws takes its members with it', async () => {
   expect(stopped).toBe(true);
 });
 
-test('a member that throws before its first await is a failure like any other', async () => {
+test('group: a member throws synchronously -> the group fails with it', async () => {
   const run = group(forever, async (members) => {
     members.start(() => {
       throw new Error('at once');
@@ -62,7 +62,7 @@ test('a member that throws before its first await is a failure like any other', 
   await expect(run).rejects.toThrow('at once');
 });
 
-test('an aborted parent stops the members with its reason', async () => {
+test('group: the parent is aborted -> members stop with its reason', async () => {
   const parent = new AbortController();
   const run = group(parent.signal, async (members) => {
     members.start(async (signal) => {
@@ -74,7 +74,7 @@ test('an aborted parent stops the members with its reason', async () => {
   await expect(run).rejects.toThrow('the operator stopped it');
 });
 
-test('takes no members after its end', async () => {
+test('group: start after the end -> refused', async () => {
   let kept: Group | undefined;
   await group(forever, async (members) => {
     kept = members;
@@ -82,7 +82,7 @@ test('takes no members after its end', async () => {
   expect(() => kept?.start(() => Promise.resolve())).toThrow('no members after its end');
 });
 
-test('each has its turn, what it gives as well, and no more than so many at a time', async () => {
+test('forEachConcurrently: all items and those returned by work -> worked on, at most `limit` at a time', async () => {
   let [now, most] = [0, 0];
   const seen: number[] = [];
   const work = async (n: number): Promise<readonly number[]> => {
@@ -92,7 +92,7 @@ test('each has its turn, what it gives as well, and no more than so many at a ti
     seen.push(n);
     return n < 3 ? [n + 10, n + 20] : [];
   };
-  await eachOf([0, 1, 2, 3, 4], { atOnce: 2, signal: forever, work });
+  await forEachConcurrently([0, 1, 2, 3, 4], { limit: 2, signal: forever, work });
   expect(seen.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 10, 11, 12, 20, 21, 22]);
   expect(most).toBe(2);
 });

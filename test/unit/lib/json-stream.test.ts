@@ -20,7 +20,7 @@ async function read(text: string | Uint8Array, sizes: readonly number[] = [1 << 
   return items;
 }
 
-describe('values are found in any layout', () => {
+describe('JSON stream: values in any layout -> found', () => {
   test.each<[name: string, text: string, items: unknown[]]>([
     ['nothing', '', []],
     ['space', ' \r\n\t', []],
@@ -108,7 +108,7 @@ describe('values are found in any layout', () => {
     await expect(read(text, [1])).resolves.toEqual(items);
   });
 
-  test('however the bytes arrive', async () => {
+  test('JSON stream: bytes in pieces of any size -> the same values', async () => {
     const values = fc.array(fc.oneof(fc.object(), fc.string({ unit: 'binary' }), fc.integer()), {
       maxLength: 6,
     });
@@ -139,7 +139,7 @@ function whyOf(value: string): string {
   throw new Error(`${value} is JSON`);
 }
 
-describe('a mistake is told with its line', () => {
+describe('JSON stream: invalid input -> an error with its line', () => {
   test.each<[text: string | Uint8Array, message: string, why: string]>([
     ['{"a":1}\n{"b":}\n', 'in.json is not JSON at line 2', whyOf('{"b":}')],
     ['{"a":1}\n{\n"b":1,\n"c" 2}', 'in.json is not JSON at line 4', whyOf('{\n"b":1,\n"c" 2}')],
@@ -165,16 +165,8 @@ describe('a mistake is told with its line', () => {
     ['{"a":1}}', 'in.json is not JSON at line 1', whyOf('}')],
     ['{"a":1},{"b":2}', 'in.json is not JSON at line 1', whyOf(',')],
     [Buffer.from('{"a":1}\n\u0000', 'utf16le'), 'in.json is not JSON at line 1', whyOf('{\u0000')],
-    [
-      Uint8Array.of(0x7b, 0xff),
-      'in.json is not UTF-8 text',
-      'around line 1 there are bytes that mean nothing in UTF-8',
-    ],
-    [
-      Uint8Array.of(0x22, 0xc3),
-      'in.json is not UTF-8 text',
-      'around line 1 there are bytes that mean nothing in UTF-8',
-    ],
+    [Uint8Array.of(0x7b, 0xff), 'in.json is not UTF-8 text', 'bytes around line 1 are not valid UTF-8'],
+    [Uint8Array.of(0x22, 0xc3), 'in.json is not UTF-8 text', 'bytes around line 1 are not valid UTF-8'],
     [
       `{"a":"${'x'.repeat(9 * 1024 * 1024)}`,
       'in.json is not JSON at line 1',
@@ -186,7 +178,7 @@ describe('a mistake is told with its line', () => {
     expect(error).toMatchObject({ message, why });
   });
 
-  test('without showing the document', async () => {
+  test('JSON stream: invalid document -> the error does not show its text', async () => {
     const error = await read('{"secret": "hunter2", oops}').catch((error: unknown) => error);
     expect((error as UsageError).why).not.toContain('hunter2');
   });

@@ -14,13 +14,13 @@ function written(format: 'text' | 'json', level: Level = 'info') {
   return { log, lines };
 }
 
-test('writes a sentence and its fields for people', () => {
+test('log: text format -> a sentence and its fields', () => {
   const { log, lines } = written('text');
   log.warn('range is gone', { range: '3', pages: 2, why: 'it was split' });
   expect(lines).toEqual(['00:00:00 warn range is gone range=3 pages=2 why="it was split"\n']);
 });
 
-test('writes one JSON object a line for machines', () => {
+test('log: JSON format -> one object a line', () => {
   const { log, lines } = written('json');
   log.info('ready', { port: 8081 });
   expect(lines).toEqual([
@@ -28,7 +28,7 @@ test('writes one JSON object a line for machines', () => {
   ]);
 });
 
-test('keeps quiet below its level', () => {
+test('log: below its level -> nothing is written', () => {
   const { log, lines } = written('text', 'warn');
   log.debug('a');
   log.info('b');
@@ -49,11 +49,11 @@ test.each([
   [`{"Authorization":"${SIGNATURE}"}`, '{"Authorization":"[redacted]"}'],
   [`the key is ${KEY}!`, 'the key is [redacted]!'],
   ['/design?partitionKey=a', '/design?partitionKey=a'],
-])('takes the secret out of %s', (text, expected) => {
+])('log: %s -> the secret is redacted', (text, expected) => {
   expect(redactText(text)).toBe(expected);
 });
 
-test('takes secrets out of nested objects, headers, errors and their causes', () => {
+test('log: secrets in nested objects, headers, errors and causes -> redacted', () => {
   const cause = Object.assign(new Error(`sent sig=${SIGNATURE}`), {
     headers: { authorization: SIGNATURE, 'x-ms-date': 'today' },
   });
@@ -74,7 +74,7 @@ test('takes secrets out of nested objects, headers, errors and their causes', ()
   expect(lines.join('')).not.toContain(KEY);
 });
 
-test('survives cycles, big integers and getters that throw', () => {
+test('log: cycles, big integers, getters that throw -> a line is written', () => {
   const loop: Record<string, unknown> = { count: 9223372036854775807n };
   loop['self'] = loop;
   expect(safeStringify(loop)).toBe('{"count":"9223372036854775807","self":"[circular]"}');

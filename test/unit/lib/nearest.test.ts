@@ -10,6 +10,6 @@ test.each([
   ['x', undefined],
   ['frobnicate', undefined],
   ['', undefined],
-])('%j was probably meant as %j', (word, expected) => {
+])('nearest: %j -> %j', (word, expected) => {
   expect(nearest(word, ['host', 'port', 'emulator', 'certificate-out'])).toBe(expected);
 });

@@ -19,7 +19,7 @@ import {
   asDatabaseError,
   migrate,
   openDatabase,
-  refuseForeign,
+  refuseForeignFile,
   type Database,
 } from '../../../src/lib/sqlite.ts';
 import { DRIVER_NAME, driverMissing } from '../../../src/lib/sqlite-driver.ts';
@@ -71,7 +71,7 @@ function caught(work: () => unknown): unknown {
 }
 
 describe('migrate', () => {
-  test('a fresh database equals an upgraded one', () => {
+  test('migrate: fresh or upgraded -> the same schema', () => {
     const fresh = opened();
     migrate(fresh, 'sample', shipped(STEPS));
     const upgraded = opened();
@@ -81,7 +81,7 @@ describe('migrate', () => {
     expect(schema(upgraded)).toEqual(schema(fresh));
   });
 
-  test('what we ship: fresh equals upgraded, for every database', () => {
+  test('migrate: every shipped database, fresh or upgraded -> the same schema', () => {
     const root = fileURLToPath(new URL('../../../migrations/', import.meta.url));
     for (const name of existsSync(root) ? readdirSync(root) : []) {
       const steps = readdirSync(join(root, name))
@@ -97,7 +97,7 @@ describe('migrate', () => {
     }
   });
 
-  test('keeps the rows of an older database', () => {
+  test('migrate: an older database -> its rows are kept', () => {
     const database = opened(join(folder, 'kept.db'));
     migrate(database, 'sample', shipped(STEPS.slice(0, 1)));
     database.prepare("INSERT INTO document VALUES ('a', '{}')").run();
@@ -105,7 +105,7 @@ describe('migrate', () => {
     expect(database.prepare('SELECT * FROM document').all()).toEqual([{ id: 'a', body: '{}', etag: null }]);
   });
 
-  test('twice is harmless, and so is once more on a read-only database', () => {
+  test('migrate: up to date -> nothing is written, also on a read-only database', () => {
     const path = join(folder, 'twice.db');
     const root = shipped(STEPS);
     const database = opened(path);
@@ -116,7 +116,7 @@ describe('migrate', () => {
     migrate(opened(path, true), 'sample', root);
   });
 
-  test('several processes at once do the work once', async () => {
+  test('migrate: several processes at once -> each migration is applied once', async () => {
     const path = join(folder, 'race.db');
     const root = fileURLToPath(shipped(STEPS));
     const script = built(new URL('../../helpers/migrate-process.ts', import.meta.url));
@@ -127,7 +127,7 @@ describe('migrate', () => {
     expect(rows).toEqual(STEPS.map(([file], index) => [index + 1, file]));
   }, 30_000);
 
-  test('a step that fails leaves nothing of itself and of the steps before it', () => {
+  test('migrate: a migration fails -> it and those before it are rolled back', () => {
     const database = opened();
     const broken = shipped([
       ...STEPS.slice(0, 2),
@@ -137,7 +137,7 @@ describe('migrate', () => {
     expect(schema(database)).toEqual([]);
   });
 
-  test('refuses a newer database, naming both versions', () => {
+  test('migrate: a newer database -> refused, naming both versions', () => {
     const database = opened();
     migrate(database, 'sample', shipped(STEPS));
     const error = caught(() => migrate(database, 'sample', shipped(STEPS.slice(0, 2))));
@@ -148,7 +148,7 @@ describe('migrate', () => {
     });
   });
 
-  test('refuses when a shipped file was edited, but not for line ends', () => {
+  test('migrate: an edited migration -> refused, unless only its line endings differ', () => {
     const database = opened();
     migrate(database, 'sample', shipped(STEPS));
     migrate(database, 'sample', shipped(STEPS.map(([file, sql]) => [file, sql.replaceAll('\n', '\r\n')])));
@@ -178,14 +178,14 @@ describe('migrate', () => {
   });
 });
 
-describe('refuseForeign', () => {
-  test('lets pass what is not there, what is ours, and what waits for migrations', () => {
+describe('refuseForeignFile', () => {
+  test('refuseForeignFile: a missing, present or older file of ours -> passes', () => {
     const path = join(folder, 'a.db');
-    refuseForeign(path, 'sample', shipped(STEPS));
+    refuseForeignFile(path, 'sample', shipped(STEPS));
     expect(existsSync(path)).toBe(false);
     migrate(opened(path), 'sample', shipped(STEPS.slice(0, 2)));
-    refuseForeign(path, 'sample', shipped(STEPS));
-    refuseForeign(path, 'sample', shipped(STEPS.slice(0, 2)));
+    refuseForeignFile(path, 'sample', shipped(STEPS));
+    refuseForeignFile(path, 'sample', shipped(STEPS.slice(0, 2)));
   });
 
   test.each([
@@ -199,12 +199,12 @@ describe('refuseForeign', () => {
     database.pragma('journal_mode = DELETE');
     database.close();
     const before = readFileSync(path);
-    expect(() => refuseForeign(path, 'sample', shipped(STEPS.slice(0, 1)))).toThrow(message);
+    expect(() => refuseForeignFile(path, 'sample', shipped(STEPS.slice(0, 1)))).toThrow(message);
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.startsWith('a.db'))).toEqual(['a.db']);
   });
 
-  test('leaves half a transaction to the writer who takes it back', () => {
+  test('refuseForeignFile: half a transaction -> passes, and the next writer rolls it back', () => {
     const database = opened(join(folder, 'a.db'));
     migrate(database, 'sample', shipped(STEPS));
     database.pragma('journal_mode = DELETE');
@@ -217,13 +217,13 @@ describe('refuseForeign', () => {
     copyFileSync(join(folder, 'a.db'), path);
     copyFileSync(join(folder, 'a.db-journal'), `${path}-journal`);
     expect(() => openDatabase({ path, readonly: true })).toThrow(LedgerError);
-    refuseForeign(path, 'sample', shipped(STEPS));
+    refuseForeignFile(path, 'sample', shipped(STEPS));
     expect(opened(path).prepare('SELECT count(*) AS owners FROM owner').get()).toEqual({ owners: 0 });
   });
 });
 
 describe('openDatabase', () => {
-  test('sets the pragmas, and makes the folder', () => {
+  test('openDatabase: a new path -> the folder is created, the pragmas are set', () => {
     const database = openDatabase({ path: join(folder, 'new', 'folder', 'a.db') });
     open.push(database);
     expect(database.pragma('journal_mode', { simple: true })).toBe('wal');
@@ -231,7 +231,7 @@ describe('openDatabase', () => {
     expect(database.pragma('foreign_keys', { simple: true })).toBe(1);
   });
 
-  test('a file that is no database is a ledger error with a hint', () => {
+  test('openDatabase: not a database -> LedgerError with a hint', () => {
     const path = join(folder, 'notes.txt');
     writeFileSync(path, 'dear diary, '.repeat(1000));
     const error = caught(() => openDatabase({ path }));
@@ -239,7 +239,7 @@ describe('openDatabase', () => {
     expect(error).toMatchObject({ exitCode: 7, hint: expect.stringContaining('check the path') });
   });
 
-  test('a damaged file is a ledger error', () => {
+  test('openDatabase: a damaged file -> LedgerError', () => {
     const path = join(folder, 'damaged.db');
     const root = shipped(STEPS);
     const database = openDatabase({ path });
@@ -252,7 +252,7 @@ describe('openDatabase', () => {
     expect(error).toMatchObject({ message: `${path} is damaged` });
   });
 
-  test('a missing file is a ledger error for a reader, who must not create it', () => {
+  test('openDatabase: a missing file, read-only -> LedgerError, nothing is created', () => {
     const path = join(folder, 'missing.db');
     expect(caught(() => openDatabase({ path, readonly: true }))).toBeInstanceOf(LedgerError);
     expect(existsSync(path)).toBe(false);
@@ -275,7 +275,7 @@ test.each([
   expect(error).toMatchObject({ message: expect.stringContaining(message) });
 });
 
-test('a binary that was never built is told by what the loader tried, since it gives no code', () => {
+test('asDatabaseError: the binary of better-sqlite3 is missing -> NotReadyError', () => {
   const error = asDatabaseError(Object.assign(new Error('no bindings'), { tries: ['a.node'] }), 'a.db');
   expect(error).toBeInstanceOf(NotReadyError);
   expect(error).toMatchObject({ hint: driverMissing(DRIVER_NAME, error).hint });
