@@ -15,14 +15,15 @@ import { markerOf, rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { DeleteMode } from '../state/migration.ts';
 import { IntentGroup } from '../state/intent-group.ts';
 import { Ledger } from '../state/ledger.ts';
-import type { SessionToken } from '../state/session-tokens.ts';
 import { Backlog } from './progress/backlog.ts';
 import { PendingOutcomes } from './unit/pending-outcomes.ts';
 import type { RunContext } from './context.ts';
-import type { Point } from './unit/crash-points.ts';
+import { CrashPoints, type CrashPoint } from './unit/crash-points.ts';
+import { RunTotals } from './unit/run-totals.ts';
 import { Promoter } from './letters/promoter.ts';
 import { Sequencer } from './unit/sequencer.ts';
 import { ServiceTime } from './progress/service-time.ts';
+import type { Stopping, Tasks } from './progress/stopping.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { TargetSlots } from './apply/target-slots.ts';
 import { SourceDocuments } from './apply/source-documents.ts';
@@ -71,11 +72,9 @@ export interface ContextParts {
   readonly timing: Timing;
   /** Aborted when there is no time left for order. */
   readonly signal: AbortSignal;
-  readonly start: RunContext['start'];
-  readonly stop: RunContext['stop'];
-  readonly stopped: RunContext['stopped'];
-  readonly committed: RunContext['committed'];
-  readonly onPoint: (point: Point) => void;
+  readonly tasks: Tasks;
+  readonly stopping: Stopping;
+  readonly onPoint: (point: CrashPoint) => void;
   /** Somebody waits for the service. */
   readonly onWait: (side: SideName, wait: Wait) => void;
 }
@@ -83,10 +82,9 @@ export interface ContextParts {
 /** Turns that wait for their locks; more pages than these fill would only wait in memory. */
 const WAITING_MAX = 50_000;
 
-export async function makeContext(
-  parts: ContextParts,
-): Promise<{ readonly context: RunContext; readonly promoter: Promoter }> {
-  const { spec, sides, ledger, clock, random, log, timing, signal, accounts, onWait } = parts;
+export async function makeContext(parts: ContextParts): Promise<RunContext> {
+  const { spec, sides, ledger, clock, random, log, timing, signal, tasks, stopping, accounts, onWait } =
+    parts;
   const { source, target, deletes } = sides;
   const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
   const versions = { plan, kind, ttl, marker: markerOf(spec.deletes) };
@@ -104,11 +102,8 @@ export async function makeContext(
   );
   for (const { token } of ledger.tokens.all()) sourceSide.sessions.add(token);
   for (const { anchor } of ledger.leases.live()) sourceSide.sessions.add(anchor?.session);
-  const time = new ServiceTime(clock);
-  const nextTokens = newTokensOf(sourceSide);
-  const nextTargetTokens = newTokensOf(targetSide);
-  const nextCosts = newCostsOf(sourceSide, targetSide);
-  const serviceTs = (): number => Math.floor(time.nowMs() / 1000);
+  const serviceTime = new ServiceTime(clock);
+  const totals = new RunTotals(sourceSide, targetSide);
   const unique = new UniqueKeys(target.settings.uniqueKeyPolicy);
   const context: RunContext = {
     spec,
@@ -123,12 +118,11 @@ export async function makeContext(
       ...versions,
       side: sourceSide,
       clock,
-      serviceTs,
-      seeDate: (date) => time.see(date),
+      serviceTime,
     }),
-    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTs, signal }),
+    slots: new TargetSlots({ side: targetSide, plan, unique, clock, timing, serviceTime, signal }),
     ledger,
-    intents: new IntentGroup(ledger.pages, nextTokens),
+    intents: new IntentGroup(ledger.pages, totals),
     pending: new PendingOutcomes(ledger),
     sequencer: new Sequencer({ waitingMax: WAITING_MAX }),
     tally: new RunCounters(),
@@ -136,45 +130,16 @@ export async function makeContext(
     clock,
     log,
     timing,
+    serviceTime,
     signal,
-    serviceMs: () => time.nowMs(),
-    seeDate: (date) => time.see(date),
-    start: parts.start,
-    free: (freed) => promoter.free(freed),
-    stop: parts.stop,
-    stopped: parts.stopped,
-    point: parts.onPoint,
-    alongside: (counts) => ({
-      tokens: nextTokens(),
-      targetTokens: nextTargetTokens(),
-      counters: { ...counts, ...nextCosts() },
-    }),
-    committed: parts.committed,
+    stopping,
+    tasks,
+    get promoter() {
+      return promoter;
+    },
+    points: new CrashPoints(parts.onPoint),
+    totals,
   };
   const promoter = new Promoter(context);
-  return { context, promoter };
-}
-
-/** The newest session tokens of a side: those that are new since the last time. */
-function newTokensOf({ sessions }: Side): () => readonly SessionToken[] {
-  const kept = new Map<string, string>();
-  return () => {
-    const fresh = sessions.each().filter(({ rangeId, token }) => kept.get(rangeId) !== token);
-    for (const { rangeId, token } of fresh) kept.set(rangeId, token);
-    return fresh;
-  };
-}
-
-/** What both sides have cost since the last time, in whole numbers. */
-function newCostsOf(source: Side, target: Side): () => Readonly<Record<string, number>> {
-  const told = { ruSource: 0, ruTarget: 0, throttled: 0 };
-  return () => {
-    const ruSource = Math.floor(source.governor.budget.spentRu) - told.ruSource;
-    const ruTarget = Math.floor(target.governor.budget.spentRu) - told.ruTarget;
-    const throttled = source.governor.throttled + target.governor.throttled - told.throttled;
-    told.ruSource += ruSource;
-    told.ruTarget += ruTarget;
-    told.throttled += throttled;
-    return { ruSource, ruTarget, throttled };
-  };
+  return context;
 }

@@ -6,16 +6,18 @@ import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { DeleteMode } from '../state/migration.ts';
 import type { IntentGroup } from '../state/intent-group.ts';
 import type { Ledger } from '../state/ledger.ts';
-import type { Alongside } from '../state/unit-records.ts';
 import type { Backlog } from './progress/backlog.ts';
-import type { Freed } from './letters/dead-letters.ts';
+import type { Promoter } from './letters/promoter.ts';
 import type { PendingOutcomes } from './unit/pending-outcomes.ts';
-import type { Point } from './unit/crash-points.ts';
+import type { CrashPoints } from './unit/crash-points.ts';
+import type { RunTotals } from './unit/run-totals.ts';
 import type { Sequencer } from './unit/sequencer.ts';
 import type { Side } from '../cosmos/side.ts';
 import type { TargetSlots } from './apply/target-slots.ts';
 import type { SourceDocuments } from './apply/source-documents.ts';
-import type { Counts, RunCounters } from './progress/counters.ts';
+import type { RunCounters } from './progress/counters.ts';
+import type { ServiceTime } from './progress/service-time.ts';
+import type { Stopping, Tasks } from './progress/stopping.ts';
 import type { Timing } from '../spec/timing.ts';
 import type { UniqueKeys } from './apply/unique-keys.ts';
 import type { VersionParts } from './tail/source-version.ts';
@@ -26,7 +28,7 @@ export interface RunContext {
   readonly versions: VersionParts;
   readonly deletes: DeleteMode;
   readonly unique: UniqueKeys;
-  /** Documents of the source may expire. */
+  /** Whether documents of the source may expire. */
   readonly expires: boolean;
   readonly sourceSide: Side;
   readonly targetSide: Side;
@@ -41,22 +43,17 @@ export interface RunContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;
-  /** Aborted when there is no time left for order. */
-  readonly signal: AbortSignal;
-  /** Aborted when the run was told to stop: nothing is read any more. */
-  readonly stopped: AbortSignal;
   /** The service's time, from the dates of its replies. */
-  readonly serviceMs: () => number;
-  readonly seeDate: (date: string | undefined) => void;
-  /** Runs a task that the whole run stands or falls with. */
-  readonly start: (task: () => Promise<void>) => void;
-  /** Somebody may be waiting for this slot, or a value in it. */
-  readonly free: (freed: Freed) => void;
-  /** Ends the run in good order, with this at its end. */
-  readonly stop: (reason: Error) => void;
-  readonly point: (point: Point) => void;
-  /** What goes with every commit: the newest session tokens, and the counters. */
-  readonly alongside: (counts: Counts) => Alongside;
-  /** Something was committed: is there any reason to stop? */
-  readonly committed: () => void;
+  readonly serviceTime: ServiceTime;
+  /** Aborted when the run fails, or must end at once. */
+  readonly signal: AbortSignal;
+  /** Reasons to stop reading; what is in flight is then finished. */
+  readonly stopping: Stopping;
+  /** What the run finishes before it ends. */
+  readonly tasks: Tasks;
+  /** Tries dead letters again when what they wait for has changed. */
+  readonly promoter: Promoter;
+  readonly points: CrashPoints;
+  /** What each transaction writes for the whole run. */
+  readonly totals: RunTotals;
 }

@@ -11,7 +11,7 @@ import { connect, type Account } from '../cosmos/account/client.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { CosmigError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
+import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -26,7 +26,7 @@ import { whyLost } from './failure-cause.ts';
 import { meetOlder } from './restored-ledger.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeContext } from './assemble.ts';
-import type { Point } from './unit/crash-points.ts';
+import type { CrashPoint } from './unit/crash-points.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import type { Accounts } from '../preflight/inspect.ts';
 import { repairEach, type Suspect } from './letters/repair.ts';
@@ -55,7 +55,7 @@ export interface RunParts {
   /** About once a second, and at the end. */
   readonly onSnapshot?: (snapshot: RunSnapshot) => void;
   readonly timing?: Partial<Timing>;
-  readonly onPoint?: (point: Point) => void;
+  readonly onPoint?: (point: CrashPoint) => void;
 }
 
 /** Runs until the goal is reached, or until there is another reason to stop; that is thrown. */
@@ -85,9 +85,9 @@ export async function retryLetters(
     const before = prepared.ledger.letters.openCount();
     let retried = 0;
     const all = { ...parts, ...prepared, accounts };
-    const snapshot = await work('catch-up', all, async ({ context, promoter, reading }) => {
+    const snapshot = await work('catch-up', all, async ({ context, reading }) => {
       refuseCommitted(context);
-      retried = await promoter.retryAll(which === 'all' ? which : new Set(which), reading);
+      retried = await context.promoter.retryAll(which === 'all' ? which : new Set(which), reading);
     });
     return { ...snapshot, retried, closed: Math.max(0, before - snapshot.documents.deadLettered) };
   });
@@ -216,12 +216,12 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
   const timing = { ...TIMING, ...parts.timing };
   const waits = new ServiceWaits(clock);
   const stopping = new Stopping(drain);
-  const tasks = new Tasks();
   let reporter: ProgressReporter | undefined;
   let isOver = false;
   try {
     return await group(abort, async (members) => {
-      const { context, promoter } = await makeContext({
+      const tasks = new Tasks(members);
+      const context = await makeContext({
         spec,
         accounts,
         sides,
@@ -231,10 +231,8 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
         log,
         timing,
         signal: members.signal,
-        start: (task) => tasks.start(members, task),
-        stop: (reason) => stopping.stop(reason),
-        stopped: stopping.signal,
-        committed: () => stopAtLimit(spec, ledger, stopping),
+        tasks,
+        stopping,
         onPoint,
         onWait: (side, wait) => waits.record(side, wait),
       });
@@ -262,7 +260,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
       await settleAll(context, { signal: members.signal, say });
       const reading = stopping.signal;
       try {
-        await body({ context, promoter, reporter: current, reading });
+        await body({ context, reporter: current, reading });
       } catch (error) {
         if (members.signal.aborted) throw error;
         // Told to stop, or refused: what is under way is finished all the same, and nothing is left to settle.
@@ -271,9 +269,12 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
       }
       const { slots, source } = context;
       const progress = (): string =>
-        [tasks.running, slots.dispatcher.unfinished, slots.settling, source.reads.dispatcher.unfinished].join(
-          ' ',
-        );
+        [
+          tasks.running,
+          slots.dispatcher.unfinished,
+          slots.writesInDoubt,
+          source.reads.dispatcher.unfinished,
+        ].join(' ');
       const { requestTimeoutMs } = timing;
       await finishTasks(tasks, {
         stop: reading,
@@ -305,16 +306,4 @@ function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: RunSnapsh
   const last = runs.last()?.report?.atMs ?? 0;
   if (Math.abs(atMs - last) < REMEMBER_EVERY_MS) return;
   runs.report({ atMs, lagSeconds, waitsFor, expected: outlook.documents });
-}
-
-/** More letters than the operator allows are a mistake in the key, not in the documents. */
-function stopAtLimit({ deadLettersMax }: MigrationSpec, ledger: Ledger, stopping: Stopping): void {
-  const open = ledger.letters.openCount();
-  if (open <= deadLettersMax) return;
-  stopping.stop(
-    new DeadLetterError(`${open} documents cannot be moved`, {
-      why: `more than --max-dead-letters ${deadLettersMax} allows`,
-      hint: 'see cosmig dead-letters list for the reasons; mend the documents or raise the limit, and run the same command again',
-    }),
-  );
 }

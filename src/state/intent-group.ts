@@ -12,15 +12,19 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Session tokens that are new since the last transaction: they go with every intent. */
+interface TokenSource {
+  newTokens(): readonly SessionToken[];
+}
+
 export class IntentGroup {
   readonly #pages: PageStore;
-  readonly #tokens: () => readonly SessionToken[];
+  readonly #totals: TokenSource;
   #waiting: Waiting[] = [];
 
-  /** `tokens` gives the newest session tokens, which go with every intent. */
-  constructor(pages: PageStore, tokens: () => readonly SessionToken[]) {
+  constructor(pages: PageStore, totals: TokenSource) {
     this.#pages = pages;
-    this.#tokens = tokens;
+    this.#totals = totals;
   }
 
   /** Resolves when the intent is on the disk: then its writes may be sent. */
@@ -38,7 +42,7 @@ export class IntentGroup {
     try {
       this.#pages.intend(
         waiting.map(({ intent }) => intent),
-        { tokens: this.#tokens() },
+        { tokens: this.#totals.newTokens() },
       );
     } catch (error) {
       for (const { reject } of waiting) reject(error);

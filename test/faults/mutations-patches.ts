@@ -28,7 +28,8 @@ export interface Rule {
 const APPLY = 'src/engine/apply/apply.ts';
 const PLACE = 'src/engine/apply/put-in-slot.ts';
 const SETTLE = 'src/engine/unit/settle.ts';
-const LEASE = 'src/engine/leases/lease-run.ts';
+const LEASE = 'src/engine/leases/lease-reader.ts';
+const UNIT = 'src/engine/unit/unit-of-work.ts';
 const SEQUENCER = 'src/engine/unit/sequencer.ts';
 
 export const PATCHES: readonly Patch[] = [
@@ -67,9 +68,14 @@ export const PATCHES: readonly Patch[] = [
     name: 'commit-before-acknowledgement',
     edits: [
       {
-        file: 'src/engine/unit/page-work.ts',
-        find: 'await orAborted(this.#whenDone, this.#context.signal);',
+        file: UNIT,
+        find: 'await orAborted(this.#done.promise, this.#context.signal);',
         replace: 'await orAborted(Promise.resolve(), this.#context.signal);',
+      },
+      {
+        file: UNIT,
+        find: "    assert(this.#open === 0, 'a unit is committed when every document has its outcome');\n",
+        replace: '',
       },
     ],
   },
@@ -139,12 +145,12 @@ export const PATCHES: readonly Patch[] = [
       {
         file: LEASE,
         find: "      return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';\n",
-        replace: `      const place = { mode, range: this.#range() };
-      const end = await endOf(this.#context, place, reading).catch(() => undefined);
-      const etag = end?.page.position.etag ?? this.#position;
-      this.#position = etag;
-      const move = mode === 'latest-version' ? { lvPosition: etag } : { avadPosition: etag };
-      this.#lease = this.#context.ledger.leases.change(this.#lease.number, move);
+        replace: `      const at = { mode: this.#mode, range: this.#range() };
+      const end = await endOf(this.#parts.context, at, reading).catch(() => undefined);
+      const etag = end?.page.position.etag ?? this.#pipeline.position;
+      this.#pipeline.position = etag;
+      const move = this.#mode === 'latest-version' ? { lvPosition: etag } : { avadPosition: etag };
+      this.#parts.context.ledger.leases.change(this.#lease.number, move);
       return remap(sourceSide.ranges.list, this.#range()).changed ? 'split' : 'again';
 `,
       },

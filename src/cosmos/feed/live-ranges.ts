@@ -4,7 +4,7 @@
  */
 import { must } from '../../lib/assert.ts';
 import type { ContainerLane } from '../transport/container-requests.ts';
-import { readRanges, type PhysicalRange } from './ranges.ts';
+import { readRanges, type FeedRange, type PhysicalRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 
 interface Parts {
@@ -38,6 +38,19 @@ export class LiveRanges {
 
   find(id: string): PhysicalRange | undefined {
     return this.#byId.get(id);
+  }
+
+  /** The part of the key space that a lease reads; its range may be gone. */
+  partOf({
+    rangeId,
+    min,
+    max,
+  }: {
+    readonly rangeId: string;
+    readonly min: string;
+    readonly max: string;
+  }): FeedRange {
+    return { range: this.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
   }
 
   /** The range an effective key falls into. */

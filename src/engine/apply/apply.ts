@@ -35,7 +35,7 @@ export interface Change {
 }
 
 /** A change that has its turn, held or not yet, and perhaps what became of its create. */
-export interface Held {
+export interface HeldTurn {
   readonly turn: Turn;
   readonly written?: Written;
 }
@@ -49,7 +49,7 @@ export interface Task {
 }
 
 /** Applies a change; when it resolves, its outcome is known to everybody. */
-export async function apply(task: Task, held?: Held): Promise<void> {
+export async function apply(task: Task, held?: HeldTurn): Promise<void> {
   const { context, change } = task;
   const { sequencer, pending } = context;
   const locks = new Locks(task, held?.turn);
@@ -181,7 +181,7 @@ async function place(subject: Subject, version: Version, first: Written | undefi
   const old = slotIn(row);
   const moves = old !== null && !old.hash.equals(slot.hash);
   const isThere = old !== null && !moves;
-  const placing: Placing = { context, unit, identity, slot, version, lsn: change.lsn, isThere };
+  const placing: Placing = { context, unit, identity, slot, version, isThere };
   let result = await put(placing, first);
   if (result !== 'ok' && result.reason === 'unique-key') {
     const hasWaited = isWaiting(subject, version);
@@ -193,7 +193,7 @@ async function place(subject: Subject, version: Version, first: Written | undefi
   }
   if (result !== 'ok') return settleFailed(subject, version, result);
   if (moves) {
-    context.point('moved');
+    context.points.reach('moved');
     await removeIfOurs({ context, unit, identity, slot: old });
     unit.count('documentsMoved');
   }

@@ -16,7 +16,6 @@ export interface Placing {
   readonly identity: SourceIdentity;
   readonly slot: Slot;
   readonly version: Version;
-  readonly lsn: number | null;
   /** Our copy stands there already. */
   readonly isThere: boolean;
 }
@@ -64,7 +63,11 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
       for (const from of taken) revoke(placing, from);
       // What was replaced may have held a unique value that somebody waits for.
       if (held.length > 0)
-        context.free({ slot, emptied: false, given: givenUp(held, context.unique.heldBy(version.body)) });
+        context.promoter.free({
+          slot,
+          emptied: false,
+          given: givenUp(held, context.unique.heldBy(version.body)),
+        });
       return 'ok';
     }
     if (typeof written === 'object') return written;
@@ -90,7 +93,7 @@ async function adjudicate(
     return { reason: 'foreign-document', code: 'foreign' };
   if (await stillMaps(context, seen.identity, slot)) return { reason: 'collision', code: 'slot-taken' };
   await unit.begin([{ kind: 'takeover', identity: seen.identity, slot }]);
-  context.point('takeover-intended');
+  context.points.reach('takeover-intended');
   taken.push(seen.identity);
   return undefined;
 }
@@ -137,8 +140,8 @@ export async function removeIfOurs({ context, unit, identity, slot }: Removal): 
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);
   const { end, held } = await withdraw(context, identity, slot);
   if (end === 'not ours') return false;
-  if (end === 'removed') context.point('removed');
-  context.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
+  if (end === 'removed') context.points.reach('removed');
+  context.promoter.free({ slot, emptied: true, given: end === 'removed' ? givenUp(held) : null });
   return end === 'removed';
 }
 

@@ -6,6 +6,7 @@ import { PointReads } from '../../cosmos/bulk/point-reads.ts';
 import type { Side } from '../../cosmos/side.ts';
 import { replyScan } from '../../documents/page-scan.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ServiceTime } from '../progress/service-time.ts';
 import { versionPaths, VersionReader, type Version, type VersionParts } from '../tail/source-version.ts';
 import { idOf, keyOf, type SourceIdentity } from './identity.ts';
 
@@ -20,21 +21,19 @@ const UNREADABLE: Version = {
 interface Parts extends VersionParts {
   readonly side: Side;
   readonly clock: Clock;
-  /** The service's time in seconds. */
-  readonly serviceTs: () => number;
-  readonly seeDate: (date: string | undefined) => void;
+  readonly serviceTime: ServiceTime;
 }
 
 export class SourceDocuments {
   readonly reads: PointReads<Version | 'gone'>;
 
   constructor(parts: Parts) {
-    const { side, clock, serviceTs, seeDate } = parts;
+    const { side, clock, serviceTime } = parts;
     const replies = replyScan(versionPaths(parts));
     const reader = new VersionReader(replies, parts);
     // Whether a document has expired is decided by the time of the reply that shows it: `seeDate` comes first.
-    const keep = (row: number): Version | 'gone' => reader.read(row, serviceTs()).version;
-    this.reads = new PointReads({ side, replies, keep, clock, seeDate });
+    const keep = (row: number): Version | 'gone' => reader.read(row, serviceTime.nowTs()).version;
+    this.reads = new PointReads({ side, replies, keep, clock, seeDate: (date) => serviceTime.see(date) });
   }
 
   /** The document's current version. */

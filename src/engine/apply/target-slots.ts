@@ -17,6 +17,7 @@ import { Placement, Rekey, rekeyPaths } from '../../keys/rekey.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { hashToBytes } from '../../state/segments/segment.ts';
 import type { Side } from '../../cosmos/side.ts';
+import type { ServiceTime } from '../progress/service-time.ts';
 import type { Timing } from '../../spec/timing.ts';
 import type { Held, UniqueKeys } from './unique-keys.ts';
 import type { Version } from '../tail/source-version.ts';
@@ -51,8 +52,7 @@ interface Parts {
   readonly unique: UniqueKeys;
   readonly clock: Clock;
   readonly timing: Timing;
-  /** The service's time in seconds. */
-  readonly serviceTs: () => number;
+  readonly serviceTime: ServiceTime;
   readonly signal: AbortSignal;
 }
 
@@ -66,7 +66,7 @@ export class TargetSlots {
   readonly dispatcher: RangeDispatcher<SlotReply>;
   readonly #parts: Parts;
   readonly #executor: BatchExecutor<Found>;
-  #settling = 0;
+  #inDoubt = 0;
   readonly #body = new BatchBody(new ByteOutput());
 
   constructor(parts: Parts) {
@@ -109,18 +109,18 @@ export class TargetSlots {
   }
 
   /** How many wait until their writes have landed, or never will. */
-  get settling(): number {
-    return this.#settling;
+  get writesInDoubt(): number {
+    return this.#inDoubt;
   }
 
   /** Waits until a write whose reply was lost has landed, or never will. */
-  async settle(): Promise<void> {
+  async waitOutTimeout(): Promise<void> {
     const { clock, timing, signal } = this.#parts;
-    this.#settling += 1;
+    this.#inDoubt += 1;
     try {
       await clock.sleep(timing.requestTimeoutMs, signal);
     } finally {
-      this.#settling -= 1;
+      this.#inDoubt -= 1;
     }
     this.#executor.giveUpSessions();
   }
@@ -132,7 +132,7 @@ export class TargetSlots {
         return decided(outcome.value);
       case 'ambiguous':
         this.#parts.signal.throwIfAborted();
-        await this.settle();
+        await this.waitOutTimeout();
         return 'ambiguous';
       case 'not-done':
         throw outcome.cause;
@@ -169,7 +169,11 @@ export class TargetSlots {
     const { sizeBytes } = text;
     const writeTo = (body: Buffer, at: number): void => {
       text.writeTo(body, at);
-      reckonAnew(body.subarray(at, at + sizeBytes), shifted(lifetime, -before), this.#parts.serviceTs());
+      reckonAnew(
+        body.subarray(at, at + sizeBytes),
+        shifted(lifetime, -before),
+        this.#parts.serviceTime.nowTs(),
+      );
     };
     return { sizeBytes, writeTo };
   }

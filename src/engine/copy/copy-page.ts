@@ -1,105 +1,83 @@
 /**
- * A page of the copy under way. Nearly every document is created, for the first time, and nothing is known of it: it
- * takes the short way, an operation that is done when it is answered by 201. Whatever meets anything else goes the
- * long way, through the apply rule, under the locks it has.
+ * A page of the copy in flight. Nearly every document is created for the first time, and nothing is known of it: it takes
+ * the fast path, one operation that is finished when it is answered with 201. A document that meets anything else takes
+ * the slow path: the apply rule, under the locks that it already holds.
  */
-import { unreachable } from '../../lib/assert.ts';
-import { apply, type Held } from '../apply/apply.ts';
-import type { FlatPage } from './flat-page.ts';
-import type { CopyOperation, Ends } from './copy-operation.ts';
 import type { OperationOutcome } from '../../cosmos/bulk/operation.ts';
-import type { RunContext } from '../context.ts';
-import { PageWork } from '../unit/page-work.ts';
+import { unreachable } from '../../lib/assert.ts';
+import { apply, type HeldTurn } from '../apply/apply.ts';
 import { decided, type SlotReply } from '../apply/target-slots.ts';
+import type { RunContext } from '../context.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
+import type { CopyOperation, FlatPage } from './flat-page.ts';
 
 interface CopyPageParts {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
   readonly copied: FlatPage;
-  readonly indexId: number;
 }
 
-export class CopyPage extends PageWork implements Ends {
+export class CopyPage {
   readonly #parts: CopyPageParts;
-  /** Documents of the short way that have landed. */
-  #written = 0;
 
   constructor(parts: CopyPageParts) {
-    super(parts.context, parts.unit);
     this.#parts = parts;
   }
 
-  override get outcomes(): Float64Array {
-    const { outcomes, count } = this.#parts.copied;
-    return outcomes.subarray(0, count);
-  }
-
-  /** INTENT, and then every document on its way. */
-  override async begin(): Promise<void> {
-    const { context, unit, copied, indexId } = this.#parts;
+  /** INTENT; then every document is sent. */
+  async begin(): Promise<void> {
+    const { context, unit, copied } = this.#parts;
     const { sequencer, pending, slots, signal } = context;
-    const { count, hashes, others, parts } = copied;
+    const { count, hashes, others, indexId, parts, outcomes } = copied;
     unit.count('documentsRead', copied.documents);
-    this.expect(count + others.length);
-    if (count > 0) await unit.begin([], { indexId, parts });
+    unit.expect(count + others.length);
+    if (count > 0) await unit.begin([], { indexId, parts, outcomes });
     for (let entry = 0; entry < count; entry += 1) {
       while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
-      const turn = copied.operation(entry, this);
-      sequencer.admit(turn, hashes, entry * 8, 2);
-      // Who waits for others, or may have a row, is not new.
-      if (turn.state !== 'held' || pending.filter.mayHave(hashes, entry * 8)) this.#contest(entry, { turn });
-      else slots.dispatcher.add(turn);
+      const operation = copied.operation(entry, this);
+      sequencer.admit(operation, hashes, entry * 8, 2);
+      // A document that waits for its locks, or that may have a row, may not be new.
+      if (operation.state !== 'held' || pending.filter.mayHave(hashes, entry * 8))
+        this.#takeSlowPath(entry, { turn: operation });
+      else slots.dispatcher.add(operation);
     }
-    for (const change of others) this.start(async () => apply({ context, unit, change }));
+    for (const change of others) unit.start(async () => apply({ context, unit, change }));
   }
 
   /** The service's time in seconds. */
   get nowTs(): number {
-    return Math.floor(this.#parts.context.serviceMs() / 1000);
+    return this.#parts.context.serviceTime.nowTs();
   }
 
-  override async whenDone(): Promise<void> {
-    await super.whenDone();
-    this.#parts.unit.count('documentsWritten', this.#written);
-    this.#written = 0;
-  }
-
-  /** An operation of the short way has ended. */
-  ended(entry: number, turn: CopyOperation, outcome: OperationOutcome<SlotReply>): void {
+  /** An operation of the fast path has ended. */
+  ended(entry: number, operation: CopyOperation, outcome: OperationOutcome<SlotReply>): void {
+    const { context, unit } = this.#parts;
     switch (outcome.is) {
       case 'done':
         if (outcome.value.status !== 201)
-          return this.#contest(entry, { turn, written: decided(outcome.value) });
-        this.#land(entry);
-        this.#written += 1;
-        this.#parts.context.sequencer.release(turn);
-        return this.complete();
+          return this.#takeSlowPath(entry, { turn: operation, written: decided(outcome.value) });
+        unit.landed(entry);
+        unit.count('documentsWritten');
+        context.sequencer.release(operation);
+        return unit.complete();
       case 'ambiguous':
-        return this.#contest(entry, { turn, written: 'ambiguous' });
+        return this.#takeSlowPath(entry, { turn: operation, written: 'ambiguous' });
       case 'not-done':
-        // The run is over, and says why itself.
+        // The run has ended, and reports why itself.
         return;
       default:
         return unreachable(outcome);
     }
   }
 
-  #contest(entry: number, held: Held): void {
-    const { context, unit, copied, indexId } = this.#parts;
-    this.start(async () => {
-      const change = copied.change(entry, indexId);
-      if (held.written === 'ambiguous') await context.slots.settle();
+  #takeSlowPath(entry: number, held: HeldTurn): void {
+    const { context, unit, copied } = this.#parts;
+    unit.start(async () => {
+      const change = copied.change(entry);
+      if (held.written === 'ambiguous') await context.slots.waitOutTimeout();
       const { slot } = change.version ?? { slot: null };
-      // The segment has claimed it.
       if (slot !== null) unit.claimed(change.identity.hash, slot.hash);
-      await apply({ context, unit, change, onLive: () => this.#land(entry) }, held);
+      await apply({ context, unit, change, onLive: () => unit.landed(entry) }, held);
     });
-  }
-
-  /** Our copy is where the segment says. */
-  #land(entry: number): void {
-    const { context, copied } = this.#parts;
-    copied.outcomes[entry] = context.ledger.pages.nextSequence();
   }
 }

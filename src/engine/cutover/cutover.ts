@@ -64,7 +64,7 @@ async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Pr
   using deadline = new Deadline(options.deadlineMs, 'the cutover', leases.reading);
   const attempt = new Attempt({ ...leases, reading: deadline.signal }, options);
   const work = captureOutcome(async () => commit(attempt));
-  context.start(async () => void (await work));
+  context.tasks.start(async () => void (await work));
   try {
     const end = await orAborted(work, deadline.signal);
     return end();
@@ -97,7 +97,7 @@ async function commit(attempt: Attempt): Promise<Committed> {
     enter(context, { phase: 'proven' });
     const stoppedMs = context.clock.now() - attempt.stoppedAtMs;
     enter(context, { phase: 'committed', stoppedMs, likeSource: options.likeSource ?? [] });
-    context.point('cut-over');
+    context.points.reach('cut-over');
     return { ends, stoppedMs };
   }
 }

@@ -10,7 +10,7 @@ import { forEachConcurrently } from '../../lib/group.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
 import type { RunContext } from '../context.ts';
-import { seeNewest } from '../leases/newest-lsn.ts';
+import { seeNewest } from '../leases/anchor.ts';
 import { tokenOf } from '../../cosmos/side.ts';
 import { mapKey } from '../apply/identity.ts';
 
@@ -71,9 +71,8 @@ async function readEnd(context: RunContext, range: FeedRange, signal: AbortSigna
 /** The positions that the ledger has committed: changes behind them were not replicated. */
 export function committedEnds({ ledger, sourceSide }: RunContext): SourceEnds {
   const ends = ledger.leases.live().map(({ rangeId, min, max, lvPosition, avadPosition }): RangeEnd => {
-    const range = sourceSide.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
     return {
-      range: { range, min, max },
+      range: sourceSide.ranges.partOf({ rangeId, min, max }),
       lsn: null,
       lv: avadPosition === null ? lvPosition : null,
       avad: avadPosition,
@@ -196,7 +195,7 @@ async function collectIn(
   { range, mode, etag, touched }: Omit<Collecting, 'end'> & { readonly range: FeedRange },
   signal: AbortSignal,
 ): Promise<void> {
-  const { sourceSide, timing, serviceMs } = context;
+  const { sourceSide, timing, serviceTime } = context;
   const reader: ChangeReader =
     mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
   const pages = new Feed(sourceSide.lane, { mode, range }).pages(
@@ -211,7 +210,7 @@ async function collectIn(
   for (let seen = 0; ;) {
     const { value: page }: { value: Page } = await pages.next();
     if (page.status === 304 || touched.size >= DOCUMENTS_MAX || seen >= CHANGES_MAX) return;
-    const options = { nowTs: Math.floor(serviceMs() / 1000), indexId: 0, anchorLsn: Infinity };
+    const options = { nowTs: serviceTime.nowTs(), indexId: 0, anchorLsn: Infinity };
     const { changes, unnamed, expired } = reader.read(page.bytes, options);
     for (const change of changes) {
       if (expired.has(change)) continue;

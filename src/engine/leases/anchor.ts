@@ -5,6 +5,7 @@
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
+import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying } from '../../cosmos/load/retry.ts';
 import { NotReadyError, ServiceError } from '../../lib/errors.ts';
@@ -54,7 +55,7 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
       continue;
     }
     const begun = ledger.leases.begin(leases.toSorted((a, b) => (a.min < b.min ? -1 : 1)));
-    context.point('anchored');
+    context.points.reach('anchored');
     return begun;
   }
 }
@@ -108,6 +109,13 @@ export async function endOf(
     });
   }
   return { lsn, page };
+}
+
+/** When this resolves the session knows the newest of a range: whoever reads with it sees no older end. */
+export async function seeNewest(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<void> {
+  const { lane, sessions, patience } = context.sourceSide;
+  await endOf(context, { mode: 'latest-version', range }, signal);
+  await seeNewestOf({ lane, sessions, patience, timeoutMs: context.timing.requestTimeoutMs }, range, signal);
 }
 
 /** The container under this name may be another by now. */

@@ -3,6 +3,7 @@
  * slow the target is. First come, first served; one page always fits.
  */
 import { orAborted } from '../../lib/abort.ts';
+import { deferred } from '../../lib/deferred.ts';
 
 export class PageBudget {
   readonly #max: number;
@@ -21,13 +22,12 @@ export class PageBudget {
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     while (this.#used > 0 && this.#used + bytes > this.#max) {
-      let wake = (): void => {};
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      this.#waiting.push(wake);
+      const room = deferred();
+      this.#waiting.push(room.resolve);
       try {
-        await orAborted(woken, signal);
+        await orAborted(room.promise, signal);
       } finally {
-        this.#waiting = this.#waiting.filter((other) => other !== wake);
+        this.#waiting = this.#waiting.filter((other) => other !== room.resolve);
       }
     }
     this.#used += bytes;

@@ -4,22 +4,20 @@
  *
  *   new -> copying -> tailing
  */
-import { remap } from '../../cosmos/feed/ranges.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotReadyError } from '../../lib/errors.ts';
-import { group } from '../../lib/group.ts';
+import { group, type Group } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
 import { anchorAll } from './anchor.ts';
 import type { ProgressReporter } from '../progress/reporter.ts';
 import { AllChanges, LatestChanges } from '../tail/change-reader.ts';
-import { CopyReader } from '../copy/flat-page.ts';
+import { CopyReader } from '../copy/copy-reader.ts';
 import { copyNotFinished } from '../../spec/refusals.ts';
 import type { ReplicaChoice } from '../cutover/source-ends.ts';
-import { buildIndexes } from './indexing.ts';
-import { LeaseRun, type Control } from './lease-run.ts';
+import { LeaseRun, replaceLease } from './lease-run.ts';
 import type { RunContext } from '../context.ts';
 import type { Phase } from '../../state/migration.ts';
 import { enter, phaseOf } from '../phases.ts';
-import type { Promoter } from '../letters/promoter.ts';
 import { PageBudget } from './page-budget.ts';
 import type { Goal } from '../progress/snapshot.ts';
 
@@ -27,11 +25,10 @@ import type { Goal } from '../progress/snapshot.ts';
  * Documents in memory, over all ranges, by the size of their pages. Six thousand of 1 KB keep a container of 1,000,000 RU/s
  * busy through 40 ms; more only wait, and what waits long has left the processor's caches when its turn comes.
  */
-const ROOM_BYTES = 8 * 1024 * 1024;
+const PAGES_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface LeasesParts {
   readonly context: RunContext;
-  readonly promoter: Promoter;
   readonly reporter: ProgressReporter;
   /** Aborted when no more pages are to be read. */
   readonly reading: AbortSignal;
@@ -41,22 +38,22 @@ export interface LeasesParts {
 
 /** Runs them until the goal is reached, or nobody reads any more. */
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
-  const { context, promoter, reading } = parts;
-  const { ledger } = context;
+  const { context, reading } = parts;
+  const { ledger, tasks, promoter } = context;
   const phase = phaseOf(context);
   refuseCommitted(context);
   if (goal !== 'copy' && isCopying(phase)) throw copyNotFinished(TOO_EARLY);
   if (ledger.leases.live().length === 0) await anchorAll(context, reading);
   replaceGone(context);
   if (phase === 'new') enter(context, { phase: 'copying' });
-  context.start(async () => promoter.retryWaiting(reading));
+  tasks.start(async () => promoter.retryWaiting(reading));
   if (isCopying(phase)) {
     await runEach(parts, { untilCaughtUp: false, wanted: ({ phase: one }) => one === 'copy' });
     if (reading.aborted) return;
     await buildIndexes(context, reading);
     enter(context, { phase: 'tailing', why: null });
     // Who holds a place is known for certain from here on.
-    context.start(async () => promoter.retryWaiting(reading));
+    tasks.start(async () => promoter.retryWaiting(reading));
     return;
   }
   await buildIndexes(context, reading);
@@ -82,45 +79,78 @@ const TOO_EARLY = {
   hint: 'run cosmig copy until it ends, then cosmig tail',
 };
 
-/** Ranges that were split or merged while nobody was looking. */
-function replaceGone({ ledger, sourceSide, point }: RunContext): void {
-  for (const { number, indexId: _indexId, documents: _documents, ...lease } of ledger.leases.live()) {
-    const { rangeId, min, max } = lease;
-    if (sourceSide.ranges.find(rangeId) !== undefined) continue;
-    const gone = { range: { id: rangeId, min, max, parents: [] }, min, max };
-    const children = remap(sourceSide.ranges.list, gone).readers.map(({ range, ...part }) => ({
-      ...lease,
-      ...part,
-      rangeId: range.id,
-    }));
-    ledger.leases.replace([number], children);
-    point('lease-replaced');
+/** Leases whose ranges were split or merged while no run was reading them. */
+function replaceGone(context: RunContext): void {
+  for (const lease of context.ledger.leases.live())
+    if (context.sourceSide.ranges.find(lease.rangeId) === undefined) replaceLease(context, lease);
+}
+
+/**
+ * Builds the index over what the copy has written. The tail looks up every document in it. It is built in small steps, with
+ * time for other work between them; a crash loses one step.
+ */
+async function buildIndexes({ ledger, points }: RunContext, signal: AbortSignal): Promise<void> {
+  const indexIds = new Set(ledger.leases.live().map(({ indexId }) => indexId));
+  for (const indexId of indexIds) {
+    if (ledger.isIndexed(indexId)) continue;
+    const build = ledger.buildIndex(indexId);
+    while (build.step()) {
+      points.reach('index-step');
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  }
+}
+
+/** What the leases of a run share. */
+export class LeaseRuns {
+  readonly #context: RunContext;
+  readonly #members: Group;
+  readonly reporter: ProgressReporter;
+  /** Aborted when no more pages are to be read; those in flight are finished. */
+  readonly reading: AbortSignal;
+  /** Tails end where the feed ended when they began, found out by this look at it; or not at all. */
+  readonly untilCaughtUp: ReplicaChoice | false;
+  readonly budget = new PageBudget(PAGES_BYTES_MAX);
+  readonly copies: CopyReader;
+  readonly latest: LatestChanges;
+  readonly all: AllChanges;
+
+  constructor(
+    { context, reporter, reading }: LeasesParts,
+    members: Group,
+    untilCaughtUp: ReplicaChoice | false,
+  ) {
+    this.#context = context;
+    this.#members = members;
+    this.reporter = reporter;
+    this.reading = reading;
+    this.untilCaughtUp = untilCaughtUp;
+    this.copies = new CopyReader(context);
+    this.latest = new LatestChanges(context);
+    this.all = new AllChanges(context);
+  }
+
+  spawn(lease: Lease): void {
+    this.#members.start(async () => new LeaseRun(this.#context, this, lease).run());
+  }
+
+  /** A range has reached its anchor: letters that wait for other documents may succeed now. */
+  retryLetters(): void {
+    const { tasks, promoter } = this.#context;
+    tasks.start(async () => promoter.retryWaiting(this.reading));
   }
 }
 
 async function runEach(
-  { context, promoter, reporter, reading, look = 'newest' }: LeasesParts,
+  parts: LeasesParts,
   { untilCaughtUp, wanted }: { readonly untilCaughtUp: boolean; readonly wanted: (lease: Lease) => boolean },
 ): Promise<void> {
-  const copies = new CopyReader(context);
-  const latest = new LatestChanges(context);
-  const all = new AllChanges(context);
-  const room = new PageBudget(ROOM_BYTES);
-  for (const lease of context.ledger.leases.live()) reporter.rangeOf(lease);
+  const { context, reporter, look = 'newest' } = parts;
+  const leases = context.ledger.leases.live();
+  for (const lease of leases) reporter.rangeOf(lease);
   await group(context.signal, async (members) => {
-    const spawn = (lease: Lease): void =>
-      members.start(async () => new LeaseRun(context, control, lease).run());
-    const control: Control = {
-      reading,
-      untilCaughtUp: untilCaughtUp ? look : false,
-      room,
-      copies,
-      latest,
-      all,
-      spawn,
-      caughtUp: () => context.start(async () => promoter.retryWaiting(reading)),
-      progressOf: (lease) => reporter.rangeOf(lease),
-    };
-    for (const lease of context.ledger.leases.live().filter(wanted)) spawn(lease);
+    const runs = new LeaseRuns(parts, members, untilCaughtUp ? look : false);
+    for (const lease of leases.filter(wanted)) runs.spawn(lease);
   });
 }

@@ -44,17 +44,33 @@ export function quarantine(
     targetKey: slot === null ? null : printKey(slot.key),
     slot: slot?.hash ?? null,
     waits: waitsOf(reason, slot),
-    atMs: context.serviceMs(),
+    atMs: context.serviceTime.nowMs(),
   };
   unit.letter(identity.hash, { change: 'open', letter });
   context.pending.anyLetters = true;
-  if (fails(context, reason)) context.stop(new DeadLetterError(...failure(letter)));
+  if (fails(context, reason)) context.stopping.stop(new DeadLetterError(...failure(letter)));
 }
 
 /** The document is in its slot, or it was deleted. */
 export function closeLetter(context: RunContext, unit: UnitOfWork, { hash }: SourceIdentity): void {
   if (!context.pending.anyLetters || context.pending.letterOf(hash) === null) return;
-  unit.letter(hash, { change: 'close', identity: hash, atMs: context.serviceMs() });
+  unit.letter(hash, { change: 'close', identity: hash, atMs: context.serviceTime.nowMs() });
+}
+
+/** Too many letters are a mistake in the key, not in the documents. */
+export function stopBeyondLimit({
+  spec: { deadLettersMax },
+  ledger,
+  stopping,
+}: Pick<RunContext, 'spec' | 'ledger' | 'stopping'>): void {
+  const open = ledger.letters.openCount();
+  if (open <= deadLettersMax) return;
+  stopping.stop(
+    new DeadLetterError(`${open} documents cannot be moved`, {
+      why: `more than --max-dead-letters ${deadLettersMax} allows`,
+      hint: 'see cosmig dead-letters list for the reasons; fix the documents or raise the limit, and run the same command again',
+    }),
+  );
 }
 
 /** A key as JSON; a missing level is {}, as in requests. */

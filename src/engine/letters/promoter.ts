@@ -28,12 +28,13 @@ export class Promoter {
 
   /** Called under the lock of a slot that became free or changed: the retries wait for that lock. */
   free({ slot, emptied, given }: Freed): void {
-    const { pending, start, unique } = this.#context;
+    const { pending, tasks, unique } = this.#context;
     if (!pending.anyLetters) return;
     if (emptied) this.#promoteNext(slot, new Set());
     if (!unique.exist || given?.length === 0) return;
     for (const letter of pending.waitingForKey(slot.key))
-      if (given === null || unique.mayWant(letter.identity, given)) start(async () => this.retry(letter));
+      if (given === null || unique.mayWant(letter.identity, given))
+        tasks.start(async () => this.retry(letter));
   }
 
   /**
@@ -88,9 +89,9 @@ export class Promoter {
 
   /** Starts a task of the run, so the run waits for it even if no caller does. */
   async #begin(key: string, letter: OpenLetter): Promise<void> {
-    const { start, signal } = this.#context;
+    const { tasks, signal } = this.#context;
     const over = new Promise<void>((resolve) => {
-      start(async () => {
+      tasks.start(async () => {
         await this.#retry(letter);
         this.#begun.delete(key);
         resolve();
@@ -112,15 +113,15 @@ export class Promoter {
     // Another retry, or a change of the document, has closed it already.
     if (context.pending.letterOf(letter.identity) === null) return;
     const unit = await reapply(context, identityOf(letter));
-    context.point('letter-promoted');
-    unit.commit();
+    context.points.reach('letter-retried');
+    unit.commit(null);
   }
 
   #promoteNext(slot: Slot, tried: ReadonlySet<string>): void {
-    const { pending, start } = this.#context;
+    const { pending, tasks } = this.#context;
     const next = pending.nextForSlot(slot.hash, tried);
     if (next === null) return;
-    start(async () => {
+    tasks.start(async () => {
       await this.retry(next);
       const took = pending.rowOf(next.identity, null)?.slot?.equals(slot.hash) === true;
       const waits = pending.waitsForSlot(pending.letterOf(next.identity), slot.hash);

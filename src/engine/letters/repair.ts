@@ -47,7 +47,7 @@ async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<v
     const slot = { hash: hashOf(name[0] ?? null, key), key };
     await removeStray(context, unit, { identity, slot });
   }
-  unit.commit();
+  unit.commit(null);
 }
 
 /** Removes a copy that the ledger does not know, or knows in another slot. */

@@ -9,6 +9,8 @@ const ESTIMATE_MAX = 4;
 
 export class Backlog {
   readonly #clock: Clock;
+  /** Documents that have their outcome, which is not committed: not counted yet, and no work left. */
+  uncommitted = 0;
   #open = 0;
   #ended = 0;
   #sinceMs = 0;
@@ -27,6 +29,12 @@ export class Backlog {
   end(): void {
     this.#open -= 1;
     this.#ended += 1;
+    this.uncommitted += 1;
+  }
+
+  /** The outcomes of so many are committed. */
+  commit(documents: number): void {
+    this.uncommitted -= documents;
   }
 
   /** Estimated time until the backlog is empty, if nothing more is read. */

@@ -11,8 +11,6 @@ export type Counter = (typeof COUNTERS)[number];
 export type Counts = Readonly<Partial<Record<Counter, number>>>;
 
 export class RunCounters {
-  /** Documents that have their outcome, in pages that are not committed yet: not counted below. */
-  uncommitted = 0;
   readonly #counts = new Map<Counter, number>();
 
   get(counter: Counter): number {

@@ -53,7 +53,7 @@ export class ProgressReporter {
 
   snapshot(): RunSnapshot {
     const { context, goal, waits } = this.#parts;
-    const { spec, ledger, tally, sourceSide, targetSide, clock } = context;
+    const { spec, ledger, tally, backlog, sourceSide, targetSide, clock } = context;
     return Object.freeze({
       migration: migrationName(spec),
       goal,
@@ -78,7 +78,7 @@ export class ProgressReporter {
         waits.current(context.slots.dispatcher.waits(), context.source.reads.dispatcher.waits()) ??
         this.#settling(),
       sweepPending: ledger.leases.live().some(({ sweepPending }) => sweepPending),
-      outlook: { ...this.#outlook, uncommitted: tally.uncommitted },
+      outlook: { ...this.#outlook, uncommitted: backlog.uncommitted },
     });
   }
 
@@ -116,9 +116,9 @@ export class ProgressReporter {
   }
 
   #settling(): string | null {
-    const { settling } = this.#parts.context.slots;
-    if (settling === 0) return null;
-    return `${settling === 1 ? 'a write was' : `${settling} writes were`} not answered, and may land late`;
+    const { writesInDoubt } = this.#parts.context.slots;
+    if (writesInDoubt === 0) return null;
+    return `${writesInDoubt === 1 ? 'a write was' : `${writesInDoubt} writes were`} not answered, and may land late`;
   }
 
   #live(): RangeProgress[] {
@@ -132,7 +132,7 @@ export class ProgressReporter {
     const live = this.#live();
     // Nothing was read yet, so the lag is not known.
     if (live.length === 0) return null;
-    const nowMs = this.#parts.context.serviceMs();
+    const nowMs = this.#parts.context.serviceTime.nowMs();
     let lagMs = 0;
     for (const { phase, caughtUpMs, lastTs } of live) {
       const seenMs = Math.max(caughtUpMs ?? 0, (lastTs ?? 0) * 1000);

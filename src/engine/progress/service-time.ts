@@ -23,6 +23,11 @@ export class ServiceTime {
     this.#atMs = this.#clock.now();
   }
 
+  /** In seconds, as documents have it. */
+  nowTs(): number {
+    return Math.floor(this.nowMs() / 1000);
+  }
+
   /** Until the first reply, the time of this machine. */
   nowMs(): number {
     const nowMs = this.#clock.now();

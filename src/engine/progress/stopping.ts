@@ -123,16 +123,22 @@ export async function finishTasks(
 
 /** The tasks of a run that end before the run does. */
 export class Tasks {
+  readonly #members: Group;
   #running = 0;
   #idle = (): void => {};
+
+  constructor(members: Group) {
+    this.#members = members;
+  }
 
   get running(): number {
     return this.#running;
   }
 
-  start(members: Group, task: () => Promise<void>): void {
+  /** Starts a task with which the whole run fails. */
+  start(task: () => Promise<void>): void {
     this.#running += 1;
-    members.start(async () => {
+    this.#members.start(async () => {
       await task();
       this.#running -= 1;
       if (this.#running === 0) this.#idle();

@@ -1,10 +1,12 @@
-/** The moments at which a crash hurts most, by name: a test may strike there. */
-export type Point =
+/** The moments at which a crash would hurt most. A test kills the process at one of them, or reads the ledger there. */
+export type CrashPoint =
+  /** Every range has its anchor, and nothing has been copied. */
   | 'anchored'
   | 'page-read'
+  /** An INTENT is durable, and nothing of it has been sent. */
   | 'intended'
-  /** Every write of a page has its outcome, and nothing of that is in the ledger. */
-  | 'written'
+  /** Every document of a page has its outcome, and the ledger knows none of them. */
+  | 'outcomes-known'
   | 'committed'
   | 'takeover-intended'
   /** Written to its new slot, and still in the old one. */
@@ -12,7 +14,20 @@ export type Point =
   | 'removed'
   | 'settled'
   | 'lease-replaced'
-  | 'caught-up'
+  /** A lease has reached its anchor: its next feed is the tail's. */
+  | 'anchor-reached'
   | 'index-step'
-  | 'letter-promoted'
+  | 'letter-retried'
   | 'cut-over';
+
+export class CrashPoints {
+  readonly #onPoint: (point: CrashPoint) => void;
+
+  constructor(onPoint: (point: CrashPoint) => void) {
+    this.#onPoint = onPoint;
+  }
+
+  reach(point: CrashPoint): void {
+    this.#onPoint(point);
+  }
+}

@@ -17,6 +17,7 @@
 import { orAborted } from '../../lib/abort.ts';
 import { HASH_WORDS } from '../../documents/identity.ts';
 import { assert } from '../../lib/assert.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { HashTable } from './hash-table.ts';
 
 /** The place of an event in its feed. Only a later one of the same feed makes it needless. */
@@ -114,8 +115,7 @@ export class Sequencer {
   async whenRoom(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     for (let seen = 0; !this.hasRoom; seen += 1) {
-      let wake = (): void => {};
-      const woken = new Promise<void>((resolve) => (wake = resolve));
+      const { promise: woken, resolve: wake } = deferred();
       // Whoever was woken and found no room any more is still the first.
       if (seen === 0) this.#outside.push(wake);
       else this.#outside.unshift(wake);
@@ -157,8 +157,9 @@ export class Sequencer {
       signal.throwIfAborted();
       if (turn.state === 'waiting') {
         assert(turn.wake === undefined, 'one caller waits for a turn');
-        const woken = new Promise<void>((resolve) => (turn.wake = resolve));
-        await orAborted(woken, signal);
+        const woken = deferred();
+        turn.wake = woken.resolve;
+        await orAborted(woken.promise, signal);
       }
     } catch (error) {
       this.release(turn);

@@ -39,7 +39,7 @@ export async function settleAll(
   if (pages.length === 0) return 0;
   const seconds = Math.ceil(context.timing.requestTimeoutMs / 1000);
   say(`the last run did not end well: waiting ${seconds} s until nothing that it sent can land any more`);
-  await slots.settle();
+  await slots.waitOutTimeout();
   const { claimed, takeovers } = readClaims(context, pages);
   const findings: Findings = { rows: new Map(), overrides: [] };
   const all = [...claimed.values()];
@@ -53,7 +53,7 @@ export async function settleAll(
   const { rows, overrides } = findings;
   ledger.pages.settle({ pages, rows: [...rows.values()], overrides });
   for (const { identity } of rows.values()) context.pending.filter.add(identity);
-  context.point('settled');
+  context.points.reach('settled');
   return all.length;
 }
 

@@ -1,22 +1,38 @@
 /**
- * One unit of work between its two transactions: a page of a feed, or another try of a letter, which has no position
- * to move. INTENT before the first byte, COMMIT after the last outcome; see lease-run.ts for the rule.
+ * A unit of work: a page of a feed, or another try of a letter. The crash rule is here: **INTENT before the first byte,
+ * COMMIT after the last outcome. We may repeat, we never skip.** The README of the engine explains it.
  *
- * What always holds: whatever is written, removed or taken over was claimed here before, on the disk; outcomes are
- * known to everybody at once (pending-outcomes.ts) and to the ledger with the commit, which writes the newest of them.
+ *   begin (INTENT) -> an outcome for every document -> whenDone -> commit (COMMIT)
+ *
+ * Invariant: whatever is written, removed or taken over was claimed here before, durably. Other units see an outcome at
+ * once (pending-outcomes.ts); the ledger gets it with the commit, which writes the newest outcome of each document.
  */
+import { orAborted } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
+import { deferred } from '../../lib/deferred.ts';
 import type { LetterChange } from '../../state/dead-letters.ts';
 import type { Move } from '../../state/leases.ts';
 import type { Feed, Override, Row } from '../../state/rows.ts';
-import type { Claim, Commit, Intent } from '../../state/unit-records.ts';
-import type { RunContext } from '../context.ts';
-import type { Counter, Counts } from '../progress/counters.ts';
+import type { Part } from '../../state/segments/segment.ts';
+import type { Claim } from '../../state/unit-records.ts';
 import { mapKey, type Slot, type SourceIdentity } from '../apply/identity.ts';
+import type { RunContext } from '../context.ts';
+import { stopBeyondLimit } from '../letters/dead-letters.ts';
+import type { Counter, Counts } from '../progress/counters.ts';
 
 type UnitContext = Pick<
   RunContext,
-  'ledger' | 'intents' | 'pending' | 'tally' | 'point' | 'alongside' | 'committed'
+  | 'spec'
+  | 'ledger'
+  | 'intents'
+  | 'pending'
+  | 'totals'
+  | 'tally'
+  | 'backlog'
+  | 'tasks'
+  | 'points'
+  | 'stopping'
+  | 'signal'
 >;
 
 interface UnitKind {
@@ -25,17 +41,19 @@ interface UnitKind {
   readonly feed: Feed;
 }
 
-/** What the ledger is told besides the outcomes. */
-interface Ending {
-  readonly move: Move | null;
-  readonly outcomes?: Commit['outcomes'];
-}
-
-/** May have been written, or removed. */
+/** One write, removal or takeover that may happen. */
 export interface Claiming {
-  readonly kind: 'write' | 'remove' | 'takeover';
+  readonly kind: Claim['kind'];
   readonly identity: SourceIdentity;
   readonly slot: Slot;
+}
+
+/** Documents that the copy creates: their segments claim them. */
+interface CopiedDocuments {
+  readonly indexId: number;
+  readonly parts: readonly Part[];
+  /** The number of the outcome of each; 0 until our copy of it is in its slot. */
+  readonly outcomes: Float64Array;
 }
 
 export class UnitOfWork {
@@ -47,6 +65,10 @@ export class UnitOfWork {
   readonly #touched = new Map<string, Buffer>();
   readonly #overrides: Override[] = [];
   readonly #counts = new Map<Counter, number>();
+  readonly #done = deferred();
+  #outcomes: Float64Array = NONE;
+  #expected = 0;
+  #open = 0;
   #committed = false;
 
   constructor(context: UnitContext, { lease, feed }: UnitKind) {
@@ -56,15 +78,16 @@ export class UnitOfWork {
     this.page = context.ledger.pages.nextPage();
   }
 
-  /** INTENT, durable when it resolves; again when a point read showed what was not known before. */
-  async begin(claims: readonly Claiming[], copied?: Intent['copied']): Promise<void> {
+  /** INTENT, durable when it resolves. It is extended when a point read shows what was not known before. */
+  async begin(claims: readonly Claiming[], copied?: CopiedDocuments): Promise<void> {
     for (const { kind, identity, slot } of claims) {
-      // Who is thrown out of a slot may not go back to it on the strength of that.
+      // A takeover claims the removal of the slot's former document, not a write by that document.
       if (kind !== 'takeover') this.#claimed.add(nameOf(identity.hash, slot.hash));
     }
     const intent = { page: this.page, lease: this.#lease, feed: this.feed, claims: claims.map(asClaim) };
+    if (copied !== undefined) this.#outcomes = copied.outcomes;
     await this.#context.intents.add(copied === undefined ? intent : { ...intent, copied });
-    this.#context.point('intended');
+    this.#context.points.reach('intended');
   }
 
   /** Whether this unit may write to the slot, or remove from it. */
@@ -72,9 +95,16 @@ export class UnitOfWork {
     return this.#claimed.has(nameOf(identity.hash, slot.hash));
   }
 
-  /** A document of a copied segment is claimed by it. */
+  /** The segment of a copied document has claimed its slot. */
   claimed(identity: Buffer, slot: Buffer): void {
     this.#claimed.add(nameOf(identity, slot));
+  }
+
+  // Outcomes.
+
+  /** The copy of this document is where its segment says. */
+  landed(entry: number): void {
+    this.#outcomes[entry] = this.#context.ledger.pages.nextSequence();
   }
 
   row(row: Row): void {
@@ -87,7 +117,7 @@ export class UnitOfWork {
     this.#context.pending.setLetter(identity, change);
   }
 
-  /** What segments say of this identity at this slot holds no more. */
+  /** Older segments say that this document is in this slot: it no longer is. */
   override(identity: Buffer, slot: Buffer): void {
     const override = { identity, slot, sequence: this.#context.ledger.pages.nextSequence() };
     this.#overrides.push(override);
@@ -98,48 +128,69 @@ export class UnitOfWork {
     this.#counts.set(counter, (this.#counts.get(counter) ?? 0) + delta);
   }
 
-  get counts(): Counts {
-    return Object.fromEntries(this.#counts);
+  // How many outcomes are missing. A unit that is one task needs none of these.
+
+  /** So many documents will have an outcome. Called once. */
+  expect(documents: number): void {
+    this.#expected = this.#open = documents;
+    this.#context.backlog.expect(documents);
+    if (documents === 0) this.#done.resolve();
   }
 
-  /** What COMMIT writes; of every document the newest that is known. */
-  ending({ move, outcomes = [] }: Ending): Commit {
-    const { pending } = this.#context;
+  /** One document has its outcome. */
+  complete(): void {
+    this.#open -= 1;
+    this.#context.backlog.end();
+    if (this.#open === 0) this.#done.resolve();
+  }
+
+  /** Starts a task whose end is the outcome of one document. */
+  start(task: () => Promise<void>): void {
+    this.#context.tasks.start(async () => {
+      await task();
+      this.complete();
+    });
+  }
+
+  /** Resolves when every document has its outcome. */
+  async whenDone(): Promise<void> {
+    await orAborted(this.#done.promise, this.#context.signal);
+  }
+
+  /** COMMIT: what became of every document, and the position that moves with it. */
+  commit(move: Move | null): void {
+    assert(!this.#committed, 'a unit is committed once');
+    assert(this.#open === 0, 'a unit is committed when every document has its outcome');
+    const { ledger, pending, totals, tally, backlog, points } = this.#context;
     const newest = [...this.#touched.values()].map((identity) => pending.newest(identity));
-    return {
+    const counts: Counts = Object.fromEntries(this.#counts);
+    const commit = {
       page: this.page,
       move,
-      outcomes,
+      outcomes: this.#outcomes,
       rows: newest.flatMap(({ row }) => row ?? []),
       letters: newest.flatMap(({ letter }) => letter ?? []),
       overrides: this.#overrides,
     };
-  }
-
-  /** The ledger has it. */
-  committed(): void {
-    assert(!this.#committed, 'a unit is committed once');
+    ledger.pages.commit([commit], totals.alongside(counts));
     this.#committed = true;
-    this.#context.pending.letGo(this.#touched.values(), this.#overrides);
-    this.#context.tally.add(this.counts);
-  }
-
-  /** COMMIT of a unit that moves no position. */
-  commit(): void {
-    const { ledger, alongside, committed } = this.#context;
-    ledger.pages.commit([this.ending({ move: null })], alongside(this.counts));
-    this.committed();
-    committed();
+    pending.letGo(this.#touched.values(), this.#overrides);
+    tally.add(counts);
+    backlog.commit(this.#expected);
+    points.reach('committed');
+    stopBeyondLimit(this.#context);
   }
 
   #touch(identity: Buffer): void {
-    assert(!this.#committed, 'nothing becomes known of a unit that is over');
+    assert(!this.#committed, 'no outcome comes after the commit');
     const key = mapKey(identity);
     if (this.#touched.has(key)) return;
     this.#touched.set(key, identity);
     this.#context.pending.touch(identity);
   }
 }
+
+const NONE = new Float64Array(0);
 
 function nameOf(identity: Buffer, slot: Buffer): string {
   return mapKey(identity) + mapKey(slot);

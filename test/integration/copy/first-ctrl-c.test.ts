@@ -1,23 +1,23 @@
 /** The first Ctrl-C, at every moment that has a name: what is under way is finished, nothing is left to settle. */
 import { expect, test } from 'vitest';
-import type { Point } from '../../../src/engine/unit/crash-points.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
 import type { FaultEffect } from '../../helpers/admin.ts';
 import { begin } from '../../helpers/tapped.ts';
 import { Move, type Order } from '../../helpers/move.ts';
 
-const POINTS: readonly Point[] = [
+const POINTS: readonly CrashPoint[] = [
   'anchored',
   'page-read',
   'intended',
-  'written',
+  'outcomes-known',
   'committed',
   'takeover-intended',
   'moved',
   'removed',
-  'caught-up',
+  'anchor-reached',
   'index-step',
-  'letter-promoted',
+  'letter-retried',
 ];
 
 const order = (id: string, customerId: string, tenantId: string, more: object = {}): Order => ({
@@ -50,7 +50,7 @@ test.each(LASTING)(
     await move.put(...first);
     const drain = new AbortController();
     let intended = 0;
-    const onPoint = (point: Point): void => {
+    const onPoint = (point: CrashPoint): void => {
       if (point === 'intended' && (intended += 1) === 1) drain.abort(new CanceledError('SIGINT'));
     };
     // All that the preflight sends has come before.
@@ -73,7 +73,7 @@ test.each(POINTS)('told to stop at "%s", a run ends in good order, and the next 
     for (let passes = 0; passes < 3; passes += 1) {
       const drain = new AbortController();
       let passed = 0;
-      const onPoint = (point: Point): void => {
+      const onPoint = (point: CrashPoint): void => {
         if (point !== at || passed++ < passes) return;
         drain.abort(new CanceledError('SIGINT'));
       };

@@ -1,6 +1,6 @@
 /** A machine whose clock is wrong: what expires, and when, is for the service to say. */
 import { expect, test } from 'vitest';
-import type { Point } from '../../../src/engine/unit/crash-points.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Move, type Order } from '../../helpers/move.ts';
 import { clockAt } from '../../helpers/clock.ts';
@@ -24,7 +24,7 @@ test('a copy that had to wait does not live longer for it', async () => {
   const clock = clockAt(() => systemClock.now() + waitedMs);
   const runWaiting = async (goal: 'copy' | 'catch-up'): Promise<Readonly<Record<string, unknown>>> => {
     waitedMs = 0;
-    const onPoint = (point: Point): void => {
+    const onPoint = (point: CrashPoint): void => {
       if (point === 'intended') waitedMs = WAITED_S * 1000;
     };
     await move.run(goal, { clock, onPoint });

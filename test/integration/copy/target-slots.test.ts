@@ -1,6 +1,7 @@
 /** What is said to the target when its replies are lost and its replicas lag. */
 import { expect, test } from 'vitest';
 import { TargetSlots } from '../../../src/engine/apply/target-slots.ts';
+import { ServiceTime } from '../../../src/engine/progress/service-time.ts';
 import { UniqueKeys } from '../../../src/engine/apply/unique-keys.ts';
 import { readContainer } from '../../../src/cosmos/container/inspect.ts';
 import { openSide, type Side } from '../../../src/cosmos/side.ts';
@@ -60,7 +61,7 @@ test('a write that lands after its reply was lost is seen, however much was read
         },
       },
       signal,
-      serviceTs: () => Math.floor(clock.now() / 1000),
+      serviceTime: new ServiceTime(clock),
       timing: { requestTimeoutMs: TIMEOUT_MS, pollMs: 50, showMs: 100 },
     });
     members.start(async (one) => slots.dispatcher.run(one));

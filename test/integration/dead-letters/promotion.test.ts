@@ -42,7 +42,7 @@ test('letters for a unique value are tried when that value may be free, not at e
   let tried = 0;
   const tail = move.run('tail', {
     drain: drain.signal,
-    onPoint: (point) => (tried += point === 'letter-promoted' ? 1 : 0),
+    onPoint: (point) => (tried += point === 'letter-retried' ? 1 : 0),
   });
   const openLetters = (): number => move.ledger(({ letters }) => letters.openCount());
   const arrived = async (n: number): Promise<boolean> =>
@@ -79,7 +79,7 @@ test('a letter that waits for something else does not keep the next one from an 
   let tried = 0;
   const tail = move.run('tail', {
     drain: drain.signal,
-    onPoint: (point) => (tried += point === 'letter-promoted' ? 1 : 0),
+    onPoint: (point) => (tried += point === 'letter-retried' ? 1 : 0),
   });
   // Both have had the try that every run begins with, in vain.
   await until(() => tried === 2, { what: 'the first tries' });
@@ -105,7 +105,7 @@ test('tries that are under way when nobody wants more are finished, and the othe
   const run = move.run('catch-up', {
     drain: drain.signal,
     onPoint: (point) => {
-      tried += point === 'letter-promoted' ? 1 : 0;
+      tried += point === 'letter-retried' ? 1 : 0;
       if (tried === 1) drain.abort(new Error('enough'));
     },
   });

@@ -1,6 +1,6 @@
 /** Every reason of a dead letter, each by a real case, all in one copy: no poison stops the run or harms its neighbours. */
 import { expect, test } from 'vitest';
-import type { Point } from '../../../src/engine/unit/crash-points.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { REASONS, type Letter, type Reason } from '../../../src/state/dead-letters.ts';
 import { Move, type Order } from '../../helpers/move.ts';
@@ -145,11 +145,11 @@ async function fill(): Promise<Filled> {
 
 const BY_COPY = REASONS.filter((one) => one !== 'foreign-document').toSorted();
 
-test.each(['intended', 'written'] as const)('all of them survive a crash at "%s"', async (at) => {
+test.each(['intended', 'outcomes-known'] as const)('all of them survive a crash at "%s"', async (at) => {
   await using filled = await fill();
   const { move, ordinary } = filled;
   const crash = new AbortController();
-  const onPoint = (point: Point): void => {
+  const onPoint = (point: CrashPoint): void => {
     if (point === at) crash.abort(new Error('crash'));
   };
   await expect(move.run('copy', { abort: crash.signal, onPoint, timing: TIMING })).rejects.toThrow('crash');

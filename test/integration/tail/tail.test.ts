@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Point } from '../../../src/engine/unit/crash-points.ts';
+import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
 
 const AVAD: MoveOptions = { settings: { avad: true } };
@@ -44,7 +44,7 @@ describe('changes after the copy', () => {
     let pages = 0;
     const busy: Promise<unknown>[] = [];
     await move.run('copy', {
-      onPoint: (point: Point) => {
+      onPoint: (point: CrashPoint) => {
         if (point !== 'page-read' || pages > 10) return;
         pages += 1;
         busy.push(
@@ -134,18 +134,18 @@ describe('two documents for one place', () => {
 });
 
 describe('a crash', () => {
-  const points: readonly Point[] = [
+  const points: readonly CrashPoint[] = [
     'anchored',
     'page-read',
     'intended',
-    'written',
+    'outcomes-known',
     'committed',
     'takeover-intended',
     'moved',
     'removed',
-    'caught-up',
+    'anchor-reached',
     'index-step',
-    'letter-promoted',
+    'letter-retried',
   ];
   test.each(points)('at "%s" loses nothing, and the next run ends it', async (at) => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });

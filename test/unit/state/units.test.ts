@@ -101,9 +101,11 @@ describe('an intent', () => {
   test('shares its sync with the others of its turn', async () => {
     using ledger = openLedger(somePath());
     let flushes = 0;
-    const group = new IntentGroup(ledger.pages, () => {
-      flushes += 1;
-      return [];
+    const group = new IntentGroup(ledger.pages, {
+      newTokens: () => {
+        flushes += 1;
+        return [];
+      },
     });
     const intents = [1, 2, 3].map((page) => ({ page, lease: null, feed: 'LV' as const }));
     await Promise.all(intents.map((intent) => group.add(intent)));

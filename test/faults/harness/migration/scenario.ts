@@ -31,19 +31,19 @@ const COPY_POINTS = [
   'anchored',
   'page-read',
   'intended',
-  'written',
+  'outcomes-known',
   'committed',
   'settled',
   'takeover-intended',
   'removed',
   'moved',
-  'letter-promoted',
+  'letter-retried',
   'index-step',
 ] as const;
 const TAIL_POINTS = [
   'page-read',
   'intended',
-  'written',
+  'outcomes-known',
   'committed',
   'takeover-intended',
   'moved',
@@ -51,8 +51,8 @@ const TAIL_POINTS = [
   'removed',
   'settled',
   'lease-replaced',
-  'caught-up',
-  'letter-promoted',
+  'anchor-reached',
+  'letter-retried',
 ] as const;
 
 /** A named point at its n-th passing, or so long after the start. */

@@ -1,7 +1,8 @@
 /** What the copy takes out of pages: the same, whatever pages its memory has served before. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CopyReader, type FlatPage } from '../../../../src/engine/copy/flat-page.ts';
+import { CopyReader } from '../../../../src/engine/copy/copy-reader.ts';
+import type { FlatPage } from '../../../../src/engine/copy/flat-page.ts';
 import { makePlan } from '../../../../src/keys/plan.ts';
 import '../../../helpers/seed.ts';
 
@@ -67,7 +68,7 @@ function told(copied: FlatPage): string {
     documents: copied.documents,
     beyond: copied.beyond,
     others: copied.others,
-    outcomes: [...copied.outcomes.subarray(0, copied.count)],
+    outcomes: [...copied.outcomes],
     entries: entries.map((entry) => {
       const operation = copied.operation(entry, { nowTs: NOW_TS + 15_000, ended: () => undefined });
       const body = Buffer.alloc(operation.sizeBytes, '#');
@@ -90,7 +91,7 @@ test('is the same in memory that other pages have had', () => {
         for (const { copied, all, page } of underWay.splice(0)) {
           expect(told(copied)).toBe(all);
           for (let entry = 0; entry < copied.count; entry += 1) {
-            const change = copied.change(entry, 3);
+            const change = copied.change(entry);
             changes.push({ was: JSON.stringify(change), change });
           }
           // What the page, the pool and the next page do to what they are given.
@@ -107,7 +108,7 @@ test('is the same in memory that other pages have had', () => {
         if (isLast) finish();
       }
       finish();
-      // What went the long way outlives its page.
+      // A change of the slow path outlives its page.
       for (const { was, change } of changes) expect(JSON.stringify(change)).toBe(was);
     }),
     { numRuns: 30 },
@@ -125,7 +126,8 @@ test('a page that is damaged leaves nothing behind', () => {
 test('a page that is over is kept by nobody', () => {
   const reader = newReader();
   const copied = reader.read(pageOf([{ id: 1, b: 'x', ttl: undefined, sizeBytes: 300, lsn: 5 }]), READING);
-  const { sizeBytes } = copied.operation(0, { nowTs: NOW_TS, ended: () => undefined });
+  const owner = { nowTs: NOW_TS, ended: () => undefined };
+  const { sizeBytes } = copied.operation(0, owner);
   reader.giveBack(copied);
-  expect(() => copied.writeOperation(0, Buffer.alloc(sizeBytes), 0)).toThrow(RangeError);
+  expect(() => copied.writeOperation(0, Buffer.alloc(sizeBytes), 0, owner)).toThrow(RangeError);
 });

@@ -1,0 +1,95 @@
+/**
+ * Takes the documents out of a page of the copy in one synchronous pass: the scan of a page is valid only until the next
+ * page is scanned. One reader serves all ranges. Invariant: every document up to the anchor is either created by the page
+ * or among its `others`, unless it is deleted and the ledger has never heard of it.
+ */
+import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
+import { SegmentBuilder } from '../../state/segments/segment.ts';
+import type { RunContext } from '../context.ts';
+import { versionPaths, VersionReader } from '../tail/source-version.ts';
+import { FlatPage } from './flat-page.ts';
+import type { RowFilter } from './row-filter.ts';
+
+export interface PageOptions {
+  /** Documents beyond it belong to the tail. */
+  readonly anchorLsn: number;
+  /** The service's time in seconds. */
+  readonly nowTs: number;
+  readonly indexId: number;
+}
+
+/** Flat pages that are kept for the next pages: more are hardly ever in flight. */
+const IDLE_MAX = 64;
+
+/** What it needs of a run. */
+type ReaderContext = Pick<RunContext, 'plan' | 'versions'> & {
+  readonly pending: { readonly filter: Pick<RowFilter, 'mayHave'> };
+};
+
+export class CopyReader {
+  readonly #context: ReaderContext;
+  readonly #scan: PageScan;
+  readonly #versions: VersionReader;
+  readonly #segment = new SegmentBuilder();
+  /** Nodes of the values that name a document; the last one is its etag. */
+  readonly #names: readonly number[];
+  readonly #idle: FlatPage[] = [];
+
+  constructor(context: ReaderContext) {
+    this.#context = context;
+    this.#scan = latestVersionScan(versionPaths(context.versions));
+    this.#versions = new VersionReader(this.#scan, context.versions);
+    const { id, etag } = this.#scan.nodes;
+    this.#names = [id, ...context.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
+  }
+
+  /** Throws a PageError for a damaged page. The bytes of the page must stay unchanged until `giveBack`. */
+  read(page: Buffer, { anchorLsn, nowTs, indexId }: PageOptions): FlatPage {
+    const scan = this.#scan.scan(page);
+    const copied = this.#idle.pop() ?? new FlatPage(this.#names.length - 1);
+    copied.begin(page, { rows: scan.count, indexId });
+    this.#segment.begin(copied.memory);
+    const versions = this.#versions;
+    for (let row = 0; row < scan.count; row += 1) {
+      const lsn = versions.lsn(row) ?? 0;
+      if (lsn > anchorLsn) {
+        copied.beyond = true;
+        continue;
+      }
+      copied.documents += 1;
+      if (versions.rekey.read(row, nowTs) === 'moves' && !versions.isMarked(row)) this.#add(row, copied, lsn);
+      else this.#addOther(row, copied, nowTs);
+    }
+    copied.parts = this.#segment.finish();
+    return copied;
+  }
+
+  /** The page is committed, and its memory is free for another one. */
+  giveBack(copied: FlatPage): void {
+    copied.end();
+    if (this.#idle.length < IDLE_MAX) this.#idle.push(copied);
+  }
+
+  #add(row: number, copied: FlatPage, lsn: number): void {
+    const { rekey } = this.#versions;
+    const scan = this.#scan;
+    copied.lsns[copied.count] = lsn;
+    copied.add(scan, row, rekey, this.#names);
+    const segment = this.#segment;
+    segment.add({ hashes: rekey.hashes, targetKey: rekey.key, etag: null, lsn });
+    const { etag } = scan.nodes;
+    segment.etag(scan.page, scan.start(row, etag), scan.end(row, etag));
+    for (let name = 0; name < this.#names.length - 1; name += 1) {
+      const node = this.#names[name] ?? 0;
+      segment.name(scan.page, scan.start(row, node), scan.end(row, node));
+    }
+  }
+
+  /** A document that is not created: it is refused, or deleted. A deleted one matters only if the ledger may know it. */
+  #addOther(row: number, { others, indexId }: FlatPage, nowTs: number): void {
+    const { identity, version, lsn } = this.#versions.read(row, nowTs);
+    if (version !== 'gone') others.push({ identity, kind: 'upsert', version, feed: 'LV', lsn, indexId });
+    else if (this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))
+      others.push({ identity, kind: 'delete', version: null, feed: 'LV', lsn, indexId });
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * What each transaction of a unit writes for the whole run: the session tokens that are new since the last one, and what
+ * both sides have cost since then. Invariant: each token and each whole RU goes into one transaction only.
+ */
+import type { Side } from '../../cosmos/side.ts';
+import type { SessionToken } from '../../state/session-tokens.ts';
+import type { Alongside } from '../../state/unit-records.ts';
+import type { Counts } from '../progress/counters.ts';
+
+type CountedSide = Pick<Side, 'sessions' | 'governor'>;
+
+export class RunTotals {
+  readonly #source: CountedSide;
+  readonly #target: CountedSide;
+  readonly #kept = { source: new Map<string, string>(), target: new Map<string, string>() };
+  readonly #counted = { ruSource: 0, ruTarget: 0, throttled: 0 };
+
+  constructor(source: CountedSide, target: CountedSide) {
+    this.#source = source;
+    this.#target = target;
+  }
+
+  /** Goes with every INTENT. */
+  newTokens(): readonly SessionToken[] {
+    return newest(this.#source, this.#kept.source);
+  }
+
+  /** Goes with every COMMIT. */
+  alongside(counts: Counts): Alongside {
+    return {
+      tokens: this.newTokens(),
+      targetTokens: newest(this.#target, this.#kept.target),
+      counters: { ...counts, ...this.#newCosts() },
+    };
+  }
+
+  #newCosts(): Readonly<Record<string, number>> {
+    const [source, target] = [this.#source.governor, this.#target.governor];
+    const counted = this.#counted;
+    const ruSource = Math.floor(source.budget.spentRu) - counted.ruSource;
+    const ruTarget = Math.floor(target.budget.spentRu) - counted.ruTarget;
+    const throttled = source.throttled + target.throttled - counted.throttled;
+    counted.ruSource += ruSource;
+    counted.ruTarget += ruTarget;
+    counted.throttled += throttled;
+    return { ruSource, ruTarget, throttled };
+  }
+}
+
+function newest({ sessions }: CountedSide, kept: Map<string, string>): readonly SessionToken[] {
+  const fresh = sessions.each().filter(({ rangeId, token }) => kept.get(rangeId) !== token);
+  for (const { rangeId, token } of fresh) kept.set(rangeId, token);
+  return fresh;
+}
