@@ -3,7 +3,7 @@
  *
  *   copy   -> LV from the beginning up to the anchor; then the range is copied, and its tail may begin
  *   tail   -> AVAD from where it was primed, or LV from where the copy ended, for as long as the run wants
- *   recopy -> the source has forgotten changes that were not read: LV once more, up to a new anchor; then the tail
+ *   recopy -> the source has forgotten changes that were not read: LV again, up to a new anchor; then the tail
  *
  * After a split or a merge the lease is replaced by its children, which continue at its position. Invariant: a lease
  * changes its phase, its anchor or its children only while none of its pages is in flight.
