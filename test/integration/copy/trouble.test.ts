@@ -252,7 +252,7 @@ describe('the feed of all versions', () => {
     await write(move, [order(30), order(5, { tenantId: 'moved again' })]);
     const refused = move.run('catch-up');
     await expect(refused).rejects.toThrow(NotReadyError);
-    await expect(refused).rejects.toThrow('does not tell deletes any more');
+    await expect(refused).rejects.toThrow('no longer reports deletes');
     const argv = ['tail', '--until-caught-up', ...SPEC];
     const told = await runCosmig(argv, { env: envOf(move) });
     expect(told.code).toBe(3);
