@@ -32,7 +32,7 @@ export const status: Command<typeof OPTIONS> = {
     const verified = verifyPath(path);
     const shown = buildStatus(path, readOverview(path), {
       lastProof: VerifyStore.lastProof(verified),
-      isVerifying: VerifyStore.isAtWork(verified),
+      isVerifying: VerifyStore.isInUse(verified),
     });
     if (options.backup !== undefined) {
       const { Ledger } = await import('../state/ledger.ts');

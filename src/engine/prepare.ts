@@ -40,7 +40,7 @@ export async function prepare(
   const { deletes } = ledger.migration.read();
   if (ledger.leases.live().length === 0) {
     ledger.close();
-    throw new NotReadyError('nothing was copied yet', {
+    throw new NotReadyError('nothing has been copied yet', {
       why: `the ledger ${spec.ledger} was created, and the copy has not begun`,
       hint: 'run cosmig copy first',
     });

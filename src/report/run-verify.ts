@@ -33,7 +33,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   const { Ledger } = await import('../state/ledger.ts');
   // A repair needs the ledger as a tail does; a comparison alone needs only the store of comparisons.
   const isTaken = (): boolean =>
-    VerifyStore.isAtWork(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
+    VerifyStore.isInUse(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
   if (spec.skipsIfRunning && isTaken()) return skippedResult('verify', spec);
   const show = progressShower(context);
   let hasBegun = false;

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
-import type { Named, Verdict } from '../verify/verdict.ts';
+import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
 
 /** Called before anything is compared. */
 export function refuseReport(path: string): void {
@@ -25,7 +25,11 @@ export function refuseReport(path: string): void {
 }
 
 /** Returns the error that kept the report from being written, if there was one. */
-export function writeReport(path: string, verdict: Verdict, named: Named | null): CosmigError | undefined {
+export function writeReport(
+  path: string,
+  verdict: Verdict,
+  named: DifferenceStream | null,
+): CosmigError | undefined {
   const { details, ...shown } = verdict;
   const { listed: _first, ...compared } = details;
   const versions = { cosmig: readVersion(), node: process.versions.node };

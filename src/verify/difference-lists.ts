@@ -1,16 +1,16 @@
-/** Who was found to differ, and how: by name, never with what is in them. */
+/** The documents that differ, and how: by id and keys, never with their content. */
 import type { Candidate } from './recheck/candidate-store.ts';
 import type { VerifyStore } from './store.ts';
-import { KINDS, type InFlight, type Listed, type Named, type Sample } from './verdict.ts';
+import { KINDS, type InFlight, type DifferenceLists, type DifferenceStream, type Sample } from './verdict.ts';
 
-/** In memory. */
+/** Length of a list in memory. */
 const LISTED_MAX = 1000;
 
-/** All of them, as long as the store is open. */
-export function namedIn({ candidates }: VerifyStore, nowMs: number): Named {
-  const each = <T>(all: Iterable<Candidate>, tell: (candidate: Candidate) => T): Iterable<T> => ({
+/** All documents, read from the store as they are consumed. */
+export function streamDifferences({ candidates }: VerifyStore, nowMs: number): DifferenceStream {
+  const each = <T>(all: Iterable<Candidate>, describe: (candidate: Candidate) => T): Iterable<T> => ({
     *[Symbol.iterator]() {
-      for (const candidate of all) yield tell(candidate);
+      for (const candidate of all) yield describe(candidate);
     },
   });
   return {
@@ -23,9 +23,9 @@ export function namedIn({ candidates }: VerifyStore, nowMs: number): Named {
   };
 }
 
-/** The first of them. */
-export function listedIn(store: VerifyStore, nowMs: number): Listed {
-  const { differences, inFlight, waived } = namedIn(store, nowMs);
+/** The first documents of each list. */
+export function firstDifferences(store: VerifyStore, nowMs: number): DifferenceLists {
+  const { differences, inFlight, waived } = streamDifferences(store, nowMs);
   return { differences: firstOf(differences), inFlight: firstOf(inFlight), waived: firstOf(waived) };
 }
 

@@ -1,28 +1,28 @@
 /**
- * How a document is named in the runs: its id, the levels of its source key and those of its target key, as they stand
- * in its JSON. What always holds: no other value of it is kept.
+ * How an entry names its document: by id, source key and target key, as JSON texts copied from the document. Invariant: no
+ * other value of the document is kept.
  */
 import type { ByteOutput } from '../documents/byte-output.ts';
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 
-/** Values as JSON texts; null where there is none. */
-export interface Name {
+/** Values as JSON texts; null: the document has no such value. */
+export interface DocumentName {
   readonly id: string;
   readonly sourceKey: readonly (string | null)[];
   readonly targetKey: readonly (string | null)[];
 }
 
-/** JSON has neither of them outside of strings that it escapes. */
+/** Separators: a JSON text contains neither byte, because strings escape them. */
 const [NEXT, END] = [0x0a, 0x00];
 
-/** Appends the name of a row: its values at the nodes, and then those that are given. */
+/** Appends the name of a row: its values at `nodes`, then `values`. */
 export function putName(out: ByteOutput, { scan, row, nodes, values }: NameParts): void {
   const { page } = scan;
   for (const node of nodes) {
     const start = scan.start(row, node);
-    // An object or an array is no key; it stands for none.
+    // An object or an array is not a key value and counts as none.
     if (start !== 0 && !isComposite(page, start)) out.putSlice(page, start, scan.end(row, node));
     out.putByte(NEXT);
   }
@@ -40,7 +40,7 @@ export interface NameParts {
   readonly values: readonly KeyComponent[];
 }
 
-export function readName(bytes: Buffer, sourceLevels: number): Name {
+export function readName(bytes: Buffer, sourceLevels: number): DocumentName {
   const texts = bytes
     .toString('utf8', 0, bytes.indexOf(END))
     .split('\n')
@@ -54,21 +54,21 @@ export function readName(bytes: Buffer, sourceLevels: number): Name {
 }
 
 /** The key values in a name. */
-export function keyOf(texts: readonly (string | null)[]): KeyComponent[] {
+export function parseKey(texts: readonly (string | null)[]): KeyComponent[] {
   return texts.map((text) => {
     if (text === null) return undefined;
     const value: unknown = JSON.parse(text);
     const isKey = value === null || ['string', 'number', 'boolean'].includes(typeof value);
-    return isKey ? (value as KeyComponent) : undefined; // it is one of the four, by the line above
+    return isKey ? (value as KeyComponent) : undefined; // one of the four types, by the line above
   });
 }
 
-/** The texts of key values. */
-export function textsOf(key: readonly KeyComponent[]): (string | null)[] {
+/** A key as JSON texts. */
+export function keyTexts(key: readonly KeyComponent[]): (string | null)[] {
   return key.map((value) => (value === undefined ? null : JSON.stringify(value)));
 }
 
-/** A key as text; a missing level is not a null. */
-export function placeText(key: readonly KeyComponent[]): string {
-  return JSON.stringify(textsOf(key));
+/** A key as one text, in which a missing level differs from null. */
+export function keyText(key: readonly KeyComponent[]): string {
+  return JSON.stringify(keyTexts(key));
 }

@@ -1,18 +1,18 @@
 /**
- * Where a comparison that ended clean had come to on both sides: another one may begin there, and look only at what has
- * changed since. What always holds: it is of the same spec and the same containers, or it is none.
+ * The positions that the last clean comparison reached on both sides, from which another one may start and read only later
+ * changes. Invariant: they are used only for the same spec and the same containers.
  */
 import type { StartedAt } from './pass/read-side.ts';
 import type { Proof, Subject } from './store.ts';
 
-export interface Since {
+export interface ResumePoints {
   readonly atMs: number;
   readonly source: readonly StartedAt[];
   readonly target: readonly StartedAt[];
 }
 
-/** Null when there is no proof that could be gone on from. */
-export function sinceOf(proof: Proof | null, subject: Subject): Since | null {
+/** Null: no proof can be continued from. */
+export function resumePoints(proof: Proof | null, subject: Subject): ResumePoints | null {
   if (proof === null || proof.fingerprint !== subject.fingerprint) return null;
   const details: unknown = JSON.parse(proof.details);
   const containers = fieldOf(details, 'containers');

@@ -1,14 +1,14 @@
 /**
- * The mover's ledger, looked at for a moment at a time: a connection that stays open would keep the mover from leaving
- * its file in good order. What always holds: no byte of it is changed. A look opens the file and reads its
- * schema, so it is not done for each of many documents.
+ * The mover's ledger, opened briefly for each look: a connection that stays open would keep the mover from closing the file
+ * cleanly. Invariant: no byte of the ledger is changed. Each look opens the file and reads its schema, so a caller looks once
+ * for many documents.
  */
 import type { MigrationRecord } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { SessionToken } from '../state/session-tokens.ts';
 
-/** What a mover had committed at one moment. */
+/** What the mover has committed, at one moment. */
 export interface Moment {
   readonly migration: MigrationRecord;
   readonly leases: readonly Lease[];
@@ -32,7 +32,7 @@ export class LedgerView {
     return this.momentAnd(() => undefined).moment;
   }
 
-  /** A moment, and what `body` reads of the same one. */
+  /** A moment, and what `body` reads at the same moment. */
   momentAnd<T>(body: (ledger: Ledger) => T): { readonly moment: Moment; readonly rest: T } {
     return this.look((ledger) =>
       ledger.atOnce(() => ({

@@ -1,6 +1,6 @@
 /**
- * The two containers as verify sees them: where to read, what was seen, what may be spent. What always holds: nothing
- * here writes, the containers are those that the ledger was begun with, and every read counts against its side's budget.
+ * Opens both containers for a comparison. Invariant: nothing here writes, the containers are those with which the ledger
+ * began, and every read counts against the budget of its side.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import {
@@ -32,7 +32,6 @@ export interface Sides {
 export interface SidesParts {
   readonly spec: MigrationSpec;
   readonly accounts: { readonly source: Account; readonly target: Account };
-  /** What the ledger says now. */
   readonly moment: Moment;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,7 +39,7 @@ export interface SidesParts {
   readonly timeoutMs: number;
 }
 
-/** What it has cost so far, and what it may. */
+/** The RU used so far, and the RU/s allowed. */
 export function loadOf({ source, target }: Sides): {
   readonly ru: number;
   readonly throttled: number;
@@ -59,7 +58,7 @@ export function loadOf({ source, target }: Sides): {
 export interface Opened {
   readonly sides: Sides;
   readonly settings: readonly Difference[];
-  /** Of these nobody can say whether they differ. */
+  /** Settings that could not be read on both sides. */
   readonly settingsNotSeen: readonly SettingName[];
 }
 
@@ -99,14 +98,14 @@ export async function openSides(parts: SidesParts, signal: AbortSignal): Promise
   return { sides, settings: differencesOf(from, to), settingsNotSeen: unseenOf(from, to) };
 }
 
-/** What the mover has seen of the source, and what it has committed to the target, is the floor of every read here. */
+/** Reads must not be older than what the mover has seen of the source and committed to the target. */
 export function seeTokens({ source, target }: Sides, { tokens, targetTokens, leases }: Moment): void {
   for (const { token } of targetTokens) target.sessions.add(token);
   for (const { token } of tokens) source.sessions.add(token);
   for (const { anchor } of leases) source.sessions.add(anchor?.session);
 }
 
-/** The parts of the ranges there are now that lie in an interval. */
+/** The current ranges within an interval, clipped to it. */
 export function partsOf(
   { ranges }: Side,
   { min, max }: { readonly min: string; readonly max: string },
@@ -139,7 +138,7 @@ function refuseOthers(
   }
 }
 
-/** Before the end of the copy nearly everything is missing, and that is no difference. */
+/** During the copy nearly everything is missing, which is not a difference. */
 export function refuseUncopied({ leases }: Moment): void {
   if (leases.length === 0) throw notCopied();
   const open = leases.filter(({ phase }) => phase === 'copy').length;
@@ -151,8 +150,8 @@ export function refuseUncopied({ leases }: Moment): void {
 }
 
 function notCopied(): NotReadyError {
-  return new NotReadyError('nothing was copied yet', {
-    why: 'the ledger knows of no range of the source',
+  return new NotReadyError('nothing has been copied yet', {
+    why: 'the ledger has no range of the source',
     hint: 'run cosmig copy first',
   });
 }
@@ -160,6 +159,6 @@ function notCopied(): NotReadyError {
 function missing(is: SideName, { database, container }: Place): NotReadyError {
   return new NotReadyError(`there is no ${is} container ${database}/${container}`, {
     why: 'it was there when the migration began',
-    hint: `check --${is}, and that the endpoint is of its account`,
+    hint: `check --${is}, and that the endpoint belongs to its account`,
   });
 }

@@ -1,7 +1,7 @@
 /**
- * The verify file beside the ledger: how far a comparison has come, and what earlier ones have proven. What always
- * holds: positions, sums and runs of a side change in one transaction, so that whatever ends the process, the next one
- * goes on where they agree. Whoever compares holds the file's lock.
+ * The verify file next to the ledger: the progress of a comparison, and the last clean result. Invariant: positions, sums
+ * and entries of a side change in one transaction, so after a crash the next run resumes from a state in which they agree.
+ * The process that compares holds the file's lock.
  */
 import { existsSync } from 'node:fs';
 import { NotReadyError } from '../lib/errors.ts';
@@ -20,11 +20,11 @@ import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../state/transaction.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
-import { RunFile, type Chunk } from './pass/chunk-file.ts';
-import type { Run } from './pass/entry-chunks.ts';
+import { ChunkFile, type Chunk } from './pass/chunk-file.ts';
+import type { EntryChunk } from './pass/entry-chunks.ts';
 import type { SideName } from '../cosmos/side.ts';
 
-/** Of what is being compared. */
+/** What is compared. */
 export interface Subject {
   readonly fingerprint: string;
   readonly sourceRid: string;
@@ -33,47 +33,47 @@ export interface Subject {
 
 export interface Begun extends Subject {
   readonly beganAtMs: number;
-  /** `changes`: only what has changed since the last clean comparison; that says nothing about all the others. */
+  /** `changes`: only documents that changed since the last clean comparison; the others were not compared. */
   readonly extent: 'all' | 'changes';
-  /** What an earlier one has found was brought right before this one began. */
+  /** The differences found by an earlier comparison were repaired before this one began. */
   readonly isAfterRepair: boolean;
-  /** `listed`: both sides were read, and what may differ is among the candidates. `done`: it has its verdict. */
+  /** `listed`: both sides were read, and every document that may differ is a candidate. `done`: it has its verdict. */
   readonly stage: 'reading' | 'listed' | 'done';
-  /** Null: not yet, or nobody knows. */
+  /** Null: not listed yet, or not known. */
   readonly listedAtMs: number | null;
 }
 
-/** A stretch of a side, and how far it was read. */
+/** An interval of one side, and how far it was read. */
 export interface Part {
   readonly min: string;
   readonly max: string;
   readonly rangeId: string;
   /** Null: from the beginning. */
   readonly position: string | null;
-  /** Documents beyond it are left out. */
+  /** Documents with a later LSN are left out. */
   readonly fenceLsn: number;
   readonly isDone: boolean;
   readonly documents: number;
 }
 
-/** All that belongs together of a side. */
+/** The state of one side at one moment; its fields are only valid together. */
 export interface Checkpoint {
   readonly parts: readonly Part[];
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
-  /** What was read since the last one (pass/entry-chunks.ts). */
+  /** Entries since the last checkpoint (pass/entry-chunks.ts). */
   readonly entries: Uint32Array;
 }
 
-/** What a side has contributed, all in all. */
+/** The sums of one side. */
 export interface Sums {
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
-  /** Documents that are in the buckets once more, since they were read again; known when all is listed. */
+  /** Documents counted twice in the buckets, because they were read twice; known once everything is listed. */
   readonly repeated: number;
 }
 
-/** A comparison that ended clean. */
+/** The record of a comparison that found no difference. */
 export interface Proof {
   readonly atMs: number;
   readonly fingerprint: string;
@@ -81,10 +81,10 @@ export interface Proof {
   readonly details: string;
 }
 
-/** It holds a few rows and the sums of two sides. */
+/** Small: the file has a few rows and the sums of two sides. */
 const CACHE_KIB = 1024;
 
-/** Where the comparisons of a migration are remembered. */
+/** The verify file of a ledger. */
 export function verifyPath(ledger: string): string {
   return `${ledger}-verify`;
 }
@@ -92,13 +92,13 @@ export function verifyPath(ledger: string): string {
 export class VerifyStore {
   readonly candidates: CandidateStore;
   readonly #database: Database;
-  /** Nothing where whoever opened it holds the lock for longer. */
+  /** Undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
   readonly #transactions: Transactions;
-  readonly #runs: RunFile;
+  readonly #chunks: ChunkFile;
   readonly #sql;
-  /** Where the next chunk of runs is written. */
-  #runsEnd: number;
+  /** Where the next chunk is written. */
+  #chunksEnd: number;
 
   private constructor(database: Database, lock: MoverLock | undefined) {
     this.#database = database;
@@ -137,17 +137,17 @@ export class VerifyStore {
       disprove: database.prepare('DELETE FROM proofs'),
       proof: database.prepare<[], Columns>(LAST_PROOF),
     };
-    this.#runs = new RunFile(`${database.name}-runs`);
+    this.#chunks = new ChunkFile(`${database.name}-runs`);
     const last = this.#sql.lastChunk.get();
-    this.#runsEnd = last === undefined ? 0 : endOf(chunkIn(last));
+    this.#chunksEnd = last === undefined ? 0 : endOf(chunkIn(last));
   }
 
-  /** Nobody else compares until it is released; refuses when somebody does. */
+  /** Keeps other processes from comparing until it is released; refuses if one already does. */
   static hold(path: string): MoverLock {
     return takeLock(path);
   }
 
-  /** Refuses when somebody else compares with it; `held` is the lock of whoever holds it already. */
+  /** Refuses if another process compares; `held` is the lock, where the caller has it already. */
   static open(path: string, held?: MoverLock): VerifyStore {
     refuseForeignFile(path, 'verify');
     const lock = held === undefined ? takeLock(path) : undefined;
@@ -163,18 +163,18 @@ export class VerifyStore {
     }
   }
 
-  /** Whether somebody compares with it now. */
-  static isAtWork(path: string): boolean {
+  /** Whether a process compares now. */
+  static isInUse(path: string): boolean {
     return MoverLock.isHeld(path);
   }
 
-  /** What the last clean comparison has proven, for those who only look: without the lock, also while one is at work. */
+  /** The last clean comparison, for readers: needs no lock, also while a comparison runs. */
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
     refuseForeignFile(path, 'verify');
     const database = openDatabase({ path, readonly: true });
     try {
-      // One that was killed while it made the file has proven nothing.
+      // Without the table, a run was killed while it created the file.
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'proofs'").all();
       return tables.length === 0 ? null : proofIn(database.prepare<[], Columns>(LAST_PROOF).get());
     } catch (error) {
@@ -184,7 +184,7 @@ export class VerifyStore {
     }
   }
 
-  /** The comparison that was begun, if there is one. */
+  /** The comparison that was started last. */
   begun(): Begun | null {
     const row = this.#sql.begun.get();
     if (row === undefined) return null;
@@ -200,16 +200,16 @@ export class VerifyStore {
     };
   }
 
-  /** Forgets what was begun, and begins anew. */
+  /** Discards the current comparison and starts a new one. */
   begin(subject: Omit<Begun, 'stage' | 'listedAtMs'>): void {
     this.#transactions.run(() => {
       this.#forget();
       this.#sql.begin.run({ ...subject, isAfterRepair: Number(subject.isAfterRepair) });
     });
-    this.#dropRuns();
+    this.#dropChunks();
   }
 
-  /** The comparison has its verdict; what was found stays until the next one begins. Of proofs the last one counts, and is kept. */
+  /** Marks the comparison as done. Its findings stay until the next one starts; only the last proof is kept. */
   end(proof?: Proof): void {
     this.#transactions.durable(() => {
       if (proof !== undefined) {
@@ -220,7 +220,7 @@ export class VerifyStore {
     });
   }
 
-  /** It has ended with differences: what was proven before is not so any more. */
+  /** Marks the comparison as done with differences, which makes earlier proofs void. */
   disprove(): void {
     this.#transactions.durable(() => {
       this.#sql.disprove.run();
@@ -228,7 +228,7 @@ export class VerifyStore {
     });
   }
 
-  /** What was found to differ was brought right since: it is to be looked at once more, and nothing else. */
+  /** After a repair: only the documents found to differ are checked again. */
   reopen(): void {
     this.#transactions.durable(() => {
       this.candidates.reopen();
@@ -261,52 +261,52 @@ export class VerifyStore {
   }
 
   checkpoint(side: SideName, { parts, buckets, refused, entries }: Checkpoint): void {
-    // What is written and then not committed is written over.
-    const chunk = entries.length === 0 ? undefined : this.#runs.write(this.#runsEnd, entries);
+    // A chunk that is not committed is overwritten by the next one.
+    const chunk = entries.length === 0 ? undefined : this.#chunks.write(this.#chunksEnd, entries);
     this.#transactions.run(() => {
       this.#sql.dropParts.run(side);
       for (const part of parts) this.#sql.addPart.run({ ...part, side, isDone: part.isDone ? 1 : 0 });
       this.#sql.setSums.run({ side, buckets, refused: JSON.stringify(refused) });
       if (chunk !== undefined) this.#sql.addChunk.run(side, chunk.start, Buffer.from(chunk.ends.buffer));
     });
-    if (chunk !== undefined) this.#runsEnd = endOf(chunk);
+    if (chunk !== undefined) this.#chunksEnd = endOf(chunk);
   }
 
-  /** The entries of a shelf, run by run; each stands until the next one. */
-  *runs(side: SideName, shelf: number): Generator<Run> {
+  /** The entries of a shelf, chunk by chunk; each chunk is valid until the next one is read. */
+  *entries(side: SideName, shelf: number): Generator<EntryChunk> {
     for (let row = this.#sql.chunk.get(side, 0); row !== undefined;) {
-      yield this.#runs.read(chunkIn(row), shelf);
+      yield this.#chunks.read(chunkIn(row), shelf);
       row = this.#sql.chunk.get(side, number(row, 'number'));
     }
   }
 
-  /** Everything was listed: the runs have done their work. */
+  /** Everything is listed; the entries are no longer needed. */
   listed(repeated: Readonly<Record<SideName, number>>, nowMs: number): void {
     this.#transactions.durable(() => {
       for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
       this.#database.exec('DELETE FROM chunks');
       this.#sql.listed.run(nowMs);
     });
-    this.#dropRuns();
+    this.#dropChunks();
   }
 
-  /** What the last clean comparison has proven. */
+  /** The last clean comparison. */
   proof(): Proof | null {
     return proofIn(this.#sql.proof.get());
   }
 
   [Symbol.dispose](): void {
     try {
-      this.#runs.close();
+      this.#chunks.close();
       this.#database.close();
     } finally {
       this.#lock?.release();
     }
   }
 
-  #dropRuns(): void {
-    this.#runs.drop();
-    this.#runsEnd = 0;
+  #dropChunks(): void {
+    this.#chunks.drop();
+    this.#chunksEnd = 0;
   }
 
   #forget(): void {
@@ -331,7 +331,7 @@ function takeLock(path: string): MoverLock {
     return MoverLock.take(path);
   } catch (error) {
     if (!(error instanceof NotReadyError)) throw error;
-    throw new NotReadyError('another cosmig verify is at work', {
+    throw new NotReadyError('another cosmig verify is running', {
       why: `it, or a cosmig cutover that compares by itself, holds ${path}`,
       hint: 'wait for it to end or stop it, then run the same command again',
       cause: error,

@@ -1,15 +1,15 @@
-/** The time budget of a comparison: when it is over, what was read is kept, and the next run goes on. */
+/** The time limit of a comparison. At its end, what was read is kept, and the next run resumes. */
 import { ChildSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { BudgetError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { timeLeft } from '../spec/time-left.ts';
 
-/** A timer holds no more than some weeks, and clocks are set. */
-const LOOK_MS = 3600 * 1000;
+/** The time left is checked this often: a timer cannot wait for months, and the machine's clock may be set. */
+const CHECK_EVERY_MS = 3600 * 1000;
 
-/** Runs `body` under a signal that is aborted when the time is over. */
-export async function inTime<T>(
+/** Runs `body` with a signal that is aborted at the time limit. */
+export async function withTimeLimit<T>(
   { deadline }: Pick<MigrationSpec, 'deadline'>,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
   body: (signal: AbortSignal) => Promise<T>,
@@ -21,15 +21,15 @@ export async function inTime<T>(
   using alarm = new ChildSignal(signal);
   const ring = async (): Promise<void> => {
     for (let restMs = leftMs(); restMs > 0; restMs = leftMs())
-      await clock.sleep(Math.min(restMs, LOOK_MS), alarm.signal);
+      await clock.sleep(Math.min(restMs, CHECK_EVERY_MS), alarm.signal);
     work.abort(
-      new BudgetError('the time is over, and the comparison is not', {
-        why: `${asked} was asked for`,
-        hint: 'run cosmig verify again; it goes on where this one stopped',
+      new BudgetError('time limit reached before the comparison finished', {
+        why: `${asked} was given`,
+        hint: 'run cosmig verify again; it continues where this one stopped',
       }),
     );
   };
-  // It ends by itself, or is called off below.
+  // Never rejects; aborted below when the body has ended.
   const rung = ring().catch(() => undefined);
   try {
     return await body(work.signal);

@@ -1,24 +1,24 @@
-/** What a comparison came to: one plain object that the command, the report and the cutover read. */
+/** The result of a comparison: one plain object for the command, the report and the cutover. */
 import { formatCounts, pluralize } from '../lib/counting.ts';
 import type { Difference, SettingName } from '../cosmos/container/settings.ts';
 import type { LetterCount, RangeCount } from './counts/count-ranges.ts';
 
 export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
-/** missing: not in the target. extra: only there. different: another content. wrongSlot: under another key. */
+/** missing: not in the target. extra: only in the target. different: other content. wrongSlot: under another key. */
 export type Kind = (typeof KINDS)[number];
 
-/** A document by name; values as JSON texts, null where there is none. Never its content. */
+/** A document by id and keys, never by its content. */
 export interface Sample {
   readonly kind: Kind;
   readonly id: unknown;
   readonly sourceKey: readonly unknown[];
-  /** Null when it has none. */
+  /** Null: it has none. */
   readonly targetKey: readonly unknown[] | null;
 }
 
-/** A document of which nobody can say yet whether it differs. */
+/** A document that differs, but may still be replicated. */
 export interface InFlight extends Sample {
-  /** Since when it is known to differ. */
+  /** How long it has been known to differ. */
   readonly ageMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface Verdict {
   readonly target: { readonly count: number };
   readonly differences: Readonly<Record<Kind, number>>;
   readonly inFlight: number;
-  /** Confirmed differences, the first of them. */
+  /** The first confirmed differences. */
   readonly samples: readonly Sample[];
   readonly letters: LetterCount;
   readonly settings: readonly Difference[];
@@ -39,36 +39,36 @@ export interface Verdict {
   readonly ru: { readonly source: number; readonly target: number };
   readonly durationMs: number;
   readonly complete: boolean;
-  /** What the mover has not brought over, and other reasons why nothing was proven. */
+  /** Why nothing was proven, for example changes that are not replicated yet. */
   readonly waitsFor: string | null;
   readonly details: Details;
 }
 
-/** The first of each. */
-export interface Listed {
+/** The first documents of each list. */
+export interface DifferenceLists {
   readonly differences: readonly Sample[];
   readonly inFlight: readonly InFlight[];
   readonly waived: readonly Sample[];
 }
 
-/** All of them, one after the other: there may be more than fit into memory. */
-export interface Named {
+/** All documents of each list; there may be more than fit into memory. */
+export interface DifferenceStream {
   readonly differences: Iterable<Sample>;
   readonly inFlight: Iterable<InFlight>;
   readonly waived: Iterable<Sample>;
 }
 
-/** For the report: what was compared, and when. */
+/** What was compared, and when; for the report. */
 export interface Details {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   readonly fingerprint: string;
-  /** All documents, or what has changed since an earlier comparison; a count has none. */
+  /** All documents, or those changed since an earlier comparison; a count has no extent. */
   readonly extent?: 'all' | 'changes';
   readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
-  /** Of a comparison of documents. */
-  readonly listed?: Listed;
-  /** How long the oldest of all that are in flight is known to differ; null: none is. A count does not know. */
+  /** Absent for a count. */
+  readonly listed?: DifferenceLists;
+  /** How long the oldest document in flight has been known to differ; null: there is none. Absent for a count. */
   readonly oldestInFlightMs?: number | null;
   readonly [more: string]: unknown;
 }

@@ -1,6 +1,6 @@
 /**
- * One comparison of both sides, from the open ledger to the verdict. What always holds: no container and no byte of
- * the ledger is changed; a difference is only told when it is certain, and what is not certain is told as not proven.
+ * One comparison of both sides, from the ledger to the verdict. Invariant: neither a container nor the ledger is changed; a
+ * difference is reported only if it is certain, and anything uncertain is reported as not proven.
  */
 import { connect, type Account } from '../cosmos/account/client.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -11,64 +11,64 @@ import { pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { COMPARE_TIMING, type CompareTiming } from '../spec/timing.ts';
 import type { MoverLock } from '../state/lock.ts';
-import { inTime } from './time-limit.ts';
+import { withTimeLimit } from './time-limit.ts';
 import { compareCounts } from './counts/compare-counts.ts';
 import { compareDigests } from './pass/compare-digests.ts';
 import { LedgerView } from './ledger-view.ts';
 import { openSides, refuseUncopied, type Opened } from './sides.ts';
-import type { Named, Verdict } from './verdict.ts';
+import type { DifferenceStream, Verdict } from './verdict.ts';
 
 export interface VerifyParts {
   readonly spec: MigrationSpec;
   readonly connections: Connections;
-  /** `changes`: what has changed since the last comparison that ended clean, and the numbers; all, where those differ. */
+  /** `changes`: documents changed since the last clean comparison, and the counts; all documents if the counts differ. */
   readonly level: 'count' | 'digest' | 'changes';
-  /** Begin anew, whatever an earlier run has left. */
+  /** Start from scratch, even if an unfinished comparison could be resumed. */
   readonly fresh: boolean;
-  /** Look only at what the last comparison has found to differ, which was brought right since. */
+  /** Check only the documents that the last comparison found to differ and that were repaired since. */
   readonly again?: boolean;
-  /** What an earlier comparison has found was brought right; remembered with the one that begins now. */
+  /** The findings of an earlier comparison were repaired; recorded with this one. */
   readonly afterRepair?: boolean;
   /**
-   * Nobody writes any more, and what is not seen now comes along: a replica that lags would show what was deleted. Where
-   * only changes are compared it is always so: one that is not seen would be missed on both sides.
+   * Read up to the newest change that any replica knows. Needed when writers are stopped for a cutover, because a lagging
+   * replica would still show deleted documents. Always done for `changes`, where a missed change would be missed on both
+   * sides.
    */
   readonly newest?: boolean;
-  /** Whoever compares more than once, and lets nobody else in between, holds it. */
+  /** The verify file's lock, if the caller already has it to run several comparisons in a row. */
   readonly lock?: MoverLock;
-  /** How long what is in flight may take to land. */
+  /** How long to wait for documents in flight. */
   readonly deadlineMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Come to an end. */
   readonly signal: AbortSignal;
-  /** What whoever watches should know, said once. */
+  /** Receives messages for the user. */
   readonly say?: (text: string) => void;
   readonly onProgress?: (progress: Progress) => void;
-  /** Called with the verdict while all that was found can be read; null: this level names nobody. */
-  readonly onVerdict?: (verdict: Verdict, named: Named | null) => void;
+  /** Called with the verdict while all differences can still be read; null: this level lists no documents. */
+  readonly onVerdict?: (verdict: Verdict, named: DifferenceStream | null) => void;
   readonly timing?: Partial<CompareTiming>;
 }
 
-/** How far it is; a stage is a word for people. */
+/** The progress of a comparison; `stage` is text for people. */
 export interface Progress {
   readonly stage: string;
   readonly source: number;
   readonly target: number;
   readonly open: number;
-  /** Of those that are looked at again; null where nothing is known of it. */
+  /** What the open candidates wait for; null: not known. */
   readonly waitsFor: string | null;
-  /** How many documents the source says it has; null where it does not say. */
+  /** Documents in the source; null: the service does not say. */
   readonly expected: number | null;
   /** Of both sides. */
   readonly ru: number;
   readonly throttled: number;
-  /** What both sides may be asked for in a second; null where nobody knows. */
+  /** RU/s allowed on both sides together; null: not known. */
   readonly budgetRu: number | null;
 }
 
-/** What every level works with. */
+/** The input of every level. */
 export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>, Opened {
   readonly ledger: LedgerView;
   readonly timing: CompareTiming;
@@ -76,7 +76,7 @@ export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>,
 }
 
 export async function verify(parts: VerifyParts): Promise<Verdict> {
-  return inTime(parts.spec, parts, async (signal) => compare({ ...parts, signal }));
+  return withTimeLimit(parts.spec, parts, async (signal) => compare({ ...parts, signal }));
 }
 
 async function compare(parts: VerifyParts): Promise<Verdict> {
@@ -85,7 +85,7 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   const ledger = new LedgerView(spec.ledger);
   const moment = ledger.moment();
   const { sourceEndpoint, targetEndpoint } = pinnedOf(spec);
-  // An endpoint may be another after a fail-over; the containers behind it may not, and that is looked at below.
+  // A fail-over may change the endpoint, but not the containers behind it, which openSides checks.
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...COMPARE_TIMING, ...parts.timing };

@@ -10,7 +10,7 @@ import { fingerprint } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { Candidate } from '../verify/recheck/candidate-store.ts';
-import { keyOf } from '../verify/document-name.ts';
+import { parseKey } from '../verify/document-name.ts';
 import { VerifyStore, verifyPath } from '../verify/store.ts';
 import { describeDifferences, describeInFlight, KIND_WORDS, type Verdict } from '../verify/verdict.ts';
 import { verify, type Progress } from '../verify/verify.ts';
@@ -24,7 +24,7 @@ const SUSPECTS_MAX = 100_000;
  */
 export function lastProofAtMs(spec: MigrationSpec): number | null {
   const path = verifyPath(spec.ledger);
-  if (VerifyStore.isAtWork(path)) {
+  if (VerifyStore.isInUse(path)) {
     throw new NotReadyError('a cosmig verify is running', {
       why: 'the cutover compares both sides while writers are stopped, and would have to wait for it',
       hint: 'let it finish or stop it, then run cosmig cutover again',
@@ -92,7 +92,7 @@ export function isAfterRepair({ ledger }: MigrationSpec): boolean {
 }
 
 function suspectFrom({ name: { id, sourceKey, targetKeys } }: Candidate): Suspect {
-  return { name: [id, ...sourceKey], seenAt: targetKeys.map(keyOf) };
+  return { name: [id, ...sourceKey], seenAt: targetKeys.map(parseKey) };
 }
 
 /** How many documents a refusal names. */

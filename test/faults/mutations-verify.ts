@@ -204,7 +204,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/find-candidates.ts',
-        find: 'else if (!entries.delete(key)) stands(entry);',
+        find: 'else if (!entries.delete(key)) keep(entry);',
         replace: 'else entries.delete(key);',
       },
     ],
@@ -228,7 +228,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/find-candidates.ts',
-        find: '  proof.check(buckets.keys());',
+        find: '  recount.check(buckets.keys());',
         replace: '',
       },
     ],
@@ -240,7 +240,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/find-candidates.ts',
-        find: '    proof.check(bucketsOf(shelf));\n',
+        find: '    recount.check(bucketsOf(shelf));\n',
         replace: '',
       },
     ],

@@ -103,7 +103,7 @@ export async function endOf(
   sourceSide.sessions.add(page.sessionToken);
   const { lsn } = page;
   if (lsn === undefined) {
-    throw new ServiceError('the source does not say how far its ranges have come', {
+    throw new ServiceError('the source does not report the LSNs of its ranges', {
       why: 'a page of its change feed came without a session token that can be read',
       hint: 'see whether a proxy stands before the account and drops x-ms-session-token',
     });

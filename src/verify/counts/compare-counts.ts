@@ -1,4 +1,4 @@
-/** `--level count`: as many documents on both sides, letters accounted for; cheap, and no word about what is in them. */
+/** `--level count`: compares the number of documents, dead letters accounted for; cheap, and says nothing about content. */
 import { Countdown } from '../../lib/clock.ts';
 import { parsePath } from '../../keys/path.ts';
 import { fingerprint } from '../../spec/fingerprint.ts';
@@ -13,7 +13,7 @@ import {
   type SideCount,
 } from './count-ranges.ts';
 import { loadOf, seeTokens } from '../sides.ts';
-import { TailProbe } from '../recheck/tail-probe.ts';
+import { describeBehind, TailProbe } from '../recheck/tail-probe.ts';
 import { NO_DIFFERENCES, type Verdict } from '../verdict.ts';
 import type { Comparison } from '../verify.ts';
 
@@ -21,9 +21,9 @@ interface Look {
   readonly source: SideCount;
   readonly target: SideCount;
   readonly letters: LetterCount;
-  /** So many may lack by their letters. */
+  /** How many documents the target may lack because of dead letters. */
   readonly most: number;
-  /** The mover had brought over all there was. */
+  /** The mover had replicated every change. */
   readonly isAll: boolean;
 }
 
@@ -55,9 +55,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
     if (before !== undefined && isSettled(before, look))
       return verdictOf(comparison, look, { equal: false, waitsFor: null });
     if (time.isOver()) {
-      const waitsFor = look.isAll
-        ? 'documents are written all the time'
-        : `${reach.behind.length} ranges of the source have changes that were not brought over`;
+      const waitsFor = look.isAll ? 'documents keep changing' : describeBehind(reach);
       return verdictOf(comparison, look, { equal: null, waitsFor });
     }
     before = look;
@@ -65,7 +63,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
   }
 }
 
-/** Nothing moves any more, so what differs will stay so. */
+/** Nothing moved between two looks with everything replicated, so the difference will stay. */
 function isSettled(before: Look, now: Look): boolean {
   return (
     before.isAll &&
@@ -75,7 +73,7 @@ function isSettled(before: Look, now: Look): boolean {
   );
 }
 
-/** A document that says of itself that it is deleted has none in the target. */
+/** A document that is marked as deleted has no copy in the target. */
 function notMarked({ deletes }: MigrationSpec): string | undefined {
   if (deletes.kind !== 'marker') return undefined;
   const property = `c${parsePath(deletes.path)
@@ -92,7 +90,7 @@ function verdictOf(
 ): Verdict {
   const lacking = source.count - target.count;
   const endedAtMs = clock.now();
-  // What letters explain is no difference.
+  // Documents explained by dead letters are not differences.
   const found = { missing: Math.max(0, lacking - most), extra: Math.max(0, letters.absent - lacking) };
   return {
     migration: migrationName(spec),

@@ -1,7 +1,7 @@
 /**
- * The documents of both sides, counted range by range by the service. What always holds: a count says nothing about
- * what is in the documents, and numbers that do not match are called a difference only when the mover had brought over
- * everything, before and after, and the source had not changed in between.
+ * The documents of both sides, counted range by range by the service, and how many of them dead letters account for.
+ * Invariant: counts that do not match are a difference only if the mover had replicated everything before and after, and
+ * the source had not changed in between.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { countRange } from '../../cosmos/container/count.ts';
@@ -24,11 +24,11 @@ export interface SideCount {
   readonly ranges: readonly RangeCount[];
 }
 
-/** How many letters there are, and how many of their documents cannot be in the target. */
+/** How many dead letters there are, and how many of their documents cannot be in the target. */
 export interface LetterCount {
   readonly open: number;
   readonly discarded: number;
-  /** Of the open ones: their document was never written, or has left its slot. */
+  /** Open letters whose document was never written, or has left its slot. */
   readonly absent: number;
 }
 
@@ -71,7 +71,7 @@ export async function countSide(
   return { count: ranges.reduce((sum, { documents }) => sum + documents, 0), ranges };
 }
 
-/** Documents that were refused for what they are never had a slot, or have left it; of others an old version may stay. */
+/** For these reasons a document never had a slot, or has left it; for others an old version may stay in the target. */
 const ABSENT: ReadonlySet<Reason> = new Set([
   'collision',
   'missing-key',
@@ -92,14 +92,14 @@ export function countLetters(ledger: Ledger): LetterCount {
 }
 
 /**
- * How many documents more the source has than the target: those that the ledger keeps out, and of which no old version is in
- * the target. Each once, however often it was waived, and not if it was moved after all.
+ * How many documents the target must lack: those with a dead letter and no old version in the target. Each counts once,
+ * however often its letter was discarded, and not if it was moved after all.
  */
 export function lackingByLetters(ledger: Ledger): number {
   return new Set([...keptOut(ledger, 'open'), ...keptOut(ledger, 'discarded')]).size;
 }
 
-/** How many documents may lack by their letters: all that have an open one, and those that a waiver keeps out still. */
+/** How many documents the target may lack: all with an open letter, and those that a discarded letter still keeps out. */
 export function mayLack(ledger: Ledger): number {
   const waiting = [...identitiesIn(ledger, 'open')].map((identity) => identity.toString('latin1'));
   return new Set([...waiting, ...keptOut(ledger, 'discarded')]).size;
@@ -122,7 +122,7 @@ function* identitiesIn({ letters }: Ledger, state: 'open' | 'discarded'): Genera
   }
 }
 
-/** Whether the numbers can be those of two sides with the same documents. */
+/** Whether these counts are possible for two equal sides. */
 export function isBalanced(
   { source, target }: { readonly source: number; readonly target: number },
   { absent, most }: { readonly absent: number; readonly most: number },

@@ -1,26 +1,25 @@
 /**
- * Sums over documents by bucket of their identity. What always holds: the order of documents makes no difference, the
- * sums of parts are the sum of the whole, and what is added is a sum and no XOR, so that no two documents cancel.
+ * Sums over documents, by bucket of their identity. Invariant: the order of documents does not matter, and the sums of
+ * parts add up to the sum of the whole. The sum is an addition, not an XOR, so two equal documents do not cancel out.
  */
 import { assert } from '../../lib/assert.ts';
 
 const BUCKET_BITS = 12;
-/** So many that a few differences leave most of them alone, so few that a checkpoint writes them all. */
+/** Enough buckets that a few differences touch few of them, and few enough that each checkpoint can write them all. */
 export const BUCKETS = 1 << BUCKET_BITS;
-/** Words of a bucket: documents, bytes (two each), the sum of contributions, and of those of the guard (four each). */
+/** Words of a bucket: documents and bytes (two each), sums of contributions and of cross-check hashes (four each). */
 const WORDS = 12;
-const [DOCUMENTS, BYTES, SUM, GUARD] = [0, 2, 4, 8];
+const [DOCUMENTS, BYTES, SUM, CROSS_CHECK] = [0, 2, 4, 8];
 
 const SHELF_BITS = 8;
-/** Buckets stand on shelves: so many that one of them fits into memory, so few that each has some at a checkpoint. */
+/** A shelf is a group of neighbouring buckets: small enough to fit into memory, large enough to have entries in most chunks. */
 export const SHELVES = 1 << SHELF_BITS;
 
-/** The shelf of a bucket: neighbours share one. */
 export function shelfOf(bucket: number): number {
   return bucket >>> (BUCKET_BITS - SHELF_BITS);
 }
 
-/** The buckets that stand on a shelf. */
+/** The buckets of a shelf. */
 export function bucketsOf(shelf: number): number[] {
   const count = BUCKETS / SHELVES;
   return Array.from({ length: count }, (_, n) => shelf * count + n);
@@ -41,12 +40,12 @@ export class Buckets {
     new Uint8Array(this.#words.buffer).set(bytes);
   }
 
-  /** As they are now; they change with what is added. */
+  /** A view, which changes with what is added. */
   view(): Buffer {
     return Buffer.from(this.#words.buffer);
   }
 
-  /** One document with its contribution, four words at `hash[at]`. */
+  /** Adds one document; its contribution is four words at `hash[at]`. */
   add(bucket: number, { sizeBytes, hash, at }: Contribution): void {
     const first = bucket * WORDS;
     this.#addNumber(first + DOCUMENTS, 1);
@@ -54,12 +53,12 @@ export class Buckets {
     this.#addHash(first + SUM, hash, at);
   }
 
-  /** What the guard has found for one document of the sample. */
-  addGuard(bucket: number, hash: Uint32Array, at: number): void {
-    this.#addHash(bucket * WORDS + GUARD, hash, at);
+  /** Adds the cross-check hash of one sampled document. */
+  addCrossCheck(bucket: number, hash: Uint32Array, at: number): void {
+    this.#addHash(bucket * WORDS + CROSS_CHECK, hash, at);
   }
 
-  /** Adds all that others have summed. */
+  /** Adds the sums of others. */
   merge(others: Buckets): void {
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
       const first = bucket * WORDS;
@@ -67,7 +66,7 @@ export class Buckets {
         [DOCUMENTS, 2],
         [BYTES, 2],
         [SUM, 4],
-        [GUARD, 4],
+        [CROSS_CHECK, 4],
       ] as const)
         this.#addWords(first + at, words, others.#words, first + at);
     }
@@ -103,17 +102,17 @@ export class Buckets {
       .join('');
   }
 
-  /** In what a bucket is not the same on both sides. */
+  /** How a bucket differs between both sides. */
   compare(others: Buckets, bucket: number): Compared {
     const first = bucket * WORDS;
     const differsIn = (from: number, to: number): boolean => {
       for (let i = first + from; i < first + to; i += 1) if (this.#words[i] !== others.#words[i]) return true;
       return false;
     };
-    return { isUnequal: differsIn(0, GUARD), isDoubted: differsIn(GUARD, WORDS) };
+    return { isUnequal: differsIn(0, CROSS_CHECK), isDoubted: differsIn(CROSS_CHECK, WORDS) };
   }
 
-  /** Whether a bucket was summed from as many documents with the same contributions. */
+  /** Whether a bucket has the same number of documents and the same contributions. */
   isSumOf(others: Buckets, bucket: number): boolean {
     const first = bucket * WORDS;
     for (const [at, words] of [
@@ -150,9 +149,9 @@ export class Buckets {
 }
 
 export interface Compared {
-  /** By what the scan says of the documents. */
+  /** The documents differ as the scan reads them. */
   readonly isUnequal: boolean;
-  /** By what JSON.parse says of some of them. */
+  /** Sampled documents differ as JSON.parse reads them. */
   readonly isDoubted: boolean;
 }
 

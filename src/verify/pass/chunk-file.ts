@@ -1,31 +1,31 @@
 /**
- * The file of runs beside the verify file, in chunks. Within a chunk entries stand by shelves, so that those of one
- * bucket can be read alone. What always holds: only what the verify file knows of counts; what else lies behind it is
- * written over.
+ * The file with the entries, next to the verify file. It consists of chunks; within a chunk entries are ordered by shelf,
+ * so the entries of one shelf can be read alone. Invariant: only chunks recorded in the verify file count; anything behind
+ * them is overwritten.
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { ENTRY } from '../../documents/comparison-entries.ts';
 import { asDatabaseError } from '../../lib/sqlite.ts';
 import { bucketOf, shelfOf, SHELVES } from './buckets.ts';
-import { damaged, type Run } from './entry-chunks.ts';
+import { damaged, type EntryChunk } from './entry-chunks.ts';
 
-/** Where a chunk stands, and where each of its shelves ends in it, in bytes. */
+/** Where a chunk starts in the file, and where each shelf ends within the chunk, in bytes. */
 export interface Chunk {
   readonly start: number;
   readonly ends: Uint32Array;
 }
 
-export class RunFile {
+export class ChunkFile {
   readonly #path: string;
   #file: number | undefined;
-  /** Sorted for writing, and read; one after the other. */
+  /** Holds the entries that are being written or read. */
   #words = new Uint32Array(0);
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Writes entries at a place; gives the chunk that they are. */
+  /** Writes entries at an offset; returns their chunk. */
   write(start: number, entries: Uint32Array): Chunk {
     const ends = this.#sort(entries);
     const bytes = new Uint8Array(this.#words.buffer, 0, entries.byteLength);
@@ -35,8 +35,8 @@ export class RunFile {
     return { start, ends };
   }
 
-  /** The entries of a shelf in a chunk; they stand until something else is read or written. */
-  read({ start, ends }: Chunk, shelf: number): Run {
+  /** The entries of one shelf of a chunk; valid until the next read or write. */
+  read({ start, ends }: Chunk, shelf: number): EntryChunk {
     const from = shelf === 0 ? 0 : (ends[shelf - 1] ?? 0);
     const sizeBytes = (ends[shelf] ?? 0) - from;
     this.#makeRoom(sizeBytes / 4);
@@ -51,7 +51,7 @@ export class RunFile {
     return { words: this.#words.subarray(0, sizeBytes / 4), bytes };
   }
 
-  /** Nothing in it counts any more. */
+  /** Deletes the file: no chunk is needed any longer. */
   drop(): void {
     this.close();
     rmSync(this.#path, { force: true });
@@ -62,7 +62,7 @@ export class RunFile {
     this.#file = undefined;
   }
 
-  /** Puts entries into the order of their shelves; gives where each shelf ends. */
+  /** Sorts entries by shelf; returns where each shelf ends. */
   #sort(entries: Uint32Array): Uint32Array {
     this.#makeRoom(entries.length);
     const sorted = this.#words;

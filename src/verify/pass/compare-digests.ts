@@ -1,6 +1,6 @@
 /**
- * The digest of both sides: one pass over each, buckets compared, what differs looked at again. What always holds: what
- * was begun is gone on with, unless it is of other containers, of another spec, or too old.
+ * `--level digest` and `changes`: one pass over each side, comparison of the buckets, recheck of the documents that may
+ * differ. Invariant: an unfinished comparison is resumed, unless it is of other containers, of another spec, or too old.
  */
 import { parsePath } from '../../keys/path.ts';
 import { group } from '../../lib/group.ts';
@@ -12,11 +12,11 @@ import type { CandidateState } from '../recheck/candidate-store.ts';
 import { countLetters, lackingByLetters } from '../counts/count-ranges.ts';
 import { compareCounts } from '../counts/compare-counts.ts';
 import { listAll, listCandidates } from '../recheck/find-candidates.ts';
-import { listedIn, namedIn } from '../difference-lists.ts';
+import { firstDifferences, streamDifferences } from '../difference-lists.ts';
 import { SidePass } from './read-side.ts';
 import { Recheck } from '../recheck/recheck.ts';
-import { DamagedRuns } from './entry-chunks.ts';
-import { sinceOf, type Since } from '../incremental.ts';
+import { DamagedChunks } from './entry-chunks.ts';
+import { resumePoints, type ResumePoints } from '../incremental.ts';
 import type { RowOptions } from './rows.ts';
 import { loadOf } from '../sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from '../store.ts';
@@ -24,11 +24,11 @@ import { NO_DIFFERENCES, type Kind, type Verdict } from '../verdict.ts';
 import type { Comparison, Progress } from '../verify.ts';
 
 /**
- * Half a pass is worth its RU, also where every night has only some hours for it; differences that were listed an hour ago
- * say little about now.
+ * How old a comparison may be to be resumed. An unfinished pass has cost RU, and may be continued over several nights; a
+ * list of candidates is outdated after an hour.
  */
 const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
-/** In the verdict; the report has all of them. */
+/** In the verdict; the report lists all. */
 const SAMPLES_MAX = 20;
 
 export async function compareDigests(comparison: Comparison): Promise<Verdict> {
@@ -40,12 +40,12 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
     targetRid: sides.target.facts.rid,
   };
   if (comparison.level === 'changes') {
-    const since = sinceOf(store.proof(), subject);
+    const since = resumePoints(store.proof(), subject);
     if (since !== null) {
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
       const isCounted = verdict.equal !== true || (await isBalancedNow(comparison));
       if (isCounted) return keep(store, subject, { verdict, comparison });
-      // More or fewer than there should be, and not among those that have changed: all are looked at.
+      // The counts differ, and not because of changed documents: compare everything.
     }
     const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
     return keep(store, subject, { verdict, comparison });
@@ -55,8 +55,8 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
 }
 
 /**
- * What is not proven is gone on with. Differences that were found among all documents make earlier proofs void: the next
- * cutover would look only at what has changed since.
+ * Records the verdict; a comparison that is not proven stays resumable. Differences among all documents make earlier proofs
+ * void, because the next cutover would compare only later changes.
  */
 function keep(
   store: VerifyStore,
@@ -67,12 +67,12 @@ function keep(
   }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
-  // Before anybody is told: a report of many differences takes its time.
+  // First, because the report of many differences takes time.
   if (equal === false) {
     if (details.extent === 'changes') store.end();
     else store.disprove();
   }
-  onVerdict?.(verdict, namedIn(store, clock.now()));
+  onVerdict?.(verdict, streamDifferences(store, clock.now()));
   if (equal !== true) return verdict;
   store.end({
     atMs: clock.now(),
@@ -83,8 +83,8 @@ function keep(
 }
 
 /**
- * Whether there are as many documents on both sides as there should be: by one number, and not by one of a range, in which
- * one too many on one side would hide. Also where deletes are told of: nobody tells of those in the target.
+ * Whether the counts of both sides differ by exactly the documents that dead letters account for. A tolerance would hide a
+ * surplus document. Needed also where deletes are reported, because deletes in the target are not.
  */
 async function isBalancedNow(comparison: Comparison): Promise<boolean> {
   const { equal, source, target } = await compareCounts({ ...comparison, level: 'count' });
@@ -95,42 +95,42 @@ async function isBalancedNow(comparison: Comparison): Promise<boolean> {
 interface Comparing {
   readonly store: VerifyStore;
   readonly subject: Subject;
-  /** Only what has changed since then. */
-  readonly since: Since | null;
+  /** Null: compare all documents. */
+  readonly since: ResumePoints | null;
 }
 
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
   const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
-  // Another comparison may have been begun meanwhile, and ended before it had listed anything.
+  // If another comparison was started meanwhile and has listed nothing, there is nothing to check again.
   if (comparison.again === true && store.begun()?.stage !== 'reading') store.reopen();
-  const begun = takeUp(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
+  const begun = resumeOrBegin(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
   const rows: RowOptions = {
     rekey: rekeyOptionsOf(spec, source.facts, target.facts),
     marker: markerOf(spec.deletes),
   };
-  const tell = teller(comparison);
+  const report = progressReporter(comparison);
   if (begun.stage === 'reading') {
     const isNewest = comparison.newest === true || comparison.level === 'changes';
-    const common = { store, rows, clock, timing, isNewest, onPage: (): void => tell('reading') };
+    const common = { store, rows, clock, timing, isNewest, onPage: (): void => report('reading') };
     const passes = {
       source: new SidePass({ ...common, side: source, ...(since === null ? {} : { from: since.source }) }),
       target: new SidePass({ ...common, side: target, ...(since === null ? {} : { from: since.target }) }),
     };
-    tell.read = () => ({ source: passes.source.documents, target: passes.target.documents });
+    report.read = () => ({ source: passes.source.documents, target: passes.target.documents });
     await group(signal, async (members) => {
       members.start(async (inner) => passes.source.run(inner));
       members.start(async (inner) => passes.target.run(inner));
     });
-    const sums = { source: passes.source.tally.buckets, target: passes.target.tally.buckets };
+    const sums = { source: passes.source.sums.buckets, target: passes.target.sums.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
     const listing = { store, sums, sourceLevels, signal };
     try {
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
       store.listed(repeated, clock.now());
     } catch (error) {
-      // Nobody could ever go on with it.
-      if (error instanceof DamagedRuns) store.begin({ ...begun, beganAtMs: clock.now() });
+      // It can never be resumed.
+      if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });
       throw error;
     }
   }
@@ -142,14 +142,14 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     clock,
     gapMs: timing.gapMs,
     deadlineMs,
-    onRound: (open, waitsFor) => tell('looking again', { open, waitsFor }),
+    onRound: (open, waitsFor) => report('looking again', { open, waitsFor }),
   });
   const waitsFor = await recheck.run(signal);
   return verdictOf(comparison, { store, begun, waitsFor });
 }
 
-/** What was begun, or a new beginning. */
-function takeUp(
+/** The unfinished comparison, or a new one. */
+function resumeOrBegin(
   store: VerifyStore,
   subject: Subject & Pick<Begun, 'extent'>,
   { fresh, again, afterRepair: isAfterRepair = false, clock, say }: Comparison,
@@ -165,30 +165,30 @@ function takeUp(
   if (isSame && again === true && begun.stage !== 'reading') return begun;
   if (isSame && !fresh && again !== true && isYoung(begun, nowMs)) {
     const beganAt = new Date(begun.beganAtMs).toISOString().slice(0, 19);
-    say?.(`going on with the comparison that was begun at ${beganAt}Z; --fresh begins anew`);
+    say?.(`resuming the comparison started at ${beganAt}Z; --fresh starts over`);
     return begun;
   }
   store.begin({ ...subject, isAfterRepair, beganAtMs: nowMs });
   return { ...subject, isAfterRepair, beganAtMs: nowMs, stage: 'reading', listedAtMs: null };
 }
 
-/** One that has its verdict never is; of one that was begun in the future nobody knows. */
+/** Never true of one that has its verdict, or that seems to have started in the future. */
 function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolean {
   return stage !== 'done' && Math.abs(nowMs - (listedAtMs ?? beganAtMs)) < AGE_MAX_MS[stage];
 }
 
 type Counts = Pick<Progress, 'source' | 'target'>;
-type Looking = Pick<Progress, 'open' | 'waitsFor'>;
+type Rechecking = Pick<Progress, 'open' | 'waitsFor'>;
 
-function teller({ onProgress, sides }: Comparison): {
-  (stage: string, looking?: Looking): void;
+function progressReporter({ onProgress, sides }: Comparison): {
+  (stage: string, recheck?: Rechecking): void;
   read: () => Counts;
 } {
   const expected = sides.source.facts.documentCount;
-  const tell = (stage: string, looking: Looking = { open: 0, waitsFor: null }): void =>
-    onProgress?.({ stage, ...tell.read(), ...looking, expected, ...loadOf(sides) });
-  tell.read = (): Counts => ({ source: 0, target: 0 });
-  return tell;
+  const report = (stage: string, recheck: Rechecking = { open: 0, waitsFor: null }): void =>
+    onProgress?.({ stage, ...report.read(), ...recheck, expected, ...loadOf(sides) });
+  report.read = (): Counts => ({ source: 0, target: 0 });
+  return report;
 }
 
 interface Found {
@@ -210,7 +210,7 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
   const kept = { source: store.sums('source'), target: store.sums('target') };
   const sums = { source: new Buckets(kept.source?.buckets), target: new Buckets(kept.target?.buckets) };
   const totals = { source: sums.source.total(), target: sums.target.total() };
-  const listed = listedIn(store, nowMs);
+  const listed = firstDifferences(store, nowMs);
   const oldestMs = store.candidates.oldestMs();
   return {
     migration: migrationName(spec),

@@ -1,6 +1,6 @@
 /**
- * Who has contributed what to the sums: entries one behind the other, as comparison-entries.ts describes them. What always holds:
- * entries are whole words, and what is taken for one is one.
+ * Entries: which document contributed what to the sums, packed as documents/comparison-entries.ts describes. Invariant:
+ * entries are whole words, and a reader accepts only complete ones.
  */
 import { ENTRY } from '../../documents/comparison-entries.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -9,12 +9,12 @@ import { LedgerError } from '../../lib/errors.ts';
 import { bucketOf } from './buckets.ts';
 import { putName, type NameParts } from '../document-name.ts';
 
-/** At first; more where pages are larger. */
+/** Initial size; it grows with larger pages. */
 const WORDS = 64 * 1024;
 const HEAD_BYTES = 4 * ENTRY.name;
 
 /** Entries in memory, until the next checkpoint. */
-export class Runs {
+export class EntryBuffer {
   #words = new Uint32Array(WORDS);
   #bytes = new Uint8Array(this.#words.buffer);
   #name = new ByteOutput(1024);
@@ -24,12 +24,12 @@ export class Runs {
     return 4 * this.#length;
   }
 
-  /** All of them; they stand until one is added. */
+  /** All entries; valid until one is added. */
   get words(): Uint32Array {
     return this.#words.subarray(0, this.#length);
   }
 
-  /** Entries as the kernel has made them; gives the word where the first one starts. */
+  /** Adds entries made by the kernel; returns the word at which the first one starts. */
   append(entries: Uint8Array): number {
     assert(entries.length % 4 === 0, 'entries are whole words');
     const at = this.#advance(entries.length / 4);
@@ -37,7 +37,7 @@ export class Runs {
     return at;
   }
 
-  /** An entry that is put together here: identity and contribution are eight words. */
+  /** Adds an entry built here; `head` is identity and contribution, eight words. */
   add(head: Uint32Array, parts: NameParts): void {
     const name = this.#name;
     name.clear();
@@ -51,16 +51,16 @@ export class Runs {
     this.#bytes.set(name.view(), 4 * (at + ENTRY.name));
   }
 
-  /** One of them, while it stands. */
-  read<T>(atWord: number, look: (words: Uint32Array, atWord: number) => T): T {
-    return look(this.#words, atWord);
+  /** Reads an entry in place. */
+  read<T>(atWord: number, use: (words: Uint32Array, atWord: number) => T): T {
+    return use(this.#words, atWord);
   }
 
   clear(): void {
     this.#length = 0;
   }
 
-  /** Room for the next words; gives where they start. */
+  /** Makes room for more words; returns where they start. */
   #advance(sizeWords: number): number {
     const at = this.#length;
     this.#length = at + sizeWords;
@@ -75,23 +75,26 @@ export class Runs {
 }
 
 export interface Entry {
-  /** 16 bytes each; they stand in the run. */
+  /** 16 bytes each, views of the chunk. */
   readonly identity: Buffer;
   readonly contribution: Buffer;
   readonly name: Buffer;
   readonly bucket: number;
-  /** Where it starts in the words of the run. */
+  /** Where it starts in the words of the chunk. */
   readonly at: number;
 }
 
-/** A piece of a run: whole entries, as words and as bytes. */
-export interface Run {
+/** Whole entries, as words and as bytes of one buffer. */
+export interface EntryChunk {
   readonly words: Uint32Array;
   readonly bytes: Buffer;
 }
 
-/** The entries of a run that are of these buckets. */
-export function* entriesOf({ words, bytes }: Run, isWanted: (bucket: number) => boolean): Generator<Entry> {
+/** The entries of a chunk that belong to wanted buckets. */
+export function* entriesOf(
+  { words, bytes }: EntryChunk,
+  isWanted: (bucket: number) => boolean,
+): Generator<Entry> {
   for (let at = 0; at < words.length;) {
     const sizeBytes = words[at] ?? 0;
     if (sizeBytes < HEAD_BYTES || sizeBytes % 4 !== 0 || 4 * at + sizeBytes > bytes.length) throw damaged();
@@ -110,12 +113,12 @@ export function* entriesOf({ words, bytes }: Run, isWanted: (bucket: number) => 
   }
 }
 
-/** A power cut may leave a file without what was written last. */
-export class DamagedRuns extends LedgerError {}
+/** After a power cut a file may lack what was written last. */
+export class DamagedChunks extends LedgerError {}
 
-export function damaged(): DamagedRuns {
-  return new DamagedRuns('what was read before cannot be trusted', {
-    why: 'the file of a comparison does not hold what its sums were made of, as after a power cut',
-    hint: 'run cosmig verify again: it begins anew',
+export function damaged(): DamagedChunks {
+  return new DamagedChunks('the data of an earlier pass is damaged', {
+    why: 'the entries on disk do not add up to the recorded sums, as after a power cut',
+    hint: 'run cosmig verify again: it starts from scratch',
   });
 }

@@ -1,21 +1,21 @@
 /**
- * When documents expire, where `ttl` is rewritten by the mover: then it is no part of what is compared byte by byte, and
- * the instants are compared instead. What always holds: in `restart` mode nothing of this changes anything.
+ * When documents expire. Where the mover rewrites `ttl`, its bytes are not compared; the instants of expiry are. Invariant:
+ * in `restart` mode, where it does not, nothing here has an effect.
  */
 import { decodeNumber } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { RekeyOptions } from '../../keys/rekey.ts';
 import { integerAt } from '../../documents/integer.ts';
 
-/** A time to live ends here (fact SVC-11). */
+/** The longest time to live, in seconds (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;
-/** In the place of every rewritten `ttl`. */
+/** Replaces every rewritten `ttl` before the bytes are compared. */
 export const TTL_MARK = 1;
-/** The mover reckons when it sends, and what was sent may land as late as a request may take. */
+/** The mover computes `ttl` when it sends, and the write may land as late as the request timeout. */
 const LATER_MAX_S = 60;
 const EARLIER_MAX_S = 5;
 
-/** The document's own `ttl`, if it is one that counts down. */
+/** The document's own `ttl`, if it makes the document expire. */
 export function ownTtl(scan: PageScan, row: number): number | undefined {
   const { nodes, page } = scan;
   const start = scan.start(row, nodes.ttl);
@@ -26,7 +26,7 @@ export function ownTtl(scan: PageScan, row: number): number | undefined {
   return Number.isInteger(ttl) && ttl > 0 && ttl <= TTL_MAX ? ttl : undefined;
 }
 
-/** When a document of the source expires, in seconds; undefined: never, or it does not matter. */
+/** When a source document expires, in seconds; undefined: never, or it is not compared. */
 export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl']): number | undefined {
   if (ttl.mode === 'restart') return undefined;
   const { defaultTtl } = ttl;
@@ -36,7 +36,7 @@ export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
   return seconds === undefined || ts === null ? undefined : ts + seconds;
 }
 
-/** The same of the target, where everything that counts down has its own `ttl`. */
+/** When a target document expires: there each document that expires has its own `ttl`. */
 export function targetExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl']): number | undefined {
   if (ttl.mode === 'restart') return undefined;
   const seconds = ownTtl(scan, row);
@@ -44,7 +44,7 @@ export function targetExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
   return seconds === undefined || ts === null ? undefined : ts + seconds;
 }
 
-/** The service's time at which Rekey writes the mark into `ttl`. */
+/** The service time that makes Rekey write TTL_MARK into `ttl`. */
 export function markingTs(expiry: number | undefined): number {
   return expiry === undefined ? 0 : expiry - TTL_MARK;
 }

@@ -1,7 +1,7 @@
 /**
- * One pass over a side: every range from the beginning of its feed to where it ended when the pass began. What always
- * holds: a page counts once, whatever is repeated; a child of a range goes on from its parent's position; and whatever
- * ends the pass, the next one goes on from the last checkpoint.
+ * One pass over a side: every range, from the beginning of its feed to the fence, its end when the pass began. Invariant:
+ * each page counts once, however often it is read; a child range continues from its parent's position; an interrupted pass
+ * resumes from the last checkpoint.
  */
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Feed, type FeedStart, type Page } from '../../cosmos/feed/feed.ts';
@@ -20,15 +20,15 @@ import { forEachConcurrently } from '../../lib/group.ts';
 import type { RowOptions } from './rows.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 import type { Part, VerifyStore } from '../store.ts';
-import { SideTally } from './side-sums.ts';
+import { SideSums } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';
 
 /** Pages in memory, at most 4 MB each. */
 const READERS_MAX = 3;
-/** Ranges that are asked where they end, which are small questions. */
-const ASKED_MAX = 16;
-/** Runs in memory; with the sums a checkpoint writes little more. */
-const RUNS_BYTES_MAX = 2 * 1024 * 1024;
+/** Requests for the end of a range are small, so more of them run at the same time. */
+const FENCES_MAX = 16;
+/** Entries in memory; a checkpoint writes them together with the sums. */
+const ENTRIES_BYTES_MAX = 2 * 1024 * 1024;
 
 interface Reader {
   readonly min: string;
@@ -38,7 +38,7 @@ interface Reader {
   readonly fenceLsn: number;
   isDone: boolean;
   documents: number;
-  /** Until a page has come: a range that stays gone is asked less and less often, and not for ever. */
+  /** Limits retries until a page arrives: a range that stays gone is asked less and less often, and then given up. */
   readonly patience: Patience;
 }
 
@@ -48,19 +48,19 @@ export interface ReadSideParts {
   readonly rows: RowOptions;
   readonly clock: Clock;
   readonly timing: Pick<CompareTiming, 'checkpointMs' | 'pageSize'>;
-  /** A page more was read. */
+  /** Called after each page. */
   readonly onPage: () => void;
-  /** Where to begin instead of at the beginning: only what has changed since is read. */
+  /** Positions to start from; then only later changes are read. */
   readonly from?: readonly StartedAt[];
-  /** Nothing may be missed that has happened by now, whichever replica answers. */
+  /** The fence must cover everything up to now, whichever replica answers. */
   readonly isNewest: boolean;
 }
 
-/** A stretch, and how far it had been read. */
+/** An interval, and how far it was read. */
 export type StartedAt = Pick<Part, 'min' | 'max' | 'position'>;
 
 export class SidePass {
-  readonly tally: SideTally;
+  readonly sums: SideSums;
   readonly #parts: ReadSideParts;
   #readers: Reader[];
   #savedAtMs: number;
@@ -70,7 +70,7 @@ export class SidePass {
   constructor(parts: ReadSideParts) {
     const { side, store, rows, clock } = parts;
     this.#parts = parts;
-    this.tally = new SideTally(side.is, rows, store.sums(side.is));
+    this.sums = new SideSums(side.is, rows, store.sums(side.is));
     this.#readers = store.parts(side.is).map((part) => ({ ...part, patience: side.patience.fresh() }));
     this.#savedAtMs = clock.now();
   }
@@ -83,7 +83,7 @@ export class SidePass {
     return this.#readers;
   }
 
-  /** Reads on to the end. What was taken in is saved also when it is called off. */
+  /** Reads to the fence; saves what was read, also when aborted. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       if (this.#readers.length === 0) await this.#fence(signal);
@@ -96,7 +96,7 @@ export class SidePass {
     }
   }
 
-  /** Where every range ends now. */
+  /** Sets the fence of every range to its current end. */
   async #fence(signal: AbortSignal): Promise<void> {
     const { side } = this.#parts;
     const readers: Reader[] = [];
@@ -106,7 +106,7 @@ export class SidePass {
       const { list } = side.ranges;
       try {
         await forEachConcurrently(list, {
-          limit: ASKED_MAX,
+          limit: FENCES_MAX,
           signal,
           work: async (range, inner) => {
             readers.push(...(await this.#fenceOf(range, inner)));
@@ -126,7 +126,7 @@ export class SidePass {
     this.#save();
   }
 
-  /** Readers of a range, up to where it ends now. */
+  /** Readers of a range, up to its current end. */
   async #fenceOf(range: PhysicalRange, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side } = this.#parts;
     if (this.#parts.isNewest) await seeNewestOf(side, wholeOf(range), signal);
@@ -141,7 +141,7 @@ export class SidePass {
     }));
   }
 
-  /** A range, or the parts of it that were read up to different places. */
+  /** The range as a whole, or its intervals with different start positions. */
   #startsOf({ min, max }: Interval): readonly StartedAt[] {
     const { from } = this.#parts;
     if (from === undefined) return [{ min, max, position: null }];
@@ -168,13 +168,13 @@ export class SidePass {
     this.#checkContainer(page);
     sessions.add(page.sessionToken);
     if (page.lsn !== undefined) return page.lsn;
-    throw new ServiceError(`the ${side.is} does not say how far its ranges have come`, {
-      why: 'a page of its change feed came without a session token that can be read',
-      hint: 'see whether a proxy stands before the account and drops x-ms-session-token',
+    throw new ServiceError(`the ${side.is} does not report the LSNs of its ranges`, {
+      why: 'a page of its change feed has no readable session token',
+      hint: 'check whether a proxy in front of the account drops x-ms-session-token',
     });
   }
 
-  /** Reads a part to its fence; gives those that take its place, when its range has become others. */
+  /** Reads an interval to its fence; returns the readers that replace it after a split or merge. */
   async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side, timing } = this.#parts;
     const { lane, timeoutMs, governor } = side;
@@ -208,29 +208,29 @@ export class SidePass {
     }
   }
 
-  /** All of a page at once, position and all: what is called off in between is neither lost nor counted twice. */
+  /** Takes a whole page with its position, so an abort can neither lose it nor count it twice. */
   #take(page: Page, reader: Reader): void {
     const { side } = this.#parts;
     this.#checkContainer(page);
-    // A replica that is behind the fence shows documents as they were before, and those that were deleted.
+    // A replica behind the fence shows old versions, and documents that were deleted since.
     if ((page.lsn ?? -1) < reader.fenceLsn) throw new TroubleError(lagging(page));
     side.sessions.add(page.sessionToken);
     if (page.status === 304) reader.isDone = true;
     else {
-      // What ends in the middle of a page is no state to go on from.
+      // If this throws in the middle of a page, the sums must not be saved.
       this.#isWhole = false;
-      const { documents, isBeyond } = this.tally.take(page.bytes, reader.fenceLsn);
+      const { documents, isBeyond } = this.sums.take(page.bytes, reader.fenceLsn);
       this.#isWhole = true;
       reader.documents += documents;
       reader.isDone = isBeyond;
     }
-    // What lies beyond the fence is for those who go on from here.
+    // A later incremental pass starts here, so a page with documents behind the fence is left to it.
     if (!reader.isDone || page.status === 304) reader.position = page.position.etag;
     this.#isDirty = true;
     page.free();
   }
 
-  /** The children go on where the parent was. */
+  /** Children continue from the parent's position. */
   #replace(reader: Reader, ranges: readonly FeedRange[]): readonly Reader[] {
     const [only, ...others] = ranges;
     if (only !== undefined && others.length === 0) {
@@ -253,21 +253,21 @@ export class SidePass {
   #saveIfDue(): void {
     const { clock, timing } = this.#parts;
     const isDue = clock.now() - this.#savedAtMs >= timing.checkpointMs;
-    if (isDue || this.tally.runs.sizeBytes >= RUNS_BYTES_MAX) this.#save();
+    if (isDue || this.sums.entries.sizeBytes >= ENTRIES_BYTES_MAX) this.#save();
   }
 
   #save(): void {
     const { side, store, clock } = this.#parts;
     this.#savedAtMs = clock.now();
     if (!this.#isDirty || !this.#isWhole) return;
-    const { buckets, refused, runs } = this.tally;
+    const { buckets, refused, entries } = this.sums;
     store.checkpoint(side.is, {
       parts: this.#readers,
       buckets: buckets.view(),
       refused,
-      entries: runs.words,
+      entries: entries.words,
     });
-    runs.clear();
+    entries.clear();
     this.#isDirty = false;
   }
 

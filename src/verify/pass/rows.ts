@@ -1,7 +1,7 @@
 /**
- * Rows of a scan as both sides are compared by: who a document is, where it should be, and the content it should have
- * there. Of the source that is what Rekey would write; of the target it is what stands there. What always holds: the
- * two are equal, word for word, when the mover has done what it should.
+ * What is compared of a row: identity, slot and content. For a source document, slot and content are what Rekey would
+ * write; for a target document, what is stored. Invariant: the two are equal, word for word, when the document was moved
+ * correctly.
  */
 import { ByteOutput } from '../../documents/byte-output.ts';
 import type { EntryNodes } from '../../documents/comparison-entries.ts';
@@ -24,43 +24,43 @@ import { markingTs, ownTtl, sourceExpiry, targetExpiry, TTL_MARK } from './expir
 
 export interface RowOptions {
   readonly rekey: RekeyOptions;
-  /** A property that marks a deleted document. */
+  /** The property that marks a document as deleted. */
   readonly marker: Path | null;
 }
 
-/** What a scan must look for. */
+/** The paths that a scan must find. */
 export function rowPaths({ rekey, marker }: RowOptions): readonly Path[] {
   return marker === null ? rekeyPaths(rekey.plan) : [...rekeyPaths(rekey.plan), marker];
 }
 
-/** `moves`: it should be in the target. */
+/** `moves`: the document should be in the target. `marked`: it is marked as deleted. */
 export type SourceVerdict = 'moves' | 'refused' | 'marked';
 
-/** What a row has been read as: identity, slot and content, four words each. */
+/** Words of a row: identity, slot and content, four each. */
 export const ROW_WORDS = 12;
 const CONTENT = 8;
 
-/** A text of so many bytes is a key for every target. */
+/** A string of up to this length is a valid key value in every container. */
 const PLAIN_KEY_BYTES_MAX = 100;
-/** No document is so small: all rows are left over. */
+/** Smaller than any document, so the kernel leaves every row to this class. */
 const NONE_BYTES_MAX = 0;
 
 export class SourceRows {
   readonly words = new Uint32Array(ROW_WORDS);
-  /** Of the target document, in bytes. */
+  /** Size of the target document. */
   sizeBytes = 0;
-  /** When it expires, where that is compared. */
+  /** When the document expires, where that is compared. */
   expiry: number | undefined;
-  /** Where the values of its name are. */
+  /** Scan nodes of the values that name a document. */
   readonly nameNodes: readonly number[];
-  /** How rows are read many at a time: those of which nothing has to be worked out. */
+  /** For the kernel, which reads those rows in bulk that need no computation. */
   readonly entryNodes: EntryNodes;
   readonly #scan: PageScan;
   readonly #options: RowOptions;
   readonly #rekey: Rekey;
   readonly #marker: number | undefined;
   readonly #out = new ByteOutput();
-  /** What is written is what stands there, without the system properties. */
+  /** The target document is the source document without its system properties. */
   readonly #isCarried: boolean;
 
   constructor(scan: PageScan, options: RowOptions) {
@@ -82,12 +82,12 @@ export class SourceRows {
     };
   }
 
-  /** The key in the target, if it has one. */
+  /** The target key; empty where it has none. */
   get key(): readonly KeyComponent[] {
     return this.#rekey.key;
   }
 
-  /** Why it cannot be moved. */
+  /** Why the document cannot be moved. */
   get refusal(): Refusal {
     return must(this.#rekey.refusal, 'what is refused has a reason');
   }
@@ -113,14 +113,14 @@ export class SourceRows {
     return 'moves';
   }
 
-  /** The target document of the row read last, which moves; it stands until the next one is asked for. */
+  /** The target document of the row read last, which must move; valid until the next call. */
   body(): Buffer {
     this.#out.clear();
     this.#rekey.write(this.#out);
     return this.#out.view();
   }
 
-  /** Whether a document says of itself that it is deleted: its marker is there and is not false, null, 0 or "". */
+  /** Whether the document is marked as deleted: its marker exists and is not false, null, 0 or "". */
   #isMarked(row: number): boolean {
     if (this.#marker === undefined) return false;
     const [start, end] = [this.#scan.start(row, this.#marker), this.#scan.end(row, this.#marker)];
@@ -176,7 +176,7 @@ export class TargetRows {
     this.sizeBytes = body.length;
   }
 
-  /** A row's document as it is compared; it stands until the next one is asked for. */
+  /** The document of a row as it is compared; valid until the next call. */
   body(row: number): Buffer {
     const scan = this.#scan;
     this.#edits.clear();

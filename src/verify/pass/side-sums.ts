@@ -1,67 +1,63 @@
 /**
- * What one side has contributed so far: pages in, sums and runs out. What always holds: a page is taken whole or not at
- * all, and between two pages sums, runs and positions belong together.
+ * The sums of one side: pages in, buckets and entries out. Invariant: a page is taken whole or not at all, and between two
+ * pages buckets and entries agree.
  */
 import { Digests, ENTRY } from '../../documents/comparison-entries.ts';
 import { hashBytes } from '../../documents/identity.ts';
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { bucketOf, Buckets } from './buckets.ts';
-import { Guard, isSampled } from './json-cross-check.ts';
+import { JsonCrossCheck, isSampled } from './json-cross-check.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
-import { Runs } from './entry-chunks.ts';
+import { EntryBuffer } from './entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 
 export interface Taken {
   /** Documents up to the fence. */
   readonly documents: number;
-  /** There are some beyond it: there is nothing more to read. */
+  /** The page has documents behind the fence, so reading is complete. */
   readonly isBeyond: boolean;
 }
 
-/** In the place of a content: a document that cannot be moved, and must have its letter. */
+/** Stands for the content of a document that cannot be moved and must have a dead letter. */
 const REFUSED = [0x7265_6675, 0x7365_6400, 0, 0] as const;
 const NO_KEY: readonly KeyComponent[] = [];
 
-export class SideTally {
+export class SideSums {
   readonly buckets: Buckets;
-  readonly runs = new Runs();
-  /** Documents that cannot be moved, by reason. */
+  readonly entries = new EntryBuffer();
+  /** Number of documents that cannot be moved, by reason. */
   readonly refused: Record<string, number>;
   readonly #scan: PageScan;
   readonly #rows: { readonly source: SourceRows } | { readonly target: TargetRows };
   readonly #digests: Digests;
-  readonly #guard: Guard;
-  /** Identity and contribution of a row, as they stand in an entry. */
+  readonly #crossCheck: JsonCrossCheck;
+  /** Identity and contribution of a row, laid out as in an entry. */
   readonly #head = new Uint32Array(8);
-  readonly #guarded = new Uint32Array(4);
+  readonly #crossHash = new Uint32Array(4);
 
   constructor(
     is: SideName,
     options: RowOptions,
     sums?: { readonly buckets: Buffer; readonly refused: Readonly<Record<string, number>> },
   ) {
-    const { plan, ttl } = options.rekey;
     this.buckets = new Buckets(sums?.buckets);
     this.refused = { ...sums?.refused };
     this.#scan = latestVersionScan(rowPaths(options));
     const rows = is === 'source' ? new SourceRows(this.#scan, options) : new TargetRows(this.#scan, options);
     this.#rows = rows instanceof SourceRows ? { source: rows } : { target: rows };
     this.#digests = new Digests(this.#scan, rows.entryNodes);
-    this.#guard = new Guard(plan, {
-      keyPaths: is === 'source' ? plan.sourcePaths : plan.sourcePathsInTarget,
-      ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
-    });
+    this.#crossCheck = new JsonCrossCheck(is, options.rekey);
   }
 
-  /** Takes a page in; a damaged one throws a PageError, and then nothing of it is taken. */
+  /** Adds a page; a damaged one throws a PageError and adds nothing. */
   take(page: Buffer, fenceLsn: number): Taken {
     const scan = this.#scan.scan(page);
     let first = 0;
     const documents = this.#digests.read(fenceLsn, {
-      take: (entries) => (first = this.runs.append(entries)),
+      take: (entries) => (first = this.entries.append(entries)),
       entry: (row, atWord, sizeBytes) =>
-        this.runs.read(first + atWord, (words, at) =>
+        this.entries.read(first + atWord, (words, at) =>
           this.#sum(row, { words, at: at + ENTRY.identity, sizeBytes }),
         ),
       left: (row) => this.#takeRow(row),
@@ -94,19 +90,19 @@ export class SideTally {
     const head = this.#head;
     for (let i = 0; i < 4; i += 1) head[i] = words[i] ?? 0;
     hashBytes(new Uint8Array(words.buffer), head, 4);
-    this.runs.add(head, { scan: this.#scan, row, nodes, values: key });
+    this.entries.add(head, { scan: this.#scan, row, nodes, values: key });
     this.#sum(row, { words: head, at: 0, sizeBytes });
   }
 
-  /** Identity and contribution stand one behind the other. */
+  /** Adds a row to its bucket; the contribution follows the identity at `words[at]`. */
   #sum(row: number, { words, at, sizeBytes }: Summed): void {
     const bucket = bucketOf(words, at);
     this.buckets.add(bucket, { sizeBytes, hash: words, at: at + 4 });
-    // Of a document that is not to be moved there is nothing on the other side.
+    // A document that is not moved has nothing to compare with.
     if (sizeBytes === 0 || !isSampled(words, at)) return;
     const identity = words.slice(at, at + 4);
-    this.#guard.read(this.#scan.bytes(row, this.#scan.nodes.document), identity, this.#guarded, 0);
-    this.buckets.addGuard(bucket, this.#guarded, 0);
+    this.#crossCheck.read(this.#scan.bytes(row, this.#scan.nodes.document), identity, this.#crossHash, 0);
+    this.buckets.addCrossCheck(bucket, this.#crossHash, 0);
   }
 }
 

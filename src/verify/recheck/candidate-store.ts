@@ -1,6 +1,6 @@
 /**
- * Owns the documents that may differ: who they are, where they may be, and what the last look has shown. On disk, so
- * that there may be as many as there are.
+ * Owns the candidates: documents that may differ, with the target keys to look under and the result of the last check. They
+ * are kept on disk, so their number is not bounded by memory.
  */
 import type { Database } from '../../lib/sqlite.ts';
 import { bytes, jsonText, number, oneOf, orNull, text } from '../../state/column.ts';
@@ -9,16 +9,16 @@ import type { Transactions } from '../../state/transaction.ts';
 import { KINDS, type Kind } from '../verdict.ts';
 
 const STATES = ['open', 'equal', 'letter', 'waived', 'expired', 'confirmed'] as const;
-/** open: it differs, and may be in flight. letter, waived: a dead letter says why, open or discarded. */
+/** open: it differs, and may be in flight. letter, waived: an open or a discarded dead letter explains it. */
 export type CandidateState = (typeof STATES)[number];
 
-/** Texts of JSON values; null where there is none. */
+/** JSON texts; null: the document has no such value. */
 type Levels = readonly (string | null)[];
 
 export interface CandidateName {
   readonly id: string;
   readonly sourceKey: Levels;
-  /** Every target key under which it may stand. */
+  /** Every target key under which it may be stored. */
   readonly targetKeys: readonly Levels[];
 }
 
@@ -27,9 +27,9 @@ export interface Candidate {
   readonly name: CandidateName;
   readonly state: CandidateState;
   readonly kind: Kind | null;
-  /** What was seen on both sides, as text that is equal when it is the same. */
+  /** What the last check saw on both sides, as a text that changes when it does. */
   readonly seen: string | null;
-  /** How far the source had come when this was seen first. */
+  /** The source's LSN when `seen` was first seen. */
   readonly fenceLsn: number | null;
   /** When it was first seen to differ. */
   readonly sinceMs: number | null;
@@ -64,7 +64,7 @@ export class CandidateStore {
     };
   }
 
-  /** A document may be listed again after a crash. */
+  /** Ignores documents that are listed already, as after a crash. */
   add(candidates: Iterable<{ readonly identity: Buffer; readonly name: CandidateName }>): void {
     this.#transactions.run(() => {
       for (const { identity, name } of candidates)
@@ -80,7 +80,7 @@ export class CandidateStore {
     return this.#sql.list.all(window).map(parse);
   }
 
-  /** All in a state, some at a time. */
+  /** All in a state, read in pages. */
   *all(state: CandidateState): Generator<Candidate> {
     const limit = 1000;
     for (let after: Buffer = Buffer.alloc(0); ;) {
@@ -117,12 +117,12 @@ export class CandidateStore {
       .reduce((sum, { documents }) => sum + documents, 0);
   }
 
-  /** Those that differed are looked at as if for the first time. */
+  /** Checks confirmed differences again, from scratch. */
   reopen(): void {
     this.#sql.reopen.run();
   }
 
-  /** Since when the oldest open one is known to differ. */
+  /** When the oldest open candidate was first seen to differ. */
   oldestMs(): number | null {
     return this.#sql.oldest.get() ?? null;
   }
@@ -135,7 +135,7 @@ function kindIn(row: Columns, name: string): Kind {
 function parse(row: Columns): Candidate {
   return {
     identity: bytes(row, 'identity', 16),
-    // Written by `add` and `set`, nobody else.
+    // Written by `add` and `set` only.
     name: JSON.parse(jsonText(row, 'name')) as CandidateName,
     state: oneOf(row, 'state', STATES),
     kind: orNull(row, 'kind', kindIn),

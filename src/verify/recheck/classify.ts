@@ -1,34 +1,34 @@
 /**
- * What two looks at a document mean. Pure. What always holds: a document that differs is named by how it differs, and a
- * dead letter explains that a document is not there, or not in its newest version, and nothing else.
+ * Classifies what was seen of one document on both sides. Pure. Invariant: a dead letter explains that a document is not in
+ * the target, or not in its newest version, and nothing else.
  */
 import { firstDifference, readCanonical } from '../../documents/canonical.ts';
 import { isSameInstant } from '../pass/expiry.ts';
 import type { Kind } from '../verdict.ts';
 
-/** Content as it is compared. */
+/** The content that is compared. */
 export interface Content {
   readonly body: Buffer;
-  /** The same by JSON.parse. */
-  readonly guard: string;
-  /** In seconds, where it is compared. */
+  /** Hash of the content as JSON.parse reads it. */
+  readonly crossCheck: string;
+  /** When the document expires, in seconds, where that is compared. */
   readonly expiry: number | undefined;
 }
 
 export type SourceSeen =
   | { readonly is: 'gone' }
-  /** It says of itself that it is deleted. */
+  /** It is marked as deleted. */
   | { readonly is: 'marked'; readonly etag: string }
   | { readonly is: 'refused'; readonly etag: string }
   | {
       readonly is: 'moves';
       readonly etag: string;
-      /** Where it should be, as text that is equal for equal keys. */
+      /** Its target key, as a text that is equal for equal keys. */
       readonly place: string;
       readonly content: Content;
     };
 
-/** A document in the target that says it is the one. */
+/** A document in the target with the same identity. */
 export interface TargetSeen {
   readonly place: string;
   readonly etag: string;
@@ -39,7 +39,7 @@ export interface Seen {
   readonly source: SourceSeen;
   readonly targets: readonly TargetSeen[];
   readonly letter: 'open' | 'discarded' | null;
-  /** The service's time in seconds; 0: not known, and then nothing has come to its end. */
+  /** The service's time in seconds; 0: not known, so no document counts as expired. */
   readonly nowTs: number;
 }
 
@@ -47,7 +47,7 @@ export type Finding =
   | { readonly is: 'equal' | 'letter' | 'waived' | 'expired' }
   | { readonly is: 'differs'; readonly kind: Kind };
 
-/** Around its end a document is here and there at different moments. */
+/** Around its expiry a document disappears from both sides at different moments. */
 const EXPIRY_SLACK_S = 60;
 
 export function classify(seen: Seen): Finding {
@@ -64,7 +64,7 @@ function kindOf({ source, targets, letter }: Seen): Kind | undefined {
     case 'marked':
       return targets.length === 0 ? undefined : 'extra';
     case 'refused':
-      // It has its letter, or it was lost.
+      // A refused document has a letter, or it was lost.
       return targets.length > 1 ? 'extra' : letter !== null || targets.length === 0 ? 'missing' : 'different';
     case 'moves': {
       const there = targets.find(({ place }) => place === source.place);
@@ -81,9 +81,10 @@ function isExplained({ targets }: Seen, kind: Kind): boolean {
   return (kind === 'missing' || kind === 'different') && targets.length <= 1;
 }
 
-/** Bytes first; what they mean only where they differ; and what JSON.parse says in any case. */
+/** Compares bytes first, the parsed JSON only where they differ, and the cross-check in any case. */
 export function isSameContent(expected: Content, actual: Content): boolean {
-  if (expected.guard !== actual.guard || !isSameInstant(expected.expiry, actual.expiry)) return false;
+  if (expected.crossCheck !== actual.crossCheck || !isSameInstant(expected.expiry, actual.expiry))
+    return false;
   if (expected.body.equals(actual.body)) return true;
   return firstDifference(readCanonical(expected.body), readCanonical(actual.body)) === undefined;
 }
@@ -95,7 +96,7 @@ function isExpired({ source, targets, nowTs }: Seen, kind: Kind): boolean {
   return kind === 'extra' && source.is === 'gone' && targets.every(({ content }) => isEnding(content.expiry));
 }
 
-/** What was seen, as text that is equal when nothing has changed. */
+/** What was seen, as a text that is equal as long as nothing changes. */
 export function signOf({ source, targets }: Seen, finding: Finding): string {
   const etag = source.is === 'gone' ? null : source.etag;
   const there = targets.map(({ place, etag: other }) => JSON.stringify([place, other])).sort();

@@ -1,18 +1,18 @@
 /**
- * Which documents are not the same on both sides, from the runs on disk: nothing is read again. What always holds: every
- * document of an unequal bucket that has no equal on the other side is among the candidates, and so is the sample of the
- * guard wherever that sees a difference; memory does not grow with the number of documents.
+ * Finds the documents that may differ, from the entries on disk; no container is read again. Invariant: every document of
+ * an unequal bucket without an equal on the other side becomes a candidate, and so do the sampled documents of a bucket
+ * whose cross-checks differ. Memory does not grow with the number of documents.
  */
 import { Buckets, bucketsOf, SHELVES, type Compared } from '../pass/buckets.ts';
 import { ENTRY } from '../../documents/comparison-entries.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from '../pass/json-cross-check.ts';
-import { keyOf, placeText, readName } from '../document-name.ts';
-import { damaged, entriesOf, type Entry, type Run } from '../pass/entry-chunks.ts';
+import { parseKey, keyText, readName } from '../document-name.ts';
+import { damaged, entriesOf, type Entry, type EntryChunk } from '../pass/entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 import type { VerifyStore } from '../store.ts';
 
-/** Entries in memory at a time; one bucket with more is still taken whole. */
+/** Entries in memory at a time; a bucket with more is still processed whole. */
 const ENTRIES_MAX = 40_000;
 
 interface Sums {
@@ -27,46 +27,46 @@ export interface Listing {
   readonly signal: AbortSignal;
 }
 
-/** How many documents a side has read again, just as they were. */
+/** How many documents each side read twice without a change in between. */
 export type Repeated = Record<SideName, number>;
 
-/** Lists the candidates; gives what was read more than once, which is what makes buckets unequal after a merge. */
+/** Lists the candidates; returns what was read twice, which makes buckets unequal after a merge of ranges. */
 export async function listCandidates(listing: Listing): Promise<Repeated> {
   const { store, sums, signal } = listing;
-  const proof = new Recount(sums);
+  const recount = new Recount(sums);
   const repeated = { source: 0, target: 0 };
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     const buckets = unequalOf(sums, shelf);
     for (const some of inGroups(buckets, sums)) {
       signal.throwIfAborted();
-      store.candidates.add(candidatesIn(some, { shelf, listing, proof, repeated }));
-      // Others have waited long enough.
+      store.candidates.add(candidatesIn(some, { shelf, listing, recount, repeated }));
+      // Let other tasks run.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
   return repeated;
 }
 
-/** Lists every document of the runs, where they hold only what has changed: nothing tells those that are equal. */
+/** Lists every document of the entries: of changes alone, equal buckets do not show equal documents. */
 export async function listAll({ store, sums, sourceLevels, signal }: Listing): Promise<Repeated> {
-  const proof = new Recount(sums);
+  const recount = new Recount(sums);
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     signal.throwIfAborted();
-    const found = new Map<string, Alone>();
+    const found = new Map<string, Unmatched>();
     for (const side of ['source', 'target'] as const)
-      for (const run of store.runs(side, shelf))
-        for (const entry of entriesOf(run, () => true)) {
-          proof.see(side, { run, entry });
+      for (const chunk of store.entries(side, shelf))
+        for (const entry of entriesOf(chunk, () => true)) {
+          recount.see(side, { chunk, entry });
           note(found, entry);
         }
-    proof.check(bucketsOf(shelf));
+    recount.check(bucketsOf(shelf));
     store.candidates.add(namedIn(found, sourceLevels));
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   return { source: 0, target: 0 };
 }
 
-/** What runs hold of buckets, summed again: it is what was summed when the pages were read, or nobody can rely on it. */
+/** Sums the entries on disk again; if the result differs from the sums of the pass, the file is damaged. */
 class Recount {
   readonly #sums: Sums;
   readonly #found = { source: new Buckets(), target: new Buckets() };
@@ -75,9 +75,9 @@ class Recount {
     this.#sums = sums;
   }
 
-  see(side: SideName, { run, entry }: { readonly run: Run; readonly entry: Entry }): void {
+  see(side: SideName, { chunk, entry }: { readonly chunk: EntryChunk; readonly entry: Entry }): void {
     const at = entry.at + ENTRY.contribution;
-    this.#found[side].add(entry.bucket, { sizeBytes: 0, hash: run.words, at });
+    this.#found[side].add(entry.bucket, { sizeBytes: 0, hash: chunk.words, at });
   }
 
   check(buckets: Iterable<number>): void {
@@ -87,7 +87,7 @@ class Recount {
   }
 }
 
-function note(found: Map<string, Alone>, { identity, name }: Pick<Entry, 'identity' | 'name'>): void {
+function note(found: Map<string, Unmatched>, { identity, name }: Pick<Entry, 'identity' | 'name'>): void {
   const key = identity.toString('latin1');
   const known = found.get(key) ?? { identity: Buffer.from(identity), names: [] };
   known.names.push(Buffer.from(name));
@@ -95,14 +95,14 @@ function note(found: Map<string, Alone>, { identity, name }: Pick<Entry, 'identi
 }
 
 function* namedIn(
-  found: ReadonlyMap<string, Alone>,
+  found: ReadonlyMap<string, Unmatched>,
   sourceLevels: number,
 ): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
   for (const { identity, names } of found.values())
     yield { identity, name: joined(names.map((name) => readName(name, sourceLevels))) };
 }
 
-/** Buckets that are not the same on both sides. */
+/** Buckets that differ. */
 type Unequal = ReadonlyMap<number, Compared>;
 
 function unequalOf({ source, target }: Sums, shelf: number): Unequal {
@@ -114,7 +114,7 @@ function unequalOf({ source, target }: Sums, shelf: number): Unequal {
   return found;
 }
 
-/** As many buckets at a time as fit into memory. */
+/** Groups of buckets that fit into memory. */
 function* inGroups(buckets: Unequal, { source, target }: Sums): Generator<Unequal> {
   let some = new Map<number, Compared>();
   let entries = 0;
@@ -131,8 +131,8 @@ function* inGroups(buckets: Unequal, { source, target }: Sums): Generator<Unequa
   if (some.size > 0) yield some;
 }
 
-/** Entries of one identity that have no equal on the other side. */
-interface Alone {
+/** Entries of one identity without an equal on the other side. */
+interface Unmatched {
   readonly identity: Buffer;
   readonly names: Buffer[];
 }
@@ -140,29 +140,29 @@ interface Alone {
 interface Finding {
   readonly shelf: number;
   readonly listing: Listing;
-  readonly proof: Recount;
-  /** Counted on. */
+  readonly recount: Recount;
+  /** Counters, incremented here. */
   readonly repeated: Repeated;
 }
 
 function* candidatesIn(
   buckets: Unequal,
-  { shelf, listing, proof, repeated }: Finding,
+  { shelf, listing, recount, repeated }: Finding,
 ): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
   const { store, sourceLevels } = listing;
-  /** The source's, by who and what; those of the target take theirs away. */
+  /** Entries of the source by identity and content; an equal entry of the target removes one. */
   const entries = new Map<string, Buffer>();
-  const alone = new Map<string, Alone>();
-  const stands = (entry: Pick<Entry, 'identity' | 'name'>): void => note(alone, entry);
+  const unmatched = new Map<string, Unmatched>();
+  const keep = (entry: Pick<Entry, 'identity' | 'name'>): void => note(unmatched, entry);
   const each = (side: SideName, see: (entry: Entry, key: string) => void): void => {
-    for (const run of store.runs(side, shelf)) {
-      for (const entry of entriesOf(run, (bucket) => buckets.has(bucket))) {
-        proof.see(side, { run, entry });
+    for (const chunk of store.entries(side, shelf)) {
+      for (const entry of entriesOf(chunk, (bucket) => buckets.has(bucket))) {
+        recount.see(side, { chunk, entry });
         const { identity, contribution } = entry;
-        // JSON.parse reads another document than the scan: all of the sample is looked at, also what seems equal.
+        // JSON.parse and the scan disagree: every sampled document is checked, also those that seem equal.
         const isDoubted =
-          buckets.get(entry.bucket)?.isDoubted === true && isSampled(run.words, entry.at + ENTRY.identity);
-        if (isDoubted) stands(entry);
+          buckets.get(entry.bucket)?.isDoubted === true && isSampled(chunk.words, entry.at + ENTRY.identity);
+        if (isDoubted) keep(entry);
         see(entry, identity.toString('latin1') + contribution.toString('latin1'));
       }
     }
@@ -174,21 +174,21 @@ function* candidatesIn(
   const seen = new Set<string>();
   each('target', (entry, key) => {
     if (seen.has(key)) repeated.target += 1;
-    else if (!entries.delete(key)) stands(entry);
+    else if (!entries.delete(key)) keep(entry);
     seen.add(key);
   });
-  proof.check(buckets.keys());
-  for (const [key, name] of entries) stands({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });
-  yield* namedIn(alone, sourceLevels);
+  recount.check(buckets.keys());
+  for (const [key, name] of entries) keep({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });
+  yield* namedIn(unmatched, sourceLevels);
 }
 
-/** One name for all that was seen of a document. One place may be spelled in several ways, and is one all the same. */
+/** Joins the names of one document; target keys that are equal but spelled differently become one. */
 function joined(names: ReturnType<typeof readName>[]): CandidateName {
   const [first] = names;
   const keys = new Map(
     names
       .filter(({ targetKey }) => targetKey.length > 0)
-      .map(({ targetKey }) => [placeText(keyOf(targetKey)), targetKey] as const),
+      .map(({ targetKey }) => [keyText(parseKey(targetKey)), targetKey] as const),
   );
   return { id: first?.id ?? '""', sourceKey: first?.sourceKey ?? [], targetKeys: [...keys.values()] };
 }

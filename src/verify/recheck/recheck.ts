@@ -1,10 +1,11 @@
 /**
- * Documents that may differ are looked at again, until each of them is equal, explained, or certain to differ. What
- * always holds: a difference is confirmed only by two looks some time apart that saw the same on both sides, the second
- * of them after the mover had come past all that the first had seen of the source, and at a target that knows all that
- * the mover had committed by then, whichever replica answers (the ledger has its session tokens). In each round the
- * mover's place and the letters are asked first, of one moment, then the target, and the source last, so that what is
- * missing cannot be on its way.
+ * Checks candidates again, in rounds, until each is equal, explained, or confirmed to differ.
+ *
+ * Invariant: a difference is confirmed only by two checks that saw the same on both sides, where before the second
+ *   1. the mover had replicated every source change that the first check could have seen, and
+ *   2. the target replica that answered knew all that the mover had committed (by the ledger's session tokens).
+ * Each round reads the mover's progress and the dead letters first, at one moment; then the target; then the source. In
+ * this order a document that is missing in the target cannot still be in flight.
  */
 import {
   readAll,
@@ -18,13 +19,13 @@ import { Countdown, type Clock } from '../../lib/clock.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import type { Candidate, CandidateName } from './candidate-store.ts';
 import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from './classify.ts';
-import { Guard } from '../pass/json-cross-check.ts';
+import { JsonCrossCheck } from '../pass/json-cross-check.ts';
 import type { LedgerView } from '../ledger-view.ts';
-import { keyOf, placeText, textsOf } from '../document-name.ts';
+import { parseKey, keyText, keyTexts } from '../document-name.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from '../pass/rows.ts';
 import { seeTokens, type Sides } from '../sides.ts';
 import type { VerifyStore } from '../store.ts';
-import { TailProbe, type Reach } from './tail-probe.ts';
+import { describeBehind, TailProbe, type Reach } from './tail-probe.ts';
 
 export interface RecheckParts {
   readonly sides: Sides;
@@ -34,16 +35,15 @@ export interface RecheckParts {
   readonly clock: Clock;
   readonly gapMs: number;
   readonly deadlineMs: number;
-  /** So many are open, and what they wait for, if that is known. */
+  /** Called with the number of open candidates, and what they wait for, if that is known. */
   readonly onRound: (open: number, waitsFor: string | null) => void;
 }
 
-/** Documents in memory at a time: few at first, since each may have 2 MB on both sides. */
+/** Documents in memory at a time; few at first, because each may have 2 MB on both sides. */
 const [AT_ONCE_FIRST, AT_ONCE_MAX] = [4, 200];
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST = Buffer.alloc(0);
 
-/** What was found where somebody looked. */
 type SourceFound = Exclude<SourceSeen, { is: 'gone' }> & { readonly key: readonly KeyComponent[] };
 interface TargetFound {
   readonly identity: string;
@@ -51,7 +51,7 @@ interface TargetFound {
   readonly content: TargetSeen['content'];
 }
 
-/** A pass has shown it, so it must not be taken for one that is gone. */
+/** The pass has seen this document, so it must not count as deleted. */
 const UNREADABLE: SourceFound = { is: 'refused', etag: '', key: [] };
 
 export class Recheck {
@@ -59,7 +59,7 @@ export class Recheck {
   readonly #probe: TailProbe;
   readonly #source: PointReadsParts<SourceFound>;
   readonly #target: PointReadsParts<TargetFound>;
-  /** Candidates come in the order of their hashes, so that those that come next are about as large as the last ones. */
+  /** Adapted to the last batch: candidates are ordered by hash, so the next ones have about the same size. */
   #atOnce = AT_ONCE_FIRST;
 
   constructor(parts: RecheckParts) {
@@ -70,7 +70,7 @@ export class Recheck {
     this.#target = { ...targetReads(sides, rows), clock };
   }
 
-  /** Rounds until nothing is open, or the time is over; gives why something is still open. */
+  /** Runs rounds until nothing is open or the deadline has passed; returns why candidates are still open. */
   async run(signal: AbortSignal): Promise<string | null> {
     const { store, clock, gapMs, deadlineMs, onRound } = this.#parts;
     const time = new Countdown(clock, deadlineMs);
@@ -97,14 +97,14 @@ export class Recheck {
       const some = store.candidates.list({ state: 'open', after, limit: this.#atOnce });
       const last = some.at(-1);
       if (last === undefined) return reach;
-      // Nothing has changed for a document that the mover has not come to; looking again would only cost.
+      // Until the mover has passed a document's change, another check would only cost RU.
       const due = some.filter((candidate) => candidate.fenceLsn === null || this.#isPast(candidate, reach));
-      if (due.length > 0) store.candidates.set(await this.#lookAt(due, { reach, letters, signal }));
+      if (due.length > 0) store.candidates.set(await this.#check(due, { reach, letters, signal }));
       after = last.identity;
     }
   }
 
-  async #lookAt(
+  async #check(
     some: readonly Candidate[],
     {
       reach,
@@ -112,37 +112,39 @@ export class Recheck {
       signal,
     }: { readonly reach: Reach; readonly letters: Letters; readonly signal: AbortSignal },
   ): Promise<readonly Candidate[]> {
-    const places = some.flatMap(({ name }, i) => name.targetKeys.map((texts) => ({ i, key: keyOf(texts) })));
+    const slots = some.flatMap(({ name }, i) =>
+      name.targetKeys.map((texts) => ({ i, key: parseKey(texts) })),
+    );
     const addressOf = (id: string, key: DocumentAddress['key']): DocumentAddress => ({
       id: Buffer.from(id),
       key,
     });
-    const inTarget = places.map(({ i, key }) => addressOf(some[i]?.name.id ?? '""', key));
+    const inTarget = slots.map(({ i, key }) => addressOf(some[i]?.name.id ?? '""', key));
     const there = await readAll(inTarget, this.#target, signal);
-    const inSource = some.map(({ name }) => addressOf(name.id, keyOf(name.sourceKey)));
+    const inSource = some.map(({ name }) => addressOf(name.id, parseKey(name.sourceKey)));
     const here = await readAll(inSource, this.#source, signal);
-    this.#seeSize(some.length, [...there, ...here]);
+    this.#adaptBatch(some.length, [...there, ...here]);
     return some.map((candidate, i) => {
-      const targets = places.flatMap((place, n) => {
+      const targets = slots.flatMap((slot, n) => {
         const found = there[n]?.value;
         const isOurs =
-          place.i === i &&
+          slot.i === i &&
           typeof found === 'object' &&
           found.identity === candidate.identity.toString('latin1');
-        return isOurs ? [{ ...found, place: placeText(place.key) }] : [];
+        return isOurs ? [{ ...found, place: keyText(slot.key) }] : [];
       });
       const letter = letters.get(ledgerHash(candidate.identity)) ?? null;
-      return this.#judge(candidate, { answer: here[i], targets, letter, reach });
+      return this.#classified(candidate, { answer: here[i], targets, letter, reach });
     });
   }
 
-  #seeSize(count: number, answers: ReadonlyArray<PointAnswer<SourceFound | TargetFound>>): void {
+  #adaptBatch(count: number, answers: ReadonlyArray<PointAnswer<SourceFound | TargetFound>>): void {
     const bytes = answers.reduce((sum, { value }) => sum + sizeOf(value), 0);
     const fitting = Math.max(1, Math.floor((BYTES_AT_ONCE * count) / Math.max(1, bytes)));
     this.#atOnce = Math.min(2 * this.#atOnce, fitting, AT_ONCE_MAX);
   }
 
-  #judge(
+  #classified(
     candidate: Candidate,
     {
       answer,
@@ -160,8 +162,8 @@ export class Recheck {
     const found = value === 'unreadable' ? UNREADABLE : value;
     const sinceMs = candidate.sinceMs ?? clock.now();
     if (found !== 'gone' && found.is === 'moves' && !isKnown(name, found.key)) {
-      // It belongs elsewhere by now, where nobody has looked yet.
-      const targetKeys = [...name.targetKeys, textsOf(found.key)];
+      // Its key has changed, and the slot of the new key was not checked yet.
+      const targetKeys = [...name.targetKeys, keyTexts(found.key)];
       return { ...candidate, name: { ...name, targetKeys }, seen: null, fenceLsn: null, sinceMs };
     }
     const source: SourceSeen = found === 'gone' ? { is: 'gone' } : found;
@@ -175,10 +177,10 @@ export class Recheck {
     return { ...candidate, kind, state: this.#isPast(candidate, reach) ? 'confirmed' : 'open' };
   }
 
-  /** Whether the mover has come past all that was seen of the source when this was seen. */
+  /** Whether the mover has replicated everything up to the LSN at which this was seen. */
   #isPast({ name, fenceLsn }: Candidate, reach: Reach): boolean {
     const { keyKind } = this.#parts.sides.source.facts;
-    return fenceLsn !== null && reach.isPast(effectiveKey(keyKind, keyOf(name.sourceKey)), fenceLsn);
+    return fenceLsn !== null && reach.isPast(effectiveKey(keyKind, parseKey(name.sourceKey)), fenceLsn);
   }
 }
 
@@ -187,45 +189,33 @@ function sizeOf(value: PointAnswer<SourceFound | TargetFound>['value']): number 
 }
 
 function whyOpen(reach: Reach): string {
-  const { behind } = reach;
-  if (behind.length === 0) return 'documents changed whenever they were looked at';
-  const ranges =
-    behind.length === 1 ? '1 range of the source has' : `${behind.length} ranges of the source have`;
-  return `${ranges} changes that were not brought over`;
+  return reach.behind.length === 0 ? 'documents changed each time they were checked' : describeBehind(reach);
 }
 
-/** Documents of the source as they should be in the target. */
+/** Reads source documents as the target should have them. */
 function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsParts<SourceFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new SourceRows(replies, options);
-  const { plan, ttl } = options.rekey;
-  const guard = new Guard(plan, {
-    keyPaths: plan.sourcePaths,
-    ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
-  });
+  const crossCheck = new JsonCrossCheck('source', options.rekey);
   const keep = (row: number, etag: string): SourceFound => {
     const is = rows.read(row);
     if (is !== 'moves') return { is, etag, key: [] };
     const json = replies.bytes(row, replies.nodes.document);
     const content = {
       body: Buffer.from(rows.body()),
-      guard: guard.text(json, rows.words),
+      crossCheck: crossCheck.text(json, rows.words),
       expiry: rows.expiry,
     };
-    return { is, etag, key: [...rows.key], place: placeText(rows.key), content };
+    return { is, etag, key: [...rows.key], place: keyText(rows.key), content };
   };
   return { side: source, replies, keep };
 }
 
-/** Documents of the target, and who they are. */
+/** Reads target documents with their identity. */
 function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsParts<TargetFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new TargetRows(replies, options);
-  const { plan, ttl } = options.rekey;
-  const guard = new Guard(plan, {
-    keyPaths: plan.sourcePathsInTarget,
-    ttl: ttl.mode === 'restart' ? 'compared' : 'left out',
-  });
+  const crossCheck = new JsonCrossCheck('target', options.rekey);
   const keep = (row: number, etag: string): TargetFound => {
     rows.read(row);
     const json = replies.bytes(row, replies.nodes.document);
@@ -234,7 +224,7 @@ function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsPar
       etag,
       content: {
         body: Buffer.from(rows.body(row)),
-        guard: guard.text(json, rows.words),
+        crossCheck: crossCheck.text(json, rows.words),
         expiry: rows.expiry,
       },
     };
@@ -242,7 +232,7 @@ function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsPar
   return { side: target, replies, keep };
 }
 
-/** Who has a letter, and whether it is waived: as many as --max-dead-letters allows, and an operator has given. */
+/** The dead letters by identity. They fit into memory: --max-dead-letters bounds them, and operators discard by number. */
 type Letters = ReadonlyMap<string, 'open' | 'discarded'>;
 
 const LETTERS_AT_ONCE = 1000;
@@ -253,7 +243,7 @@ function lettersIn({ letters, rows }: Ledger): Letters {
     for (let after = 0; ;) {
       const some = letters.list({ state, after, limit: LETTERS_AT_ONCE });
       for (const { identity } of some) {
-        // A waiver ends when its document was moved or deleted after all.
+        // A discarded letter no longer counts once its document was moved or deleted after all.
         const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';
         if (counts) found.set(identity.toString('latin1'), state);
       }
@@ -265,12 +255,12 @@ function lettersIn({ letters, rows }: Ledger): Letters {
   return found;
 }
 
-/** The ledger writes words the other way round. */
+/** The ledger stores the words of a hash in the opposite byte order. */
 function ledgerHash(identity: Buffer): string {
   return Buffer.from(identity).swap32().toString('latin1');
 }
 
 function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {
-  const place = placeText(key);
-  return targetKeys.some((texts) => placeText(keyOf(texts)) === place);
+  const place = keyText(key);
+  return targetKeys.some((texts) => keyText(parseKey(texts)) === place);
 }

@@ -1,7 +1,7 @@
 /**
- * How far the mover has come, asked of the source itself: what the feed shows from the ledger's position on is what the
- * mover has not brought over yet. What always holds: the ledger is only read, and a range of which nothing certain is
- * known counts as one where the mover has not come anywhere.
+ * How far the mover has replicated each range. The source itself is asked: the changes that its feed returns from the
+ * ledger's position on are not replicated yet. Invariant: the ledger is only read, and a range without certain information
+ * counts as not replicated at all.
  */
 import { Feed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
@@ -14,19 +14,19 @@ import { integerAt } from '../../documents/integer.ts';
 import type { Moment } from '../ledger-view.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 
-/** Pages without a document are passed over, a few at most. */
+/** Empty pages that are skipped before the range counts as unknown. */
 const PAGES_MAX = 8;
-/** The mover's place is behind every document. */
+/** Before every document. */
 const NOWHERE = -1;
 const READERS_MAX = 16;
 
 interface Reached {
   readonly lease: Lease;
-  /** Everything up to this LSN was brought over. */
+  /** Everything up to this LSN is replicated. */
   readonly lsn: number;
-  /** There is nothing that was not. */
+  /** Nothing is left to replicate. */
   readonly isAll: boolean;
-  /** The service's time, where it told. */
+  /** The service's time; 0: not known. */
   readonly atMs: number;
 }
 
@@ -37,23 +37,23 @@ export class Reach {
     this.#reached = reached.toSorted((a, b) => (a.lease.min < b.lease.min ? -1 : 1));
   }
 
-  /** Whether all that had happened in the source up to `lsn` at a place is in the target. */
+  /** Whether every change up to `lsn` at an effective key is in the target. */
   isPast(place: string, lsn: number): boolean {
     const reached = this.#reached.findLast(({ lease }) => lease.min <= place);
     return reached !== undefined && reached.lsn >= lsn;
   }
 
-  /** The service's time in seconds; what this machine's clock says may be anything. */
+  /** The service's time in seconds; the clock of this machine may be wrong. */
   get nowTs(): number {
     return Math.floor(Math.max(0, ...this.#reached.map(({ atMs }) => atMs)) / 1000);
   }
 
-  /** Whether the mover had brought over all there was. */
+  /** Whether everything is replicated. */
   get isAll(): boolean {
     return this.#reached.every(({ isAll }) => isAll);
   }
 
-  /** The ranges where there is more to bring over. */
+  /** The ranges with changes that are not replicated yet. */
   get behind(): readonly string[] {
     return this.#reached.filter(({ isAll }) => !isAll).map(({ lease }) => lease.rangeId);
   }
@@ -69,7 +69,7 @@ export class TailProbe {
     this.#keyPaths = keyPaths;
   }
 
-  /** Looks at every range once, from where the ledger says the mover is. */
+  /** Looks at every range once, from the position in the ledger. */
   async look({ migration, leases }: Moment, signal: AbortSignal): Promise<Reach> {
     const { deletes } = migration;
     const reached: Reached[] = [];
@@ -86,7 +86,7 @@ export class TailProbe {
 
   async #reachedBy(lease: Lease, hasDeletes: boolean, signal: AbortSignal): Promise<Omit<Reached, 'lease'>> {
     const nowhere = { lsn: NOWHERE, isAll: false, atMs: 0 };
-    // What was deleted is told by the other feed, which begins when this one has ended.
+    // Deletes come from the other feed, which starts when this one has ended.
     if (lease.phase !== 'tail') return nowhere;
     const etag = hasDeletes ? lease.avadPosition : lease.lvPosition;
     if (etag === null) return nowhere;
@@ -99,7 +99,7 @@ export class TailProbe {
         await this.#side.ranges.refresh(lease.rangeId, signal);
         return nowhere;
       }
-      // The position is too old: the mover will say so, and begin anew.
+      // The position is too old: the mover will report it and read the range again.
       if (trouble?.status === 400) return nowhere;
       throw error;
     }
@@ -133,7 +133,7 @@ export class TailProbe {
     return { lsn: NOWHERE, isAll: false, atMs: 0 };
   }
 
-  /** Of the first change on a page; undefined when it has none. */
+  /** LSN of the first change on a page; undefined: the page is empty. */
   #firstLsn(bytes: Buffer, mode: FeedMode): number | null | undefined {
     if (mode === 'all-versions') {
       const scan = allVersionsScan([], this.#keyPaths).scan(bytes);
@@ -147,4 +147,11 @@ export class TailProbe {
     const range = this.#side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] };
     return { range, min, max };
   }
+}
+
+/** `2 ranges of the source have changes that are not replicated yet`. */
+export function describeBehind({ behind }: Reach): string {
+  const ranges =
+    behind.length === 1 ? '1 range of the source has' : `${behind.length} ranges of the source have`;
+  return `${ranges} changes that are not replicated yet`;
 }

@@ -22,7 +22,7 @@ test('a verify beside another one is refused, or skipped', async () => {
     const refused = await cosmig(move, 'verify');
     expect([refused.code, refused.stderr]).toEqual([
       3,
-      expect.stringContaining('another cosmig verify is at work'),
+      expect.stringContaining('another cosmig verify is running'),
     ]);
     const skipped = await cosmig(move, 'verify', '--skip-if-running', '--json');
     expect([skipped.code, JSON.parse(skipped.stdout)]).toEqual([
@@ -76,7 +76,7 @@ test('the same three lines go on whatever died the last time', async () => {
   expect(await schedule()).toEqual([0, 0, 0]);
   await move.put({ id: 'new', customerId: 'c1', tenantId: 't9' });
   await dies('tail', begun('tail'));
-  await dies('verify', () => VerifyStore.isAtWork(verifyPath(move.ledgerPath)));
+  await dies('verify', () => VerifyStore.isInUse(verifyPath(move.ledgerPath)));
   expect(await schedule()).toEqual([0, 0, 0]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 180_000);

@@ -6,8 +6,8 @@ test.each([
   { inFlight: 0, waitsFor: null, rest: 'no document was in flight' },
   {
     inFlight: 5,
-    waitsFor: '1 range of the source has changes that were not brought over',
-    rest: '5 documents may still be in flight: 1 range of the source has changes that were not brought over',
+    waitsFor: '1 range of the source has changes that are not replicated yet',
+    rest: '5 documents may still be in flight: 1 range of the source has changes that are not replicated yet',
   },
 ])('beside $inFlight documents in flight differences are told as what they are', ({ rest, ...found }) => {
   const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeReport } from '../../../src/report/verify-report-file.ts';
 import type { Candidate } from '../../../src/verify/recheck/candidate-store.ts';
-import { listedIn, namedIn } from '../../../src/verify/difference-lists.ts';
+import { firstDifferences, streamDifferences } from '../../../src/verify/difference-lists.ts';
 import { VerifyStore } from '../../../src/verify/store.ts';
 import { VERDICT } from './verdict.ts';
 
@@ -25,11 +25,11 @@ test('all that differ, are on their way or left out are in it, and only the firs
   found.push(candidate(COUNT, 'open'), candidate(COUNT + 1, 'waived'), candidate(COUNT + 2, 'equal'));
   store.candidates.add(found);
   store.candidates.set(found);
-  const verdict = { ...VERDICT, details: { ...VERDICT.details, listed: listedIn(store, 2000) } };
+  const verdict = { ...VERDICT, details: { ...VERDICT.details, listed: firstDifferences(store, 2000) } };
   expect(verdict.details.listed.differences).toHaveLength(1000);
 
   const path = join(folder, 'proof.json');
-  expect(writeReport(path, verdict, namedIn(store, 2000))).toBeUndefined();
+  expect(writeReport(path, verdict, streamDifferences(store, 2000))).toBeUndefined();
   const sample = (n: number): object => ({
     kind: 'missing',
     id: `o${n}`,
@@ -54,6 +54,6 @@ test('a count names nobody, and a comparison that found nothing has empty lists'
   const written = (): unknown => JSON.parse(readFileSync(path, 'utf8'));
   expect(writeReport(path, VERDICT, null)).toBeUndefined();
   expect(written()).not.toHaveProperty('listed');
-  expect(writeReport(path, VERDICT, namedIn(store, 1))).toBeUndefined();
+  expect(writeReport(path, VERDICT, streamDifferences(store, 1))).toBeUndefined();
   expect(written()).toMatchObject({ listed: { differences: [], inFlight: [], waived: [] } });
 });

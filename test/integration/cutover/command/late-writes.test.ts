@@ -84,7 +84,7 @@ test('cutover command: verify while writers are stopped -> refused', async () =>
   await using cutover = start(move, 'cutover', ...held, '--quiet-for', '1s', '--watch', '1s');
   const isFencing = (): boolean => move.ledger(({ migration }) => migration.read().phase === 'fencing');
   await until(isFencing, { what: 'the fence', timeoutMs: 40_000 });
-  expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is at work');
+  expect(() => VerifyStore.open(verifyPath(move.ledgerPath))).toThrow('another cosmig verify is running');
   const refused = await cosmig(move, 'verify');
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('or a cosmig cutover')]);
   const skipped = await cosmig(move, 'verify', '--skip-if-running', '--json');

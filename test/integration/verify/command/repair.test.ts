@@ -116,7 +116,7 @@ test('tells that the target takes less than is written', async () => {
       3,
       expect.stringContaining('it is not proven that source and target are equal'),
     ]);
-    expect(stderr).toContain('changes that were not brought over');
+    expect(stderr).toContain('changes that are not replicated yet');
     expect(stderr).toContain('more was written than the target takes: give it more RU/s');
   } finally {
     await application.stop();

@@ -96,7 +96,7 @@ describe('verify while nothing is brought over', () => {
       equal: null,
       inFlight: 2,
       differences: { missing: 0, extra: 0, different: 0, wrongSlot: 0 },
-      waitsFor: '1 range of the source has changes that were not brought over',
+      waitsFor: '1 range of the source has changes that are not replicated yet',
     });
     const listed = verdict.details.listed?.inFlight ?? [];
     const named = listed.map(({ id, kind }) => `${String(id)} ${kind}`);

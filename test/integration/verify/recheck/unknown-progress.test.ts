@@ -12,7 +12,7 @@ const IN_FLIGHT = {
   equal: null,
   inFlight: 1,
   differences: NOTHING,
-  waitsFor: '1 range of the source has changes that were not brought over',
+  waitsFor: '1 range of the source has changes that are not replicated yet',
 };
 
 /** A change that the feed of all versions has forgotten before anybody read it. */

@@ -80,7 +80,7 @@ describe('buckets', () => {
   test('tells what only the guard has seen', () => {
     const one = sumOf([{ bucket: 5, sizeBytes: 1, hash: new Uint32Array(4) }]);
     const other = new Buckets(one.view());
-    other.addGuard(5, Uint32Array.from([1, 0, 0, 0]), 0);
+    other.addCrossCheck(5, Uint32Array.from([1, 0, 0, 0]), 0);
     expect([one.compare(other, 5), one.compare(other, 4)]).toEqual([
       { isUnequal: false, isDoubted: true },
       { isUnequal: false, isDoubted: false },

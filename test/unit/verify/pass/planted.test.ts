@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makePlan } from '../../../../src/keys/plan.ts';
 import { seededRandom, type Random } from '../../../../src/lib/random.ts';
 import { Buckets, BUCKETS } from '../../../../src/verify/pass/buckets.ts';
-import { Guard, isSampled } from '../../../../src/verify/pass/json-cross-check.ts';
+import { JsonCrossCheck, isSampled } from '../../../../src/verify/pass/json-cross-check.ts';
 import { listAll, listCandidates } from '../../../../src/verify/recheck/find-candidates.ts';
 import type { RowOptions } from '../../../../src/verify/pass/rows.ts';
 import { VerifyStore } from '../../../../src/verify/store.ts';
-import { SideTally } from '../../../../src/verify/pass/side-sums.ts';
+import { SideSums } from '../../../../src/verify/pass/side-sums.ts';
 
 const PLAN = makePlan({
   sourcePaths: ['/customerId'],
@@ -47,7 +47,7 @@ const textOf = (n: number): string =>
   `{"id":"o${n}","customerId":"c${n % 997}","tenantId":"t${n % 13}","n":${n},"big":92233720368547${10_000 + (n % 89_999)},"text":"order ${n}"`;
 
 function take(side: 'source' | 'target', texts: readonly string[]): Buckets {
-  const tally = new SideTally(side, OPTIONS);
+  const tally = new SideSums(side, OPTIONS);
   for (let at = 0; at < texts.length; at += PAGE_DOCUMENTS) {
     const rows = texts
       .slice(at, at + PAGE_DOCUMENTS)
@@ -59,9 +59,9 @@ function take(side: 'source' | 'target', texts: readonly string[]): Buckets {
       parts: [],
       buckets: tally.buckets.view(),
       refused: {},
-      entries: tally.runs.words,
+      entries: tally.entries.words,
     });
-    tally.runs.clear();
+    tally.entries.clear();
   }
   return new Buckets(store.sums(side)?.buckets);
 }
@@ -112,7 +112,7 @@ describe('errors planted among many documents', () => {
     async ({ more }) => {
       const sums = { source: take('source', source), target: take('target', [...source, ...more]) };
       for (let bucket = 0; bucket < BUCKETS; bucket += 1)
-        sums.target.addGuard(bucket, new Uint32Array([1, 0, 0, 0]), 0);
+        sums.target.addCrossCheck(bucket, new Uint32Array([1, 0, 0, 0]), 0);
       await listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
       const found = store.candidates.list({ state: 'open', after: Buffer.alloc(0), limit: COUNT });
       const words = found.map(({ identity }) => new Uint32Array(Uint8Array.from(identity).buffer));
@@ -168,7 +168,7 @@ test('what a power cut has taken out of the runs is noticed', async () => {
   const sums = { source: take('source', source), target: take('target', [textOf(1), textOf(3)]) };
   truncateSync(join(folder, 'verify.db-runs'), 200);
   const listing = listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
-  await expect(listing).rejects.toThrow('cannot be trusted');
+  await expect(listing).rejects.toThrow('the data of an earlier pass is damaged');
 });
 
 test.each([
@@ -181,7 +181,7 @@ test.each([
   bytes[25] = (bytes[25] ?? 0) ^ 1;
   writeFileSync(path, bytes);
   const listing = list({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
-  await expect(listing).rejects.toThrow('cannot be trusted');
+  await expect(listing).rejects.toThrow('the data of an earlier pass is damaged');
 });
 
 describe('a candidate', () => {
@@ -208,11 +208,11 @@ describe('a candidate', () => {
 });
 
 describe('the second opinion', () => {
-  const guard = new Guard(PLAN, { keyPaths: PLAN.sourcePaths, ttl: 'compared' });
+  const crossCheck = new JsonCrossCheck('source', OPTIONS.rekey);
   const read = (text: string, who = text): string => {
-    const tally = new SideTally('source', OPTIONS);
+    const tally = new SideSums('source', OPTIONS);
     tally.take(Buffer.from(`{"Documents":[${who.slice(0, -1)},"_lsn":1}]}`), 1);
-    return guard.text(Buffer.from(text), tally.runs.words.slice(1, 5));
+    return crossCheck.text(Buffer.from(text), tally.entries.words.slice(1, 5));
   };
   const one = '{"id":"a","customerId":"c","tenantId":"t","n":1}';
 

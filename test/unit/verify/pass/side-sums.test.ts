@@ -6,8 +6,8 @@ import { latestVersionScan } from '../../../../src/documents/page-scan.ts';
 import { makePlan } from '../../../../src/keys/plan.ts';
 import { readName } from '../../../../src/verify/document-name.ts';
 import { rowPaths, SourceRows, TargetRows, type RowOptions } from '../../../../src/verify/pass/rows.ts';
-import { entriesOf, Runs } from '../../../../src/verify/pass/entry-chunks.ts';
-import { SideTally } from '../../../../src/verify/pass/side-sums.ts';
+import { entriesOf, EntryBuffer } from '../../../../src/verify/pass/entry-chunks.ts';
+import { SideSums } from '../../../../src/verify/pass/side-sums.ts';
 import { anyDocument, anyScalar } from '../../documents/generate.ts';
 
 const FENCE = 100;
@@ -64,7 +64,7 @@ describe('entries of a page', () => {
         const { sourcePaths, targetPaths } = options.rekey.plan;
         const scan = latestVersionScan(rowPaths(options)).scan(page);
         const rows = is === 'source' ? new SourceRows(scan, options) : new TargetRows(scan, options);
-        const runs = new Runs();
+        const runs = new EntryBuffer();
         const found = new Map<number, Made>();
         let first = 0;
         const documents = new Digests(scan, rows.entryNodes).read(FENCE, {
@@ -116,7 +116,7 @@ describe('entries of a page', () => {
 
   test('are made of ordinary documents, and refused ones are left to be named', () => {
     const [options = optionsOf(['/a'], ['/b'])] = OPTIONS;
-    const tally = new SideTally('source', options);
+    const tally = new SideSums('source', options);
     const page = (...keys: readonly string[]): Buffer =>
       Buffer.from(`{"Documents":[${keys.map((key) => `{"id":"x","a":"y"${key},"_lsn":1}`).join(',')}]}`);
     expect(tally.take(page(',"b":"z"', ',"b":[]', '', `,"b":"${'z'.repeat(2100)}"`), 1)).toEqual({
@@ -129,9 +129,9 @@ describe('entries of a page', () => {
 
   test('nothing is taken of a page with a document that has no LSN', () => {
     const [options = optionsOf(['/a'], ['/b'])] = OPTIONS;
-    const tally = new SideTally('target', options);
+    const tally = new SideSums('target', options);
     const page = Buffer.from('{"Documents":[{"id":"x","a":"y","b":"z","_lsn":1},{"id":"x","_lsn":-1}]}');
     expect(() => tally.take(page, 5)).toThrow('no _lsn');
-    expect([tally.runs.sizeBytes, tally.buckets.total().documents]).toEqual([0, 0]);
+    expect([tally.entries.sizeBytes, tally.buckets.total().documents]).toEqual([0, 0]);
   });
 });

@@ -9,7 +9,7 @@ import {
 
 const content = (text: string, more: Partial<Content> = {}): Content => ({
   body: Buffer.from(text),
-  guard: 'g',
+  crossCheck: 'g',
   expiry: undefined,
   ...more,
 });
@@ -58,7 +58,7 @@ const cases = (
       'equal bytes that JSON.parse reads differently',
       'different',
       moves(),
-      [at('P', '{"id":"a"}', { guard: 'h' })],
+      [at('P', '{"id":"a"}', { crossCheck: 'h' })],
     ],
     ['refused with a letter', 'letter', refused, [], 'open'],
     ['refused with a waiver', 'waived', refused, [], 'discarded'],
