@@ -3,13 +3,14 @@
  * and lookups in it. A small ledger and a large one in one run: the cost of a document may not depend on how many
  * there are.
  */
+import { hashToBytes } from '../src/documents/hash.ts';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MigrationSpec } from '../src/spec/migration-spec.ts';
 import { Ledger } from '../src/state/ledger.ts';
 import type { Lease } from '../src/state/leases.ts';
-import { hashToBytes, SegmentBuilder } from '../src/state/segments/segment.ts';
+import { SegmentBuilder } from '../src/state/segments/segment.ts';
 import type { Result } from './report.ts';
 
 const SMALL = 10_000;

@@ -2,9 +2,9 @@
  * From a feed page to a batch body, and to content hashes: as bytes, and as most programs would do it, with
  * JSON.parse and JSON.stringify on the same page. Documents of 1 KB as the feed delivers them, 100 a page.
  */
+import { HASH_WORDS } from '../src/documents/hash.ts';
 import { createHash } from 'node:crypto';
 import { BatchBody } from '../src/documents/batch-body.ts';
-import { HASH_WORDS } from '../src/documents/identity.ts';
 import { latestVersionScan } from '../src/documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../src/documents/system-properties.ts';
 import { makePlan } from '../src/keys/plan.ts';

@@ -36,6 +36,8 @@ const NODE_BYTES: usize = 24;
 const FLAG_DOCUMENT: u32 = 1;
 const FLAG_SYSTEM: u32 = 2;
 const ROOT: i32 = 1;
+/** Buckets in the hash table of a node's children: a power of two. */
+const PLACES: u32 = 32;
 
 let nodes: usize = 0;
 let places: usize = 0;
@@ -407,7 +409,9 @@ function child(parent: i32, from: usize, to: usize): i32 {
   }
   const first: u32 = sizeBytes > 0 ? load<u8>(at) : 0;
   const last: u32 = sizeBytes > 0 ? load<u8>(at + sizeBytes - 1) : 0;
-  let node = i32(load<u8>(places + (usize(parent) << 5) + ((first + 3 * last + 5 * u32(sizeBytes)) & 31)));
+  let node = i32(
+    load<u8>(places + usize(parent) * PLACES + ((first + 3 * last + 5 * u32(sizeBytes)) & (PLACES - 1))),
+  );
   while (node != 0) {
     const entry = nodes + usize(node) * NODE_BYTES;
     if (load<u32>(entry, 16) == u32(sizeBytes) && same(names + usize(load<u32>(entry, 12)), at, sizeBytes)) {

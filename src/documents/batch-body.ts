@@ -1,6 +1,6 @@
 /**
- * The body of a batch request: an array of operations around documents that are bytes already (fact SDK-8).
- * An operation's partition key is a JSON text inside a JSON text, with {} for a missing level.
+ * The body of a batch request: a JSON array of operations, whose documents are bytes already (fact SDK-8). The partition key
+ * of an operation is JSON text inside a JSON string, with {} for a missing level.
  */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
@@ -24,32 +24,22 @@ const TEXT_MARK = bytesOf('\\"');
 const KEY_CLOSE = bytesOf(']"');
 const [OPEN, CLOSE, COMMA, END] = [0x5b, 0x5d, 0x2c, 0x7d];
 
-/** Which document an operation is about, beyond its key. */
+/** The document of an operation, besides its key. */
 export interface Addressed {
-  /** The id: decoded, or as JSON text in bytes, quotes included. */
+  /** The id: decoded, or the bytes of its JSON text with the quotes. */
   readonly id: string | Uint8Array;
-  /** The etag it must still have. */
+  /** The operation succeeds only if the document has this etag. */
   readonly ifMatch?: string;
 }
 
 export class BatchBody {
-  /** Where a document is written between `create` or `replace` and `end`. */
+  /** A document is written here between `create` or `replace` and `end`. */
   readonly out: ByteOutput;
   #count = 0;
 
   constructor(out: ByteOutput = new ByteOutput()) {
     this.out = out;
     this.clear();
-  }
-
-  /** How many operations it holds. */
-  get count(): number {
-    return this.#count;
-  }
-
-  /** What `finish` will give has this size. */
-  get sizeBytes(): number {
-    return this.out.length + 1;
   }
 
   clear(): void {
@@ -88,7 +78,7 @@ export class BatchBody {
     this.end();
   }
 
-  /** The whole body; it stands until `clear`. */
+  /** The whole body; valid until `clear`. */
   finish(): Buffer {
     this.out.putByte(CLOSE);
     return this.out.view();
@@ -111,14 +101,14 @@ export class BatchBody {
   }
 }
 
-/** A create as far as its document, which follows, then `}`. */
+/** Writes a create up to its document. The document must follow, then `}`. */
 export function putCreate(out: ByteOutput, key: Key): void {
   out.putBytes(OPENING.Create);
   putKey(out, key);
   out.putBytes(RESOURCE_BODY);
 }
 
-/** A key as the text inside a text that the service wants. */
+/** Writes a key as JSON text inside a JSON string. */
 export function putKey(out: ByteOutput, key: Key): void {
   const { length } = out;
   out.putBytes(KEY_OPEN);
@@ -140,7 +130,7 @@ export function putKey(out: ByteOutput, key: Key): void {
   out.putBytes(KEY_CLOSE);
 }
 
-/** A key with a text that has to be escaped, once or twice. */
+/** Writes a key with a text that needs escapes, once or twice. */
 function putAnyKey(out: ByteOutput, key: Key): void {
   out.putText(JSON.stringify(JSON.stringify(key.map((value) => (value === undefined ? {} : value)))));
 }

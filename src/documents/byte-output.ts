@@ -1,7 +1,7 @@
-/** Bytes being written one piece after the other. The memory is kept and reused after `clear`. */
+/** Bytes that are written one piece after the other. Invariant: `clear` keeps the memory, which is then reused. */
 import { writeUnits } from './name-tree.ts';
 
-/** Pieces up to here are copied by a loop; a call costs more than that. */
+/** Shorter pieces are copied by a loop, which is faster than a call. */
 const SHORT_BYTES = 24;
 
 export class ByteOutput {
@@ -13,17 +13,17 @@ export class ByteOutput {
     this.#bytes = new Uint8Array(sizeBytes);
   }
 
-  /** The memory, of which `length` bytes were written; another one when it had to grow. */
+  /** The memory, of which `length` bytes were written. It is replaced when it has to grow. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
-  /** What was written; it stands until something else is. */
+  /** The written bytes; valid until the next write. */
   view(): Buffer {
     return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset, this.length);
   }
 
-  /** Goes back to an earlier length, at first to nothing. */
+  /** Goes back to an earlier length, by default to 0. */
   clear(length = 0): void {
     this.length = length;
   }
@@ -53,19 +53,14 @@ export class ByteOutput {
     this.#bytes[at] = byte;
   }
 
-  /** A number of 32 bits, lowest byte first. */
-  putWord(word: number): void {
-    for (let shift = 0; shift < 32; shift += 8) this.putByte((word >>> shift) & 0xff);
-  }
-
-  /** Text as UTF-8. JSON.stringify escapes lone surrogates; where they are not, they stay apart (`writeUnits`). */
+  /** Text as UTF-8. JSON.stringify escapes lone surrogates; others are written one to one (`writeUnits`). */
   putText(text: string): void {
     const { length } = this;
     this.#advance(text.length * 3);
     this.length = writeUnits(this.#bytes, length, text);
   }
 
-  /** Text of ASCII that stands for itself inside a JSON string, however often quoted; false if it is not such. */
+  /** Writes ASCII text that needs no escape in a JSON string; returns false and writes nothing for other text. */
   putPlain(text: string): boolean {
     const { length } = this;
     const at = this.#advance(text.length);
@@ -81,7 +76,7 @@ export class ByteOutput {
     return true;
   }
 
-  /** Room for the next bytes; gives where they start. */
+  /** Reserves `size` bytes and returns where they start. */
   #advance(size: number): number {
     const at = this.length;
     this.length = at + size;

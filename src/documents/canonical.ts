@@ -1,39 +1,34 @@
 /**
- * Documents compared by what they mean. The order of members is free and of names that stand twice the last one
- * counts; texts are compared by UTF-16 units; numbers are compared as the decimals they are, without a double in
- * between: 1.10 is 1.1 and 11e-1, and 9223372036854775807 is not 9223372036854775808.
+ * Compares documents by their meaning. The order of members does not matter, and of a repeated name the last one counts.
+ * Texts are compared by UTF-16 units, numbers as decimals without a detour over doubles: 1.10 equals 1.1 and 11e-1, and
+ * 9223372036854775807 differs from 9223372036854775808.
  *
- * It is asked only about documents whose bytes differ, so it may be slower than the scan, but not less exact. It
- * never shows a value: a difference is told by its path.
+ * Only documents whose bytes differ are compared here, so this may be slower than the scan, but not less exact. Values are
+ * never shown: a difference is reported as its path.
  */
 import { isUtf8 } from 'node:buffer';
 import { assert } from '../lib/assert.ts';
-import { ByteOutput } from './byte-output.ts';
-import { hashBytes } from './identity.ts';
 import { DEPTH_MAX } from './wasm-kernel.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { SYSTEM_PROPERTIES } from './system-properties.ts';
 
-/** What a document means. */
+/** The meaning of a document. */
 export type Canonical =
   | { readonly kind: 'text' | 'number' | 'word'; readonly text: string }
   | { readonly kind: 'array'; readonly items: readonly Canonical[] }
   | { readonly kind: 'object'; readonly members: Map<string, Canonical> };
 
-/** Where two documents differ: names, and numbers of array elements. */
+/** Where two documents differ: property names and array indexes. */
 export type DifferencePath = ReadonlyArray<string | number>;
 
-/**
- * Reads a document, without its top-level system properties, and without the values at `omitted`, which are not to
- * be compared.
- */
+/** Reads a document without its top-level system properties and without the values at the paths `omitted`. */
 export function readCanonical(json: Uint8Array, omitted: ReadonlyArray<readonly string[]> = []): Canonical {
   if (!isUtf8(json)) throw new PageError(NOT_UTF8, 0);
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
   try {
     JSON.parse(text);
   } catch {
-    // The reason would quote the document.
+    // The message of JSON.parse would quote the document.
     throw new PageError('a document is not JSON', 0);
   }
   const form = new Reader(text).read();
@@ -54,7 +49,7 @@ function omit(form: Canonical, path: readonly string[]): void {
 const SPACE = /[ \n\r\t]*/y;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Reads text that JSON.parse has accepted. */
+/** Reads a text that JSON.parse accepts. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -106,7 +101,7 @@ class Reader {
     return { kind: 'array', items };
   }
 
-  /** From an opening bracket to behind the closing one. */
+  /** Reads from an opening bracket to the end of the closing one. */
   #list(close: string, readItem: () => void): void {
     this.#at += 1;
     this.#match(SPACE);
@@ -147,7 +142,7 @@ class Reader {
   }
 }
 
-/** A number as its digits, without zeros at either end, and the power of ten they stand for. */
+/** A number as its digits without leading and trailing zeros, and their power of ten. */
 export function decimalOf(json: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(json) ?? [];
@@ -161,45 +156,7 @@ export function decimalOf(json: string): string {
   return `${sign}${digits.slice(start, end)}e${power}`;
 }
 
-// The first byte of a value says what it is; lengths and counts follow, so that nothing can run into another.
-const TYPES = { text: 1, number: 2, word: 3, array: 4, object: 5 } as const;
-
-/** The hash of what a document means, as four words at `out[at]`. */
-export function hashCanonical(form: Canonical, out: Uint32Array, at: number): void {
-  const bytes = new ByteOutput(1024);
-  put(bytes, form);
-  hashBytes(bytes.view(), out, at);
-}
-
-function put(bytes: ByteOutput, form: Canonical): void {
-  bytes.putByte(TYPES[form.kind]);
-  switch (form.kind) {
-    case 'array':
-      bytes.putWord(form.items.length);
-      for (const item of form.items) put(bytes, item);
-      return;
-    case 'object':
-      bytes.putWord(form.members.size);
-      for (const name of [...form.members.keys()].sort()) {
-        putText(bytes, name);
-        const value = form.members.get(name);
-        assert(value !== undefined, 'every name has a value');
-        put(bytes, value);
-      }
-      return;
-    case 'text':
-    case 'number':
-    case 'word':
-      putText(bytes, form.text);
-  }
-}
-
-function putText(bytes: ByteOutput, text: string): void {
-  bytes.putWord(text.length);
-  bytes.putText(text);
-}
-
-/** Where two documents first differ, in the order of the first one; undefined when they mean the same. */
+/** Where two documents first differ, in the order of the first one; undefined if they are equal. */
 export function firstDifference(a: Canonical, b: Canonical): DifferencePath | undefined {
   if (a.kind === 'array' && b.kind === 'array') {
     for (let i = 0; i < Math.max(a.items.length, b.items.length); i += 1) {

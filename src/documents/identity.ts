@@ -1,14 +1,14 @@
 /**
- * Who a document is: 128 bits of its id and its key values, decoded and typed. The same function names a source
- * identity and a slot of the target; both are (key values, id).
+ * The identity of a document: a 128-bit hash of its id and its key values, in this order. Source documents and target slots
+ * are identified in the same way.
  *
- * What is hashed says the type of each value and the length of each text, so no two identities share their bytes:
- * 1 and "1" differ, null and missing, ("ab","c") and ("a","bc"). Texts are taken by UTF-16 units, one to one, so that
- * lone surrogates stay apart; numbers are doubles, with -0 as 0. How a value was spelled in JSON leaves no trace:
- * bytes without escapes are taken as they are, everything else is decoded first and gives the same.
- *
- * The id comes first, then the levels of the key. The kernel does this alone where a row's bytes say all.
+ * The hashed bytes contain the type of each value and the length of each text, so different identities never have the same
+ * bytes: 1 and "1" differ, null and missing, ("ab","c") and ("a","bc"). Texts are hashed by UTF-16 units, so lone surrogates
+ * stay distinct; numbers are doubles, with -0 as 0. The spelling in JSON does not matter: bytes without escapes are hashed
+ * as they are, everything else is decoded first, with the same result. The kernel does this alone for a row whose values
+ * need no decoding.
  */
+import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
 import { hashKernel, packNodes } from './wasm-kernel.ts';
@@ -17,24 +17,15 @@ import { writeUnits } from './name-tree.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
 
-/** Words of 32 bits in a hash. */
-export const HASH_WORDS = 4;
-
-// The first byte of a value says what it is.
-const MISSING = 0;
-const NULL = 1;
-const FALSE = 2;
-const TRUE = 3;
-const NUMBER = 5;
-const TEXT = 8;
+/** Not a type of the service: a key value that is an object or an array. */
 const COMPOSITE = 9;
 
-/** A value's bytes besides its text: type and length, or type and double. */
+/** The bytes of a value without its text: type and length, or type and double. */
 const HEAD_BYTES = 9;
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** The slow way, and the one for keys that stand in no page: `clear`, values one by one, `finish`, in one go. */
+/** Hashes values one by one: `clear`, the values, `finish`, without an interruption. For values that must be decoded. */
 export class IdentityHasher {
   readonly #kernel = hashKernel();
   #end = this.#kernel.start;
@@ -44,7 +35,7 @@ export class IdentityHasher {
     this.#end = this.#kernel.start;
   }
 
-  /** The next value as it stands in the page; from 0 when the document has none. */
+  /** The next value as JSON text in the page; `start` 0 means that the document has none. */
   addRaw(page: Buffer, start: number, end: number): void {
     if (start === 0) return this.#word(MISSING);
     switch (page[start]) {
@@ -59,7 +50,7 @@ export class IdentityHasher {
         return this.#word(NULL);
       default:
         if (isComposite(page, start)) {
-          // Nobody can write such a key; it is only told from others, by its bytes.
+          // The service does not store such a key. It only has to differ from other values, by its bytes.
           const text = page.toString('latin1', start, end);
           this.#word(COMPOSITE);
           this.add(text);
@@ -70,12 +61,12 @@ export class IdentityHasher {
   /** The next value, decoded. */
   add(value: KeyComponent): void {
     if (typeof value === 'string') {
-      const at = this.#room(value.length * 3);
+      const at = this.#reserve(value.length * 3);
       const end = writeUnits(this.#kernel.bytes, at + 5, value);
       this.#head(at, TEXT, end - at - 5);
       this.#end = end;
     } else if (typeof value === 'number') {
-      const at = this.#room(0);
+      const at = this.#reserve(0);
       double.setFloat64(0, value === 0 ? 0 : value, true);
       this.#kernel.bytes[at] = NUMBER;
       for (let i = 0; i < 8; i += 1) this.#kernel.bytes[at + 1 + i] = double.getUint8(i);
@@ -85,20 +76,20 @@ export class IdentityHasher {
     else this.#word(value ? TRUE : FALSE);
   }
 
-  /** The hash of the values, as four words at `out[at]`. */
+  /** Writes the hash as four words to `out[at]`. */
   finish(out: Uint32Array, at: number): void {
     this.#kernel.hash(this.#end, out, at);
   }
 
   #word(type: number): void {
-    const at = this.#room(0);
+    const at = this.#reserve(0);
     this.#kernel.bytes[at] = type;
     this.#end = at + 1;
   }
 
-  /** The bytes as they are; false, and nothing added, if one of them is a backslash. */
+  /** Adds the bytes as they are; returns false and adds nothing if one of them is a backslash. */
   #slice(type: number, page: Buffer, from: number, to: number): boolean {
-    const at = this.#room(to - from);
+    const at = this.#reserve(to - from);
     const { bytes } = this.#kernel;
     const shift = at + 5 - from;
     for (let i = from; i < to; i += 1) {
@@ -120,13 +111,13 @@ export class IdentityHasher {
     bytes[at + 4] = sizeBytes >>> 24;
   }
 
-  #room(textBytes: number): number {
+  #reserve(textBytes: number): number {
     this.#kernel.reserve(this.#end - this.#kernel.start + textBytes + HEAD_BYTES);
     return this.#end;
   }
 }
 
-/** The identity of each row of a scan, from the values at the same nodes: the id, and the levels of the key. */
+/** The identity of each row of a scan, from the values at the given nodes: the id and the levels of the key. */
 export class RowIdentity {
   readonly #scan: PageScan;
   readonly #hasher = new IdentityHasher();
@@ -140,7 +131,7 @@ export class RowIdentity {
     this.#packed = packNodes(this.#nodes);
   }
 
-  /** The row's hash, as four words at `out[at]`. */
+  /** Writes the hash of a row as four words to `out[at]`. */
   read(row: number, out: Uint32Array, at: number): void {
     const scan = this.#scan;
     if (scan.hashIdentity(row, this.#packed, out, at)) return;
@@ -149,35 +140,4 @@ export class RowIdentity {
       this.#hasher.addRaw(scan.page, scan.start(row, node), scan.end(row, node));
     this.#hasher.finish(out, at);
   }
-}
-
-/** The 128-bit hash of a few bytes, as four words at `out[at]`. */
-export function hashBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
-  const kernel = hashKernel();
-  kernel.reserve(bytes.length);
-  kernel.bytes.set(bytes, kernel.start);
-  kernel.hash(kernel.start + bytes.length, out, at);
-}
-
-/** Another one, faster where there are many; equal to `PageScan.hashContent` on the same bytes. */
-export function hashContentBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
-  const kernel = hashKernel();
-  kernel.reserve(bytes.length);
-  kernel.bytes.set(bytes, kernel.start);
-  kernel.hashLong(kernel.start + bytes.length, out, at);
-}
-
-/** A hash as the key of a map in memory: eight units, made faster than digits are. */
-export function hashKey(words: Uint32Array, at: number): string {
-  const [a, b] = [words[at] ?? 0, words[at + 1] ?? 0];
-  const [c, d] = [words[at + 2] ?? 0, words[at + 3] ?? 0];
-  // fromCharCode takes the lower 16 bits.
-  return String.fromCharCode(a, a >>> 16, b, b >>> 16, c, c >>> 16, d, d >>> 16);
-}
-
-/** A hash as text, for people. */
-export function hashText(words: Uint32Array, at: number): string {
-  let text = '';
-  for (let i = at; i < at + HASH_WORDS; i += 1) text += (words[i] ?? 0).toString(16).padStart(8, '0');
-  return text;
 }

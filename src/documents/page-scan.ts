@@ -33,12 +33,9 @@ export interface DocumentNodes {
 
 /** What stands around a document in the all-versions feed (fact SVC-18). */
 export interface EnvelopeNodes {
-  readonly previous: number;
-  readonly metadata: number;
   readonly operationType: number;
   readonly lsn: number;
   readonly crts: number;
-  readonly previousImageLsn: number;
   readonly timeToLiveExpired: number;
   /** Identity of a deleted document: its id, and for each level of the key the places where its value may stand. */
   readonly deletedId: number;
@@ -238,27 +235,16 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
     inMetadata('partitionKey', ...path),
   ]);
   const around = (nodeOf: (value: Wanted) => number): EnvelopeNodes => ({
-    previous: nodeOf(want(root, ['previous'])),
-    metadata: nodeOf(inMetadata()),
     operationType: nodeOf(inMetadata('operationType')),
     lsn: nodeOf(inMetadata('lsn')),
     crts: nodeOf(inMetadata('crts')),
-    previousImageLsn: nodeOf(inMetadata('previousImageLSN')),
     timeToLiveExpired: nodeOf(inMetadata('timeToLiveExpired')),
     deletedId: nodeOf(inMetadata('id')),
     deletedKey: deletedKey.map((places) => places.map(nodeOf)),
     previousId: nodeOf(want(root, ['previous', 'id'])),
     previousKey: keyPaths.map((path) => nodeOf(want(root, ['previous', ...path]))),
   });
-  for (const name of [
-    'operationType',
-    'lsn',
-    'crts',
-    'previousImageLSN',
-    'timeToLiveExpired',
-    'id',
-    'partitionKey',
-  ])
+  for (const name of ['operationType', 'lsn', 'crts', 'timeToLiveExpired', 'id', 'partitionKey'])
     inMetadata(name);
   want(root, ['previous', 'id']);
   for (const path of keyPaths) want(root, ['previous', ...path]);

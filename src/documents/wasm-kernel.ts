@@ -94,8 +94,10 @@ export function packNodes(nodes: readonly number[]): PackedNodes {
   };
 }
 
-/** Room for the texts of an identity, whose bound is the kernel's, and for the rest of it and its hash. */
-const IDENTITY_ROOM_BYTES = 4096 + 256;
+/** The kernel hashes an identity itself if its texts have at most this many bytes. */
+export const IDENTITY_BYTES_MAX = 4096;
+/** For the texts of an identity, its other bytes and its hash. */
+const IDENTITY_ROOM_BYTES = IDENTITY_BYTES_MAX + 256;
 
 /** For a hash, and what goes into it at last. */
 const HASH_ROOM_BYTES = 64;

@@ -21,13 +21,13 @@ export function scratchOf(sizeBytes: number): Scratch {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, sizeBytes) };
 }
 
-// The first byte is the type.
-const UNDEFINED = 0x00;
-const NULL = 0x01;
-const FALSE = 0x02;
-const TRUE = 0x03;
-const NUMBER = 0x05;
-const STRING = 0x08;
+// The first byte is the type. Identities (documents/identity.ts) and packed keys of the ledger use the same numbers.
+export const MISSING = 0x00;
+export const NULL = 0x01;
+export const FALSE = 0x02;
+export const TRUE = 0x03;
+export const NUMBER = 0x05;
+export const TEXT = 0x08;
 
 const SIGN = 1n << 63n;
 
@@ -43,7 +43,7 @@ export function roomFor(value: KeyComponent): number {
 export function writeHashed(scratch: Scratch, at: number, value: KeyComponent, terminator: number): number {
   const { view } = scratch;
   if (typeof value === 'string') {
-    view.setUint8(at, STRING);
+    view.setUint8(at, TEXT);
     const end = writeText(scratch, at + 1, value);
     view.setUint8(end, terminator);
     return end + 1;
@@ -61,7 +61,7 @@ export function writeHashed(scratch: Scratch, at: number, value: KeyComponent, t
 export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent): number {
   const { view } = scratch;
   if (typeof value === 'string') {
-    view.setUint8(at, STRING);
+    view.setUint8(at, TEXT);
     const end = writeText(scratch, at + 1, value);
     // No byte of UTF-8 is FF, so this does not overflow.
     for (let i = at + 1; i < end; i += 1) view.setUint8(i, view.getUint8(i) + 1);
@@ -125,7 +125,7 @@ function writeText({ bytes, view }: Scratch, at: number, text: string): number {
 }
 
 function typeByte(value: boolean | null | undefined): number {
-  if (value === undefined) return UNDEFINED;
+  if (value === undefined) return MISSING;
   if (value === null) return NULL;
   return value ? TRUE : FALSE;
 }

@@ -1,10 +1,9 @@
 /** How deletes will be found. What always holds: a mode that is asked for by name is that one, or is refused. */
+import type { DeleteMode } from '../state/migration.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { servesAllVersions, type ProbeParts } from './permissions.ts';
-
-export type DeleteMode = 'avad' | 'marker' | 'reconcile';
 
 /** The mode, and what to say about it. */
 export async function deletesFor(

@@ -3,6 +3,7 @@
  * nothing is begun; which it is decides what to do. What always holds: only documents that stand where this very plan
  * puts an existing source document are taken for ours.
  */
+import { mapKeyOfWords } from '../documents/hash.ts';
 import { sendBatch } from '../cosmos/bulk/batch-request.ts';
 import { TroubleError } from '../cosmos/transport/trouble.ts';
 import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
@@ -10,7 +11,6 @@ import { Feed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody, type Key } from '../documents/batch-body.ts';
-import { hashKey } from '../documents/identity.ts';
 import { decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
@@ -159,7 +159,7 @@ function suspectIn(
   }
   placement.read(row);
   const id = decodeText(page, idStart, scan.end(row, nodes.id));
-  return { id, sourceKey, slot: hashKey(placement.hashes, 4) };
+  return { id, sourceKey, slot: mapKeyOfWords(placement.hashes, 4) };
 }
 
 /** How many of them have a source document whose copy belongs in this slot. */
@@ -186,6 +186,6 @@ async function copiesAmong(
   return suspects.filter(({ slot }, row) => {
     if (result.outcomes[row]?.kind !== 'done' || !scan.hasDocument(row)) return false;
     // It was asked for by its identity.
-    return expected.read(row, 0) === 'moves' && hashKey(expected.hashes, 4) === slot;
+    return expected.read(row, 0) === 'moves' && mapKeyOfWords(expected.hashes, 4) === slot;
   }).length;
 }

@@ -2,12 +2,12 @@
  * A bounded number of source documents through the new key: how the key spreads, and what cannot be moved. What always
  * holds: nothing is written, memory is bounded by the size of the sample, and each document counts once.
  */
+import { mapKeyOfWords } from '../documents/hash.ts';
 import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
 import { Feed, type Page } from '../cosmos/feed/feed.ts';
 import type { Governor } from '../cosmos/load/governor.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
-import { hashKey } from '../documents/identity.ts';
 import { decodeText, isText } from '../documents/scalar.ts';
 import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
@@ -130,7 +130,7 @@ export class SampleTally {
   #count(row: number, nowTs: number): void {
     const [scan, rekey] = [this.#scan, this.#rekey];
     const verdict = rekey.read(row, nowTs);
-    const identity = hashKey(rekey.hashes, 0);
+    const identity = mapKeyOfWords(rekey.hashes, 0);
     // Changed while the sample was taken, it comes again.
     if (this.#seen.has(identity)) return;
     this.#seen.add(identity);
@@ -154,7 +154,7 @@ export class SampleTally {
     this.#keyBytes += Buffer.byteLength(JSON.stringify(key));
     this.#tally.add({ kind: 'key', values: key, additions: [], missing });
     this.#firsts.add(JSON.stringify(key[0]) ?? '');
-    const slot = hashKey(hashes, 4);
+    const slot = mapKeyOfWords(hashes, 4);
     const holder = this.#slots.get(slot);
     if (holder === undefined) this.#slots.set(slot, identity);
     else {

@@ -2,12 +2,12 @@
  * Owns the dead letters. A document has at most one open letter; what it waits for, a slot or a target key value,
  * lets the engine find who comes next. Closed and discarded letters stay, as history.
  */
+import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { bytes, jsonText, number, oneOf, orNull, text } from './column.ts';
 import type { Columns } from './column.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
-import { HASH_BYTES } from './segments/segment.ts';
 import type { Transactions } from './transaction.ts';
 
 export const REASONS = [

@@ -1,10 +1,11 @@
 /** Owns the rows of documents that the tail has touched, and the overrides of what segments claim. */
+import { ETAG_BYTES } from './segments/etag-hash.ts';
+import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { bytes, number, oneOf, orNull } from './column.ts';
 import type { Columns } from './column.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
-import { ETAG_BYTES, HASH_BYTES } from './segments/segment.ts';
 
 export const FEEDS = ['LV', 'AVAD'] as const;
 export type Feed = (typeof FEEDS)[number];

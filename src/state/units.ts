@@ -5,6 +5,7 @@
  * What always holds: an intent stays until its unit is committed or settled; a lease's position moves past a page
  * only when every older page of that lease is done; a segment without an outcome counts for nothing.
  */
+import { HASH_BYTES } from '../documents/hash.ts';
 import { assert } from '../lib/assert.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { bytes, number, oneOf, orNull } from './column.ts';
@@ -16,7 +17,7 @@ import type { LetterStore } from './dead-letters.ts';
 import { packMarks } from './segments/outcome-numbers.ts';
 import { FEEDS } from './rows.ts';
 import type { Override, Row, RowStore } from './rows.ts';
-import { HASH_BYTES, packName, readNames } from './segments/segment.ts';
+import { packName, readNames } from './segments/segment.ts';
 import type { TokenStore } from './session-tokens.ts';
 import type { Transactions } from './transaction.ts';
 import { CLAIM_KINDS } from './unit-records.ts';

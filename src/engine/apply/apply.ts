@@ -9,9 +9,10 @@
  *
  * Its executable model, and what happens without each of its parts, is test/model.
  */
+import { etagToBytes } from '../../state/segments/etag-hash.ts';
+import { mapKey, wordsOf } from '../../documents/hash.ts';
 import { assert, must } from '../../lib/assert.ts';
 import type { Feed, Row } from '../../state/rows.ts';
-import { etagToBytes } from '../../state/segments/segment.ts';
 import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
 import type { RunContext } from '../context.ts';
 import { put, removeIfOurs, type Failing, type Placing } from './put-in-slot.ts';
@@ -19,7 +20,7 @@ import type { FeedOrder, Turn } from '../unit/sequencer.ts';
 import type { Written } from './target-slots.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
-import { mapKey, wordsOf, type Slot, type SourceIdentity } from './identity.ts';
+import { type Slot, type SourceIdentity } from './identity.ts';
 
 /** One change of one document, or the wish to look at it again. */
 export interface Change {

@@ -2,7 +2,6 @@
  * Who a document is, as the engine passes it around: the hash that names it everywhere, and the values behind it, by
  * which the service finds it. Slots are named in the same way.
  */
-import { HASH_WORDS } from '../../documents/identity.ts';
 import type { KeyComponent, KeyKind } from '../../epk/effective-key.ts';
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
@@ -19,22 +18,6 @@ export interface SourceIdentity {
 export interface Slot {
   readonly hash: Buffer;
   readonly key: readonly KeyComponent[];
-}
-
-/** A hash as the key of a map. */
-export function mapKey(hash: Buffer): string {
-  return hash.toString('latin1');
-}
-
-/** A hash of the ledger as four words. */
-export function toWords(hash: Buffer, out: Uint32Array, at: number): void {
-  for (let i = 0; i < HASH_WORDS; i += 1) out[at + i] = hash.readUInt32BE(4 * i);
-}
-
-export function wordsOf(...hashes: readonly Buffer[]): Uint32Array {
-  const words = new Uint32Array(hashes.length * HASH_WORDS);
-  hashes.forEach((hash, i) => toWords(hash, words, i * HASH_WORDS));
-  return words;
 }
 
 /** The key values in a name. */

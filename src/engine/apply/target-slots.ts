@@ -3,6 +3,7 @@
  * it. What always holds: a slot is never read by a replica that is behind a write of ours, not even behind one whose
  * reply was lost or that another process has sent; after such a reply nothing is read before it can land no more.
  */
+import { hashToBytes } from '../../documents/hash.ts';
 import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
 import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
 import { madeText, type OperationOutcome, type OperationText } from '../../cosmos/bulk/operation.ts';
@@ -15,7 +16,6 @@ import { effectiveKey } from '../../epk/effective-key.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
 import { Placement, Rekey, rekeyPaths } from '../../keys/rekey.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { hashToBytes } from '../../state/segments/segment.ts';
 import type { Side } from '../../cosmos/side.ts';
 import type { ServiceTime } from '../progress/service-time.ts';
 import type { Timing } from '../../spec/timing.ts';

@@ -3,10 +3,10 @@
  * a value that has been given up brings another try. What always holds: what cannot be told counts as any value, so
  * one is tried too often and never too seldom; what is wanted is remembered while a run lasts, for so many.
  */
+import { mapKey } from '../../documents/hash.ts';
 import { parsePath, valueAt } from '../../keys/path.ts';
 import { composite, type Path } from '../../keys/strategies/strategy.ts';
 import { UsageError } from '../../lib/errors.ts';
-import { mapKey } from './identity.ts';
 
 /** What a document holds, one text for each unique key of the target. */
 export type Held = readonly string[];

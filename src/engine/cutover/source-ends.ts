@@ -3,6 +3,7 @@
  * knows of a later change, so neither a lagging replica nor a split opens a gap; a range whose end moved counts as quiet
  * only if nothing but expiration is known to have moved it; every other change is reported by range and document.
  */
+import { mapKey } from '../../documents/hash.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
 import { remap, wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
@@ -12,7 +13,6 @@ import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-rea
 import type { RunContext } from '../context.ts';
 import { seeNewest } from '../leases/anchor.ts';
 import { tokenOf } from '../../cosmos/side.ts';
-import { mapKey } from '../apply/identity.ts';
 
 interface RangeEnd {
   readonly range: FeedRange;

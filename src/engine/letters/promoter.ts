@@ -3,13 +3,14 @@
  * first no longer claims the slot. When a unique value may have become free, every letter under the same key value that
  * may claim it is retried.
  */
+import { mapKey } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { identityOf, type Freed } from './dead-letters.ts';
 import type { OpenLetter } from '../unit/pending-outcomes.ts';
 import type { RunContext } from '../context.ts';
 import { reapply } from './reapply.ts';
-import { mapKey, type Slot } from '../apply/identity.ts';
+import { type Slot } from '../apply/identity.ts';
 
 /** Letters retried at the same time. */
 const AT_ONCE = 64;

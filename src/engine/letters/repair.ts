@@ -3,15 +3,15 @@
  * copies of the document are removed from every slot but its own. Deletes that no feed reports are found this way too.
  * Invariant: only what the source says at that moment is written, under the same locks and intents as any other change.
  */
-import { HASH_WORDS, IdentityHasher } from '../../documents/identity.ts';
+import { HASH_WORDS, hashToBytes, wordsOf } from '../../documents/hash.ts';
+import { IdentityHasher } from '../../documents/identity.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { group } from '../../lib/group.ts';
-import { hashToBytes } from '../../state/segments/segment.ts';
 import type { RunContext } from '../context.ts';
 import { removeIfOurs } from '../apply/put-in-slot.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import { reapply } from './reapply.ts';
-import { keyOf, wordsOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
+import { keyOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** A document that differs, and where the target holds copies of it. */
 export interface Suspect {

@@ -3,6 +3,7 @@
  * that cannot be understood is never passed over in silence; of a delete whose document cannot be named it is told
  * that there was one.
  */
+import { hashToBytes } from '../../documents/hash.ts';
 import {
   allVersionsScan,
   latestVersionScan,
@@ -12,7 +13,6 @@ import {
 import { PageError } from '../../documents/page-error.ts';
 import { Deletion } from '../../keys/rekey.ts';
 import type { Feed } from '../../state/rows.ts';
-import { hashToBytes } from '../../state/segments/segment.ts';
 import type { Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
 import { integerAt } from '../../documents/integer.ts';

@@ -2,6 +2,7 @@
  * One version of a source document, read out of a page or a reply and ready to be written: where it belongs, its
  * bytes for the target, or why it cannot go there. It has memory of its own and outlives the page.
  */
+import { hashToBytes } from '../../documents/hash.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import type { Lifetime } from '../../documents/ttl.ts';
 import { integerAt } from '../../documents/integer.ts';
@@ -12,7 +13,6 @@ import { must } from '../../lib/assert.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
 import { Rekey, rekeyPaths, type Refusal, type TtlMode } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
-import { hashToBytes } from '../../state/segments/segment.ts';
 import { textsAt, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 export interface Version {

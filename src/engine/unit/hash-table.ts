@@ -3,7 +3,7 @@
  * typed arrays, since a Map wants a text for every hash and a set of hashes changes with every document. What always
  * holds: a hash is in at most once, and numbers that were dropped are given out again.
  */
-import { HASH_WORDS } from '../../documents/identity.ts';
+import { HASH_WORDS } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
 
 const FIRST_CAPACITY = 1024;

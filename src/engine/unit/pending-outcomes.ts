@@ -3,13 +3,14 @@
  * the newest outcome, committed or not; what is committed and touched by nobody else leaves the memory, so that it
  * does not grow with the number of documents.
  */
+import { mapKey } from '../../documents/hash.ts';
 import { must } from '../../lib/assert.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import { packKey } from '../../state/segments/key-bytes.ts';
 import type { Letter, LetterChange, Waits } from '../../state/dead-letters.ts';
 import type { Override, Row } from '../../state/rows.ts';
 import { RowFilter } from '../copy/row-filter.ts';
-import { mapKey, type Slot } from '../apply/identity.ts';
+import { type Slot } from '../apply/identity.ts';
 
 /** A letter before it has its number. */
 export type OpenLetter = Extract<LetterChange, { change: 'open' }>['letter'];

@@ -14,8 +14,8 @@
  * After `ready` the caller reads its row again: it may have changed, and the slot it names must be among the names
  * (test/model/README.md).
  */
+import { HASH_WORDS } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
-import { HASH_WORDS } from '../../documents/identity.ts';
 import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { HashTable } from './hash-table.ts';

@@ -6,13 +6,14 @@
  * All that is in doubt is in memory at once: the documents of pages that were under way, which ROOM_BYTES of run-leases.ts
  * bounds. A document has 230 bytes on the wire before anybody has put anything into it, so they are at most 36,000.
  */
+import { mapKey } from '../../documents/hash.ts';
 import { group } from '../../lib/group.ts';
 import type { Override, Row } from '../../state/rows.ts';
 import { readEntry } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
 import type { RunContext } from '../context.ts';
 import { withdraw } from '../apply/put-in-slot.ts';
-import { idOf, mapKey, type Slot, type SourceIdentity } from '../apply/identity.ts';
+import { idOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** Documents looked at together: enough to fill batches to every range. */
 const TOGETHER = 2000;

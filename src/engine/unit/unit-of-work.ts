@@ -7,6 +7,7 @@
  * Invariant: whatever is written, removed or taken over was claimed here before, durably. Other units see an outcome at
  * once (pending-outcomes.ts); the ledger gets it with the commit, which writes the newest outcome of each document.
  */
+import { mapKey } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
@@ -15,7 +16,7 @@ import type { Move } from '../../state/leases.ts';
 import type { Feed, Override, Row } from '../../state/rows.ts';
 import type { Part } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
-import { mapKey, type Slot, type SourceIdentity } from '../apply/identity.ts';
+import { type Slot, type SourceIdentity } from '../apply/identity.ts';
 import type { RunContext } from '../context.ts';
 import { stopBeyondLimit } from '../letters/dead-letters.ts';
 import type { Counter, Counts } from '../progress/counters.ts';

@@ -1,5 +1,6 @@
 /** An entry of the index as bytes: identity, then where in which segment. They sort as bytes do, and no two are equal. */
-import { copyIdentity, HASH_BYTES } from '../segments/segment.ts';
+import { HASH_BYTES } from '../../documents/hash.ts';
+import { copyIdentity } from '../segments/segment.ts';
 import type { Place } from '../segments/segment-reader.ts';
 
 export const INDEX_BYTES = 22;

@@ -1,9 +1,9 @@
 /** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
+import { HASH_BYTES } from '../../documents/hash.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
 import type { IndexRunStore } from './runs.ts';
 import type { Row, RowStore } from '../rows.ts';
-import { HASH_BYTES } from '../segments/segment.ts';
 import type { Transactions } from '../transaction.ts';
 
 interface Stores {

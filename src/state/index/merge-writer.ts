@@ -3,12 +3,12 @@
  * an override leave; what is left of a document names one slot, since the copy sees each document once up to the
  * anchor and settling overrides what it has removed. Two slots would be a hole in that, so it is asserted.
  */
+import { HASH_BYTES } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { BLOCK_ENTRIES, copyEntry, INDEX_BYTES, isSameIdentity } from './entry.ts';
 import type { IndexRunStore } from './runs.ts';
 import type { RowStore } from '../rows.ts';
-import { HASH_BYTES } from '../segments/segment.ts';
 
 /** Versions of one document that were copied before and after crashes; each crash adds one at most. */
 const RIVALS_MAX = 1000;

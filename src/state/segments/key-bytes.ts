@@ -3,15 +3,9 @@
  * unit (lone surrogates stay apart), and what was packed comes back as it was.
  */
 import { writeUnits } from '../../documents/name-tree.ts';
+import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../epk/encoding.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { assert, must } from '../../lib/assert.ts';
-
-const MISSING = 0;
-const NULL = 1;
-const FALSE = 2;
-const TRUE = 3;
-const NUMBER = 5;
-const TEXT = 8;
 
 /** Type and length, or type and double. */
 const HEAD_BYTES = 9;

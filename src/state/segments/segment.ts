@@ -7,12 +7,12 @@
  *   names   apart, until the commit: for each document its id and source key as they stand in the page
  */
 import { ByteOutput } from '../../documents/byte-output.ts';
+import { HASH_BYTES, writeWord } from '../../documents/hash.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { assert } from '../../lib/assert.ts';
+import { ETAG_BYTES, NO_ETAG, writeEtag, writeEtagOf } from './etag-hash.ts';
 import { keyBytesMax, unpackKey, writeKey } from './key-bytes.ts';
 
-export const HASH_BYTES = 16;
-export const ETAG_BYTES = 8;
 const ENTRY_BYTES = 46;
 const SLOT_AT = 16;
 const ETAG_AT = 32;
@@ -101,9 +101,7 @@ export class SegmentBuilder {
 
   /** The etag of the document added last, as JSON text in its page; from 0 when there is none. */
   etag(page: Uint8Array, start: number, end: number): void {
-    const at = (this.#count - 1) * ENTRY_BYTES + ETAG_AT;
-    if (start > 0 && hash.readPlain(page, start, end)) hash.write(this.#entries, at);
-    else writeEtag(this.#entries, at, decoded(page, start, end));
+    writeEtagOf(page, start, end, this.#entries, (this.#count - 1) * ENTRY_BYTES + ETAG_AT);
   }
 
   /** The next value that names the document added last: its id, then its source key; from 0 when there is none. */
@@ -235,100 +233,10 @@ export function packName(values: readonly (string | null)[]): Buffer {
   );
 }
 
-/** A hash of four words as bytes. */
-export function hashToBytes(words: Uint32Array, at = 0): Buffer {
-  const bytes = Buffer.alloc(HASH_BYTES);
-  for (let i = 0; i < 4; i += 1) writeWord(bytes, 4 * i, words[at + i] ?? 0);
-  return bytes;
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const NO_ETAG = Buffer.alloc(ETAG_BYTES);
-
-/** What is kept of an etag: 64 bits, enough to tell two versions of one document apart; never all zeros. */
-export function etagToBytes(etag: string): Buffer {
-  const bytes = Buffer.alloc(ETAG_BYTES);
-  writeEtag(bytes, 0, etag);
-  return bytes;
-}
-
-const FRESH = [0xdead_beef, 0x41c6_ce57] as const;
-
-/** Two lanes that mix each other in the end (as in cyrb53), since versions differ in few letters. */
-class EtagHash {
-  #one = 0;
-  #two = 0;
-
-  readText(text: string): this {
-    let one: number = FRESH[0];
-    let two: number = FRESH[1];
-    for (let i = 0; i < text.length; i += 1) {
-      const unit = text.charCodeAt(i);
-      one = Math.imul(one ^ unit, 0x9e37_79b1);
-      two = Math.imul(two ^ unit, 0x5f35_6495);
-    }
-    this.#one = one;
-    this.#two = two;
-    return this;
-  }
-
-  /** A JSON text of ASCII that needs no more than its quotes unescaped, as the service's etags are; false for others. */
-  readPlain(page: Uint8Array, start: number, end: number): boolean {
-    if (page[start] !== QUOTE) return false;
-    let one: number = FRESH[0];
-    let two: number = FRESH[1];
-    for (let i = start + 1; i < end - 1; i += 1) {
-      let unit = page[i] ?? 0;
-      if (unit >= 0x80) return false;
-      if (unit === BACKSLASH) {
-        i += 1;
-        unit = page[i] ?? 0;
-        if (unit !== QUOTE) return false;
-      }
-      one = Math.imul(one ^ unit, 0x9e37_79b1);
-      two = Math.imul(two ^ unit, 0x5f35_6495);
-    }
-    this.#one = one;
-    this.#two = two;
-    return true;
-  }
-
-  write(out: Buffer, at: number): void {
-    let [one, two] = [this.#one, this.#two];
-    const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
-    two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
-    one = mixed;
-    if (one === 0 && two === 0) two = 1;
-    writeWord(out, at, one);
-    writeWord(out, at + 4, two);
-  }
-}
-
-const hash = new EtagHash();
-
-function writeEtag(out: Buffer, at: number, etag: string | null): void {
-  if (etag !== null) return hash.readText(etag).write(out, at);
-  writeWord(out, at, 0);
-  writeWord(out, at + 4, 0);
-}
-
-function decoded(page: Uint8Array, start: number, end: number): string | null {
-  if (start === 0) return null;
-  const value: unknown = JSON.parse(Buffer.from(page.subarray(start, end)).toString());
-  return typeof value === 'string' ? value : null;
-}
-
 /** By hand: a key is shorter than a call takes. */
 function isEqual(bytes: Buffer, one: number, other: number, count: number): boolean {
   for (let i = 0; i < count; i += 1) if (bytes[one + i] !== bytes[other + i]) return false;
   return true;
-}
-
-function writeWord(out: Buffer, at: number, word: number): void {
-  out[at] = word >>> 24;
-  out[at + 1] = word >>> 16;
-  out[at + 2] = word >>> 8;
-  out[at + 3] = word;
 }
 
 function grown(bytes: Buffer, size: number): Buffer<ArrayBuffer> {

@@ -3,9 +3,9 @@
  * write; for a target document, what is stored. Invariant: the two are equal, word for word, when the document was moved
  * correctly.
  */
+import { hashContentBytes } from '../../documents/hash.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import type { EntryNodes } from '../../documents/comparison-entries.ts';
-import { hashContentBytes } from '../../documents/identity.ts';
 import { decodeScalar, isComposite } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import { Edits, spliceDocument } from '../../documents/splice.ts';

@@ -2,8 +2,8 @@
  * The sums of one side: pages in, buckets and entries out. Invariant: a page is taken whole or not at all, and between two
  * pages buckets and entries agree.
  */
+import { hashBytes } from '../../documents/hash.ts';
 import { Digests, ENTRY } from '../../documents/comparison-entries.ts';
-import { hashBytes } from '../../documents/identity.ts';
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { bucketOf, Buckets } from './buckets.ts';

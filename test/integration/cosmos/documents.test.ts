@@ -1,9 +1,9 @@
 /** Pages of a server, through scan, rekey and batch body, into another container of it, and back again. */
+import { hashText } from '../../helpers/hash-text.ts';
 import { expect, test } from 'vitest';
 import { AccountClient } from '../../../bench/account-client.ts';
 import type { Signed } from '../../../bench/account-client.ts';
 import { BatchBody } from '../../../src/documents/batch-body.ts';
-import { hashText } from '../../../src/documents/identity.ts';
 import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import { makePlan } from '../../../src/keys/plan.ts';
 import { Deletion, Placement, Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';

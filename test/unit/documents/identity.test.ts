@@ -1,15 +1,9 @@
 /** Identities are equal exactly if id and key values are, typed; how they are spelled and hashed makes no difference. */
+import { HASH_WORDS, hashBytes, hashContentBytes, mapKeyOfWords } from '../../../src/documents/hash.ts';
+import { hashText } from '../../helpers/hash-text.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  HASH_WORDS,
-  IdentityHasher,
-  RowIdentity,
-  hashBytes,
-  hashContentBytes,
-  hashKey,
-  hashText,
-} from '../../../src/documents/identity.ts';
+import { IdentityHasher, RowIdentity } from '../../../src/documents/identity.ts';
 import { latestVersionScan } from '../../../src/documents/page-scan.ts';
 import type { KeyComponent } from '../../../src/epk/effective-key.ts';
 import '../../helpers/seed.ts';
@@ -241,10 +235,10 @@ describe('a hash', () => {
     fc.assert(
       fc.property(fc.tuple(word, word, word, word), fc.nat(127), (words, bit) => {
         const hash = Uint32Array.from([0, ...words]);
-        const before = hashKey(hash, 1);
+        const before = mapKeyOfWords(hash, 1);
         hash[1 + (bit >> 5)] = (hash[1 + (bit >> 5)] ?? 0) ^ (1 << (bit & 31));
         expect(before).toHaveLength(8);
-        expect(hashKey(hash, 1)).not.toBe(before);
+        expect(mapKeyOfWords(hash, 1)).not.toBe(before);
       }),
     );
   });

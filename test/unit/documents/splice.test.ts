@@ -249,10 +249,7 @@ describe('the body of a batch', () => {
     body.end();
     body.delete([1], { id, ifMatch: '"00-2"' });
     body.read([null], { id: 'é' });
-    expect(body.count).toBe(4);
-    const size = body.sizeBytes;
     const bytes = body.finish();
-    expect(bytes.length).toBe(size);
     expect(bytes.toString()).toBe(
       `[${[
         '{"operationType":"Create","partitionKey":"[\\"a\\"]","resourceBody":{"id":"i/?#%\\u00e9","x":1.10}}',
@@ -262,6 +259,6 @@ describe('the body of a batch', () => {
       ].join(',')}]`,
     );
     body.clear();
-    expect([body.count, body.finish().toString()]).toEqual([0, '[]']);
+    expect(body.finish().toString()).toBe('[]');
   });
 });

@@ -1,8 +1,8 @@
 /** A source document becomes a target document, from which its identity and its slot can be read again. */
+import { hashText } from '../../helpers/hash-text.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ByteOutput } from '../../../src/documents/byte-output.ts';
-import { hashText } from '../../../src/documents/identity.ts';
 import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import type { PageScan } from '../../../src/documents/page-scan.ts';
 import type { KeyComponent } from '../../../src/epk/effective-key.ts';

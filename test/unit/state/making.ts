@@ -1,4 +1,6 @@
 /** Ledgers in temporary folders, and documents to put into them. */
+import { etagToBytes } from '../../../src/state/segments/etag-hash.ts';
+import { hashToBytes } from '../../../src/documents/hash.ts';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +10,7 @@ import type { MigrationSpec } from '../../../src/spec/migration-spec.ts';
 import type { BuildSizes } from '../../../src/state/index/build.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import type { Lease, NewLease } from '../../../src/state/leases.ts';
-import { etagToBytes, hashToBytes, SegmentBuilder } from '../../../src/state/segments/segment.ts';
+import { SegmentBuilder } from '../../../src/state/segments/segment.ts';
 import type { Entry } from '../../../src/state/segments/segment.ts';
 import type { Row } from '../../../src/state/rows.ts';
 

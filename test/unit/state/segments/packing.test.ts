@@ -1,9 +1,9 @@
+import { etagToBytes } from '../../../../src/state/segments/etag-hash.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { packKey, unpackKey } from '../../../../src/state/segments/key-bytes.ts';
 import { markAt, packMarks } from '../../../../src/state/segments/outcome-numbers.ts';
 import {
-  etagToBytes,
   packName,
   readEntry,
   readNames,

@@ -1,7 +1,7 @@
+import { hashBytes } from '../../../../src/documents/hash.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Digests, ENTRY } from '../../../../src/documents/comparison-entries.ts';
-import { hashBytes } from '../../../../src/documents/identity.ts';
 import { latestVersionScan } from '../../../../src/documents/page-scan.ts';
 import { makePlan } from '../../../../src/keys/plan.ts';
 import { readName } from '../../../../src/verify/document-name.ts';

@@ -1,0 +1,90 @@
+/**
+ * Etags as the ledger keeps them: 64 bits, which is enough to distinguish the versions of one document. Invariant: a hash is
+ * never all zeros, since zeros stand for an unknown etag.
+ */
+import { writeWord } from '../../documents/hash.ts';
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+export const ETAG_BYTES = 8;
+/** Stands for an unknown etag. */
+export const NO_ETAG = Buffer.alloc(ETAG_BYTES);
+
+/** The hash of an etag. */
+export function etagToBytes(etag: string): Buffer {
+  const bytes = Buffer.alloc(ETAG_BYTES);
+  writeEtag(bytes, 0, etag);
+  return bytes;
+}
+
+const FRESH = [0xdead_beef, 0x41c6_ce57] as const;
+
+/** Two halves that are mixed into each other at the end (as in cyrb53), because etags differ in few characters. */
+class EtagHash {
+  #one = 0;
+  #two = 0;
+
+  readText(text: string): this {
+    let one: number = FRESH[0];
+    let two: number = FRESH[1];
+    for (let i = 0; i < text.length; i += 1) {
+      const unit = text.charCodeAt(i);
+      one = Math.imul(one ^ unit, 0x9e37_79b1);
+      two = Math.imul(two ^ unit, 0x5f35_6495);
+    }
+    this.#one = one;
+    this.#two = two;
+    return this;
+  }
+
+  /** Reads a JSON text of ASCII in which only quotes are escaped, as in the etags of the service; returns false for others. */
+  readPlain(page: Uint8Array, start: number, end: number): boolean {
+    if (page[start] !== QUOTE) return false;
+    let one: number = FRESH[0];
+    let two: number = FRESH[1];
+    for (let i = start + 1; i < end - 1; i += 1) {
+      let unit = page[i] ?? 0;
+      if (unit >= 0x80) return false;
+      if (unit === BACKSLASH) {
+        i += 1;
+        unit = page[i] ?? 0;
+        if (unit !== QUOTE) return false;
+      }
+      one = Math.imul(one ^ unit, 0x9e37_79b1);
+      two = Math.imul(two ^ unit, 0x5f35_6495);
+    }
+    this.#one = one;
+    this.#two = two;
+    return true;
+  }
+
+  write(out: Buffer, at: number): void {
+    let [one, two] = [this.#one, this.#two];
+    const mixed = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
+    two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
+    one = mixed;
+    if (one === 0 && two === 0) two = 1;
+    writeWord(out, at, one);
+    writeWord(out, at + 4, two);
+  }
+}
+
+const hash = new EtagHash();
+
+/** Writes the hash of an etag; null: it is unknown. */
+export function writeEtag(out: Buffer, at: number, etag: string | null): void {
+  if (etag !== null) return hash.readText(etag).write(out, at);
+  writeWord(out, at, 0);
+  writeWord(out, at + 4, 0);
+}
+
+/** Writes the hash of an etag that is a JSON text in the page; `start` 0 means that there is none. */
+export function writeEtagOf(page: Uint8Array, start: number, end: number, out: Buffer, at: number): void {
+  if (start > 0 && hash.readPlain(page, start, end)) hash.write(out, at);
+  else writeEtag(out, at, decoded(page, start, end));
+}
+
+function decoded(page: Uint8Array, start: number, end: number): string | null {
+  if (start === 0) return null;
+  const value: unknown = JSON.parse(Buffer.from(page.subarray(start, end)).toString());
+  return typeof value === 'string' ? value : null;
+}
