@@ -1,14 +1,14 @@
 /**
- * One account: its file, its clock, its settings, and every database and container in memory. All changes
- * go through here or through a `WriteTransaction`, and reach the file before the memory: when SQLite
- * refuses, nothing has happened.
+ * One account: its file, its clock, its settings, and every database and container in memory.
+ *
+ * Invariant: every change reaches the file before the memory, through `transaction` here or through a
+ * `WriteTransaction`. When SQLite fails, nothing has changed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Database } from '../../lib/sqlite.ts';
 import { CatalogStore } from '../storage/catalog-store.ts';
-import { throttledCharge } from '../partitions/charges.ts';
-import type { JsonObject } from '../json/json-value.ts';
+import { THROTTLED_RU } from '../partitions/charges.ts';
 import { DocumentStore } from '../storage/document-store.ts';
 import { Faults } from '../http/faults.ts';
 import { FeedStore } from '../storage/feed-store.ts';
@@ -24,7 +24,7 @@ interface StoredOffer {
   readonly offerResourceId: string;
   readonly throughput: OfferModel['throughput'];
   readonly history: OfferModel['history'];
-  /** Whether ranges for a raised throughput are still to come. */
+  /** Whether ranges for a raised throughput are still to be created. */
   readonly isPending: boolean;
 }
 
@@ -75,7 +75,7 @@ export class LocalAccount {
         resource: row.resource,
         etag: row.etag,
         ts: row.ts,
-        // A raise that was under way when the process ended is finished at once.
+        // A raise that was in progress when the process ended is finished at once.
         pendingUntilMs: isPending ? 0 : undefined,
         ...stored,
       });
@@ -86,14 +86,14 @@ export class LocalAccount {
     return this.#settings;
   }
 
-  /** Changes some settings; recording of changes starts and stops with `avad`, a changed lag starts anew. */
+  /** Changes some settings. `avad` starts and stops the recording of changes; a changed lag starts from zero. */
   configure(changes: unknown): void {
     const next = changeSettings(this.#settings, changes);
     const before = this.#settings;
     this.transaction(() => {
       this.catalog.saveSetting('account', JSON.stringify(next));
       if (next.avad === before.avad) return;
-      // Positions from before the switch point at changes nobody recorded.
+      // Changes before the switch were not recorded, so positions before it are no longer served.
       if (!next.avad) this.feeds.clearChanges();
       for (const container of this.containers()) {
         for (const range of container.ranges) this.saveRange(container, { ...range, avadFloor: range.lsn });
@@ -106,7 +106,7 @@ export class LocalAccount {
       }
     }
     if (next.replicaLagMs === before.replicaLagMs) return;
-    // Old versions were kept for the lag as it was, or not at all: every replica starts from what is there now.
+    // Old versions were kept for the previous lag, or not at all, so every replica starts from the present state.
     for (const container of this.containers()) for (const range of container.ranges) range.commits = [];
   }
 
@@ -115,7 +115,7 @@ export class LocalAccount {
     return this.#database.transaction(body).immediate();
   }
 
-  /** Milliseconds since the epoch as the account sees them: the machine's time plus the admin's offset. */
+  /** The account's time, which clients see: the machine's time plus the admin's offset. */
   nowMs(): number {
     return this.#clock.now() + this.#offsetMs;
   }
@@ -124,7 +124,7 @@ export class LocalAccount {
     return Math.floor(this.nowMs() / 1000);
   }
 
-  /** The machine's own time, for what the offset must not move: budgets, signatures, waits. */
+  /** The machine's time, for budgets, signatures and waits, which the offset must not affect. */
   machineMs(): number {
     return this.#clock.now();
   }
@@ -163,14 +163,7 @@ export class LocalAccount {
   }
 
   saveRange(container: ContainerModel, range: RangeModel): void {
-    this.catalog.updateRange({
-      container: container.number,
-      id: range.id,
-      lsn: range.lsn,
-      documents: range.documents,
-      bytes: range.bytes,
-      avadFloor: range.avadFloor,
-    });
+    this.catalog.updateRange({ container: container.number, ...range });
   }
 
   saveOffer(offer: OfferModel): void {
@@ -194,7 +187,7 @@ export class LocalAccount {
     return this.offers.get(container.self) ?? this.offers.get(container.database.self);
   }
 
-  /** RU/s of one range: an even share, never above what one range can serve. */
+  /** RU/s of one range: an even share of the throughput, at most what one range can serve. */
   rangeBudget(container: ContainerModel): number {
     const offer = this.offerOf(container);
     if (offer === undefined) return RU_PER_RANGE_MAX;
@@ -202,13 +195,13 @@ export class LocalAccount {
   }
 
   #bucketOf(container: ContainerModel, range: RangeModel): { name: string; budgetRu: number } {
-    const shared =
-      this.offers.get(container.self) === undefined ? this.offers.get(container.database.self) : undefined;
-    if (shared !== undefined) return { name: shared.resource, budgetRu: shared.throughput.ru };
+    const offer = this.offerOf(container);
+    const isShared = offer !== undefined && offer.resource !== container.self;
+    if (isShared) return { name: offer.resource, budgetRu: offer.throughput.ru };
     return { name: ownBucket(container, range), budgetRu: this.rangeBudget(container) };
   }
 
-  /** Lets a request in, or refuses it with 429/3200 and the time to wait. */
+  /** Admits a request, or refuses it with 429/3200 and the time to wait. */
   admit(container: ContainerModel, range: RangeModel, priority: Priority): void {
     if (this.#settings.ru === 'off') return;
     const bucket = this.#bucketOf(container, range);
@@ -217,7 +210,7 @@ export class LocalAccount {
     throw new Refusal(429, 'The request rate is too large. Please retry after some time.', {
       substatus: 3200,
       retryAfterMs: waitMs,
-      chargeRu: throttledCharge(),
+      chargeRu: THROTTLED_RU,
     });
   }
 
@@ -225,29 +218,17 @@ export class LocalAccount {
     this.meter.charge(this.#bucketOf(container, range).name, ru, priority);
   }
 
-  /** The range is gone; a budget that its database shares stays. */
+  /** Forgets the bucket of a range that is gone; a budget shared by the database stays. */
   forgetSpending(container: ContainerModel, range: RangeModel): void {
     this.meter.forget(ownBucket(container, range));
   }
 
-  spentBy(
-    container: ContainerModel,
-    range: RangeModel,
-  ): { totalRu: number; throttled: number; lastSecondRu: number } {
+  spentBy(container: ContainerModel, range: RangeModel): ReturnType<RuMeter['spent']> {
     return this.meter.spent(this.#bucketOf(container, range).name);
   }
 }
 
-/** What the meter calls a range that shares its budget with nobody. */
+/** The name of the bucket of a range that has a budget of its own. */
 function ownBucket(container: ContainerModel, range: RangeModel): string {
   return `${container.self}${range.id}`;
-}
-
-/** The system properties of a database or container, behind what the client sent. */
-export function withSystemProperties(
-  body: JsonObject,
-  system: { rid: string; self: string; etag: string; ts: number },
-  links: Readonly<Record<string, string>>,
-): JsonObject {
-  return { ...body, _rid: system.rid, _self: system.self, _etag: system.etag, _ts: system.ts, ...links };
 }

@@ -1,4 +1,8 @@
-/** Databases, containers and offers: made, changed, deleted. Reading them is the handlers' business. */
+/**
+ * Creates, changes and deletes databases, containers and offers; handlers read them directly.
+ *
+ * Invariant: an object enters or leaves the account's memory only after its transaction has been committed.
+ */
 import { initialBounds } from '../../epk/bounds.ts';
 import type { LocalAccount } from './account.ts';
 import { expiryOf } from '../documents/write-transaction.ts';
@@ -134,7 +138,7 @@ export function replaceContainer(account: LocalAccount, container: ContainerMode
   container.ts = ts;
 }
 
-/** A changed default lifetime holds for what is stored already; expired documents may come back. */
+/** A changed default lifetime applies to stored documents too; expired ones may reappear. */
 function retime(account: LocalAccount, container: ContainerModel, defaultTtl: number | null): void {
   for (const row of account.documents.rowsOf(container.number)) {
     const ttl = itemTtl(JSON.parse(`${row.text}}`) as JsonObject);
@@ -143,7 +147,7 @@ function retime(account: LocalAccount, container: ContainerModel, defaultTtl: nu
   }
 }
 
-/** Property order does not matter where a client sends back what it has read. */
+/** Clients send back what they have read, possibly with its properties in another order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -179,7 +183,7 @@ function newOffer(
     46_655,
   );
   return {
-    // Four letters and digits, lower case: the SDK signs the lower-cased id.
+    // Four lower-case letters and digits, because the SDK signs the lower-cased id.
     id: (number + 1).toString(36),
     resource: resource.self,
     offerResourceId: resource.rid,
@@ -191,7 +195,7 @@ function newOffer(
   };
 }
 
-/** What an offer has paid for so far: its peak, and the storage under it now or ever. */
+/** The peak of an offer so far, and the most storage it ever covered. */
 export function offerHistory(account: LocalAccount, offer: OfferModel): OfferModel['history'] {
   let bytes = 0;
   for (const container of account.containers()) {
@@ -201,14 +205,14 @@ export function offerHistory(account: LocalAccount, offer: OfferModel): OfferMod
   return { peakRu: offer.history.peakRu, storedKb: Math.max(offer.history.storedKb, bytes / 1024) };
 }
 
-/** Changes a throughput: at once as far as the present ranges carry it, the rest when new ranges are there. */
+/** Changes a throughput. What the present ranges can carry takes effect at once, the rest with new ranges. */
 export function changeThroughput(
   account: LocalAccount,
   offer: OfferModel,
   throughput: ProvisionedThroughput,
 ): void {
   if (offer.pendingUntilMs !== undefined) {
-    throw new Refusal(400, 'Another change of this throughput is still under way.', { substatus: 3205 });
+    throw new Refusal(400, 'Another change of this throughput is still in progress.', { substatus: 3205 });
   }
   const history = offerHistory(account, offer);
   refuseBelowMinimum(throughput, history);

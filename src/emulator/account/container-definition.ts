@@ -1,17 +1,17 @@
 /**
- * What a container's body says about keys, lifetime, uniqueness and indexing, checked once and compiled for
- * the hot path. The body itself is kept as the client sent it; the service's defaults are added.
+ * What a container's body says about keys, lifetime, uniqueness and indexing. It is checked and compiled once, for the
+ * hot path. The body itself is stored as the client sent it, plus the service's defaults.
  */
 import { keyKindOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
 import { Refusal } from '../http/refusal.ts';
-import { isObject, own, valueAtPath, type JsonObject } from '../json/json-value.ts';
+import { isObject, own, parseJson, valueAtPath, type JsonObject } from '../json/json-value.ts';
 import { compileIndexing, type IndexedPaths } from '../documents/index-terms.ts';
 
 export interface ContainerDefinition {
   readonly kind: KeyKind;
   /** Each key path as its steps: '/a/"b c"' is ['a', 'b c']. */
   readonly keyPaths: readonly (readonly string[])[];
-  /** Each key path as AVAD names it: without its leading slash. */
+  /** Each key path without its leading slash, as all-versions feeds name it. */
   readonly keyNames: readonly string[];
   /** null: TTL off; -1: on, nothing expires by default; n: seconds. */
   readonly defaultTtl: number | null;
@@ -28,7 +28,7 @@ export function requireName(body: unknown, what: string): string {
   const id = own(body, 'id');
   if (typeof id !== 'string' || id === '')
     throw new Refusal(400, `The id of a ${what} must be a non-empty string.`);
-  // Half of a pair of code units is no text: it would not come back from a file as it was.
+  // A lone surrogate cannot be encoded as UTF-8, so it would not come back from the file unchanged.
   const isText = !/\p{Surrogate}/u.test(id);
   if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
     throw new Refusal(
@@ -89,28 +89,18 @@ function parsePartitionKey(body: JsonObject): Pick<ContainerDefinition, 'kind' |
   if (new Set(keyPaths.map((path) => JSON.stringify(path))).size < keyPaths.length) {
     throw new Refusal(400, 'The partition key names a path twice.');
   }
-  const names = (paths as string[]).map((path) => path.slice(1));
   const shape = { kind, paths: paths as string[], ...(version === undefined ? {} : { version }) };
-  return {
-    kind: keyKindOf(shape),
-    keyPaths,
-    keyNames: names,
-  };
+  return { kind: keyKindOf(shape), keyPaths, keyNames: shape.paths.map((path) => path.slice(1)) };
 }
 
 function parseTtl(value: unknown, what: string): number | null {
   if (value === undefined || value === null) return null;
-  if (
-    typeof value === 'number' &&
-    Number.isInteger(value) &&
-    (value === -1 || (value > 0 && value <= TTL_MAX))
-  ) {
-    return value;
-  }
+  const isInteger = typeof value === 'number' && Number.isInteger(value);
+  if (isInteger && (value === -1 || (value > 0 && value <= TTL_MAX))) return value;
   throw new Refusal(400, `The ${what} ${JSON.stringify(value)} is invalid: use -1 or 1..${TTL_MAX} seconds.`);
 }
 
-/** The `ttl` of a document: undefined when it has none. null is invalid, unlike in a container. */
+/** The `ttl` of a document, if it has one. Unlike in a container, null is invalid. */
 export function itemTtl(document: JsonObject): number | undefined {
   const value = own(document, 'ttl');
   if (value === undefined) return undefined;
@@ -154,7 +144,7 @@ const DEFAULT_INDEXING = {
   excludedPaths: [{ path: '/"_etag"/?' }],
 };
 
-/** The body as stored: what the client sent, then what the service adds when it is not said. */
+/** The body as stored: what the client sent, and the service's defaults for what it left out. */
 export function withDefaults(body: JsonObject): JsonObject {
   return {
     ...body,
@@ -171,7 +161,7 @@ export function withDefaults(body: JsonObject): JsonObject {
 function asComponent(value: unknown): KeyComponent {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'string')
     return value;
-  // -0 is 0: the service folds it, and a second key for the same number would be a second identity.
+  // The service treats -0 as 0; two keys for one number would be two identities.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
   throw new Refusal(
     400,
@@ -179,21 +169,16 @@ function asComponent(value: unknown): KeyComponent {
   );
 }
 
-/** The key values that stand in a document. */
+/** The key values in a document. */
 export function extractKey(definition: ContainerDefinition, document: unknown): KeyComponent[] {
   return definition.keyPaths.map((path) => asComponent(valueAtPath(document, path)));
 }
 
-/** The key values of a header or of a batch operation: a JSON array, {} for a missing value. */
+/** The key values of a header or of a batch operation: a JSON array in which {} is a missing value. */
 export function parseKey(definition: ContainerDefinition, json: string): KeyComponent[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(json);
-  } catch {
-    parsed = undefined;
-  }
+  const parsed = parseJson(json);
   if (!Array.isArray(parsed)) throw new Refusal(400, 'The partition key supplied is not a JSON array.');
-  // What the SDK sends for a missing value where a container was not partitioned once (systemKey).
+  // The SDK sends [] for a missing value of a container that was created without a key (systemKey).
   if (parsed.length === 0 && definition.keyPaths.length === 1) return [undefined];
   if (parsed.length > definition.keyPaths.length) {
     throw new Refusal(400, 'The partition key supplied has more values than the container has key paths.');
@@ -203,7 +188,7 @@ export function parseKey(definition: ContainerDefinition, json: string): KeyComp
   );
 }
 
-/** The canonical text of key values, as `key` of a stored document. */
+/** The canonical text of key values: the `key` of a stored document. */
 export function keyText(key: readonly KeyComponent[]): string {
   return JSON.stringify(key.map((value) => (value === undefined ? {} : value)));
 }

@@ -1,4 +1,8 @@
-/** What the account holds in memory of its databases and containers; the stores hold the same, durably. */
+/**
+ * The account's databases, containers and offers in memory.
+ *
+ * Invariant: the stores hold the same state durably; memory follows only after a commit.
+ */
 import { must } from '../../lib/assert.ts';
 import type { ContainerRow, DatabaseRow, RangeRow } from '../storage/catalog-store.ts';
 import { parseDefinition, type ContainerDefinition } from './container-definition.ts';
@@ -16,7 +20,7 @@ export interface OfferModel {
   history: OfferHistory;
   etag: string;
   ts: number;
-  /** Machine time at which ranges for a raised throughput appear; until then the old ones carry it. */
+  /** Machine time at which ranges for a raised throughput are created; until then the old ones carry it. */
   pendingUntilMs: number | undefined;
 }
 
@@ -39,6 +43,10 @@ export class DatabaseModel {
     this.etag = row.etag;
     this.ts = row.ts;
   }
+
+  get link(): string {
+    return `dbs/${this.id}`;
+  }
 }
 
 export class ContainerModel {
@@ -56,7 +64,7 @@ export class ContainerModel {
   nextItem: number;
   /** Sorted by min; they tile the hash space. */
   ranges: readonly RangeModel[];
-  /** The ranges before the latest split or merge, which a fault can make a reply show again. */
+  /** The ranges before the latest split or merge, for replies that a fault rule makes stale. */
   previousRanges: readonly RangeModel[];
 
   constructor(row: ContainerRow, database: DatabaseModel, ranges: readonly RangeRow[]) {
@@ -76,9 +84,8 @@ export class ContainerModel {
     this.previousRanges = this.ranges;
   }
 
-  /** 'dbs/D/colls/C', as names. */
   get link(): string {
-    return `dbs/${this.database.id}/colls/${this.id}`;
+    return `${this.database.link}/colls/${this.id}`;
   }
 
   get documents(): number {

@@ -1,28 +1,32 @@
-/** The account's knobs: `PUT /_emulator/account` and `--config` set them, and a data file remembers them. */
+/**
+ * The account's settings: `PUT /_emulator/account` and `--config` change them, and a data file keeps them.
+ *
+ * Invariant: changes are accepted as a whole or refused as a whole.
+ */
 import { isObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
 
 export interface Settings {
-  /** All versions and deletes: recorded and served from the moment it is on. */
+  /** Whether all versions and deletes are recorded and served. */
   readonly avad: boolean;
   /** How long changes are kept for the AVAD feed. */
   readonly retentionSeconds: number;
-  /** Whether AAD-shaped tokens are accepted. */
+  /** Whether tokens of the shape that Entra (AAD) issues are accepted. */
   readonly aad: boolean;
   readonly ru: 'metered' | 'off';
   readonly numbers: 'verbatim' | 'service';
-  /** Whether a query that takes merging is answered across ranges, or sent back with a plan as the service does. */
+  /** Whether a query whose results must be merged is answered across ranges, or refused with a plan as on the service. */
   readonly queries: 'direct' | 'planned';
   readonly logicalPartitionLimitBytes: number;
-  /** A physical range beyond this splits by itself. */
+  /** A physical range larger than this is split automatically. */
   readonly rangeLimitBytes: number;
-  /** How long an expired document lies around, unseen, before it is purged. */
+  /** How long an expired document stays stored, invisible to clients, before it is purged. */
   readonly ttlPurgeDelayMs: number;
-  /** Reads without the newest session token see the account as it was this long ago. */
+  /** A read without a newer session token sees the account as it was this long ago. */
   readonly replicaLagMs: number;
   /** The largest body of a feed, query or bulk reply. */
   readonly pageBytes: number;
-  /** How long more ranges take to appear when throughput is raised beyond what the present ones carry. */
+  /** How long it takes to create ranges when throughput is raised beyond what the present ones can carry. */
   readonly scaleUpMs: number;
 }
 
@@ -63,7 +67,7 @@ function checked(name: keyof Settings, value: unknown): unknown {
   throw new Refusal(400, `${name} is a number, 0 or more.`);
 }
 
-/** The settings with some of them changed; a name or value it does not know is refused. */
+/** The settings with some of them changed; unknown names and invalid values are refused. */
 export function changeSettings(settings: Settings, changes: unknown): Settings {
   if (!isObject(changes)) throw new Refusal(400, 'The account settings must be a JSON object.');
   const changed: Record<string, unknown> = { ...settings };

@@ -1,11 +1,12 @@
 /**
- * A document as a client sent it: checked against the service's rules, freed of system properties, and
- * measured. The text is kept; the parsed value only answers questions about it.
+ * A document as a client sent it: checked against the service's rules, without system properties, and measured.
+ *
+ * Invariant: what is stored is the client's text; the parsed value is only inspected.
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import type { LocalAccount } from '../account/account.ts';
 import { extractKey, itemTtl, keyText } from '../account/container-definition.ts';
-import { isObject, own, type JsonObject } from '../json/json-value.ts';
+import { isObject, own, parseJson, type JsonObject } from '../json/json-value.ts';
 import { maxDepth, normalizeNumbers, skipSpace, withoutMembers } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -49,7 +50,7 @@ function checkKeyLength(key: readonly KeyComponent[]): void {
   }
 }
 
-/** A complete key as an operation names it. */
+/** Refuses a key with fewer values than the container has key paths. */
 export function completeKey(container: ContainerModel, key: readonly KeyComponent[]): void {
   if (key.length !== container.definition.keyPaths.length) {
     throw new Refusal(400, 'The partition key supplied has fewer values than the container has key paths.', {
@@ -58,32 +59,22 @@ export function completeKey(container: ContainerModel, key: readonly KeyComponen
   }
 }
 
-function parseDocument(text: string): JsonObject {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw new Refusal(400, 'The document is not valid JSON.');
-  }
-  if (!isObject(parsed)) throw new Refusal(400, 'The document must be a JSON object.');
-  return parsed;
-}
-
 function sameKey(left: readonly KeyComponent[], right: readonly KeyComponent[]): boolean {
   return left.length === right.length && left.every((value, level) => Object.is(value, right[level]));
 }
 
 /**
- * Checks and measures a document. `statedKey` is the key of the request, which must be the document's own;
- * `parsed` saves a second parse where the caller has one.
+ * Checks and measures a document. `statedKey` is the key of the request, which must equal the document's own. A caller
+ * that has parsed the text already passes `parsed`.
  */
 export function receive(
   account: LocalAccount,
   container: ContainerModel,
   text: string,
   statedKey: readonly KeyComponent[],
-  parsed: unknown = parseDocument(text),
+  parsed: unknown = parseJson(text),
 ): IncomingDocument {
+  if (parsed === undefined) throw new Refusal(400, 'The document is not valid JSON.');
   if (!isObject(parsed)) throw new Refusal(400, 'The document must be a JSON object.');
   const { definition } = container;
   const id = checkId(own(parsed, 'id'));

@@ -1,16 +1,15 @@
 /**
- * How many index terms a document has, which is what makes writes of the same size differ in price
- * (fact SVC-33).
+ * How many index terms a document has; writes of the same size differ in price by that number (fact SVC-33).
  *
- * Every scalar on an indexed path is a term, each element of an array by itself. `id` and `_ts` are always
- * indexed, the other system properties never, so it makes no difference whether the document at hand carries
- * them. An included path that names a property adds a term even where the property is missing. Composite,
- * spatial and vector indexes are not counted.
+ * Every scalar on an indexed path is a term, and so is each element of an array. `id` and `_ts` are always indexed, the
+ * other system properties never, so the count is the same whether or not the document contains them. An included path
+ * that names a property adds a term even if the property is missing. Composite, spatial and vector indexes are not
+ * counted.
  *
- * The policy becomes a tree of paths once; a document is then walked once, beside that tree, and where the
- * tree ends (at the top, with the default policy) only leaves are counted: nothing is allocated for them.
+ * The policy is compiled to a tree of paths once; a document is then walked once along that tree.
  */
 import { Refusal } from '../http/refusal.ts';
+import { isObject, own, type JsonObject } from '../json/json-value.ts';
 
 /** A property's name, or `null` for the elements of an array (`[]`). */
 type Segment = string | null;
@@ -18,9 +17,9 @@ type Segment = string | null;
 interface PathNode {
   children: Map<string, PathNode> | undefined;
   elements: PathNode | undefined;
-  /** What a path ending in `/?` here says; it decides over scalars in this very place. */
+  /** Whether a path that ends here in `/?` is indexed; it decides about scalars exactly here. */
   scalar: boolean | undefined;
-  /** What a path ending in `/*` here says; it decides for everything below that no longer path speaks of. */
+  /** Whether a path that ends here in `/*` is indexed; it decides about everything below without a longer path. */
   subtree: boolean | undefined;
 }
 
@@ -28,14 +27,14 @@ export interface IndexedPaths {
   /** False in mode none. */
   readonly indexed: boolean;
   readonly root: Readonly<PathNode>;
-  /** Included paths below the root: a document without them has a term that says so. */
+  /** Included paths below the root: a document without such a path has a term that records its absence. */
   readonly named: readonly (readonly Segment[])[];
 }
 
-/** `_ts` is a term of every document, written down in the stored text or not. */
+/** `_ts` is a term of every document, whether or not the text contains it. */
 const TIMESTAMP_TERMS = 1;
 const SYSTEM: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_ts', '_attachments', '_lsn']);
-/** The service refuses deeper documents; stopping there keeps the walk off the end of the stack. */
+/** The service refuses deeper documents; the walk stops there so that it cannot overflow the stack. */
 const DEPTH_MAX = 128;
 const MODES: ReadonlySet<unknown> = new Set([undefined, 'consistent', 'lazy', 'none']);
 
@@ -74,24 +73,19 @@ export function countTerms(document: unknown, paths: IndexedPaths): number {
 }
 
 /**
- * The terms a replace removes plus those it adds. `_ts` changes with every write and is left out: with it, the
- * worked example of Microsoft's page (two changed terms, 10.8 RU) would not come out.
+ * The terms that a replace removes plus those it adds. All elements of an array share one path, so moving them changes
+ * no term. `_ts` changes with every write and is left out: with it, the worked example on Microsoft's page (two changed
+ * terms, 10.8 RU) would not come out.
  */
 export function changedTerms(before: unknown, after: unknown, paths: IndexedPaths): number {
   if (!paths.indexed || !isObject(before) || !isObject(after)) return 0;
   const { root, named } = paths;
-  let terms = diffProperties(before, after, root, root.subtree ?? false, 0);
+  let terms = diff(before, after, { node: root, inherited: root.subtree ?? false, depth: 0 });
   for (const segments of named) {
-    // "It is missing" is itself a term, which goes when the property comes.
+    // The absence of a property is itself a term, which goes when the property comes.
     if (hasPath(before, segments, 0) !== hasPath(after, segments, 0)) terms += 1;
   }
   return terms;
-}
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isSystem(key: string): boolean {
@@ -99,122 +93,77 @@ function isSystem(key: string): boolean {
 }
 
 function count(value: unknown, node: PathNode | undefined, inherited: boolean, depth: number): number {
-  if (node === undefined) return inherited ? countLeaves(value, depth) : 0;
-  const below = node.subtree ?? inherited;
-  if (typeof value !== 'object' || value === null) return (node.scalar ?? below) ? 1 : 0;
+  const below = node?.subtree ?? inherited;
+  if (node === undefined && !below) return 0;
+  if (typeof value !== 'object' || value === null) return (node?.scalar ?? below) ? 1 : 0;
   if (depth >= DEPTH_MAX) return 0;
   let terms = 0;
   if (Array.isArray(value)) {
-    for (const element of value) terms += count(element, node.elements, below, depth + 1);
+    for (const element of value) terms += count(element, node?.elements, below, depth + 1);
   } else {
     for (const key in value)
-      terms += count((value as JsonObject)[key], node.children?.get(key), below, depth + 1);
+      terms += count((value as JsonObject)[key], node?.children?.get(key), below, depth + 1);
   }
   return terms;
 }
 
-function countLeaves(value: unknown, depth: number): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  if (depth >= DEPTH_MAX) return 0;
-  let terms = 0;
-  if (Array.isArray(value)) {
-    for (const element of value) terms += countLeaves(element, depth + 1);
-  } else {
-    for (const key in value) terms += countLeaves((value as JsonObject)[key], depth + 1);
-  }
-  return terms;
-}
-
-function diff(
-  before: unknown,
-  after: unknown,
-  node: PathNode | undefined,
-  inherited: boolean,
-  depth: number,
-): number {
-  if (before === after || depth > DEPTH_MAX || (node === undefined && !inherited)) return 0;
-  if (isObject(before) && isObject(after)) return diffProperties(before, after, node, inherited, depth);
-  if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, node, inherited, depth);
-  return count(before, node, inherited, depth) + count(after, node, inherited, depth);
-}
-
-/** The properties of two objects, side by side; at depth 0 they are documents, whose system properties are skipped. */
-function diffProperties(
-  before: JsonObject,
-  after: JsonObject,
-  node: PathNode | undefined,
-  inherited: boolean,
-  depth: number,
-): number {
-  const below = node?.subtree ?? inherited;
-  let terms = 0;
-  for (const key in before) {
-    if (depth === 0 && isSystem(key)) continue;
-    const child = node?.children?.get(key);
-    terms += Object.hasOwn(after, key)
-      ? diff(before[key], after[key], child, below, depth + 1)
-      : count(before[key], child, below, depth + 1);
-  }
-  for (const key in after) {
-    if ((depth === 0 && isSystem(key)) || Object.hasOwn(before, key)) continue;
-    terms += count(after[key], node?.children?.get(key), below, depth + 1);
-  }
-  return terms;
-}
-
-/**
- * All elements of an array share one path, so moving them changes no term: the two are compared as bags of
- * terms. The bags are made only where the arrays differ, and once for everything nested in them.
- */
-function diffArrays(
-  before: readonly unknown[],
-  after: readonly unknown[],
-  node: PathNode | undefined,
-  inherited: boolean,
-  depth: number,
-): number {
-  if (isSame(before, after, depth)) return 0;
-  const bag = emptyBag();
-  collect(before, bag, { node, inherited, depth, weight: 1 });
-  collect(after, bag, { node, inherited, depth, weight: -1 });
-  return surplusOf(bag);
-}
-
-/** The terms of one path, each with how often more it occurs before than after; and the paths below it. */
+/** The terms of one path, each with how many more times it occurs before than after; and the paths below it. */
 interface Bag {
   readonly values: Map<unknown, number>;
   readonly children: Map<string, Bag>;
   elements: Bag | undefined;
 }
 
-interface Place {
+/** How far the walk has come in the tree of paths. */
+interface Position {
   readonly node: PathNode | undefined;
+  /** What the nearest `/*` above decides. */
   readonly inherited: boolean;
   readonly depth: number;
-  readonly weight: 1 | -1;
+}
+
+/** Objects are compared property by property; only values that differ are worth the allocation of a bag. */
+function diff(before: unknown, after: unknown, position: Position): number {
+  if (before === after) return 0;
+  const { node, inherited, depth } = position;
+  if (!isObject(before) || !isObject(after) || depth >= DEPTH_MAX) {
+    const bag = emptyBag();
+    collect(before, bag, position, 1);
+    collect(after, bag, position, -1);
+    return surplusOf(bag);
+  }
+  const below = node?.subtree ?? inherited;
+  let terms = 0;
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (depth === 0 && isSystem(key)) continue;
+    const next = { node: node?.children?.get(key), inherited: below, depth: depth + 1 };
+    terms += diff(own(before, key), own(after, key), next);
+  }
+  return terms;
 }
 
 function emptyBag(): Bag {
   return { values: new Map(), children: new Map(), elements: undefined };
 }
 
-function collect(value: unknown, bag: Bag, { node, inherited, depth, weight }: Place): void {
+function collect(value: unknown, bag: Bag, { node, inherited, depth }: Position, weight: 1 | -1): void {
   const below = node?.subtree ?? inherited;
+  if (value === undefined || (node === undefined && !below)) return;
   if (typeof value !== 'object' || value === null) {
     if (node?.scalar ?? below) bag.values.set(value, (bag.values.get(value) ?? 0) + weight);
     return;
   }
-  if (depth >= DEPTH_MAX || (node === undefined && !below)) return;
-  const place = { inherited: below, depth: depth + 1, weight };
+  if (depth >= DEPTH_MAX) return;
+  const next = { inherited: below, depth: depth + 1 };
   if (Array.isArray(value)) {
     bag.elements ??= emptyBag();
-    for (const element of value) collect(element, bag.elements, { ...place, node: node?.elements });
+    for (const element of value) collect(element, bag.elements, { ...next, node: node?.elements }, weight);
     return;
   }
   for (const key in value) {
     const child = bag.children.get(key) ?? emptyBag();
     bag.children.set(key, child);
-    collect((value as JsonObject)[key], child, { ...place, node: node?.children?.get(key) });
+    collect((value as JsonObject)[key], child, { ...next, node: node?.children?.get(key) }, weight);
   }
 }
 
@@ -223,20 +172,6 @@ function surplusOf(bag: Bag): number {
   for (const surplus of bag.values.values()) terms += Math.abs(surplus);
   for (const child of bag.children.values()) terms += surplusOf(child);
   return terms + (bag.elements === undefined ? 0 : surplusOf(bag.elements));
-}
-
-function isSame(one: unknown, other: unknown, depth: number): boolean {
-  if (one === other) return true;
-  if (depth > DEPTH_MAX) return false;
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((element, i) => isSame(element, other[i], depth + 1));
-  }
-  if (!isObject(one) || !isObject(other)) return false;
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key], depth + 1))
-  );
 }
 
 function hasPath(value: unknown, segments: readonly Segment[], index: number): boolean {

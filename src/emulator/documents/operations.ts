@@ -1,16 +1,18 @@
 /**
- * One operation on one document: create, upsert, replace, delete, patch, read. It either takes effect as a
- * whole or throws a Refusal with nothing written, which is what lets a bulk request go on after a failure.
+ * One operation on one document: create, upsert, replace, delete, patch, read.
+ *
+ * Invariant: an operation takes effect as a whole, or throws a Refusal and writes nothing. A bulk request can therefore
+ * continue after a failed operation.
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
 import {
-  conflictCharge,
+  CONFLICT_RU,
   createCharge,
   deleteCharge,
   patchCharge,
-  pointMissCharge,
+  POINT_MISS_RU,
   readCharge,
   replaceCharge,
 } from '../partitions/charges.ts';
@@ -31,7 +33,7 @@ export type OperationKind = 'create' | 'upsert' | 'replace' | 'delete' | 'patch'
 export interface DocumentOperation {
   readonly kind: OperationKind;
   readonly key: readonly KeyComponent[];
-  /** Of the request; a create or upsert has it in the document only. */
+  /** The id in the request; a create or upsert has it in the document only. */
   readonly id?: string | undefined;
   readonly text?: string | undefined;
   readonly parsed?: unknown;
@@ -48,17 +50,17 @@ export interface OperationOutcome {
   readonly etag?: string;
   /** The document as it is now, as JSON text. */
   readonly text?: string;
-  /** Of a read: the newest transaction it saw, which a lagging replica has not all of. */
+  /** For a read: the newest transaction that it saw, which is not the newest of the range on a lagging replica. */
   readonly seenLsn?: number;
 }
 
-interface Place {
+interface Location {
   readonly epk: string;
   readonly range: RangeModel;
 }
 
-/** Where an operation goes, by its key. */
-export function locate(container: ContainerModel, key: readonly KeyComponent[]): Place {
+/** The effective key of an operation, and its range. */
+export function locate(container: ContainerModel, key: readonly KeyComponent[]): Location {
   completeKey(container, key);
   const epk = effectiveKey(container.definition.kind, key);
   return { epk, range: rangeOf(container.ranges, epk) };
@@ -84,7 +86,7 @@ export function execute(
   }
 }
 
-/** Read needs no transaction of its own. */
+/** A read needs no transaction. */
 export function read(
   account: LocalAccount,
   container: ContainerModel,
@@ -94,29 +96,23 @@ export function read(
   const id = checkId(operation.id);
   const upTo = visibleLsn(account, range, operation.sessionToken);
   let row = account.documents.find(container.number, epk, id);
-  // Long keys of version 1 may share their hash: what stands there is another key's document.
+  // Long keys of version 1 may have the same hash; then this is a document of another key.
   if (row !== undefined && row.key !== keyText(operation.key)) throw missing(id);
   if (upTo < range.lsn && (row === undefined || row.lsn > upTo)) {
     row = account.documents.findSuperseded(container.number, epk, id, upTo);
   }
   const expired = row !== undefined && row.expires_at !== null && row.expires_at <= account.nowTs();
   if (row === undefined || expired) throw missing(id);
+  const seen = { range, chargeRu: readCharge(row.bytes), etag: row.etag, seenLsn: upTo };
   if (operation.ifNoneMatch !== undefined && etagMatches(operation.ifNoneMatch, row.etag)) {
-    return { status: 304, range, chargeRu: readCharge(row.bytes), etag: row.etag, seenLsn: upTo };
+    return { status: 304, ...seen };
   }
-  return {
-    status: 200,
-    range,
-    chargeRu: readCharge(row.bytes),
-    etag: row.etag,
-    text: `${row.text}}`,
-    seenLsn: upTo,
-  };
+  return { status: 200, ...seen, text: `${row.text}}` };
 }
 
 function missing(id: string): Refusal {
   return new Refusal(404, `Entity with the specified id does not exist: ${id}`, {
-    chargeRu: pointMissCharge(),
+    chargeRu: POINT_MISS_RU,
   });
 }
 
@@ -131,13 +127,8 @@ function checkConditions(operation: DocumentOperation, row: DocumentRow): void {
 }
 
 function preconditionFailed(row: DocumentRow): Refusal {
-  return new Refusal(
-    412,
-    'Operation cannot be performed because one of the specified preconditions is not met.',
-    {
-      chargeRu: readCharge(row.bytes),
-    },
-  );
+  const message = 'Operation cannot be performed because one of the specified preconditions is not met.';
+  return new Refusal(412, message, { chargeRu: readCharge(row.bytes) });
 }
 
 function requireText(operation: DocumentOperation): string {
@@ -145,10 +136,10 @@ function requireText(operation: DocumentOperation): string {
   return operation.text;
 }
 
-/** The live document an operation names; an expired one counts as gone. */
+/** The document that an operation names, unless it has expired. */
 function present(
   transaction: WriteTransaction,
-  place: Place,
+  place: Location,
   id: string,
   key: string,
 ): DocumentRow | undefined {
@@ -164,9 +155,9 @@ function put(
   const { container } = transaction;
   const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
   const range = rangeOf(container.ranges, incoming.epk);
-  // Most creates meet nothing: with no unique keys and nobody asking, the insert itself is the test.
-  const straight = operation.kind === 'create' && container.definition.uniqueKeys.length === 0;
-  let before = straight ? undefined : transaction.find(incoming.epk, incoming.id);
+  // Most creates find no document. Without unique keys the insert itself is the test, which saves a lookup.
+  const insertFirst = operation.kind === 'create' && container.definition.uniqueKeys.length === 0;
+  let before = insertFirst ? undefined : transaction.find(incoming.epk, incoming.id);
   if (before === undefined) {
     const row = insert(account, transaction, range, incoming);
     if (row !== undefined) return written(201, range, row, createCharge(row.bytes, row.terms));
@@ -183,12 +174,12 @@ function put(
   if (before.key !== incoming.key) {
     throw new Refusal(409, 'Another partition key value with the same hash holds this id.', {
       substatus: 3302,
-      chargeRu: conflictCharge(),
+      chargeRu: CONFLICT_RU,
     });
   }
   if (operation.kind === 'create') {
     throw new Refusal(409, 'Entity with the specified id already exists in the system.', {
-      chargeRu: conflictCharge(),
+      chargeRu: CONFLICT_RU,
     });
   }
   checkConditions(operation, before);
@@ -298,7 +289,7 @@ function refuseOverfull(
 ): void {
   const limit = account.settings.logicalPartitionLimitBytes;
   const added = incoming.bytes - freedBytes;
-  // One logical partition lies within one range: while the range is small enough, so is each of them.
+  // A logical partition lies within one range: while the range is small enough, so is each partition.
   if (added <= 0 || transaction.bytesOf(range) + added <= limit) return;
   if (account.documents.keyBytes(transaction.container.number, incoming.epk) + added <= limit) return;
   throw new Refusal(403, 'Partition key reached maximum size.', { substatus: 1014 });
@@ -313,7 +304,7 @@ function uniqueValues(container: ContainerModel, incoming: IncomingDocument): st
   );
 }
 
-/** Refuses values that another document of the key holds; one that has expired gives way, with all it holds. */
+/** Refuses values that another document of the key has; an expired holder is removed with all its values. */
 function refuseTaken(
   account: LocalAccount,
   transaction: WriteTransaction,
@@ -327,7 +318,7 @@ function refuseTaken(
     if (position === undefined || position === ownPosition) continue;
     const holder = must(account.documents.at(position), 'a value is held by a document that is there');
     if (!transaction.hasExpired(holder)) {
-      throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: conflictCharge() });
+      throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: CONFLICT_RU });
     }
     transaction.remove(rangeOf(container.ranges, holder.epk), holder, true);
   }

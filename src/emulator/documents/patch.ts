@@ -1,8 +1,10 @@
 /**
- * Partial updates, done on the text: only the named values change, every other byte of the document stays.
+ * Partial updates.
+ *
+ * Invariant: a patch edits the text of the document. Only the named values change, every other byte stays.
  */
 import type { ContainerDefinition } from '../account/container-definition.ts';
-import { isObject, own } from '../json/json-value.ts';
+import { isObject, own, parseJson } from '../json/json-value.ts';
 import {
   appendMember,
   elementsOf,
@@ -19,13 +21,13 @@ import { Refusal } from '../http/refusal.ts';
 export interface PatchOperation {
   readonly op: 'add' | 'set' | 'replace' | 'remove' | 'incr';
   readonly path: string;
-  /** JSON text of the value, as the client spelled it. */
+  /** The value as the client wrote it, as JSON text. */
   readonly value: string | undefined;
 }
 
 export interface PatchRequest {
   readonly operations: readonly PatchOperation[];
-  /** A query's FROM .. WHERE that the document must meet. */
+  /** `FROM ... WHERE ...` of a query that must select the document. */
   readonly condition: string | undefined;
 }
 
@@ -35,12 +37,8 @@ const FIXED: ReadonlySet<string> = new Set(['id', '_rid', '_self', '_etag', '_at
 
 /** Reads the body of a patch: an array of operations, or an object with `operations` and a `condition`. */
 export function parsePatch(text: string): PatchRequest {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw new Refusal(400, 'The patch is not valid JSON.');
-  }
+  const parsed = parseJson(text);
+  if (parsed === undefined) throw new Refusal(400, 'The patch is not valid JSON.');
   const condition = own(parsed, 'condition');
   if (condition !== undefined && typeof condition !== 'string')
     throw new Refusal(400, 'The condition of a patch is a text.');
@@ -74,7 +72,7 @@ function parseOperation(text: string, parsed: unknown): PatchOperation {
   return { op: op as PatchOperation['op'], path, value };
 }
 
-/** The document text with a patch applied; a Refusal when it does not fit, and then nothing is changed. */
+/** The document text with a patch applied; throws a Refusal when the patch does not fit. */
 export function patchDocument(text: string, patch: PatchRequest, definition: ContainerDefinition): string {
   if (patch.condition !== undefined && !meets(text, patch.condition)) {
     throw new Refusal(412, 'The document does not meet the condition of the patch.');
@@ -126,7 +124,7 @@ function applyOne(text: string, operation: PatchOperation, steps: readonly strin
   const absent = new Refusal(400, `The patch path ${operation.path} does not exist.`);
   switch (operation.op) {
     case 'remove': {
-      // '-' is where an element would be added; nothing stands there.
+      // '-' is the position behind the last element, so there is nothing to remove.
       const removed = kind === '[' && step === '-' ? undefined : removeStep(text, parent.at, step);
       if (removed === undefined) throw absent;
       return removed;
@@ -147,21 +145,12 @@ function applyOne(text: string, operation: PatchOperation, steps: readonly strin
           : replaceSpan(text, present, value);
       }
       if (operation.op === 'set' && present !== undefined) return replaceSpan(text, present, value);
-      const inserted = insertElement(
-        text,
-        parent.at,
-        typeof step === 'number' ? step : Number.MAX_SAFE_INTEGER,
-        value,
-      );
-      const appended = inserted ?? (step === '-' ? appendElement(text, parent.at, value) : undefined);
-      if (appended === undefined) throw absent;
-      return appended;
+      const index = typeof step === 'number' ? step : [...elementsOf(text, parent.at)].length;
+      const inserted = insertElement(text, parent.at, index, value);
+      if (inserted === undefined) throw absent;
+      return inserted;
     }
   }
-}
-
-function appendElement(text: string, from: number, value: string): string | undefined {
-  return insertElement(text, from, [...elementsOf(text, from)].length, value);
 }
 
 /** The start of the container at a path, and the path with array steps as numbers. */

@@ -1,11 +1,14 @@
 /**
- * One transaction on one container: a single write, a batch, or a bulk request. All its documents in one
- * range share one LSN. Counters of the ranges are staged here and reach the memory only after SQLite has
- * committed, so a failed transaction leaves no trace.
+ * One transaction on one container: a single write, a batch, or a bulk request. All its documents in one range share one
+ * LSN.
+ *
+ * Invariant: counters of ranges are staged here and reach the memory only after SQLite has committed, so a failed
+ * transaction leaves no trace.
  */
 import type { LocalAccount } from '../account/account.ts';
 import { itemNumberOf, positionOf, type DocumentRow } from '../storage/document-store.ts';
 import type { ContainerModel } from '../account/model.ts';
+import { isObject } from '../json/json-value.ts';
 import type { RangeModel } from '../partitions/ranges.ts';
 
 interface Staged {
@@ -15,7 +18,7 @@ interface Staged {
   writes: number;
 }
 
-/** A new version of a document, ready but for what the transaction decides. */
+/** A new version of a document, complete except for what the transaction adds. */
 export interface DocumentVersion {
   readonly epk: string;
   readonly id: string;
@@ -27,7 +30,7 @@ export interface DocumentVersion {
   readonly ttl: number | undefined;
 }
 
-/** How long a transaction is remembered for readers of a lagging replica, beyond the lag itself. */
+/** How many transactions of a range are remembered for readers of a lagging replica. */
 const COMMITS_KEPT = 10_000;
 
 export class WriteTransaction {
@@ -44,7 +47,7 @@ export class WriteTransaction {
     this.#nextItem = container.nextItem;
   }
 
-  /** Runs `body`; what it wrote is durable when this returns, and undone when it throws. */
+  /** Runs `body`; its writes are durable when this returns, and rolled back when it throws. */
   static run<T>(
     account: LocalAccount,
     container: ContainerModel,
@@ -175,10 +178,11 @@ export class WriteTransaction {
   #recordDelete(before: DocumentRow, lsn: number, expired: boolean): void {
     if (!this.#account.settings.avad) return;
     const values = JSON.parse(before.key) as unknown[];
-    const key = this.container.definition.keyNames
-      .map((name, level): [string, unknown] => [name, values[level]])
+    const keyMembers = this.container.definition.keyNames.flatMap((name, level) => {
+      const value = values[level];
       // A missing key value ({} in our text) has no entry.
-      .filter(([, value]) => value === null || typeof value !== 'object');
+      return isObject(value) ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
+    });
     const metadata = {
       operationType: 'delete',
       lsn,
@@ -187,8 +191,7 @@ export class WriteTransaction {
       timeToLiveExpired: expired,
       id: before.id,
     };
-    const keyJson = key.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',');
-    const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${keyJson}}}`;
+    const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${keyMembers.join(',')}}}`;
     this.#account.feeds.record({
       container: before.container,
       range: before.range,
@@ -203,16 +206,7 @@ export class WriteTransaction {
   #save(): void {
     for (const [range, staged] of this.#staged) {
       if (staged.writes === 0) continue;
-      const { lsn, documents, bytes } = staged;
-      const { avadFloor, id } = range;
-      this.#account.catalog.updateRange({
-        container: this.container.number,
-        id,
-        lsn,
-        documents,
-        bytes,
-        avadFloor,
-      });
+      this.#account.saveRange(this.container, { ...range, ...staged });
     }
     if (this.#nextItem === this.container.nextItem) return;
     const { number, nextRange } = this.container;
@@ -224,11 +218,10 @@ export class WriteTransaction {
     const atMs = this.#account.machineMs();
     for (const [range, staged] of this.#staged) {
       if (staged.writes === 0) continue;
-      range.lsn = staged.lsn;
-      range.documents = staged.documents;
-      range.bytes = staged.bytes;
+      const { lsn, documents, bytes } = staged;
+      Object.assign(range, { lsn, documents, bytes });
       if (this.#account.settings.replicaLagMs === 0) continue;
-      range.commits.push({ lsn: staged.lsn, atMs });
+      range.commits.push({ lsn, atMs });
       if (range.commits.length > COMMITS_KEPT) range.commits.splice(0, COMMITS_KEPT / 2);
     }
   }
@@ -245,7 +238,7 @@ function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, '0');
 }
 
-/** A GUID-shaped etag; LSN, place in the transaction and range make it unique for a document. */
+/** An etag in the form of a GUID; LSN, number of the write and range make it unique for a document. */
 function etagOf(lsn: number, write: number, range: number, ts: number): string {
   return `${hex(lsn, 8)}-${hex(range & 0xffff, 4)}-${hex(write, 4)}-0000-${hex(ts, 12)}`;
 }

@@ -1,6 +1,6 @@
+/** The account document: one region for reading and writing, at the address of the request. */
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 
-/** The account document: one region, for reading and writing, at this very address. */
 export function read(request: GatewayRequest): GatewayReply {
   const location = { name: 'Local', databaseAccountEndpoint: request.endpoint };
   return json(200, {

@@ -1,4 +1,4 @@
-/** `/_emulator/…`: what is there, and the levers. Reached from this machine only, without a key. */
+/** `/_emulator/…`: shows the account's state and controls it. Reachable without a key, but from this machine only. */
 import { purgeContainer } from '../partitions/background.ts';
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
@@ -78,7 +78,7 @@ export function split(request: GatewayRequest): GatewayReply {
   const id = own(options, 'rangeId');
   const durationMs = own(options, 'durationMs') ?? 0;
   if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs <= DAY_MS)) {
-    throw new Refusal(400, 'durationMs is a number from 0 to a day.');
+    throw new Refusal(400, 'durationMs must be a number from 0 to one day.');
   }
   const [range = fullestRange(container)] = id === undefined ? [] : rangesById(container, [id]);
   if (durationMs > 0) {
@@ -93,7 +93,7 @@ export function merge(request: GatewayRequest): GatewayReply {
   const container = named(request);
   const ids = own(optionsOf(request), 'rangeIds');
   if (!Array.isArray(ids) || ids.length !== 2)
-    throw new Refusal(400, 'rangeIds names the two ranges to merge.');
+    throw new Refusal(400, 'rangeIds must name the two ranges to merge.');
   const [left, right] = rangesById(container, ids);
   if (left === undefined || right === undefined || left === right)
     throw new Refusal(400, 'A merge needs two ranges.');
@@ -113,13 +113,13 @@ export function configure(request: GatewayRequest): GatewayReply {
 
 export function shiftClock(request: GatewayRequest): GatewayReply {
   const offsetMs = own(request.anyJsonBody(), 'offsetMs');
-  // `_ts` counts seconds from 1970; dates end at 8.64e15 ms, and a hundred years ahead is far from there.
+  // `_ts` counts seconds from 1970, and dates end at 8.64e15 ms, far more than a hundred years ahead.
   const earliestMs = -request.account.machineMs();
   const latestMs = 100 * 365 * 24 * 3600 * 1000;
   if (typeof offsetMs !== 'number' || !(offsetMs >= earliestMs && offsetMs <= latestMs)) {
     throw new Refusal(
       400,
-      'offsetMs is a number of milliseconds that leads to 1970 or later, at most a hundred years ahead.',
+      'offsetMs must be a number of milliseconds that leads to 1970 or later, at most a hundred years ahead.',
     );
   }
   request.account.shiftClock(offsetMs);
@@ -128,7 +128,7 @@ export function shiftClock(request: GatewayRequest): GatewayReply {
 
 export function setFaults(request: GatewayRequest): GatewayReply {
   const plan = request.anyJsonBody();
-  if (!isObject(plan)) throw new Refusal(400, 'The faults are an object {seed, rules}.');
+  if (!isObject(plan)) throw new Refusal(400, 'The faults must be an object {seed, rules}.');
   request.account.faults.set(plan);
   return json(200, request.account.faults.state());
 }

@@ -1,8 +1,10 @@
 /**
- * Many operations in one request: a transactional batch (one key, all or nothing) or a bulk request (one
- * range, each for itself). Both are one transaction with one LSN.
+ * Many operations in one request: a transactional batch (one key, all or nothing) or a bulk request (one range, each
+ * operation on its own).
+ *
+ * Invariant: both are one transaction with one LSN, and the reply has one result per operation.
  */
-import type { GatewayRequest, GatewayReply } from '../http/request.ts';
+import { pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import { isObject, own } from '../json/json-value.ts';
@@ -35,7 +37,7 @@ const KINDS: ReadonlyMap<unknown, OperationKind> = new Map([
   ['Read', 'read'],
 ]);
 
-/** An operation as it stands in the request: parsed, and the text of its document. */
+/** An operation of the request: parsed, and the text of its document. */
 interface Item {
   readonly parsed: unknown;
   readonly text: string | undefined;
@@ -48,7 +50,7 @@ interface Result {
   readonly json: string;
 }
 
-/** Thrown to undo a transactional batch; carries what its reply says. */
+/** Thrown to roll back a transactional batch; carries the results for its reply. */
 class BatchUndone extends Error {
   readonly results: readonly Result[];
   constructor(results: readonly Result[]) {
@@ -93,18 +95,18 @@ function operationOf(
   const type = own(parsed, 'operationType');
   const kind = KINDS.get(type);
   if (kind === undefined) {
-    const told = typeof type === 'string' ? type.slice(0, 100) : `of type ${typeof type}`;
-    throw new Refusal(400, `The operation type ${told} is not known: use ${[...KINDS.keys()].join(', ')}.`);
+    const given = typeof type === 'string' ? type.slice(0, 100) : `of type ${typeof type}`;
+    throw new Refusal(400, `The operation type ${given} is unknown: use ${[...KINDS.keys()].join(', ')}.`);
   }
   const stated = own(parsed, 'partitionKey');
   if (stated !== undefined && typeof stated !== 'string') {
-    throw new Refusal(400, 'The partition key of an operation is a text that holds a JSON array.');
+    throw new Refusal(400, 'The partition key of an operation must be a text that contains a JSON array.');
   }
   if (stated === undefined && batchKey === undefined)
     throw new Refusal(400, 'The operation names no partition key.');
   const key = stated === undefined ? batchKey : parseKey(container.definition, stated);
   if (key === undefined || (batchKey !== undefined && keyText(key) !== keyText(batchKey))) {
-    throw new Refusal(400, 'All operations of a transactional batch have the key of the batch.');
+    throw new Refusal(400, 'All operations of a transactional batch must have the key of the batch.');
   }
   return {
     kind,
@@ -151,7 +153,7 @@ const DEPENDENT: Result = {
   json: '{"statusCode":424,"requestCharge":0}',
 };
 
-/** Trouble that a fault rule makes for a single operation of a bulk request. */
+/** Throws the refusal of a fault rule that matches a single operation of a bulk request. */
 function strikeOne(request: GatewayRequest, container: ContainerModel, range: RangeModel, op: FaultOp): void {
   if (!request.account.faults.active) return;
   const target = { op, db: container.database.id, coll: container.id, rangeId: String(range.id) };
@@ -195,7 +197,7 @@ export function bulk(request: GatewayRequest): GatewayReply {
   const rangeId = request.headers['x-ms-documentdb-partitionkeyrangeid'];
   if (rangeId === undefined) throw new Refusal(400, 'A bulk request names the range it goes to.');
   const range = rangeById(container.ranges, rangeId, request.account.machineMs());
-  const goesOn = request.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
+  const continuesOnError = request.headers['x-ms-cosmos-batch-continue-on-error']?.toLowerCase() === 'true';
   request.account.admit(container, range, request.priority);
   const items = readItems(request);
   const results = WriteTransaction.run(request.account, container, (transaction) => {
@@ -205,7 +207,7 @@ export function bulk(request: GatewayRequest): GatewayReply {
     for (const item of items) {
       let result = stopped ? DEPENDENT : attempt(() => bulkOne(request, transaction, range, item));
       sizeBytes += result.json.length;
-      // Writes have happened and are told; a document that no longer fits can be read again.
+      // Writes have taken effect and must be reported; a document that does not fit can be read again.
       if (sizeBytes > request.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
         sizeBytes -= result.json.length;
         result = refused(
@@ -213,7 +215,7 @@ export function bulk(request: GatewayRequest): GatewayReply {
         );
       }
       done.push(result);
-      if (!goesOn && result.status >= 400) stopped = true;
+      if (!continuesOnError && result.status >= 400) stopped = true;
     }
     return done;
   });
@@ -271,8 +273,7 @@ function replyTo(container: ContainerModel, range: RangeModel, results: readonly
   const headers = {
     lsn: range.lsn,
     'x-ms-item-count': results.length,
-    'x-ms-alt-content-path': container.link,
-    'x-ms-content-path': container.rid,
+    ...pathHeaders(container),
     'x-ms-session-token': sessionToken(range, range.lsn),
   };
   const status = results.every((result) => result.status < 400) ? 200 : 207;

@@ -1,11 +1,16 @@
-import { withSystemProperties } from '../account/account.ts';
-import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
+/** Containers: their definitions, quotas and statistics, their ranges, and the empty feed of conflicts. */
+import {
+  json,
+  METADATA_WRITE_RU,
+  pathHeaders,
+  type GatewayReply,
+  type GatewayRequest,
+} from '../http/request.ts';
 import type { JsonObject } from '../json/json-value.ts';
 import { createContainer, deleteContainer, replaceContainer } from '../account/catalog.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
-import { Refusal } from '../http/refusal.ts';
-import { listReply } from './lists.ts';
+import { listReply, requireUnchanged, withSystemProperties } from './resources.ts';
 
 const LINKS = {
   _docs: 'docs/',
@@ -20,14 +25,10 @@ function bodyOf(container: ContainerModel): JsonObject {
 }
 
 function headersOf(container: ContainerModel): Record<string, string> {
-  return {
-    etag: container.etag,
-    'x-ms-alt-content-path': container.link,
-    'x-ms-content-path': container.rid,
-  };
+  return { etag: container.etag, ...pathHeaders(container) };
 }
 
-/** Counts and sizes as the service spells them, for a client that asks. */
+/** Counts and sizes in the service's form, if the client asks for them. */
 function quotaHeaders(request: GatewayRequest, container: ContainerModel): Record<string, string> {
   if (request.headers['x-ms-documentdb-populatequotainfo']?.toLowerCase() !== 'true') return {};
   const { account } = request;
@@ -41,7 +42,7 @@ function quotaHeaders(request: GatewayRequest, container: ContainerModel): Recor
   return { 'x-ms-resource-usage': usage, 'x-ms-resource-quota': quota };
 }
 
-/** Size of each range, and its heaviest keys, for a client that asks. */
+/** The size of each range and its largest keys, if the client asks for them. */
 function statistics(request: GatewayRequest, container: ContainerModel): JsonObject {
   if (request.headers['x-ms-documentdb-populatepartitionstatistics']?.toLowerCase() !== 'true') return {};
   const ranges = container.ranges.map((range) => ({
@@ -77,10 +78,7 @@ export function read(request: GatewayRequest): GatewayReply {
 
 export function replace(request: GatewayRequest): GatewayReply {
   const container = request.container();
-  const ifMatch = request.headers['if-match'];
-  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== container.etag) {
-    throw new Refusal(412, 'The container was changed since it was read.');
-  }
+  requireUnchanged(request, 'container', container.etag);
   replaceContainer(request.account, container, request.jsonBody());
   return json(200, bodyOf(container), headersOf(container), METADATA_WRITE_RU);
 }
@@ -100,7 +98,7 @@ export function remove(request: GatewayRequest): GatewayReply {
   return { status: 204, chargeRu: METADATA_WRITE_RU };
 }
 
-/** The ranges that exist now, in the order of the hash space. */
+/** The present ranges, in the order of the hash space. */
 export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'): GatewayReply {
   const container = request.container();
   const known = shown === 'stale' ? container.previousRanges : container.ranges;
@@ -122,7 +120,7 @@ export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'):
   return { ...reply, headers: { ...reply.headers, etag: container.etag } };
 }
 
-/** The conflicts feed is always empty: there is one write region. */
+/** The conflicts feed is always empty, because there is a single write region. */
 export function conflicts(request: GatewayRequest): GatewayReply {
   return listReply(request, 'Conflicts', request.container().rid, []);
 }

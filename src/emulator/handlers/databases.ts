@@ -1,21 +1,22 @@
-/** Databases: names for groups of containers, and a throughput they may share. */
+/** Databases: named groups of containers that may share a throughput. */
 import type { DatabaseModel } from '../account/model.ts';
-import { withSystemProperties } from '../account/account.ts';
-import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
+import {
+  json,
+  METADATA_WRITE_RU,
+  pathHeaders,
+  type GatewayReply,
+  type GatewayRequest,
+} from '../http/request.ts';
 import { createDatabase, deleteDatabase } from '../account/catalog.ts';
 import { requestedThroughput } from '../partitions/offers.ts';
-import { listReply } from './lists.ts';
+import { listReply, withSystemProperties } from './resources.ts';
 
 function bodyOf(database: DatabaseModel): object {
   return withSystemProperties(database.body, database, { _colls: 'colls/', _users: 'users/' });
 }
 
 function headersOf(database: DatabaseModel): Record<string, string> {
-  return {
-    etag: database.etag,
-    'x-ms-alt-content-path': `dbs/${database.id}`,
-    'x-ms-content-path': database.rid,
-  };
+  return { etag: database.etag, ...pathHeaders(database) };
 }
 
 export function create(request: GatewayRequest): GatewayReply {

@@ -1,5 +1,6 @@
+/** GET on documents: a change feed, or the plain list. */
 import { readFeed, type ChangeFeedMode } from '../partitions/change-feed.ts';
-import type { GatewayRequest, GatewayReply } from '../http/request.ts';
+import { pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken, visibleLsn } from '../partitions/sessions.ts';
 import { list, scopeOf } from './query.ts';
@@ -11,7 +12,7 @@ function modeOf(request: GatewayRequest): ChangeFeedMode | undefined {
   if (header === undefined || header === '') return undefined;
   if (header === 'incremental feed') return 'latest-version';
   if (header !== 'full-fidelity feed')
-    throw new Refusal(400, `The feed ${request.headers['a-im']} is not known.`);
+    throw new Refusal(400, `The feed ${request.headers['a-im']} is unknown.`);
   if (request.headers['x-ms-cosmos-changefeed-wire-format-version'] !== WIRE_FORMAT) {
     throw new Refusal(
       400,
@@ -21,7 +22,7 @@ function modeOf(request: GatewayRequest): ChangeFeedMode | undefined {
   return 'all-versions';
 }
 
-/** GET on documents: a change feed when it says which, else the plain list. */
+/** The change feed that the headers name; without such a header the plain list of documents. */
 export function read(request: GatewayRequest): GatewayReply {
   const mode = modeOf(request);
   if (mode === undefined) return list(request);
@@ -52,8 +53,7 @@ export function read(request: GatewayRequest): GatewayReply {
     etag: page.etag,
     lsn: range.lsn,
     'x-ms-item-count': page.count,
-    'x-ms-alt-content-path': container.link,
-    'x-ms-content-path': container.rid,
+    ...pathHeaders(container),
     'x-ms-session-token': sessionToken(range, seen),
   };
   if (page.count === 0) return { status: 304, headers, chargeRu: page.chargeRu };

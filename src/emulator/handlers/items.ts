@@ -1,6 +1,10 @@
-/** Single documents: POST, GET, PUT, PATCH and DELETE, each one operation in one transaction. */
+/**
+ * Single documents: POST, GET, PUT, PATCH and DELETE.
+ *
+ * Invariant: each request is one operation in one transaction, and is charged whether it succeeds or is refused.
+ */
 import type { LocalAccount } from '../account/account.ts';
-import { refusalReply, type GatewayRequest, type GatewayReply } from '../http/request.ts';
+import { pathHeaders, refusalReply, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
 import type { ContainerModel } from '../account/model.ts';
@@ -42,7 +46,7 @@ function operationOf(
   };
 }
 
-/** Whoever asks for a trigger counts on what it does: better nothing happens than half of it. */
+/** A client that names a trigger depends on its effect, so the write must not happen without it. */
 function refuseTriggers(request: GatewayRequest): void {
   for (const name of ['x-ms-documentdb-pre-trigger-include', 'x-ms-documentdb-post-trigger-include']) {
     if (request.headers[name] === undefined || request.headers[name] === '') continue;
@@ -73,8 +77,8 @@ function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
   return replyTo(request, container, range, outcome);
 }
 
-/** Refusals that tell of the document tell how new that is: the SDK keeps their session tokens like any other. */
-const TELLING: ReadonlySet<number> = new Set([404, 409, 412]);
+/** Refusals that say something about the document have a session token too; the SDK keeps it like any other. */
+const WITH_SESSION_TOKEN: ReadonlySet<number> = new Set([404, 409, 412]);
 
 function refusedReply(
   account: LocalAccount,
@@ -83,7 +87,7 @@ function refusedReply(
   operation: DocumentOperation,
 ): GatewayReply {
   const reply = refusalReply(refusal);
-  if (!TELLING.has(refusal.status) || refusal.substatus === READ_SESSION_UNAVAILABLE) return reply;
+  if (!WITH_SESSION_TOKEN.has(refusal.status) || refusal.substatus === READ_SESSION_UNAVAILABLE) return reply;
   const lsn = operation.kind === 'read' ? visibleLsn(account, range, operation.sessionToken) : range.lsn;
   return { ...reply, headers: { ...reply.headers, lsn, 'x-ms-session-token': sessionToken(range, lsn) } };
 }
@@ -94,12 +98,11 @@ function replyTo(
   range: RangeModel,
   outcome: OperationOutcome,
 ): GatewayReply {
-  // A read promises no more than it has seen; a client that keeps the token must not be told the future.
+  // A read promises no more than it has seen: its token must not name a later transaction.
   const lsn = outcome.seenLsn ?? range.lsn;
   const headers: Record<string, string | number> = {
     lsn,
-    'x-ms-alt-content-path': container.link,
-    'x-ms-content-path': container.rid,
+    ...pathHeaders(container),
     'x-ms-session-token': sessionToken(range, lsn),
   };
   if (outcome.etag !== undefined) headers['etag'] = outcome.etag;
@@ -115,7 +118,7 @@ export const replace = (request: GatewayRequest): GatewayReply => perform(reques
 export const patch = (request: GatewayRequest): GatewayReply => perform(request, 'patch');
 export const remove = (request: GatewayRequest): GatewayReply => perform(request, 'delete');
 
-/** Deletes every document of one key. The service does it in the background; here it is done when answered. */
+/** Deletes every document of one key. The service does so in the background, the emulator before it answers. */
 export function removeKey(request: GatewayRequest): GatewayReply {
   const { account, priority } = request;
   const container = request.container();
@@ -124,7 +127,7 @@ export function removeKey(request: GatewayRequest): GatewayReply {
   refuseWhileSplitting(range, account.machineMs());
   account.admit(container, range, priority);
   const removed = WriteTransaction.run(account, container, (transaction) => {
-    // Other keys of version 1 may share the hash.
+    // Other keys of version 1 may have the same hash.
     const rows = account.documents.ofKey(container.number, epk).filter((row) => row.key === keyText(key));
     for (const row of rows) transaction.remove(range, row, transaction.hasExpired(row));
     return rows.length;

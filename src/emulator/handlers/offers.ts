@@ -1,11 +1,11 @@
-/** Offers: what a database or container pays for, read and changed. */
+/** Offers: the throughput of a database or container, read and changed. */
 import type { OfferModel } from '../account/model.ts';
 import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { own, type JsonObject } from '../json/json-value.ts';
 import { offerHistory, changeThroughput } from '../account/catalog.ts';
 import { minimumRu, offerContent, throughputOf } from '../partitions/offers.ts';
 import { Refusal } from '../http/refusal.ts';
-import { listReply } from './lists.ts';
+import { listReply, requireUnchanged } from './resources.ts';
 
 function bodyOf(request: GatewayRequest, offer: OfferModel): JsonObject {
   return {
@@ -49,10 +49,7 @@ export function list(request: GatewayRequest): GatewayReply {
 
 export function replace(request: GatewayRequest): GatewayReply {
   const offer = find(request);
-  const ifMatch = request.headers['if-match'];
-  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== offer.etag) {
-    throw new Refusal(412, 'The offer was changed since it was read.');
-  }
+  requireUnchanged(request, 'offer', offer.etag);
   changeThroughput(request.account, offer, throughputOf(own(request.jsonBody(), 'content')));
   return json(200, bodyOf(request, offer), headersOf(request, offer), METADATA_WRITE_RU);
 }

@@ -1,39 +1,33 @@
-/** Queries over documents: of one key, a key prefix, one range or a part of it, or the whole container. */
+/** Queries over documents: of one key, of a key prefix, of one range or a part of it, or of the whole container. */
 import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
-import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
+import { json, pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { queryCharge } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
-import { isObject, own } from '../json/json-value.ts';
+import { own } from '../json/json-value.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { Window } from '../storage/document-store.ts';
 import { rangeById, rangeOf, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
 import { needsPlan, planOf } from '../query/pages/plan.ts';
-import {
-  compileQuery,
-  countPage,
-  runPage,
-  type CompiledQuery,
-  type QuerySpec,
-  type StoredDocument,
-} from '../query/query.ts';
+import { countPage, type CompiledQuery, type Documents, type StoredDocument } from '../query/pages/pages.ts';
+import { compileQuery, runPage, type QuerySpec } from '../query/query.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';
 
-/** A page of a query when the client names no limit. */
+/** The items of a page when the client names no limit. */
 const ITEMS_DEFAULT = 100;
 
-export interface Scope {
+interface Scope {
   readonly min: string;
   readonly max: string;
-  /** The whole key, when the scope is one logical partition: where it lands, and its text as documents keep it. */
+  /** The key, when the scope is one logical partition: its effective key, and its text as documents keep it. */
   readonly key: { readonly epk: string; readonly text: string } | undefined;
-  /** The range that is read; undefined for all of them. */
+  /** The range to read; undefined for all of them. */
   readonly range: RangeModel | undefined;
 }
 
-/** [epk, epk + '0') holds exactly one key: every longer one that begins alike has at least one digit more. */
+/** [epk, epk + '0') contains exactly one key: every longer one with this prefix has at least one more digit. */
 function ofOneKey(epk: string): { min: string; max: string } {
   return { min: epk, max: `${epk}0` };
 }
@@ -43,7 +37,7 @@ function settled(request: GatewayRequest, range: RangeModel): RangeModel {
   return range;
 }
 
-/** What part of a container a request is about, by its range and key headers. */
+/** The part of a container that the range and key headers of a request name. */
 export function scopeOf(request: GatewayRequest, container: ContainerModel): Scope {
   const key = request.headers['x-ms-documentdb-partitionkey'];
   if (key !== undefined && key !== '') {
@@ -71,7 +65,7 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
       `The part ${min}..${max} of the hash space is invalid: use upper-case hex, start below end.`,
     );
   }
-  // A part that reaches beyond the range belongs to somebody else too: the client's map is old.
+  // A part that extends beyond the range includes other ranges, so the client's range map is outdated.
   if (min < range.min || max > range.max) {
     throw new Refusal(410, `Range ${id} holds ${range.min}..${range.max}, not all of ${min}..${max}.`, {
       substatus: 1002,
@@ -82,24 +76,16 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
 
 export function readQuerySpec(request: GatewayRequest): QuerySpec {
   const body = request.anyJsonBody();
-  const query = typeof body === 'string' ? body : own(body, 'query');
-  const parameters = own(body, 'parameters') ?? [];
-  if (typeof query !== 'string')
-    throw new Refusal(400, 'The query must be an object with a text in "query".');
-  if (!Array.isArray(parameters) || !parameters.every((parameter) => isObject(parameter))) {
-    throw new Refusal(400, 'The parameters of a query are a list of {name, value}.');
-  }
-  return { query, parameters: parameters as { name: string; value: unknown }[] };
+  if (typeof body === 'string') return { query: body };
+  return { query: own(body, 'query'), parameters: own(body, 'parameters') ?? [] };
 }
 
-/** Neither a range nor a key was named, even where the container has but one range: the gateway does not look. */
+/** Whether the request names neither a range nor a key. The service ignores that a container may have one range. */
 function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
 
-type Documents = (after: number) => Iterable<StoredDocument>;
-
-/** The documents a query may see, behind any position, as often as the query asks. */
+/** The documents a query may see, from any position on, as often as the query asks. */
 function documentsIn(
   request: GatewayRequest,
   container: ContainerModel,
@@ -110,7 +96,7 @@ function documentsIn(
   const { key } = scope;
   const window = windowOf(request, container, scope);
   if (key === undefined) return (after) => documents.scan({ ...window, after });
-  // A key's documents are found once: sorting them anew for every chunk would cost the square of their number.
+  // A key's documents are located once: sorting them for each chunk would cost the square of their number.
   let positions: readonly number[] | undefined;
   return (after) => {
     positions ??= positionsOfKey(request, container, key, query);
@@ -143,15 +129,15 @@ function* documentsAt(
   after: number,
   nowTs: number,
 ): Generator<StoredDocument> {
-  for (let index = firstBehind(positions, after); index < positions.length; index += 1) {
+  for (let index = firstAfter(positions, after); index < positions.length; index += 1) {
     const row = account.documents.at(must(positions[index], 'the index is within the list'));
     if (row === undefined || (row.expires_at !== null && row.expires_at <= nowTs)) continue;
     yield { position: row.position, text: `${row.text}}` };
   }
 }
 
-/** The index of the first position behind `after`, in a rising list. */
-function firstBehind(positions: readonly number[], after: number): number {
+/** The index of the first position after `after`, in an ascending list. */
+function firstAfter(positions: readonly number[], after: number): number {
   let low = 0;
   let high = positions.length;
   while (low < high) {
@@ -167,11 +153,15 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   const scope = scopeOf(request, container);
   const query = compileQuery(spec);
   if (request.account.settings.queries === 'planned' && isWhole(scope) && needsPlan(query.statement)) {
-    throw new Refusal(400, 'This query takes merging across ranges: ask for its plan, and then each range.', {
-      substatus: 1004,
-      chargeRu: 0,
-      body: { additionalErrorInfo: JSON.stringify(planOf(query.statement, scope)) },
-    });
+    throw new Refusal(
+      400,
+      'The results of this query must be merged across ranges: request its plan, then query each range.',
+      {
+        substatus: 1004,
+        chargeRu: 0,
+        body: { additionalErrorInfo: JSON.stringify(planOf(query.statement, scope)) },
+      },
+    );
   }
   const visited = scope.range === undefined ? container.ranges : [scope.range];
   for (const range of visited) request.account.admit(container, range, request.priority);
@@ -190,8 +180,7 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
     request.account.charge(container, range, chargeRu / visited.length, request.priority);
   const headers: Record<string, string | number> = {
     'x-ms-item-count': page.items.length,
-    'x-ms-alt-content-path': container.link,
-    'x-ms-content-path': container.rid,
+    ...pathHeaders(container),
     'x-ms-session-token': visited.map((range) => sessionToken(range, range.lsn)).join(','),
   };
   if (page.continuation !== undefined) headers['x-ms-continuation'] = page.continuation;
@@ -208,7 +197,7 @@ export function list(request: GatewayRequest): GatewayReply {
   return answer(request, { query: 'SELECT * FROM c' });
 }
 
-/** How to ask range by range: the SDK fetches it beside every query, and drops it when it was answered directly. */
+/** A query plan. .NET and Java ask for one before each query across ranges; JavaScript alongside it. */
 export function plan(request: GatewayRequest): GatewayReply {
   const { statement } = compileQuery(readQuerySpec(request));
   return json(200, planOf(statement, scopeOf(request, request.container())), {}, 0);

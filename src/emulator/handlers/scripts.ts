@@ -1,12 +1,11 @@
-/** Stored procedures, triggers and user-defined functions: definitions are kept, nothing is run. */
-import type { LocalAccount } from '../account/account.ts';
+/** Stored procedures, triggers and user-defined functions: definitions are stored, but never executed. */
 import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { requireName } from '../account/container-definition.ts';
 import type { JsonObject } from '../json/json-value.ts';
 import type { ScriptRow } from '../storage/catalog-store.ts';
 import { Refusal } from '../http/refusal.ts';
 import { childRidMaker } from '../storage/resource-ids.ts';
-import { listReply } from './lists.ts';
+import { listReply } from './resources.ts';
 
 const LIST_NAMES: Readonly<Record<string, string>> = {
   sprocs: 'StoredProcedures',
@@ -30,8 +29,17 @@ function find(request: GatewayRequest): ScriptRow {
   return row;
 }
 
-function save(account: LocalAccount, row: ScriptRow): void {
+/** Stores a script under a new etag and replies with it. */
+function save(
+  request: GatewayRequest,
+  status: 200 | 201,
+  script: Omit<ScriptRow, 'body' | 'etag' | 'ts'>,
+  body: JsonObject,
+): GatewayReply {
+  const { account } = request;
+  const row = { ...script, body: JSON.stringify(body), etag: account.newEtag(), ts: account.nowTs() };
   account.transaction(() => account.catalog.saveScript(row));
+  return json(status, bodyOf(request, row), { etag: row.etag }, METADATA_WRITE_RU);
 }
 
 export function create(request: GatewayRequest): GatewayReply {
@@ -40,21 +48,11 @@ export function create(request: GatewayRequest): GatewayReply {
   const body = request.jsonBody();
   const id = requireName(body, 'script');
   if (request.account.catalog.script(container.number, kind, id) !== undefined) {
-    throw new Refusal(409, `There is a script ${id} already.`);
+    throw new Refusal(409, `A script with id ${id} exists already.`);
   }
   const number = request.account.catalog.nextNumber('scripts');
-  const row = {
-    number,
-    container: container.number,
-    kind,
-    id,
-    rid: childRidMaker(container.database.number, container.number, 'script')(number),
-    body: JSON.stringify(body),
-    etag: request.account.newEtag(),
-    ts: request.account.nowTs(),
-  };
-  save(request.account, row);
-  return json(201, bodyOf(request, row), { etag: row.etag }, METADATA_WRITE_RU);
+  const rid = childRidMaker(container.database.number, container.number, 'script')(number);
+  return save(request, 201, { number, container: container.number, kind, id, rid }, body);
 }
 
 export function read(request: GatewayRequest): GatewayReply {
@@ -74,14 +72,7 @@ export function replace(request: GatewayRequest): GatewayReply {
   const body = request.jsonBody();
   if (requireName(body, 'script') !== before.id)
     throw new Refusal(400, 'The id of a script cannot be changed.');
-  const row = {
-    ...before,
-    body: JSON.stringify(body),
-    etag: request.account.newEtag(),
-    ts: request.account.nowTs(),
-  };
-  save(request.account, row);
-  return json(200, bodyOf(request, row), { etag: row.etag }, METADATA_WRITE_RU);
+  return save(request, 200, before, body);
 }
 
 export function remove(request: GatewayRequest): GatewayReply {

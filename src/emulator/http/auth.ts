@@ -1,11 +1,12 @@
 /**
- * Who may ask. Owns the check of the authorization header: master keys are proven by their signature, Entra
- * (AAD) tokens are only looked at for their shape, everything else is turned away.
+ * Checks the authorization header: the signature of an account key is verified, of an Entra (AAD) token only the shape
+ * and the expiry are checked, everything else is refused.
  *
- * What always holds: any text at all in the header ends in "allowed" or in a Refusal, never in another
- * exception, and no message ever carries a key or a signature.
+ * Invariant: every header is allowed or ends in a Refusal, never in another exception, and no message contains a key or
+ * a signature.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from './refusal.ts';
 
 export interface AuthRequest {
@@ -23,19 +24,19 @@ export interface AuthSettings {
   readonly key: string;
   /** A second key that may read and query, base64. */
   readonly readonlyKey?: string | undefined;
-  /** Whether Entra tokens are let in. */
+  /** Whether Entra tokens are accepted. */
   readonly aad: boolean;
   /** The machine's own time: a signature proves freshness to the machine, whatever the emulated clock says. */
   readonly nowMs: number;
 }
 
-/** The service's own window: a token dated further off than this, either way, is refused (fact SVC-40). */
+/** The service refuses a token whose date is further than this from its own time, either way (fact SVC-40). */
 const SKEW_MAX_MS = 15 * 60 * 1000;
 
 /** Entra identities hold data-plane roles only; databases, containers and throughput need a key or ARM. */
 const CONTROL_PLANE_TYPES: ReadonlySet<string> = new Set(['dbs', 'colls', 'offers']);
 
-/** Throws a Refusal (401, or 403 where the caller is known but may not do this) unless the request is allowed. */
+/** Throws a Refusal unless the request is allowed: 401, or 403 when the caller is known but may not do this. */
 export function authorize(request: AuthRequest, settings: AuthSettings): void {
   const token = readToken(request.headers['authorization']);
   switch (token.type) {
@@ -79,7 +80,7 @@ function authorizeAad(request: AuthRequest, settings: AuthSettings, jwt: string)
   const claims = readClaims(jwt);
   if (claims === undefined) throw unauthorized('The Entra (AAD) token is not a JSON Web Token.');
   const expiry = claims['exp'];
-  // A credential without an expiry is a test's own; one that has it must keep to it.
+  // Tokens made by tests may have no expiry; one that is there counts.
   if (expiry !== undefined && !(typeof expiry === 'number' && expiry * 1000 > settings.nowMs)) {
     throw unauthorized('The Entra (AAD) token has expired.');
   }
@@ -99,8 +100,8 @@ interface Token {
 }
 
 /**
- * Takes the header apart. Keys are sent URL-encoded as a whole, JWTs as they are; decoding leaves the latter
- * alone, since no character of a JWT is special in a URL.
+ * Parses the header. Signatures are sent URL-encoded as a whole, JWTs as they are; decoding does not change a JWT, since
+ * none of its characters is special in a URL.
  */
 function readToken(header: string | undefined): Token {
   if (header === undefined || header.trim() === '') {
@@ -111,12 +112,12 @@ function readToken(header: string | undefined): Token {
   const fields = new Map<string, string>();
   for (const field of decodeOrEmpty(header.trim()).split('&')) {
     const equals = field.indexOf('=');
-    // The first of two wins: nothing a client appends may override what the SDK wrote.
+    // The first of two fields wins: what a client appends must not override what the SDK wrote.
     if (equals > 0 && !fields.has(field.slice(0, equals)))
       fields.set(field.slice(0, equals), field.slice(equals + 1));
   }
   const type = fields.get('type') ?? '';
-  // A SAS token has no version of this kind, and deserves the message that names it.
+  // A SAS token has no such version; the caller refuses it by name.
   if (type !== 'sas' && (fields.get('ver') !== '1.0' || !fields.get('sig'))) {
     throw unauthorized(
       "The input authorization token can't serve the request: it is not of the form " +
@@ -134,7 +135,7 @@ function decodeOrEmpty(text: string): string {
   }
 }
 
-/** RFC 1123, as the service asks. Date.parse alone would take "1" for a date. */
+/** The service requires RFC 1123. Date.parse alone would accept "1" as a date. */
 const RFC_1123 = /^[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} gmt$/i;
 
 function checkDate(date: string, nowMs: number): void {
@@ -152,7 +153,7 @@ function checkDate(date: string, nowMs: number): void {
   }
 }
 
-/** The five lines that are signed. The last one is filled only by clients that send no x-ms-date. */
+/** The five lines that are signed. Only clients that send no x-ms-date fill the last one. */
 function signedPayload(request: AuthRequest, xDate: string, date: string): string {
   // The SDK signs the id of an offer in lower case, and nothing else.
   const id = request.resourceType === 'offers' ? request.resourceId.toLowerCase() : request.resourceId;
@@ -168,21 +169,16 @@ function isSignedBy(key: string, payload: string, signature: string): boolean {
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-function readClaims(jwt: string): Record<string, unknown> | undefined {
+function readClaims(jwt: string): JsonObject | undefined {
   const parts = jwt.split('.');
   const payload = parts[1];
   if (payload === undefined || parts.length !== 3 || !parts.every((part) => BASE64URL.test(part)))
     return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    const isObject = typeof claims === 'object' && claims !== null && !Array.isArray(claims);
-    return isObject ? (claims as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+  return isObject(claims) ? claims : undefined;
 }
 
-/** Reads are GET and HEAD, and a POST that is a query. A batch is a write, whatever else its headers say. */
+/** Reads are GET, HEAD and a POST that is a query. A batch is a write, whatever else its headers say. */
 function isRead(request: AuthRequest): boolean {
   const method = request.method.toUpperCase();
   if (method === 'GET' || method === 'HEAD') return true;

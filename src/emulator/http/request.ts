@@ -4,7 +4,7 @@
  */
 import type { LocalAccount } from '../account/account.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
-import { isObject, type JsonObject } from '../json/json-value.ts';
+import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
 import { maxDepth } from '../json/json-text.ts';
 import type { ContainerModel } from '../account/model.ts';
 import { Refusal, statusName } from './refusal.ts';
@@ -56,11 +56,9 @@ export class GatewayRequest {
   }
 
   anyJsonBody(): unknown {
-    try {
-      return JSON.parse(this.body) as unknown;
-    } catch {
-      throw new Refusal(400, 'The request body is not valid JSON.');
-    }
+    const parsed = parseJson(this.body);
+    if (parsed === undefined) throw new Refusal(400, 'The request body is not valid JSON.');
+    return parsed;
   }
 
   get priority(): Priority {
@@ -100,6 +98,11 @@ export function json(
   chargeRu = METADATA_READ_RU,
 ): GatewayReply {
   return { status, body: JSON.stringify(value), headers, chargeRu };
+}
+
+/** The headers that name a database or container, by name and by resource id. */
+export function pathHeaders({ link, rid }: { link: string; rid: string }): Record<string, string> {
+  return { 'x-ms-alt-content-path': link, 'x-ms-content-path': rid };
 }
 
 /** The reply to a refused request. */

@@ -1,7 +1,8 @@
 /**
- * JSON as text: where values stand, and how to change one of them without touching the rest. Nothing here
- * rebuilds a document from a parsed object, because that would round long integers and lose spellings.
- * Every function assumes text that JSON.parse has accepted, except `maxDepth` which guards it.
+ * JSON as text: the spans of values, and how to change one value without touching the rest.
+ *
+ * Invariant: nothing here rebuilds a document from a parsed object, because that would round long integers and change
+ * spellings. Every function expects text that JSON.parse has accepted, except `maxDepth`, which is called before it.
  */
 
 export interface Span {
@@ -10,7 +11,7 @@ export interface Span {
 }
 
 export interface Member extends Span {
-  /** The unescaped name; `start` is at its quote, `end` behind the value. */
+  /** The unescaped name; `start` is at its quote, `end` after the value. */
   readonly name: string;
   readonly valueStart: number;
 }
@@ -33,7 +34,7 @@ export function skipSpace(text: string, from: number): number {
   }
 }
 
-/** Behind the string whose opening quote is at `from`. */
+/** The position after the string whose opening quote is at `from`. */
 function skipString(text: string, from: number): number {
   let at = text.indexOf('"', from + 1);
   while (at !== -1) {
@@ -45,8 +46,8 @@ function skipString(text: string, from: number): number {
   return text.length;
 }
 
-/** Behind the value that starts at `from`. */
-export function skipValue(text: string, from: number): number {
+/** The position after the value that starts at `from`. */
+function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === QUOTE) return skipString(text, from);
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
@@ -75,7 +76,7 @@ export function skipValue(text: string, from: number): number {
   return at;
 }
 
-/** How deep objects and arrays are nested; a scalar is 0. Safe on any text. */
+/** The depth of nested objects and arrays; a scalar has depth 0. Safe on any text. */
 export function maxDepth(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -129,12 +130,12 @@ export function* elementsOf(text: string, from: number): Generator<Span> {
 
 function memberNamed(text: string, from: number, name: string): Member | undefined {
   let found: Member | undefined;
-  // The last of several members with one name counts, as it does for JSON.parse.
+  // Of several members with one name the last counts, as for JSON.parse.
   for (const member of membersOf(text, from)) if (member.name === name) found = member;
   return found;
 }
 
-/** Where the value at a path stands; undefined when there is none. Array steps are numbers. */
+/** The span of the value at a path, if there is one. Array steps are numbers. */
 export function valueSpan(text: string, path: readonly (string | number)[]): Span | undefined {
   let start = skipSpace(text, 0);
   for (const step of path) {
@@ -155,7 +156,7 @@ export function valueSpan(text: string, path: readonly (string | number)[]): Spa
   return { start, end: skipValue(text, start) };
 }
 
-/** The text without some of its spans, which must be neighbours-free members or elements in rising order. */
+/** The text without some of its spans, which must not overlap and must be in ascending order. */
 function cutAll(text: string, cuts: readonly Span[]): string {
   let kept = '';
   let from = 0;
@@ -166,24 +167,24 @@ function cutAll(text: string, cuts: readonly Span[]): string {
   return kept + text.slice(from);
 }
 
-/** The object text without the top-level members that `drop` names; everything else stays as it is. */
+/** The object text without the top-level members named in `drop`; everything else stays as it is. */
 export function withoutMembers(text: string, drop: ReadonlySet<string>): string {
   const start = skipSpace(text, 0);
   const cuts: Span[] = [];
   let lastKeptEnd = -1;
-  let pending: number | undefined; // start of a run of dropped members with nothing kept behind it yet
+  let pending: number | undefined; // the start of consecutive dropped members, until one is kept
   for (const member of membersOf(text, start)) {
     if (drop.has(member.name)) {
       pending ??= member.start;
       continue;
     }
-    // A dropped run goes with the comma behind it, up to the member that stays.
+    // Dropped members are cut together with the comma after them, up to the next kept member.
     if (pending !== undefined) cuts.push({ start: pending, end: member.start });
     pending = undefined;
     lastKeptEnd = member.end;
   }
   if (pending !== undefined) {
-    // A dropped tail goes with the comma before it.
+    // At the end of the object they are cut together with the comma before them.
     const close = text.lastIndexOf('}');
     cuts.push({ start: lastKeptEnd === -1 ? start + 1 : lastKeptEnd, end: close });
   }
@@ -202,7 +203,7 @@ export function appendMember(text: string, from: number, name: string, value: st
   return `${text.slice(0, close)}${empty ? '' : ','}${JSON.stringify(name)}:${value}${text.slice(close)}`;
 }
 
-/** The text with an element put before index `index` of the array at `from`; undefined when out of bounds. */
+/** The text with an element inserted at `index` of the array at `from`; undefined when out of bounds. */
 export function insertElement(text: string, from: number, index: number, value: string): string | undefined {
   const elements = [...elementsOf(text, from)];
   if (index > elements.length) return undefined;
@@ -212,7 +213,7 @@ export function insertElement(text: string, from: number, index: number, value: 
   return `${text.slice(0, close)}${elements.length === 0 ? '' : ','}${value}${text.slice(close)}`;
 }
 
-/** The text without one member or element of the container at `from`, and without one comma beside it. */
+/** The text without one member or element of the object or array at `from`, and without one adjacent comma. */
 export function removeStep(text: string, from: number, step: string | number): string | undefined {
   if (typeof step === 'string') {
     if (memberNamed(text, from, step) === undefined) return undefined;
@@ -228,7 +229,7 @@ export function removeStep(text: string, from: number, step: string | number): s
   return cutAll(text, [{ start: previous?.end ?? element.start, end: element.end }]);
 }
 
-/** Every number outside strings as the service may store it: -0 as 0, 1.10 as 1.1, 3.0 as 3; int64 stays. */
+/** Numbers outside strings as the service may store them: -0 as 0, 1.10 as 1.1, 3.0 as 3; int64 is kept. */
 export function normalizeNumbers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
     if (token.startsWith('"')) return token;

@@ -1,6 +1,7 @@
 /**
- * What the account does by itself: finish splits and scaling, purge what has expired, let old changes go.
- * Each step looks at little and does little, so that requests hardly notice it.
+ * What the account does without a request: finish splits and scaling, purge expired documents, drop old changes.
+ *
+ * Invariant: one step takes a few milliseconds at most, because requests wait for it.
  */
 import { sleep } from '../../lib/abort.ts';
 import type { LocalAccount } from '../account/account.ts';
@@ -12,9 +13,9 @@ import { finishScaling, finishSplits, splitOutgrown } from './resizing.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 
 const TICK_MS = 100;
-/** Documents purged in one step: a few milliseconds of work. */
+/** Documents purged in one step. */
 const PURGE_MAX = 1_000;
-/** A version is replaced a little before its transaction is committed, and a lagging reader shows it until then. */
+/** A version is recorded as replaced shortly before its transaction is committed; lagging readers see it until then. */
 const SUPERSEDED_MARGIN_MS = 1_000;
 
 /** Runs until the signal is aborted. */
@@ -36,18 +37,17 @@ export async function runBackground(account: LocalAccount, signal: AbortSignal):
   }
 }
 
-/** Deletes documents that expired by `upToTs`, as the service's own purge does; gives how many. */
-export function purgeExpired(account: LocalAccount, upToTs: number): number {
+/** Deletes documents that expired by `upToTs`, as the service's own purge does. */
+function purgeExpired(account: LocalAccount, upToTs: number): void {
   const rows = account.documents.expired(upToTs, PURGE_MAX);
-  if (rows.length === 0) return 0;
+  if (rows.length === 0) return;
   for (const container of account.containers()) {
     const expired = rows.filter((row) => row.container === container.number);
     if (expired.length > 0) purge(account, container, expired);
   }
-  return rows.length;
 }
 
-/** Deletes everything of one container that has expired by now. */
+/** Deletes all expired documents of one container; returns their number. */
 export function purgeContainer(account: LocalAccount, container: ContainerModel): number {
   let purged = 0;
   for (;;) {
@@ -59,7 +59,7 @@ export function purgeContainer(account: LocalAccount, container: ContainerModel)
 }
 
 function purge(account: LocalAccount, container: ContainerModel, rows: readonly DocumentRow[]): void {
-  // Each expiry is a transaction of its own on the service; here one a document would only cost time.
+  // On the service each expiry is a transaction of its own; here that would only cost time.
   WriteTransaction.run(account, container, (transaction) => {
     for (const row of rows) transaction.remove(rangeOf(container.ranges, row.epk), row, true);
   });

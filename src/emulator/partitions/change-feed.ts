@@ -1,9 +1,10 @@
 /**
- * The change feeds of one range. A position is the LSN up to which a reader has seen everything, spelled as
- * an etag. A page ends between two transactions, never inside one, so it may hold more than was asked for.
+ * The change feeds of one range. A position is the LSN up to which a reader has seen everything, written as an etag.
+ *
+ * Invariant: a page ends between two transactions, never inside one, so it may contain more items than were asked for.
  */
 import type { LocalAccount } from '../account/account.ts';
-import { emptyPollCharge, feedCharge, roundRu } from './charges.ts';
+import { EMPTY_POLL_RU, feedCharge, roundRu } from './charges.ts';
 import type { FeedBody, FeedWindow } from '../storage/feed-store.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { RangeModel } from './ranges.ts';
@@ -14,13 +15,13 @@ export type ChangeFeedMode = 'latest-version' | 'all-versions';
 export interface FeedRequest {
   readonly mode: ChangeFeedMode;
   readonly range: RangeModel;
-  /** Part of the hash space; the whole range when it covers it. */
+  /** The part of the hash space to read. */
   readonly min: string;
   readonly max: string;
-  /** The if-none-match header: '*' is now, an etag a position, nothing the beginning. */
+  /** The if-none-match header: '*' starts now, an etag at a position, no header at the beginning. */
   readonly ifNoneMatch: string | undefined;
   readonly ifModifiedSince: string | undefined;
-  /** undefined: as much as fits. */
+  /** undefined: as many as fit. */
   readonly maxItems: number | undefined;
   /** The newest transaction this reader sees. */
   readonly visibleLsn: number;
@@ -33,13 +34,13 @@ export interface FeedPage extends FeedBody {
 
 /** System properties and `_lsn` add about this much to a document's own bytes. */
 const OVERHEAD_BYTES = 300;
-/** A page without an item limit still ends somewhere: tiny documents would make a huge one. */
+/** Bounds a page without an item limit, which many tiny documents would make huge. */
 const ITEMS_MAX = 10_000;
 
-/** The two feeds spell their positions apart, so that a reader who mixes them up is told. */
+/** The positions of the two feeds differ in form, so that a reader that confuses them gets a refusal. */
 const MARK: Readonly<Record<ChangeFeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
 
-function spell(mode: ChangeFeedMode, lsn: number): string {
+function etagOf(mode: ChangeFeedMode, lsn: number): string {
   return `"${lsn}${MARK[mode]}"`;
 }
 
@@ -59,7 +60,7 @@ interface Start {
 function startOf(request: FeedRequest): Start {
   const { ifNoneMatch, ifModifiedSince } = request;
   if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
-  // An etag says more than a time: a reader by time sends both on its later pages.
+  // An etag is more precise: a reader that started by time sends both on its later pages.
   if (ifNoneMatch !== undefined) return { after: parsePosition(request.mode, ifNoneMatch), afterTs: -1 };
   if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
   const timeMs = Date.parse(ifModifiedSince);
@@ -68,7 +69,7 @@ function startOf(request: FeedRequest): Start {
   return { after: 0, afterTs: Math.floor(timeMs / 1000) };
 }
 
-/** Lets go of changes beyond the retention; positions behind them are no longer served. */
+/** Drops changes older than the retention; positions before them are no longer served. */
 export function dropOldChanges(account: LocalAccount): void {
   if (!account.settings.avad) return;
   const old = account.feeds.oldChanges(account.nowTs() - account.settings.retentionSeconds);
@@ -109,7 +110,7 @@ function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
   }
 }
 
-/** The next page behind a position; `count` 0 means nothing is there yet, and the etag is still a position. */
+/** The next page after a position. With `count` 0 there is nothing new; the etag is a valid position all the same. */
 export function readFeed(account: LocalAccount, container: ContainerModel, request: FeedRequest): FeedPage {
   refuseUnavailable(account, request);
   const start = startOf(request);
@@ -130,22 +131,22 @@ export function readFeed(account: LocalAccount, container: ContainerModel, reque
     request.mode === 'latest-version' ? feeds.edge(window, limit, lagging) : feeds.changesEdge(window, limit);
   const upTo = endOfPage(edge, limit, account.settings.pageBytes, request.visibleLsn);
   if (edge.length === 0) {
-    const etag = spell(request.mode, Math.max(start.after, request.visibleLsn));
-    return { count: 0, body: null, etag, chargeRu: emptyPollCharge() };
+    const etag = etagOf(request.mode, Math.max(start.after, request.visibleLsn));
+    return { count: 0, body: null, etag, chargeRu: EMPTY_POLL_RU };
   }
   const filled = { ...window, upTo };
-  // A version that was replaced is compared with what the reader sees, not with where the page ends.
+  // Whether a replaced version still shows depends on what the reader sees, not on where the page ends.
   const page =
     request.mode === 'latest-version'
       ? feeds.page(filled, request.visibleLsn, lagging)
       : feeds.changesPage(filled);
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
-  // The last transaction may go on behind the edge: what was not measured there costs the average.
+  // The last transaction may extend beyond the measured edge; its other documents are charged the average.
   const chargeRu = roundRu((feedCharge(sizes) * page.count) / sizes.length);
-  return { ...page, etag: spell(request.mode, upTo), chargeRu };
+  return { ...page, etag: etagOf(request.mode, upTo), chargeRu };
 }
 
-/** The LSN a page may reach: whole transactions, at least one, within the limits of items and bytes. */
+/** The LSN at which a page ends: whole transactions, at least one, within the limits of items and bytes. */
 function endOfPage(
   edge: readonly [lsn: number, bytes: number][],
   limit: number,
@@ -163,6 +164,6 @@ function endOfPage(
     sum += bytes + OVERHEAD_BYTES;
     if (sum > pageBytes && complete !== undefined) return complete;
   }
-  // Everything there was: the page reaches as far as the reader sees.
+  // The window is exhausted, so the page reaches as far as the reader sees.
   return edge.length < limit ? visible : current;
 }

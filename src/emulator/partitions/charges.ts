@@ -1,9 +1,9 @@
 /**
  * What each operation costs in request units: the tables and formulas of Microsoft's "Understand request unit
- * consumption", as gathered in facts SVC-31 to SVC-35. Real charges differ by up to a third; what matters here is
- * that they have the right shape, and that every answer carries one.
+ * consumption" (facts SVC-31 to SVC-35). Real charges differ by up to a third; here it matters that they grow in the
+ * same way, and that every answer has one.
  *
- * What always holds: a charge has at most two decimals, as on the service, and is never negative.
+ * Invariant: a charge has at most two decimals, as on the service, and is never negative.
  */
 
 /** RU to read, and to write, one item of 1, 2, 4, ... 2048 KB. */
@@ -13,23 +13,23 @@ const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.
 const KB = 1024;
 /** Each indexed term that is added or removed. */
 const TERM_RU = 0.2;
-/** Each property a patch names: the one difference to a replace, so patching saves no RU. */
+/** Each operation of a patch; otherwise a patch costs as much as a replace. */
 const PATCH_OPERATION_RU = 0.4;
 /** A read or delete that finds nothing; seen in a production trace (fact SVC-34). */
-const POINT_MISS_RU = 1.24;
-/** A create that meets its own id. Nobody has published a figure: taken to cost what a miss costs (fact SVC-34). */
-const CONFLICT_RU = 1.24;
+export const POINT_MISS_RU = 1.24;
+/** A create whose id is taken. No figure is published; we assume the price of a miss (fact SVC-34). */
+export const CONFLICT_RU = 1.24;
 /** A 429; seen in a trace (fact SVC-34). */
-const THROTTLED_RU = 0.38;
-/** A feed page with nothing on it, 200 or 304 (fact SVC-34). */
-const EMPTY_POLL_RU = 2;
-/** A query, for each physical range it visits, whatever it finds there (fact SVC-35). */
+export const THROTTLED_RU = 0.38;
+/** An empty page of a feed, 200 or 304 (fact SVC-34). */
+export const EMPTY_POLL_RU = 2;
+/** A query, for each physical range that it visits, whatever it finds there (fact SVC-35). */
 const QUERY_RANGE_RU = 2.5;
 
 /** What a refused operation costs when its reason has no price of its own. */
 export const REFUSED_RU = 1;
 
-/** Charges are told with two decimals. */
+/** Replies state charges with two decimals. */
 export function roundRu(ru: number): number {
   return Math.round(ru * 100) / 100;
 }
@@ -43,7 +43,7 @@ export function createCharge(bytes: number, terms: number): number {
   return roundRu(interpolate(WRITE_RU, bytes) + TERM_RU * terms);
 }
 
-/** `changedTerms` counts those removed and those added. The old version is written off at its own size. */
+/** `changedTerms` counts removed and added terms. Both versions are charged by their size. */
 export function replaceCharge(oldBytes: number, newBytes: number, changedTerms: number): number {
   return roundRu(replaceRu(oldBytes, newBytes, changedTerms));
 }
@@ -62,15 +62,15 @@ export function deleteCharge(bytes: number, terms: number): number {
   return createCharge(bytes, terms);
 }
 
-/** A page of a feed, from the sizes of its items. How many pages they come in makes no difference. */
+/** A page of a feed, from the sizes of its items. The number of pages makes no difference. */
 export function feedCharge(itemBytes: readonly number[]): number {
   if (itemBytes.length === 0) return EMPTY_POLL_RU;
   return roundRu(itemBytes.reduce((ru, bytes) => ru + interpolate(READ_RU, bytes), 0));
 }
 
 /**
- * A query, from the number of physical ranges visited and what it had to load, which counts by its average size. What an
- * index answers alone, as how many documents there are, loads nothing; what the index takes nobody has published (fact SVC-34).
+ * A query, from the number of physical ranges visited and from what it had to load, by average size. A count that the
+ * index answers alone loads nothing; the price of index lookups is not published (fact SVC-34).
  */
 export function queryCharge(
   ranges: number,
@@ -81,16 +81,11 @@ export function queryCharge(
   return roundRu(QUERY_RANGE_RU * ranges + reads);
 }
 
-export const emptyPollCharge = (): number => EMPTY_POLL_RU;
-export const pointMissCharge = (): number => POINT_MISS_RU;
-export const conflictCharge = (): number => CONFLICT_RU;
-export const throttledCharge = (): number => THROTTLED_RU;
-
 function replaceRu(oldBytes: number, newBytes: number, changedTerms: number): number {
   return interpolate(WRITE_RU, oldBytes) + interpolate(WRITE_RU, newBytes) + TERM_RU * changedTerms;
 }
 
-/** Linear between the columns, flat below the first, and above the last on along the last slope. */
+/** Linear between the columns, flat below the first; above the last column the last slope continues. */
 function interpolate(table: readonly number[], bytes: number): number {
   const kb = Math.max(1, bytes / KB);
   const column = Math.min(table.length - 2, Math.floor(Math.log2(kb)));

@@ -1,17 +1,16 @@
 /**
- * Throughput: what a request for it may say, what an offer's content looks like, how many ranges it means,
- * and what it may not fall below once it was high. The numbers are the service's (facts SVC-28 and SVC-36).
+ * Provisioned throughput: which values a request may ask for, the content of an offer, how many ranges a throughput
+ * needs, and the minimum that follows from an earlier peak. The numbers are the service's (facts SVC-28 and SVC-36).
  */
-import { isObject, own, type JsonObject } from '../json/json-value.ts';
+import { isObject, own, parseJson, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
 
-/** The two ways to pay for throughput. */
 export type ProvisionedThroughput =
   | { readonly mode: 'manual'; readonly ru: number }
   | { readonly mode: 'autoscale'; readonly ru: number };
 
 export const RU_PER_RANGE_MAX = 10_000;
-/** At creation, manual throughput is laid out for 6,000 RU/s a range, autoscale for 10,000. */
+/** RU/s per range of a new container. */
 const RU_PER_NEW_RANGE = { manual: 6_000, autoscale: RU_PER_RANGE_MAX };
 const FLOOR = { manual: 400, autoscale: 1_000 };
 const STEP = { manual: 100, autoscale: 1_000 };
@@ -35,7 +34,7 @@ function checked(mode: ProvisionedThroughput['mode'], ru: unknown): ProvisionedT
   return { mode, ru };
 }
 
-/** What the headers of a create ask for; undefined when they ask for nothing. */
+/** The throughput that the headers of a create ask for, if any. */
 export function requestedThroughput(
   headers: Readonly<Record<string, string | undefined>>,
 ): ProvisionedThroughput | undefined {
@@ -46,16 +45,10 @@ export function requestedThroughput(
   }
   if (manual !== undefined) return checked('manual', Number(manual));
   if (autopilot === undefined) return undefined;
-  let settings: unknown;
-  try {
-    settings = JSON.parse(autopilot);
-  } catch {
-    settings = undefined;
-  }
-  return checked('autoscale', own(settings, 'maxThroughput'));
+  return checked('autoscale', own(parseJson(autopilot), 'maxThroughput'));
 }
 
-/** What the body of an offer replace asks for. */
+/** The throughput that the body of an offer replace asks for. */
 export function throughputOf(content: unknown): ProvisionedThroughput {
   if (!isObject(content)) throw new Refusal(400, 'The offer has no content.');
   const autopilot = own(content, 'offerAutopilotSettings');
@@ -67,7 +60,7 @@ export function rangesFor(throughput: ProvisionedThroughput): number {
   return Math.max(1, Math.ceil(throughput.ru / RU_PER_NEW_RANGE[throughput.mode]));
 }
 
-/** How many ranges it takes to carry a throughput that was raised later. */
+/** How many ranges an existing container needs after its throughput was raised. */
 export function rangesToCarry(throughput: ProvisionedThroughput): number {
   return Math.max(1, Math.ceil(throughput.ru / RU_PER_RANGE_MAX));
 }
@@ -77,7 +70,7 @@ export interface OfferHistory {
   readonly storedKb: number;
 }
 
-/** The lowest throughput the service still grants. */
+/** The lowest throughput that may be set. */
 export function minimumRu(mode: ProvisionedThroughput['mode'], history: OfferHistory): number {
   const gb = history.storedKb / 1024 / 1024;
   const floor = Math.max(FLOOR[mode], gb * RU_PER_GB[mode], history.peakRu * PEAK_SHARE[mode]);
@@ -104,7 +97,7 @@ export function offerContent(throughput: ProvisionedThroughput, history: OfferHi
   };
   if (throughput.mode === 'manual')
     return { offerThroughput: throughput.ru, offerIsRUPerMinuteThroughputEnabled: false, ...past };
-  // Autoscale idles at a tenth; billing moves with use, admission does not.
+  // Idle autoscale shows a tenth of its maximum. On the service only billing follows use; admission does not.
   return {
     offerThroughput: throughput.ru / 10,
     offerAutopilotSettings: { maxThroughput: throughput.ru },

@@ -1,7 +1,9 @@
 /**
- * The physical ranges of a container. They always tile '' .. 'FF'; every document belongs to the one range
- * that holds its effective key. A range has its own LSN, which never falls: the children of a split go on
- * from their parent's, a merged range from the higher of the two, so a parent's position is valid on both.
+ * The physical ranges of a container.
+ *
+ * Invariant: they tile '' .. 'FF', and a document belongs to the one range that contains its effective key. The LSN of a
+ * range never falls. The children of a split continue from their parent's LSN, a merged range from the higher of the
+ * two, so a position of a parent is valid on its children.
  */
 import { middleOf } from '../../epk/bounds.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
@@ -17,41 +19,24 @@ export interface RangeModel {
   lsn: number;
   documents: number;
   bytes: number;
-  /** AVAD positions below this are no longer served. */
+  /** Positions of all-versions feeds below this LSN are no longer served. */
   avadFloor: number;
-  /** While it is being split (machine time): requests answer 410/1007 until then. */
+  /** During a split: requests answer 410/1007 until this machine time. */
   splittingUntilMs: number | undefined;
-  /** Recent transactions, kept only while a replica lags: what it has seen by when. */
+  /** Recent transactions, kept only while `replicaLagMs` is set: what a lagging replica has seen at which time. */
   commits: { lsn: number; atMs: number }[];
 }
 
 export function rangeFromRow(row: RangeRow): RangeModel {
-  return {
-    id: row.id,
-    min: row.min,
-    max: row.max,
-    parents: JSON.parse(row.parents) as number[],
-    lsn: row.lsn,
-    documents: row.documents,
-    bytes: row.bytes,
-    avadFloor: row.avad_floor,
-    splittingUntilMs: undefined,
-    commits: [],
-  };
+  const { id, min, max, lsn, documents, bytes, avad_floor: avadFloor } = row;
+  const parents = JSON.parse(row.parents) as number[];
+  return { ...newRange(id, min, max), parents, lsn, documents, bytes, avadFloor };
 }
 
 export function rangeToRow(container: number, range: RangeModel): RangeRow {
-  return {
-    container,
-    id: range.id,
-    min: range.min,
-    max: range.max,
-    parents: JSON.stringify(range.parents),
-    lsn: range.lsn,
-    documents: range.documents,
-    bytes: range.bytes,
-    avad_floor: range.avadFloor,
-  };
+  const { id, min, max, lsn, documents, bytes, avadFloor } = range;
+  const parents = JSON.stringify(range.parents);
+  return { container, id, min, max, parents, lsn, documents, bytes, avad_floor: avadFloor };
 }
 
 export function newRange(id: number, min: string, max: string): RangeModel {
@@ -69,7 +54,7 @@ export function newRange(id: number, min: string, max: string): RangeModel {
   };
 }
 
-/** The range that holds an effective key; `ranges` are sorted by min. */
+/** The range that contains an effective key; `ranges` are sorted by min. */
 export function rangeOf(ranges: readonly RangeModel[], epk: string): RangeModel {
   let low = 0;
   let high = ranges.length - 1;
@@ -81,7 +66,7 @@ export function rangeOf(ranges: readonly RangeModel[], epk: string): RangeModel 
   return must(ranges[low], 'a container has at least one range');
 }
 
-/** A range by the id that a request names; a gone or splitting one answers as the service does. */
+/** The range that a request names; if it is gone or being split, the refusal is the service's. */
 export function rangeById(ranges: readonly RangeModel[], id: string, nowMs: number): RangeModel {
   const range = ranges.find((candidate) => String(candidate.id) === id);
   if (range === undefined) {
@@ -98,8 +83,8 @@ export function refuseWhileSplitting(range: RangeModel, nowMs: number): void {
 }
 
 /**
- * The bound nearest to the middle of a range that parts two of its keys, found by halving towards them;
- * undefined when they have one hash. Under a hierarchical key all may lie below one prefix, in a sliver of it.
+ * The bound nearest to the middle of a range that separates two of its keys, found by halving towards them; undefined
+ * when both have the same hash. With a hierarchical key all documents may lie below one prefix, in a sliver of the range.
  */
 export function boundBetween(
   kind: KeyKind,
@@ -115,14 +100,14 @@ export function boundBetween(
   }
 }
 
-/** The two halves of a range, not yet filled. */
+/** The two halves of a range, still without documents. */
 export function halvesOf(kind: KeyKind, range: RangeModel, nextId: number): [RangeModel, RangeModel] {
   const middle = middleOf(kind, range.min, range.max);
   if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
   return splitAt(range, middle, nextId);
 }
 
-/** What is below a bound within a range and what is not, not yet filled. */
+/** The parts of a range below and above a bound, still without documents. */
 export function splitAt(range: RangeModel, bound: string, nextId: number): [RangeModel, RangeModel] {
   const part = (id: number, min: string, max: string): RangeModel => ({
     ...newRange(id, min, max),
@@ -134,7 +119,7 @@ export function splitAt(range: RangeModel, bound: string, nextId: number): [Rang
   return [part(nextId, range.min, bound), part(nextId + 1, bound, range.max)];
 }
 
-/** One range in place of two neighbours, not yet filled. */
+/** One range in place of two neighbours, still without documents. */
 export function unionOf(left: RangeModel, right: RangeModel, id: number): RangeModel {
   if (left.max !== right.min) {
     throw new Refusal(400, `Ranges ${left.id} and ${right.id} are not neighbours and cannot be merged.`);

@@ -1,6 +1,7 @@
 /**
- * How ranges come and go: split, merge, and the splits that follow from size or throughput. All of one
- * change is one SQLite transaction; the memory follows after it.
+ * Splits and merges of ranges, on request or because of size or throughput.
+ *
+ * Invariant: one change is one SQLite transaction, and memory follows after the commit.
  */
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { readOrderedNumber } from '../../epk/encoding.ts';
@@ -36,7 +37,7 @@ function exchange(
   for (const range of gone) account.forgetSpending(container, range);
 }
 
-/** Splits a range in the middle of its hash space; the two children go on from its position. */
+/** Splits a range in the middle of its hash space; the two children continue from its LSN. */
 export function splitRange(
   account: LocalAccount,
   container: ContainerModel,
@@ -54,12 +55,12 @@ export function beginSplit(
   range: RangeModel,
   durationMs: number,
 ): void {
-  // Refused now rather than when its time has come and nobody is left to be told.
+  // A range that cannot be split is refused now, while there is a caller to report it to.
   halvesOf(container.definition.kind, range, container.nextRange);
   range.splittingUntilMs = account.machineMs() + durationMs;
 }
 
-/** Finishes the splits whose time has come. */
+/** Finishes the splits whose duration is over. */
 export function finishSplits(account: LocalAccount): void {
   for (const container of account.containers()) {
     for (const range of container.ranges) {
@@ -84,7 +85,7 @@ export function mergeRanges(
   return merged;
 }
 
-/** Splits the widest range, and of several as wide the one with the most bytes, until there are `count`. */
+/** Splits the widest range, among equally wide ones the one with the most bytes, until there are `count`. */
 function growTo(account: LocalAccount, container: ContainerModel, count: number): void {
   const { kind } = container.definition;
   while (container.ranges.length < count) {
@@ -95,7 +96,7 @@ function growTo(account: LocalAccount, container: ContainerModel, count: number)
   }
 }
 
-/** A range's share of the hash space in millionths: halves that differ by one hash are as wide as each other. */
+/** A range's share of the hash space in millionths, so that halves that differ by one hash count as equal. */
 function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
   return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
 }
@@ -104,12 +105,12 @@ function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
 function positionOf(kind: KeyKind, bound: string): number {
   if (bound === '') return 0;
   if (bound === 'FF') return 1;
-  // Version 1 spells its hashes as floating point numbers, whose digits do not rise evenly.
+  // Version 1 writes its hashes as floating point numbers, whose digits do not rise evenly.
   if (kind === 'hash-v1') return readOrderedNumber(bound) / 2 ** 32;
   return Number.parseInt(bound.slice(0, 12).padEnd(12, '0'), 16) / 2 ** 46;
 }
 
-/** Gives containers the ranges that a raised throughput needs, once that has taken its time. */
+/** Creates the ranges that a raised throughput needs, once its delay is over. */
 export function finishScaling(account: LocalAccount): void {
   for (const offer of account.offers.values()) {
     if (offer.pendingUntilMs === undefined || account.machineMs() < offer.pendingUntilMs) continue;
@@ -122,8 +123,8 @@ export function finishScaling(account: LocalAccount): void {
 }
 
 /**
- * Splits every range that has outgrown its limit, unless all it holds is one logical partition. Neither part
- * is empty: an empty range would take its share of the throughput and have no use for it.
+ * Splits every range that is larger than its limit, unless it contains a single logical partition. Neither part is
+ * empty: an empty range would take a share of the throughput without using it.
  */
 export function splitOutgrown(account: LocalAccount): void {
   for (const container of account.containers()) {
@@ -140,7 +141,7 @@ export function splitOutgrown(account: LocalAccount): void {
 
 export function rangesById(container: ContainerModel, ids: readonly unknown[]): RangeModel[] {
   return ids.map((id) => {
-    // The admin's JSON may hold anything here, an object without a usable toString too.
+    // The admin's JSON may contain anything here, even an object without a usable toString.
     const name = typeof id === 'string' ? id : JSON.stringify(id);
     const range = container.ranges.find((candidate) => String(candidate.id) === name);
     if (range === undefined) throw new Refusal(404, `There is no range ${name} in ${container.link}.`);
@@ -148,7 +149,7 @@ export function rangesById(container: ContainerModel, ids: readonly unknown[]): 
   });
 }
 
-/** What is split when nobody says which: the range with the most documents. */
+/** The range with the most documents, which is split when the request names none. */
 export function fullestRange(container: ContainerModel): RangeModel {
   const first = must(container.ranges[0], 'a container has at least one range');
   return container.ranges.reduce((best, range) => (range.documents > best.documents ? range : best), first);

@@ -1,20 +1,20 @@
 /**
  * Throughput budgets, one bucket per physical range. The rules, after facts SVC-32 and SVC-29:
  *
- * - At every whole second a bucket is refilled, never beyond one second's budget: idle time is not banked.
- * - A request that starts while anything is left runs to its end, even when it overshoots. What is missing
- *   then is a debt; the refills of later seconds pay it, and until they have, everything is refused.
- * - When units are scarce Low goes first. It may not touch what High wanted in the second before (what it
- *   used, and what it was refused at the price of its own requests), less what High has used in this one
- *   already. An idle High keeps half of its claim each second.
+ * - At every whole second a bucket is refilled, never beyond one second's budget: unused units expire.
+ * - A request that starts while units are left runs to its end, even beyond them. What is missing then is a debt, which
+ *   the refills of later seconds pay; until it is paid, every request is refused.
+ * - When units are scarce, requests of priority Low are refused first. They must not use what High wanted in the second
+ *   before (what it used, plus what was refused, at the average price of its requests), less what High has used in this
+ *   second. While High is idle, its claim is halved each second.
  *
- * A budget of Infinity means "not metered": use is counted, nothing is refused and no debt is made.
+ * A budget of Infinity means "not metered": use is counted, no request is refused and no debt arises.
  */
 export type Priority = 'high' | 'low';
 
 interface Bucket {
   budgetRu: number;
-  /** Left in this second; below zero it is a debt. */
+  /** Units left in this second; below zero it is a debt. */
   leftRu: number;
   /** What Low must leave to High in this second. */
   reserveRu: number;
@@ -23,7 +23,7 @@ interface Bucket {
   /** High's requests of this second: charged, and turned away. */
   highCharged: number;
   highRefused: number;
-  /** What a request of High costs, by the last second that had any. */
+  /** The average price of High's requests in the last second that had any. */
   highPriceRu: number;
   thisSecondRu: number;
   lastSecondRu: number;
@@ -32,7 +32,7 @@ interface Bucket {
 }
 
 const SECOND_MS = 1000;
-/** Charges are hundredths; anything smaller is the dust of adding them up in binary. */
+/** Charges are hundredths; anything smaller is a rounding error of binary sums. */
 const DUST_RU = 0.001;
 /** An idle claim below this is dropped: no request costs less. */
 const CLAIM_MIN_RU = 0.1;
@@ -46,7 +46,7 @@ export class RuMeter {
     this.#nowMs = options.nowMs;
   }
 
-  /** undefined = admitted; else the milliseconds to wait (429/3200). A changed budget counts from this call on. */
+  /** undefined = admitted; else the milliseconds to wait (429/3200). A changed budget applies from this call on. */
   admit(bucket: string, budgetRuPerSecond: number, priority: Priority): number | undefined {
     const nowMs = this.#nowMs();
     const state = this.#at(bucket, nowMs);
@@ -58,7 +58,7 @@ export class RuMeter {
     return waitMs(state, nowMs);
   }
 
-  /** Debits what a request has cost in the end. */
+  /** Debits what a request has cost. */
   charge(bucket: string, ru: number, priority: Priority): void {
     const state = this.#at(bucket, this.#nowMs());
     state.leftRu -= ru;
@@ -69,7 +69,7 @@ export class RuMeter {
     state.highCharged += 1;
   }
 
-  /** The range is gone. */
+  /** For a range that is gone. */
   forget(bucket: string): void {
     this.#buckets.delete(bucket);
   }
@@ -81,7 +81,7 @@ export class RuMeter {
     return { totalRu, throttled, lastSecondRu };
   }
 
-  /** The bucket, brought to the second that `nowMs` is in. */
+  /** The bucket, advanced to the second of `nowMs`. */
   #at(name: string, nowMs: number): Bucket {
     const second = Math.floor(nowMs / SECOND_MS);
     const known = this.#buckets.get(name);
@@ -108,7 +108,7 @@ export class RuMeter {
   }
 }
 
-/** Closes the seconds since the bucket was last looked at, all but the first of which were idle. */
+/** Closes the seconds since the bucket was last used; all but the first of them were idle. */
 function turn(state: Bucket, second: number): void {
   const seconds = second - state.second;
   state.second = second;
@@ -130,7 +130,7 @@ function setBudget(state: Bucket, budgetRu: number): void {
   if (state.leftRu === Number.POSITIVE_INFINITY || budgetRu === Number.POSITIVE_INFINITY) {
     state.leftRu = budgetRu;
   } else {
-    // What was used in this second counts against the new budget, but lowering a budget makes no debt.
+    // What was used in this second counts against the new budget, but a lowered budget does not create a debt.
     const moved = state.leftRu + budgetRu - state.budgetRu;
     state.leftRu = Math.max(moved, Math.min(0, state.leftRu));
   }
@@ -138,7 +138,7 @@ function setBudget(state: Bucket, budgetRu: number): void {
   state.reserveRu = Math.min(state.reserveRu, budgetRu);
 }
 
-/** Until the second in which the refills have paid the debt and left something; a budget of 0 never does. */
+/** The wait until refills have paid the debt and units are left; with a budget of 0 that never happens. */
 function waitMs(state: Bucket, nowMs: number): number {
   const refills =
     state.budgetRu > 0 ? Math.floor(Math.max(0, DUST_RU - state.leftRu) / state.budgetRu) + 1 : 1;

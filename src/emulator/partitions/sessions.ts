@@ -1,6 +1,8 @@
 /**
- * Session tokens and what a reader sees. A replica may lag: without a token a read sees the range as it was
- * `replicaLagMs` ago; with the token of a write it sees at least that write.
+ * Session tokens, and how much of a range a reader sees.
+ *
+ * Invariant: without a token a read sees the range at least as it was `replicaLagMs` ago; with the token of a write it
+ * sees at least that write.
  */
 import type { LocalAccount } from '../account/account.ts';
 import type { RangeModel } from './ranges.ts';
@@ -11,7 +13,7 @@ export function sessionToken(range: RangeModel, lsn: number): string {
   return `${range.id}:-1#${lsn}`;
 }
 
-/** The substatus of a 404 that speaks of the session and not of the document. */
+/** The substatus of a 404 that concerns the session, not the document. */
 export const READ_SESSION_UNAVAILABLE = 1002;
 
 function tokenLsn(header: string, range: RangeModel): number | undefined {

@@ -1,29 +1,32 @@
 /**
- * The door of the query subset: text in, text out. `compileQuery` reads a query, `runPage` answers one page
- * of it from whatever documents the store offers. Nothing here waits, keeps state or knows of sockets.
+ * The entrance to the query subset: text in, text out. `compileQuery` reads a query, `runPage` answers one page of it
+ * from the documents that the caller offers.
+ *
+ * Invariant: nothing here waits, keeps state or depends on HTTP.
  */
 import { Refusal } from '../http/refusal.ts';
 import { isAggregating, isCounting } from './evaluate/aggregate.ts';
-import { queryFingerprint, readToken } from './pages/continuation.ts';
-import type { Resume } from './pages/continuation.ts';
-import type { CompiledQuery, Documents, QueryPage, PageLimits, QuerySpec } from './pages/contract.ts';
+import { queryFingerprint, readToken, type Resume } from './pages/continuation.ts';
 import { evaluator } from './evaluate/evaluator.ts';
-import { aggregatePage, orderedPage, plainPage } from './pages/pages.ts';
+import {
+  aggregatePage,
+  orderedPage,
+  plainPage,
+  type CompiledQuery,
+  type Documents,
+  type PageLimits,
+  type QueryPage,
+} from './pages/pages.ts';
 import { parse } from './parse/statement.ts';
 import { projector } from './evaluate/project.ts';
 import type { Expression } from './parse/syntax.ts';
-import { isSqlArray, isSqlObject } from './evaluate/values.ts';
-import type { SqlValue } from './evaluate/values.ts';
+import { isSqlArray, isSqlObject, type SqlValue } from './evaluate/values.ts';
 
-export { countPage } from './pages/pages.ts';
-export type {
-  CompiledQuery,
-  Documents,
-  QueryPage,
-  PageLimits,
-  QuerySpec,
-  StoredDocument,
-} from './pages/contract.ts';
+/** From a request body, so nothing about it is certain. */
+export interface QuerySpec {
+  readonly query: unknown;
+  readonly parameters?: unknown;
+}
 
 /** The service's own bound on query text. */
 const QUERY_UNITS_MAX = 512 * 1024;
@@ -55,9 +58,9 @@ export function runPage(query: CompiledQuery, documents: Documents, limits: Page
 }
 
 function offeredTo({ statement: { alias, where } }: CompiledQuery, documents: Documents): Documents {
-  // A filter that no document can pass needs none.
+  // A filter that is never true needs no documents.
   if (where?.kind === 'literal' && where.value !== true) return () => [];
-  // Without FROM there is nothing to look at, and the query is answered once.
+  // Without FROM the query is answered once, from no document.
   return alias === undefined ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []) : documents;
 }
 
@@ -70,8 +73,7 @@ function resumeAt(query: CompiledQuery, token: string): Resume {
   return resume;
 }
 
-/** The specification comes from a request body, so nothing about it is taken for granted. */
-function checked(spec: { readonly query: unknown; readonly parameters?: unknown }): {
+function checked(spec: QuerySpec): {
   readonly query: string;
   readonly parameters: ReadonlyMap<string, SqlValue>;
 } {
@@ -101,7 +103,7 @@ function isShallow(value: SqlValue, depthMax: number): boolean {
   return depthMax > 0 && Object.values(value).every((inner: SqlValue) => isShallow(inner, depthMax - 1));
 }
 
-/** The id that a conjunction asks for. Several that disagree are harmless: the filter still runs. */
+/** An id that the filter requires. If it requires several, any of them will do, because the filter still runs. */
 function idIn(where: Expression): string | undefined {
   if (where.kind === 'and') return where.terms.map(idIn).find((id) => id !== undefined);
   if (where.kind !== 'compare' || where.operator !== '=') return undefined;

@@ -1,4 +1,8 @@
-/** All SQL about what holds documents: databases, containers, ranges, offers, scripts, settings. */
+/**
+ * All SQL about databases, containers, ranges, offers, scripts and settings.
+ *
+ * Invariant: a number of a database, container or script is never used twice.
+ */
 import type { Database } from '../../lib/sqlite.ts';
 
 export interface DatabaseRow {
@@ -34,7 +38,7 @@ export interface RangeRow {
   avad_floor: number;
 }
 
-export interface OfferRow {
+interface OfferRow {
   id: string;
   resource: string;
   content: string;
@@ -134,7 +138,7 @@ export class CatalogStore {
     return this.#sql.containers.all();
   }
 
-  /** A number that no database, container or script ever had, so that a recreated one is another one. */
+  /** A number that was never used before, so that a recreated resource differs from the deleted one. */
   nextNumber(table: 'databases' | 'containers' | 'scripts'): number {
     return (this.#sql.lastNumber.get(table)?.last ?? 0) + 1;
   }

@@ -1,7 +1,8 @@
 /**
- * All SQL about documents and their changes. Rows of one container stand together: `position` is the
- * container's number times 2^33 plus the document's own number, so that a scan in creation order is one
- * walk over the table. What feeds read of them is in feed-store.ts.
+ * All SQL about documents, except what feeds read (feed-store.ts).
+ *
+ * Invariant: `position` is the container's number times 2^33 plus the document's own number. Rows of one container are
+ * therefore adjacent, and a scan in creation order is one walk over the table.
  */
 import type { Database } from '../../lib/sqlite.ts';
 
@@ -21,7 +22,7 @@ export interface DocumentRow {
   text: string;
 }
 
-/** A part of a container: within [min, max) of the hash space, not expired by `nowTs`. */
+/** A part of a container: documents within [min, max) of the hash space that have not expired by `nowTs`. */
 export interface Window {
   readonly container: number;
   readonly min: string;
@@ -29,12 +30,12 @@ export interface Window {
   readonly nowTs: number;
 }
 
-/** What of it is behind a position. */
-export interface ScanWindow extends Window {
+/** The rest of a window, after a position. */
+interface ScanWindow extends Window {
   readonly after: number;
 }
 
-export interface ScannedRow {
+interface ScannedRow {
   readonly position: number;
   readonly text: string;
 }
@@ -49,11 +50,11 @@ export function itemNumberOf(position: number): number {
   return position % NUMBERS_PER_CONTAINER;
 }
 
-/** Few at first, because many scans stop early; never so many that documents of 2 MB fill the memory. */
+/** Few at first, because many scans stop early; never so many that documents of 2 MB exhaust the memory. */
 const CHUNK_FIRST = 4;
 const CHUNK_MAX = 64;
 
-/** Rows read a chunk at a time. */
+/** Reads rows in chunks. */
 function* inChunks(
   after: number,
   read: (after: number, limit: number) => readonly ScannedRow[],
@@ -181,7 +182,7 @@ export class DocumentStore {
     return this.#sql.ofKey.all(container, epk);
   }
 
-  /** False when the identity is taken already; nothing is changed then. */
+  /** False when the identity is taken; nothing is changed then. */
   insert(row: DocumentRow): boolean {
     return this.#sql.insert.run(row).changes === 1;
   }
@@ -224,7 +225,7 @@ export class DocumentStore {
     return this.#sql.keyBytes.get(container, epk)?.bytes ?? 0;
   }
 
-  /** The outermost keys stored within [min, max) of the hash space. */
+  /** The first and the last key stored within [min, max) of the hash space. */
   keysWithin(
     container: number,
     min: string,
@@ -236,7 +237,7 @@ export class DocumentStore {
     };
   }
 
-  /** The ten logical partitions of a range that hold most. */
+  /** The ten largest logical partitions of a range. */
   heaviestKeys(container: number, range: number): { key: string; bytes: number }[] {
     return this.#sql.heaviestKeys.all(container, range);
   }
@@ -252,7 +253,7 @@ export class DocumentStore {
     return this.#sql.count.get(window) ?? 0;
   }
 
-  /** Where the documents of one logical partition stand, in creation order. */
+  /** The positions of the documents of one logical partition, in creation order. */
   positionsOf(container: number, epk: string, key: string): number[] {
     return this.#sql.positionsOf.all(container, epk, key);
   }
@@ -285,7 +286,7 @@ export class DocumentStore {
     }
   }
 
-  /** Hands everything of a range that lies in [min, max) to another range. */
+  /** Moves everything of a range within [min, max) to another range. */
   move(move: { container: number; from: number; to: number; min: string; max: string }): void {
     this.#sql.moveDocuments.run(move);
     this.#sql.moveChanges.run(move);

@@ -1,10 +1,12 @@
 /**
- * All SQL behind the change feeds: the latest versions, read from the documents themselves, and the record of
- * every version and delete. A page is put together inside SQLite, as bytes, and never becomes objects.
+ * All SQL of the change feeds: the latest versions, read from the documents themselves, and the record of every version
+ * and delete.
+ *
+ * Invariant: a page is assembled inside SQLite, as bytes, and never becomes objects.
  */
 import type { Database } from '../../lib/sqlite.ts';
 
-export interface ChangeRow {
+interface ChangeRow {
   container: number;
   range: number;
   lsn: number;
@@ -14,7 +16,7 @@ export interface ChangeRow {
   entry: string;
 }
 
-/** A part of one range's feed: behind `after`, up to `upTo`, within [min, max) of the hash space. */
+/** A part of one range's feed: after LSN `after`, up to `upTo`, within [min, max) of the hash space. */
 export interface FeedWindow {
   readonly container: number;
   readonly range: number;
@@ -22,9 +24,9 @@ export interface FeedWindow {
   readonly upTo: number;
   readonly min: string;
   readonly max: string;
-  /** Only documents written after this second (a start by time); -1 for all. */
+  /** Only documents written after this second, for a start by time; -1 for all. */
   readonly afterTs: number;
-  /** Epoch seconds: what has expired by then is not shown. */
+  /** Epoch seconds: documents that have expired by then are not shown. */
   readonly nowTs: number;
 }
 
@@ -36,7 +38,7 @@ export interface FeedBody {
 const WINDOW = `container = @container AND range = @range AND lsn > @after AND lsn <= @upTo
   AND epk >= @min AND epk < @max`;
 const VISIBLE = `${WINDOW} AND ts > @afterTs AND (expires_at IS NULL OR expires_at > @nowTs)`;
-/** With a lagging replica, versions that were replaced after `upTo` still show. */
+/** On a lagging replica, versions that were replaced after `upTo` are still visible. */
 const LAGGING = `(
   SELECT lsn, bytes, text, container, range, epk, ts, expires_at, position FROM documents WHERE ${VISIBLE}
   UNION ALL
@@ -72,7 +74,7 @@ export class FeedStore {
         `SELECT count(*) AS count, CAST(group_concat(entry, ',') AS BLOB) AS body FROM (
            SELECT entry FROM changes WHERE ${WINDOW} ORDER BY lsn, number)`,
       ),
-      // Left to itself SQLite walks all changes by range, at every read of the feed; mostly none is old.
+      // Without INDEXED BY, SQLite would scan all changes at every read of the feed, although hardly any is old.
       oldChanges: database.prepare<[number], { container: number; range: number; lsn: number }>(
         `SELECT container, range, max(lsn) AS lsn FROM changes INDEXED BY changes_by_time
          WHERE ts < ? GROUP BY container, range`,
@@ -83,15 +85,15 @@ export class FeedStore {
   }
 
   /**
-   * LSN and size of the next `limit` documents of a window, in feed order. `lagging`: `upTo` is what a
-   * lagging replica has seen, and it still shows the versions that were replaced since.
+   * LSN and size of the next `limit` documents of a window, in feed order. With `lagging`, `upTo` is the LSN that the
+   * replica has reached, and versions that were replaced later still show.
    */
   edge(window: FeedWindow, limit: number, lagging: boolean): [lsn: number, bytes: number][] {
     if (!lagging) return this.#sql.edge.all({ ...window, limit }) as [number, number][];
     return this.#sql.laggingEdge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
   }
 
-  /** All documents of a window as the text of a JSON array, brackets apart. */
+  /** All documents of a window as the text of a JSON array without its brackets. */
   page(window: FeedWindow, seenLsn: number, lagging: boolean): FeedBody {
     const none = { count: 0, body: null };
     if (!lagging) return this.#sql.page.get(window) ?? none;

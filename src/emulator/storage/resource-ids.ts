@@ -1,6 +1,7 @@
 /**
- * Resource ids of the service's shape: base64 with '/' written as '-'. A database has 4 bytes, a container 8
- * (the SDK keeps session tokens only for such), a document 16, and `_self` links are made of them.
+ * Resource ids in the service's form: base64 with '/' written as '-'. `_self` links consist of them.
+ *
+ * Invariant: a database has 4 bytes, a container 8 (the SDK keeps session tokens only for such), a document 16.
  */
 function encode(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('/', '-');
@@ -23,17 +24,17 @@ export function containerRid(databaseNumber: number, containerNumber: number): s
   return encode(containerBytes(databaseNumber, containerNumber));
 }
 
-/** Rids of what lives in a container: documents, scripts, ranges. The last byte keeps the kinds apart. */
+/** Resource ids of the documents and scripts of a container. The last byte distinguishes the kinds. */
 export function childRidMaker(
   databaseNumber: number,
   containerNumber: number,
-  kind: 'document' | 'script' | 'range',
+  kind: 'document' | 'script',
 ): (number: number) => string {
   const bytes = Buffer.alloc(16);
   containerBytes(databaseNumber, containerNumber).copy(bytes);
-  const top = { document: 0, script: 0x80, range: 0x50 }[kind];
+  const top = { document: 0, script: 0x80 }[kind];
   return (number) => {
-    // The service counts with the lowest byte first, and the SDK compares such rids when it resumes a sorted query.
+    // The service counts with the lowest byte first, and the SDK compares such ids when it resumes a sorted query.
     bytes.writeUInt32LE(number >>> 0, 8);
     bytes.writeUInt32LE(((top << 24) | Math.floor(number / 0x1_0000_0000)) >>> 0, 12);
     return encode(bytes);

@@ -4,7 +4,7 @@
  */
 import { InternalError } from '../../../lib/errors.ts';
 import { evaluator } from './evaluator.ts';
-import type { QueryRow } from './row.ts';
+import type { QueryRow } from './values.ts';
 import type {
   AggregateExpression,
   AggregateName,

@@ -5,7 +5,7 @@
 import { unreachable } from '../../../lib/assert.ts';
 import { valueSpan } from '../../json/json-text.ts';
 import { evaluator } from './evaluator.ts';
-import type { QueryRow } from './row.ts';
+import type { QueryRow } from './values.ts';
 import type { NamedExpression, Expression, Selection } from '../parse/syntax.ts';
 import { toJson, refuseLongText } from './text.ts';
 

@@ -1,18 +1,20 @@
 /**
- * The values a query computes with, and how the service compares them. A comparison of values of different
- * types, or with a missing one, is `undefined` and neither true nor false; only `true` keeps a document.
+ * The values that a query computes with, the document that they come from, and how the service compares them.
+ *
+ * Invariant: a comparison of values of different types, or with a missing value, is `undefined`, neither true nor false.
+ * Only `true` selects a document.
  */
 export type SqlValue = undefined | null | boolean | number | string | readonly SqlValue[] | SqlObject;
-export interface SqlObject {
+interface SqlObject {
   readonly [name: string]: SqlValue;
 }
 
-/** One step into a value: a property's name or an array's index. */
+/** One step into a value: the name of a property or the index of an array. */
 export type PathStep = string | number;
 
-export type ValueType = 'undefined' | 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
+type ValueType = 'undefined' | 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** Every order across types follows this sequence. */
+/** The order of values of different types. */
 const TYPE_RANK: Readonly<Record<ValueType, number>> = {
   undefined: 0,
   null: 1,
@@ -23,7 +25,7 @@ const TYPE_RANK: Readonly<Record<ValueType, number>> = {
   object: 6,
 };
 
-export function typeOf(value: SqlValue): ValueType {
+function typeOf(value: SqlValue): ValueType {
   if (value === null) return 'null';
   if (isSqlArray(value)) return 'array';
   const type = typeof value;
@@ -40,7 +42,7 @@ export function isSqlObject(value: SqlValue): value is SqlObject {
   return typeof value === 'object' && value !== null && !isSqlArray(value);
 }
 
-/** The value at the end of the steps. Own properties only, so that `__proto__` or `length` find nothing else. */
+/** The value at the end of the steps. Only own properties count, so `__proto__` and `length` are ordinary names. */
 export function stepInto(value: SqlValue, steps: readonly PathStep[]): SqlValue {
   let at = value;
   for (const step of steps) {
@@ -51,7 +53,7 @@ export function stepInto(value: SqlValue, steps: readonly PathStep[]): SqlValue 
   return at;
 }
 
-/** Whether two values are the same, arrays and objects by content; names may come in any order. */
+/** Whether two values are the same: arrays and objects by content, properties in any order. */
 export function same(left: SqlValue, right: SqlValue): boolean {
   if (left === right) return true;
   if (isSqlArray(left)) {
@@ -69,7 +71,7 @@ export function same(left: SqlValue, right: SqlValue): boolean {
   );
 }
 
-/** `=`: deep within one type, otherwise undefined. */
+/** The operator `=`: by content within one type, otherwise undefined. */
 export function equal(left: SqlValue, right: SqlValue): boolean | undefined {
   const type = typeOf(left);
   return type === 'undefined' || type !== typeOf(right) ? undefined : same(left, right);
@@ -77,7 +79,7 @@ export function equal(left: SqlValue, right: SqlValue): boolean | undefined {
 
 export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
-/** Strings compare by UTF-16 code units. Of two objects or arrays only `=` can be asked. */
+/** Strings compare by UTF-16 code units. Objects and arrays have `=` only. */
 export function compare(operator: ComparisonOperator, left: SqlValue, right: SqlValue): boolean | undefined {
   if (operator === '=') return equal(left, right);
   if (
@@ -101,7 +103,7 @@ export function compare(operator: ComparisonOperator, left: SqlValue, right: Sql
   return operator === '!=' && left === null && right === null ? false : undefined;
 }
 
-/** The total order of ORDER BY, MIN and MAX. Arrays are equal among themselves, and so are objects. */
+/** The total order of ORDER BY, MIN and MAX. All arrays rank equal, and so do all objects. */
 export function order(left: SqlValue, right: SqlValue): number {
   const type = typeOf(left);
   const ranks = TYPE_RANK[type] - TYPE_RANK[typeOf(right)];
@@ -110,7 +112,22 @@ export function order(left: SqlValue, right: SqlValue): number {
   return compare('>', left, right) === true ? 1 : 0;
 }
 
-/** A result that JSON has no number for is undefined. */
+/** The number, or undefined if JSON cannot represent it. */
 export function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
+}
+
+/** One stored document: its text, and its value, which is parsed at most once and only when needed. */
+export class QueryRow {
+  readonly text: string;
+  #value: SqlValue;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  at(steps: readonly PathStep[]): SqlValue {
+    this.#value ??= JSON.parse(this.text) as SqlValue;
+    return stepInto(this.#value, steps);
+  }
 }

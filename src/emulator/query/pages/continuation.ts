@@ -1,23 +1,25 @@
 /**
- * Where the next page starts, as the opaque token a client hands back. It names the query it belongs to;
- * anything else is refused, because resuming a different query would skip documents silently.
+ * Where the next page starts, as an opaque token that the client returns.
+ *
+ * Invariant: a token names the query that it belongs to. Any other query is refused, because resuming it would skip
+ * documents without a sign.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../http/refusal.ts';
-import type { OrderKey } from './order-key.ts';
-import { decodeKey, encodeKey } from './order-key.ts';
+import { parseJson } from '../../json/json-value.ts';
+import { decodeKey, encodeKey, type OrderKey } from './ordering.ts';
 
 export interface Resume {
-  /** The last document a page has dealt with. */
+  /** The last document that a page has processed. */
   readonly position: number;
   /** That document's order value; undefined for a query without ORDER BY. */
   readonly key: OrderKey | undefined;
-  /** How many items OFFSET has left out so far, and how many were returned. */
+  /** How many items OFFSET has skipped so far, and how many were returned. */
   readonly skipped: number;
   readonly taken: number;
 }
 
-/** What a query is known by: its text and its parameters. */
+/** Identifies a query by its text and its parameters. */
 export function queryFingerprint(query: string, parameters: unknown): string {
   const hash = createHash('sha256').update(`${JSON.stringify(query)}${JSON.stringify(parameters)}`);
   return hash.digest('base64url').slice(0, 22);
@@ -34,25 +36,19 @@ export function readToken(query: string, token: string): Resume {
   if (owner !== query) throw new Refusal(400, 'The continuation token belongs to another query.');
   if (!isWhole(position) || !isWhole(skipped) || !isWhole(taken)) throw malformed();
   if (key.length === 0) return { position, skipped, taken, key: undefined };
-  return { position, skipped, taken, key: decodeKey(key) ?? refuse() };
+  const orderKey = decodeKey(key);
+  if (orderKey === undefined) throw malformed();
+  return { position, skipped, taken, key: orderKey };
 }
 
 function decoded(token: string): readonly unknown[] {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(token, 'base64url').toString());
-  } catch {
-    throw malformed();
-  }
-  return Array.isArray(parts) ? (parts as readonly unknown[]) : refuse();
+  const parts = parseJson(Buffer.from(token, 'base64url').toString());
+  if (!Array.isArray(parts)) throw malformed();
+  return parts as readonly unknown[];
 }
 
 function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
-}
-
-function refuse(): never {
-  throw malformed();
 }
 
 function malformed(): Refusal {

@@ -1,22 +1,58 @@
 /**
- * One page of an answer, three ways. A plain page goes on behind the last position. An ordered page scans
- * everything, keeps places instead of texts, and fetches only the documents it returns. An aggregate is one page.
+ * One page of an answer, in three ways. A plain page continues after the last position. An ordered page scans all
+ * documents, keeps their positions instead of their texts, and fetches only the documents that it returns. An aggregate
+ * is a single page.
+ *
+ * Invariant: memory depends on the size of a page, not on the number of documents.
  */
 import { must } from '../../../lib/assert.ts';
 import { aggregation } from '../evaluate/aggregate.ts';
-import { writeToken } from './continuation.ts';
-import type { Resume } from './continuation.ts';
-import type { CompiledQuery, Documents, QueryPage, PageLimits } from './contract.ts';
-import { FirstPlaces } from './first-places.ts';
-import type { OrderedPosition } from './first-places.ts';
-import { compareKeys, orderKey } from './order-key.ts';
-import { QueryRow } from '../evaluate/row.ts';
-import type { OrderBy } from '../parse/syntax.ts';
+import { writeToken, type Resume } from './continuation.ts';
+import { compareKeys, FirstPositions, orderKey, type OrderedPosition } from './ordering.ts';
+import { QueryRow } from '../evaluate/values.ts';
+import type { Project } from '../evaluate/project.ts';
+import type { OrderBy, Statement } from '../parse/syntax.ts';
+
+export interface StoredDocument {
+  /** Ascends from document to document; a document keeps its position for life. */
+  readonly position: number;
+  /** The whole document as JSON, system properties included. */
+  readonly text: string;
+}
+
+/** The documents after a position, in ascending order. An ordered page calls it again for each of its items. */
+export type Documents = (afterPosition: number) => Iterable<StoredDocument>;
+
+export interface QueryPage {
+  /** JSON texts. */
+  readonly items: string[];
+  readonly continuation: string | undefined;
+  /** How many documents were read, and their bytes. */
+  readonly scanned: number;
+  readonly scannedBytes: number;
+}
+
+export interface PageLimits {
+  readonly maxItems: number;
+  readonly maxBytes: number;
+  readonly continuation: string | undefined;
+}
+
+export interface CompiledQuery {
+  /** If set, only documents with this id can be results, and the caller need not offer others. */
+  readonly idEquals: string | undefined;
+  /** Whether the query asks only for the number of all documents, which `countPage` answers. */
+  readonly countsAll: boolean;
+  readonly fingerprint: string;
+  readonly statement: Statement;
+  readonly keeps: (row: QueryRow) => boolean;
+  readonly project: Project;
+}
 
 /** Lower than any position. */
 const BEFORE_ALL = -1;
 
-/** Counts what is looked at, whichever way it is looked at. */
+/** Reads documents and counts them. */
 class Scan {
   #scanned = 0;
   #scannedBytes = 0;
@@ -39,8 +75,8 @@ class Scan {
   }
 }
 
-/** The items of one page and the room that is left for more. */
-class Tray {
+/** The items of one page, within its limits. */
+class PageBuilder {
   readonly items: string[] = [];
   readonly #limits: PageLimits;
   #bytes = 0;
@@ -53,7 +89,7 @@ class Tray {
     return this.items.length >= countMax(this.#limits);
   }
 
-  /** False when the item belongs on the next page. One item always has room, or nothing would ever move. */
+  /** False when the item belongs on the next page. The first item always fits, so that every page makes progress. */
   put(item: string): boolean {
     const bytes = Buffer.byteLength(item) + 1;
     if (this.isFull || (this.items.length > 0 && this.#bytes + bytes > this.#limits.maxBytes)) return false;
@@ -68,7 +104,7 @@ function countMax(limits: PageLimits): number {
 }
 
 /** What a page is made from. */
-export interface Question {
+interface Question {
   readonly query: CompiledQuery;
   readonly documents: Documents;
   readonly limits: PageLimits;
@@ -78,64 +114,64 @@ export interface Question {
 export function plainPage({ query, documents, limits, start }: Question): QueryPage {
   const { offset, limit } = query.statement;
   const scan = new Scan(documents);
-  const tray = new Tray(limits);
+  const page = new PageBuilder(limits);
   let { position, skipped, taken } = start ?? { position: BEFORE_ALL, skipped: 0, taken: 0 };
   if (taken >= limit) return scan.page([]);
   for (const next of scan.rowsAfter(position)) {
-    const item = !tray.isFull && query.keeps(next.row) ? query.project(next.row) : undefined;
+    const item = !page.isFull && query.keeps(next.row) ? query.project(next.row) : undefined;
     if (item !== undefined && skipped < offset) skipped++;
-    else if (tray.isFull || (item !== undefined && !tray.put(item))) {
+    else if (page.isFull || (item !== undefined && !page.put(item))) {
       const resume: Resume = { position, skipped, taken, key: undefined };
-      return scan.page(tray.items, writeToken(query.fingerprint, resume));
+      return scan.page(page.items, writeToken(query.fingerprint, resume));
     } else if (item !== undefined) {
       taken++;
       if (taken >= limit) break;
     }
     position = next.position;
   }
-  return scan.page(tray.items);
+  return scan.page(page.items);
 }
 
 export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
   const { query, documents, limits, start } = question;
   const { offset, limit } = query.statement;
   const scan = new Scan(documents);
-  const tray = new Tray(limits);
+  const page = new PageBuilder(limits);
   let taken = start?.taken ?? 0;
   if (taken >= limit) return scan.page([]);
-  // The first page passes over the whole OFFSET; places behind it start where it ended.
+  // The first page skips the whole OFFSET; later pages start where it ended.
   const skip = start === undefined ? offset : 0;
-  const first = firstPlaces(question, { scan, orderBy, skip });
+  const first = firstPositions(question, { scan, orderBy, skip });
   let resume: Resume | undefined;
-  for (const place of first.slice(skip)) {
+  for (const at of first.slice(skip)) {
     if (taken >= limit) break;
-    const item = tray.isFull ? undefined : query.project(new QueryRow(textAt(documents, place.position)));
-    if (item === undefined || !tray.put(item)) {
-      return scan.page(tray.items, resume && writeToken(query.fingerprint, resume));
+    const item = page.isFull ? undefined : query.project(new QueryRow(textAt(documents, at.position)));
+    if (item === undefined || !page.put(item)) {
+      return scan.page(page.items, resume && writeToken(query.fingerprint, resume));
     }
     taken++;
-    resume = { ...place, skipped: offset, taken };
+    resume = { ...at, skipped: offset, taken };
   }
-  return scan.page(tray.items);
+  return scan.page(page.items);
 }
 
-/** As many places as the page can hold, and one more that tells whether a next page is needed. */
-function firstPlaces(
+/** As many positions as fit on the page, and one more to detect whether there is a next page. */
+function firstPositions(
   { query, limits, start }: Question,
   { scan, orderBy, skip }: { readonly scan: Scan; readonly orderBy: OrderBy; readonly skip: number },
 ): readonly OrderedPosition[] {
   const compare = sorting(orderBy);
-  const places = new FirstPlaces(skip + countMax(limits) + 1, compare);
+  const positions = new FirstPositions(skip + countMax(limits) + 1, compare);
   const last = start?.key && { key: start.key, position: start.position };
-  // Only VALUE can make no item of a document.
+  // Only VALUE can yield no item for a document.
   const mayYieldNothing = query.statement.selection.kind === 'value';
   for (const { position, row } of scan.rowsAfter(BEFORE_ALL)) {
     if (!query.keeps(row)) continue;
-    const place = { key: orderKey(row.at(orderBy.steps)), position };
-    if ((last && compare(place, last) <= 0) || !places.wants(place)) continue;
-    if (!mayYieldNothing || query.project(row) !== undefined) places.add(place);
+    const at = { key: orderKey(row.at(orderBy.steps)), position };
+    if ((last && compare(at, last) <= 0) || !positions.wants(at)) continue;
+    if (!mayYieldNothing || query.project(row) !== undefined) positions.add(at);
   }
-  return places.sorted();
+  return positions.sorted();
 }
 
 function sorting({ descending }: OrderBy): (left: OrderedPosition, right: OrderedPosition) => number {
@@ -143,13 +179,13 @@ function sorting({ descending }: OrderBy): (left: OrderedPosition, right: Ordere
   return (left, right) => compareKeys(left.key, right.key) * direction || left.position - right.position;
 }
 
-/** The same document again: nothing can have changed since the scan, because nobody waited in between. */
+/** The document at a position that was just scanned; it is unchanged, because the whole page is synchronous. */
 function textAt(documents: Documents, position: number): string {
   const [document] = documents(position - 1);
   return must(document, 'a document that was just scanned is still there').text;
 }
 
-/** The answer to a query that only counts: no document is looked at. */
+/** The answer to a query that only counts; no document is read. */
 export function countPage({ statement }: CompiledQuery, documents: number): QueryPage {
   const item = aggregation(statement.selection, documents).result();
   return { items: item === undefined ? [] : [item], continuation: undefined, scanned: 0, scannedBytes: 0 };

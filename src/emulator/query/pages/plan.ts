@@ -1,14 +1,16 @@
 /**
- * The plan of a query across ranges: what its client asks each range, and how it merges what they answer. The
- * shapes are the gateway's, as far as SDKs look at them. A range answers an aggregate as `[{"item": ...}]`, and
- * an ordered document as `{_rid, orderByItems, payload}`; a page of TOP or LIMIT is cut once more by the client.
+ * The plan of a query across ranges: the query that the client sends to each range, and how it merges their answers. A
+ * range answers an aggregate as `[{"item": ...}]` and an ordered document as `{_rid, orderByItems, payload}`; the client
+ * cuts the merged result at TOP or LIMIT.
+ *
+ * Invariant: the plan has the gateway's form in every field that SDKs read.
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { isAggregating } from '../evaluate/aggregate.ts';
 import type { AggregateExpression, AggregateName, Selection, Statement } from '../parse/syntax.ts';
 
-export interface QueryPlan {
+interface QueryPlan {
   readonly partitionedQueryExecutionInfoVersion: 2;
   readonly queryInfo: QueryInfo;
   readonly queryRanges: readonly [
@@ -34,15 +36,15 @@ interface QueryInfo {
   readonly groupByAliases: readonly string[];
   /** The merge of the one aggregate of SELECT VALUE. */
   readonly aggregates: readonly Merge[];
-  /** The merges of aggregates that have names. */
+  /** The merges of aggregates with a name. */
   readonly groupByAliasToAggregateType: Readonly<Record<string, Merge>>;
-  /** What each range is asked; empty when that is the query itself. */
+  /** The query for each range; empty if that is the query itself. */
   readonly rewrittenQuery: string;
   readonly hasSelectValue: boolean;
   readonly hasNonStreamingOrderBy: false;
 }
 
-/** The client puts a condition here when it goes on from a position of its own, and `true` otherwise. */
+/** Here the client inserts a condition when it resumes from its own position, otherwise `true`. */
 const FILTER = '{documentdb-formattableorderbyquery-filter}';
 
 const MERGES: Readonly<Record<AggregateName, Merge>> = {
@@ -53,7 +55,7 @@ const MERGES: Readonly<Record<AggregateName, Merge>> = {
   AVG: 'Average',
 };
 
-/** Whether the answers of several ranges, one behind the other, are not the answer of all. */
+/** Whether the concatenated answers of several ranges are not the answer to the query. */
 export function needsPlan(statement: Statement): boolean {
   if (statement.alias === undefined) return false;
   return isAggregating(statement.selection) || statement.orderBy !== undefined || statement.limit < Infinity;
@@ -93,18 +95,18 @@ interface Column {
   readonly of: AggregateExpression;
 }
 
-/** The aggregates of a query; none when it has something else to say. */
+/** The aggregates of a query, if it has any. */
 function columnsOf(selection: Selection): readonly Column[] {
   if (selection.kind === 'star' || !isAggregating(selection)) return [];
   const entries = selection.kind === 'value' ? [{ name: '', of: selection.of }] : selection.entries;
   return entries.map(({ name, of }) => {
     if (of.kind === 'aggregate') return { name, of };
-    // Ranges are asked such things; nobody could merge what they answer to a client's own.
+    // A plan contains such expressions for ranges; in a client's own query they could not be merged.
     throw new Refusal(400, 'An aggregate within an array or object cannot be merged across ranges.');
   });
 }
 
-/** Spellings are followed by new lines, because they may end in comments. */
+/** Each quoted part is followed by a new line, because it may end in a comment. */
 function rewritten(statement: Statement): string {
   const { alias, whereText, orderBy, top, offset, limit } = statement;
   const conditions = whereText === undefined ? [] : [`(${whereText}\n)`];
@@ -116,7 +118,7 @@ function rewritten(statement: Statement): string {
     ...(orderBy === undefined ? [] : [`ORDER BY ${orderBy.text}`, orderBy.descending ? 'DESC' : 'ASC']),
   ];
   if (top === undefined && limit < Infinity) {
-    // What OFFSET passes over may all stand in one range.
+    // All documents that OFFSET skips may be in one range.
     clauses.push(`OFFSET 0 LIMIT ${Math.min(offset + limit, Number.MAX_SAFE_INTEGER)}`);
   }
   return clauses.join('\n');
@@ -149,7 +151,7 @@ function itemOf(selection: Selection, alias: string): string {
   }
 }
 
-/** What a range tells of its share. An extreme comes with a count, because it may be that of nothing. */
+/** The partial result of a range. MIN and MAX include a count, because the range may have no value. */
 function partial({ name, text }: AggregateExpression): string {
   const of = (other: AggregateName): string => `${other}${text.slice(name.length)}\n`;
   switch (name) {

@@ -10,7 +10,6 @@ import {
   removeStep,
   replaceSpan,
   skipSpace,
-  skipValue,
   valueSpan,
   withoutMembers,
 } from '../../../../src/emulator/json/json-text.ts';
@@ -112,10 +111,10 @@ describe('membersOf and elementsOf', () => {
     expect([...elementsOf('[ ]', 0), ...membersOf('{ }', 0)]).toEqual([]);
   });
 
-  test('skipValue ends where the value ends', () => {
+  test('valueSpan: something follows the value -> it ends where the value ends', () => {
     fc.assert(
       fc.property(written, fc.constantFrom('', ' ', ',', '}', ']', '\n'), ({ text }, after) => {
-        expect(skipValue(text + after, 0)).toBe(text.length);
+        expect(valueSpan(text + after, [])?.end).toBe(text.length);
       }),
     );
   });

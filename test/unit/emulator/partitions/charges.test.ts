@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import {
-  conflictCharge,
+  CONFLICT_RU,
   createCharge,
   deleteCharge,
-  emptyPollCharge,
+  EMPTY_POLL_RU,
   feedCharge,
   patchCharge,
-  pointMissCharge,
+  POINT_MISS_RU,
   queryCharge,
   readCharge,
   replaceCharge,
   roundRu,
-  throttledCharge,
+  THROTTLED_RU,
 } from '../../../../src/emulator/partitions/charges.ts';
 
 const KB = 1024;
@@ -90,9 +90,7 @@ test('a feed page pays for its items, and an empty one for the poll', () => {
 });
 
 test('what is not in the tables', () => {
-  expect([pointMissCharge(), conflictCharge(), throttledCharge(), emptyPollCharge()]).toEqual([
-    1.24, 1.24, 0.38, 2,
-  ]);
+  expect([POINT_MISS_RU, CONFLICT_RU, THROTTLED_RU, EMPTY_POLL_RU]).toEqual([1.24, 1.24, 0.38, 2]);
 });
 
 test.each([

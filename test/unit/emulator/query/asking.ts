@@ -1,7 +1,7 @@
 /** Shortcuts for asking a query about a handful of documents. */
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../src/emulator/query/query.ts';
-import type { Documents, StoredDocument } from '../../../../src/emulator/query/query.ts';
+import type { Documents, StoredDocument } from '../../../../src/emulator/query/pages/pages.ts';
 
 type Parameters = Readonly<Record<string, unknown>>;
 

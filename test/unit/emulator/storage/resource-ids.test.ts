@@ -16,14 +16,14 @@ test('have the lengths by which the SDK tells them apart', () => {
 
 test('a container begins as its database, and what is in it begins as the container', () => {
   expect(bytesOf(containerRid(7, 9)).subarray(0, 4)).toEqual(bytesOf(databaseRid(7)));
-  for (const kind of ['document', 'script', 'range'] as const) {
+  for (const kind of ['document', 'script'] as const) {
     expect(bytesOf(childRidMaker(7, 9, kind)(5)).subarray(0, 8)).toEqual(bytesOf(containerRid(7, 9)));
   }
 });
 
 test('never come twice', () => {
   const numbers = [...Array(1000).keys(), 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 33 - 1];
-  const makers = (['document', 'script', 'range'] as const).flatMap((kind) => [
+  const makers = (['document', 'script'] as const).flatMap((kind) => [
     childRidMaker(1, 1, kind),
     childRidMaker(1, 2, kind),
     childRidMaker(2, 1, kind),

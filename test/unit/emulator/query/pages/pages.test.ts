@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../../src/emulator/query/query.ts';
-import type { QueryPage, StoredDocument } from '../../../../../src/emulator/query/query.ts';
+import type { QueryPage, StoredDocument } from '../../../../../src/emulator/query/pages/pages.ts';
 import { offering, ONE_PAGE, refusalOf, stored } from '../asking.ts';
 
 interface PageSize {
