@@ -118,10 +118,17 @@ function placeholderOf(option: Option): string {
 }
 
 function optionText(option: Option): string {
-  const choices = 'choices' in option ? `: ${option.choices.join(', ')}` : '';
+  const isListed = 'choices' in option && !placeholderOf(option).includes('|');
+  const choices = isListed ? `: ${option.choices.join(', ')}` : '';
   const value = defaultOf(option);
-  const standard = value === undefined ? '' : ` [default: ${value}]`;
-  return `${option.help}${choices}${standard}${option.env === undefined ? '' : ` [env: ${option.env}]`}`;
+  const standard = value === undefined ? '' : ` ${unbroken(`[default: ${value}]`)}`;
+  const env = option.env === undefined ? '' : ` ${unbroken(`[env: ${option.env}]`)}`;
+  return `${option.help}${choices}${standard}${env}`;
+}
+
+/** Lines break at plain blanks only. */
+function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00A0');
 }
 
 /** The default as help and reference show it; a switch that is off by default has none to show. */
@@ -156,7 +163,8 @@ function joined(columns: number, blocks: ReadonlyArray<readonly HelpRow[]>): str
       rows.flatMap((row) => (typeof row === 'string' ? textRows(row, width) : twoColumns(row, width))),
     )
     .map((lines) => lines.join('\n'))
-    .join('\n\n');
+    .join('\n\n')
+    .replaceAll('\u00A0', ' ');
 }
 
 /** What is indented is laid out already. */

@@ -308,7 +308,7 @@ function check(
     case 'choice':
       return checkChoice(from, value, option.choices);
     case 'choices':
-      return value.split(',').map((one) => checkChoice(from, one.trim(), option.choices));
+      return value.split(',').map((one) => checkPart(from, value, one.trim(), option.choices));
     case 'duration': {
       const read = readDuration(value);
       if (!(read instanceof Invalid)) return read;
@@ -329,6 +329,12 @@ function checkChoice(from: string, value: string, choices: readonly string[]): s
   if (choices.includes(value)) return value;
   const example = nearest(value, choices) ?? choices[0] ?? '';
   throw notValid(from, value, { why: `it is one of ${choices.join(', ')}`, example });
+}
+
+function checkPart(from: string, value: string, part: string, choices: readonly string[]): string {
+  if (choices.includes(part)) return part;
+  const why = `${part === '' ? 'an empty name' : part} is not one of ${choices.join(', ')}`;
+  throw notValid(from, value, { why, example: nearest(part, choices) ?? choices[0] ?? '' });
 }
 
 function notValid(

@@ -1,7 +1,7 @@
 /** `cosmig copy`: the bulk of a migration, up to the anchors; or what it would do, with `--dry-run`. */
 import type { Command } from '../cli/command.ts';
-import { runDryRun } from '../report/run-dry-run.ts';
-import { runToGoal } from '../report/run-engine.ts';
+import { runDryRun } from '../report/runs/run-dry-run.ts';
+import { runToGoal } from '../report/runs/run-engine.ts';
 import {
   CREATE_OPTIONS,
   LOAD_OPTIONS,

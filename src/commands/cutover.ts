@@ -1,7 +1,7 @@
 /** `cosmig cutover`: the switch to the target, after a proof, with a way back until the commit. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
-import { runCutoverWithProgress } from '../report/run-cutover.ts';
+import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
 import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
 import { loadSpec } from '../spec/load.ts';
 import { operatorHooks } from '../workflows/hooks.ts';

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.ts';
 import { whenAborted } from '../lib/abort.ts';
+import type { EMULATOR_READY } from '../report/json/tool-results.ts';
+import type { TypeOf } from '../report/json/schema.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 
@@ -59,7 +61,8 @@ export const emulator: Command<typeof OPTIONS> = {
         writeCertificate(options.certificateOut, server.certificate);
       }
       const { endpoint, connectionString } = server;
-      out.announce({ json: { ready: true, endpoint, connectionString }, text: connectionString });
+      const json: TypeOf<typeof EMULATOR_READY> = { ready: true, endpoint, connectionString };
+      out.announce({ json, text: connectionString });
       out.note(`the emulator is ready at ${endpoint}; Ctrl-C stops it`);
       await Promise.race([whenAborted(signal), server.ended]);
     } finally {

@@ -4,8 +4,8 @@
  */
 import type { Command } from '../cli/command.ts';
 import { loadLedgerPath } from '../spec/load.ts';
-import { renderStatus } from '../report/status.ts';
-import { buildStatus } from '../report/status-data.ts';
+import { renderStatus } from '../report/status/status.ts';
+import { buildStatus } from '../report/status/status-data.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {

@@ -1,7 +1,7 @@
 /** `cosmig verify`: whether source and target are equal. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
-import { runVerifyWithProgress } from '../report/run-verify.ts';
+import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
 import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {

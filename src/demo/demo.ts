@@ -9,6 +9,8 @@ import { formatCount } from '../lib/counting.ts';
 import { CanceledError } from '../lib/errors.ts';
 import { group } from '../lib/group.ts';
 import { seededRandom } from '../lib/random.ts';
+import type { DEMO_RESULT } from '../report/json/tool-results.ts';
+import type { TypeOf } from '../report/json/schema.ts';
 import { DemoAccount } from './account.ts';
 import { Application } from './application.ts';
 import { demoText } from './picture.ts';
@@ -58,7 +60,14 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
     }
   });
   const kept = keep ? { kept: { folder: place.folder, endpoint: place.endpoint } } : {};
-  const json = { command: 'demo', complete: true, ...findings, ...kept, durationMs: clock.now() - startedMs };
+  const durationMs = clock.now() - startedMs;
+  const json: TypeOf<typeof DEMO_RESULT> = {
+    command: 'demo',
+    complete: true,
+    ...findings,
+    ...kept,
+    durationMs,
+  };
   const text = demoText(findings);
   return keep ? { json, text, aside: lookAround(place) } : { json, text };
 }

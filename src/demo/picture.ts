@@ -1,58 +1,14 @@
 /** The picture at the end of the demo, within 80 columns, and what it is made of. */
 import { formatCount, pluralize } from '../lib/counting.ts';
 import { formatDuration, table } from '../report/format.ts';
+import type { DEMO_RESULT } from '../report/json/tool-results.ts';
+import type { TypeOf } from '../report/json/schema.ts';
 
+/** The result of the demo, without what every result has. */
+export type DemoFindings = Omit<TypeOf<typeof DEMO_RESULT>, 'command' | 'complete' | 'kept' | 'durationMs'>;
 /** How documents and RU are spread in a container. */
-export interface Spread {
-  readonly container: string;
-  readonly partitionKey: string;
-  readonly documents: number;
-  /** How many distinct key values there are. */
-  readonly keys: number;
-  /** The values with most documents; null stands for documents without one. */
-  readonly top: readonly { readonly key: string | null; readonly documents: number }[];
-  readonly ranges: readonly {
-    readonly id: string;
-    readonly documents: number;
-    /** Per second, while only the application is running. */
-    readonly ru: number;
-    readonly throttled: number;
-  }[];
-}
-
-export interface LetterShown {
-  readonly number: number;
-  readonly state: string;
-  readonly reason: string;
-  readonly id: string;
-  readonly targetKey: string | null;
-}
-
-/** The result of the demo. */
-export interface DemoFindings {
-  readonly before: Spread;
-  readonly after: Spread;
-  readonly seeded: Readonly<Record<string, number>>;
-  readonly moved: {
-    readonly copied: number;
-    readonly replayed: number;
-    readonly moved: number;
-    readonly deleted: number;
-  };
-  readonly application: Readonly<Record<string, number>>;
-  readonly split: { readonly from: string; readonly into: readonly string[] };
-  readonly letters: readonly LetterShown[];
-  readonly refused: string;
-  readonly stoppedMs: number;
-  readonly proof: {
-    readonly equal: boolean;
-    readonly compared: number;
-    readonly orders: { readonly known: number; readonly found: number };
-    /** A 64-bit integer as it is on both sides. */
-    readonly long: { readonly source: string | null; readonly target: string | null };
-    readonly lateWrites: number;
-  };
-}
+export type Spread = DemoFindings['before'];
+type LetterShown = DemoFindings['letters'][number];
 
 const BAR_COLUMNS = 30;
 

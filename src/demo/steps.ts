@@ -8,9 +8,9 @@ import { ChildSignal } from '../lib/abort.ts';
 import { pluralize } from '../lib/counting.ts';
 import { CanceledError, DeadLetterError, NotReadyError } from '../lib/errors.ts';
 import { wrapText } from '../report/format.ts';
-import { runCutoverWithProgress } from '../report/run-cutover.ts';
-import { runToGoal, type SpecContext } from '../report/run-engine.ts';
-import { runVerifyWithProgress } from '../report/run-verify.ts';
+import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
+import { runToGoal, type SpecContext } from '../report/runs/run-engine.ts';
+import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
 import type { DemoAccount } from './account.ts';
 
 type Json = Readonly<Record<string, unknown>>;

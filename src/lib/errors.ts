@@ -20,6 +20,7 @@ export interface Problem {
   readonly hint: string;
 }
 
+/** What every error of cosmig carries: the message says what happened, `why` explains it, `hint` says what to do now. */
 export abstract class CosmigError extends Error {
   /** Stable name of the kind, for scripts. */
   abstract readonly code: string;

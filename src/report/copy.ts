@@ -3,13 +3,14 @@ import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { errorJson, formatDuration, formatRu, table, type Row } from './format.ts';
+import type { RunResult } from './json/run-results.ts';
 
 /** The result for `--json` (the public contract: names stay). */
 export function runJson(
   command: string,
   { goal: _goal, waitsFor: _waitsFor, outlook: _outlook, sweepPending, ...snapshot }: RunSnapshot,
   error?: CosmigError,
-): Readonly<Record<string, unknown>> {
+): RunResult {
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...errorJson(error) };
 }
 

@@ -7,7 +7,7 @@ import type { Progress } from '../verify/verify.ts';
 import type { CutoverWatcher } from '../workflows/cutover.ts';
 import { formatPercent } from './format.ts';
 import { fit, type Part, type Rates } from './live-line.ts';
-import type { LiveView } from './run-engine.ts';
+import type { LiveView } from './runs/run-engine.ts';
 
 /** The words of docs/operations. */
 const WORDS: Readonly<Record<Step['name'], string>> = {
@@ -21,6 +21,9 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   'after the commit': 'settings, then --on-commit',
   'watching for late writes': 'watching for late writes',
 };
+
+/** The `step` of a progress object. */
+export const CUTOVER_STEPS = Object.keys(WORDS) as readonly Step['name'][];
 
 export class CutoverLine implements CutoverWatcher, LiveView {
   readonly #clock: Clock;

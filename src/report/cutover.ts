@@ -3,8 +3,15 @@ import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.t
 import { pluralize } from '../lib/counting.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
 import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type Row } from './format.ts';
+import type { CUTOVER_PART } from './json/run-results.ts';
+import type { TypeOf } from './json/schema.ts';
 
-export function cutoverJson({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult) {
+export function cutoverJson({
+  committedAtMs,
+  stoppedMs,
+  settings,
+  lateWrites,
+}: CutoverResult): TypeOf<typeof CUTOVER_PART> {
   return { committedAt: isoTime(committedAtMs), stoppedMs, settings, lateWrites };
 }
 

@@ -9,6 +9,8 @@ import { show } from '../keys/show.ts';
 import { formatCount } from '../lib/counting.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import type { DRY_RUN } from './json/dry-run-result.ts';
+import type { TypeOf } from './json/schema.ts';
 import { formatAge, keyJson, wrapText, type Row } from './format.ts';
 
 const COLUMNS = 80;
@@ -35,7 +37,7 @@ export function dryRunText(inspection: Inspection, spec: MigrationSpec): string 
 }
 
 /** The result of a dry run for `--json`. */
-export function dryRunJson(inspection: Inspection, spec: MigrationSpec): Readonly<Record<string, unknown>> {
+export function dryRunJson(inspection: Inspection, spec: MigrationSpec): TypeOf<typeof DRY_RUN> {
   const { source, target, throughput, deletes, differences, warnings, notes, sample, estimate } = inspection;
   const { biggest, collided, readRu, averageBytes, averageKeyBytes, ...counts } = sample;
   return {
@@ -128,7 +130,7 @@ function estimateRows(estimate: Estimate): Row[] {
   ];
 }
 
-function sideJson(place: Place, facts: ContainerFacts): Readonly<Record<string, unknown>> {
+function sideJson(place: Place, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['source'] {
   const { keyPaths, throughput, documentCount, sizeBytes, defaultTtl } = facts;
   return {
     container: nameOf(place),

@@ -2,6 +2,8 @@
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
+import type { ERROR, ErrorCode } from './json/run-results.ts';
+import type { TypeOf } from './json/schema.ts';
 
 export type Row = readonly [name: string, value: string];
 
@@ -91,10 +93,10 @@ export function keyJson(values: readonly KeyComponent[]): unknown[] {
 }
 
 /** The `error` member of a result; nothing where there was no error. */
-export function errorJson(error: CosmigError | undefined): {
-  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-} {
+export function errorJson(error: CosmigError): { readonly error: TypeOf<typeof ERROR> };
+export function errorJson(error: CosmigError | undefined): { readonly error?: TypeOf<typeof ERROR> };
+export function errorJson(error: CosmigError | undefined): { readonly error?: TypeOf<typeof ERROR> } {
   if (error === undefined) return {};
   const { code, message, hint } = error;
-  return { error: { code, message, hint } };
+  return { error: { code: code as ErrorCode, message, hint } };
 }

@@ -6,6 +6,8 @@ import type { ComputedKey, KeyPlan } from '../keys/plan.ts';
 import { printable, show } from '../keys/show.ts';
 import type { KeyTally } from '../keys/key-spread.ts';
 import { formatCounts } from '../lib/counting.ts';
+import type { KEY_RESULT } from './json/tool-results.ts';
+import type { TypeOf } from './json/schema.ts';
 import { keyJson, table, type Row } from './format.ts';
 
 /** The one JSON object has to fit into memory. */
@@ -14,7 +16,7 @@ const BIGGEST = 5;
 
 /** The first results, for `--json`. */
 export class KeyResults {
-  readonly first: object[] = [];
+  readonly first: TypeOf<typeof KEY_RESULT>['results'][number][] = [];
 
   add(document: object, computed: ComputedKey): void {
     if (this.first.length >= RESULTS_MAX) return;
@@ -79,7 +81,7 @@ export function keyResult(plan: KeyPlan, tally: KeyTally, { first }: KeyResults)
   const { documents, distinct, isExact, missing, refused, inRanges } = tally;
   const partitionKey = plan.targetPaths.map(printPath);
   const biggest = tally.biggest(BIGGEST);
-  const json = {
+  const json: TypeOf<typeof KEY_RESULT> = {
     command: 'key',
     complete: true,
     partitionKey,

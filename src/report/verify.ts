@@ -11,10 +11,12 @@ import {
   table,
   type Row,
 } from './format.ts';
+import type { VERIFY_UNFINISHED, VerifyResult } from './json/run-results.ts';
+import type { TypeOf } from './json/schema.ts';
 import { rangeRows } from './range-rows.ts';
 
 /** The result for `--json` (the public contract: names stay). */
-export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Record<string, unknown>> {
+export function verifyJson(verdict: Verdict, error?: CosmigError): VerifyResult {
   const { details, ...shown } = verdict;
   const ranges = verdict.level === 'count' ? { ranges: details.ranges } : {};
   return { command: 'verify', ...shown, ...ranges, ...errorJson(error) };
@@ -24,7 +26,7 @@ export function verifyJson(verdict: Verdict, error?: CosmigError): Readonly<Reco
 export function unfinishedJson(
   compared: Pick<Verdict, 'migration' | 'level'>,
   error: CosmigError,
-): Readonly<Record<string, unknown>> {
+): TypeOf<typeof VERIFY_UNFINISHED> {
   return { command: 'verify', ...compared, equal: null, complete: false, ...errorJson(error) };
 }
 

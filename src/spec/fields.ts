@@ -254,7 +254,7 @@ function optionOf(name: FieldName, section: Section | undefined): RawOption | Se
   if (type === 'secret') return { type, help, env: must(env, 'a secret is given by a variable') };
   return {
     type: 'raw',
-    help: name === 'ttl' || choices === undefined ? help : `${help}: ${choices.join(', ')}`,
+    help,
     ...(value === undefined && choices === undefined ? {} : { value: value ?? choices?.join('|') ?? '' }),
     ...(section === undefined ? {} : { section }),
     ...(env === undefined ? {} : { env }),

@@ -262,7 +262,7 @@ describe('options', () => {
   test('several choices are separated by commas', async () => {
     await expect(read(['--parts', 'head, body'])).resolves.toMatchObject({ parts: ['head', 'body'] });
     await expect(read(['--parts', 'head,boby'])).resolves.toBe(
-      'cosmig: --parts boby is not valid\n  why  it is one of head, body\n  now  for example --parts body\n',
+      'cosmig: --parts head,boby is not valid\n  why  boby is not one of head, body\n  now  for example --parts body\n',
     );
   });
 

@@ -5,6 +5,8 @@
 import type { Command, Values } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
 import { UsageError } from '../../lib/errors.ts';
+import type { DISCARDED } from '../../report/json/ledger-results.ts';
+import type { TypeOf } from '../../report/json/schema.ts';
 import { LEDGER_OPTIONS } from '../../spec/fields.ts';
 import { loadLedgerPath } from '../../spec/load.ts';
 import { REASONS } from '../../state/dead-letters.ts';
@@ -38,8 +40,9 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
     const result = discardLetters(path, choice, clock.now());
     const { discarded, deadLetters } = result;
+    const json: TypeOf<typeof DISCARDED> = { command: 'dead-letters discard', ...result };
     return {
-      json: { command: 'dead-letters discard', ...result },
+      json,
       text: `${pluralize(discarded, 'dead letter')} discarded, ${deadLetters.open} still open`,
     };
   },

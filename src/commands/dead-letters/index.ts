@@ -1,6 +1,8 @@
 /** What the commands about dead letters share: their group, the operand, and a letter as JSON. */
 import type { Group } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
+import type { LETTER } from '../../report/json/ledger-results.ts';
+import type { TypeOf } from '../../report/json/schema.ts';
 import { isoTime } from '../../report/format.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 
@@ -32,7 +34,7 @@ export function numberFrom(operand: string): number {
 }
 
 /** A letter for scripts; keys are lists, with {} for a missing level. */
-export function letterJson(letter: Letter): Readonly<Record<string, unknown>> {
+export function letterJson(letter: Letter): TypeOf<typeof LETTER> {
   const { number, state, reason, code, why, id, sourceKey, targetKey, attempts, atMs } = letter;
   return {
     number,

@@ -1,7 +1,7 @@
 /** `cosmig dead-letters retry`: tries the documents of open dead letters again, as they are in the source now. */
 import type { Command } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
-import { runWithProgress } from '../../report/run-engine.ts';
+import { runWithProgress } from '../../report/runs/run-engine.ts';
 import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../../spec/fields.ts';
 import { loadLedgerPath } from '../../spec/load.ts';
 import { DEAD_LETTERS, numberOrAll } from './index.ts';

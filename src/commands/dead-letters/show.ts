@@ -13,6 +13,8 @@ import type { Pinned } from '../../spec/fingerprint.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { DEAD_LETTERS, letterJson, numberFrom } from './index.ts';
 import { letterText, NEXT } from '../../report/dead-letter.ts';
+import type { LETTER_SHOWN } from '../../report/json/ledger-results.ts';
+import type { TypeOf } from '../../report/json/schema.ts';
 
 const OPTIONS = {
   document: {
@@ -53,7 +55,7 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
     const letter = requireLetter(ledger, number);
     const { pinned } = ledger.migration.read();
     const document = options.document ? await readFromSource(context, pinned, letter) : undefined;
-    const json = {
+    const json: TypeOf<typeof LETTER_SHOWN> = {
       command: 'dead-letters show',
       migration: migrationName(pinned),
       ...letterJson(letter),

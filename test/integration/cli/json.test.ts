@@ -1,138 +1,107 @@
+/** What every command prints with --json, on stdout and on stderr, is what docs/reference/schemas says. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { commands } from '../../../src/commands/all.ts';
+import { RESULTS } from '../../../src/report/json/results.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { faultsOf } from '../../helpers/json-schema.ts';
 import { Move } from '../../helpers/move.ts';
+import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { PLACES, SPEC, typed } from '../../helpers/typed.ts';
+import { until } from '../../helpers/wait.ts';
 
-/** An object with the kinds of its members in place of their values; a list has the kind of its first. */
-function shapeOf(value: unknown): unknown {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
-  if (typeof value !== 'object') return typeof value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, MAYBE[name] ?? shapeOf(member)]),
-  );
+function schemaOf(name: string): unknown {
+  const file = new URL(`../../../docs/reference/schemas/${name}.schema.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-/** It depends on the moment whether there is one. */
-const MAYBE: Readonly<Record<string, string>> = { lagSeconds: 'number or null' };
+const LINES = { anyOf: [schemaOf('progress'), schemaOf('message')] };
+/** Further members of a message depend on the message. */
+const MESSAGE_MEMBERS = /^\$\.\w+ is not documented$/;
 
-const RANGE = { id: 'string', min: 'string', max: 'string', phase: 'string', documents: 'number' };
-const ERROR = { code: 'string', message: 'string', hint: 'string' };
-/** Of copy, tail and retry. */
-const MOVED = {
-  command: 'string',
-  migration: 'string',
-  phase: 'string',
-  complete: 'boolean',
-  documents: {
-    read: 'number',
-    written: 'number',
-    deleted: 'number',
-    moved: 'number',
-    deadLettered: 'number',
-  },
-  ru: { source: 'number', target: 'number' },
-  throttled: 'number',
-  durationMs: 'number',
-  lagSeconds: MAYBE['lagSeconds'],
-  ranges: [RANGE],
-};
-const COMPARED = {
-  command: 'string',
-  migration: 'string',
-  level: 'string',
-  equal: 'boolean',
-  source: { count: 'number' },
-  target: { count: 'number' },
-  differences: { missing: 'number', extra: 'number', different: 'number', wrongSlot: 'number' },
-  inFlight: 'number',
-  samples: [],
-  ru: { source: 'number', target: 'number' },
-  durationMs: 'number',
-  complete: 'boolean',
-};
-const LETTER = {
-  number: 'number',
-  state: 'string',
-  id: 'string',
-  sourceKey: ['string'],
-  targetKey: ['string'],
-  reason: 'string',
-  code: 'string',
-  why: 'string',
-  at: 'string',
-  attempts: 'number',
-};
+type Json = Readonly<Record<string, unknown>>;
 
-test('every command prints one object of the shape it is documented with', async () => {
+/** The one object on stdout, after it and every line on stderr were validated. */
+function validated(name: string, { stdout, stderr }: Pick<Ran, 'stdout' | 'stderr'>): Json {
+  const [first = '', ...rest] = stdout.split('\n');
+  expect([name, rest]).toEqual([name, ['']]);
+  const result = JSON.parse(first) as Json;
+  expect([name, faultsOf(schemaOf(name.replaceAll(' ', '-')), result)]).toEqual([name, []]);
+  for (const line of stderr.split('\n').slice(0, -1)) {
+    const faults = faultsOf(LINES, JSON.parse(line)).filter((fault) => !MESSAGE_MEMBERS.test(fault));
+    expect([name, line, faults]).toEqual([name, line, []]);
+  }
+  return result;
+}
+
+const COMMANDS = commands.map(({ name }) => name).toSorted((one, other) => other.length - one.length);
+
+test('json: every command has a schema', () => {
+  expect(Object.keys(RESULTS).toSorted()).toEqual(COMMANDS.toSorted());
+});
+
+test('json: a migration with every command -> every result and line fits its schema', async () => {
   await using move = await Move.open();
-  const ask = async (line: string, ...flags: string[]): Promise<readonly [code: number, shape: unknown]> => {
-    const { code, stdout, stderr } = await typed(move, ...line.split(' '), ...flags, '--json');
-    for (const said of stderr.split('\n').slice(0, -1))
-      expect(shapeOf(JSON.parse(said))).toBeTypeOf('object');
-    const [object = '', ...rest] = stdout.split('\n');
-    expect([line, rest]).toEqual([line, ['']]);
-    return [code, shapeOf(JSON.parse(object))];
+  const ask = async (line: string, ...flags: string[]): Promise<readonly [number, Json]> => {
+    const ran = await typed(move, ...line.split(' '), ...flags, '--json');
+    const name = COMMANDS.find((command) => line.startsWith(command)) ?? line;
+    return [ran.code, validated(name, ran)];
   };
   for (let n = 0; n < 20; n += 1)
     await move.put({ id: `o${n}`, customerId: `c${n % 7}`, tenantId: `t${n % 3}` });
   await move.put({ id: 'o1', customerId: 'other', tenantId: 't1' });
 
-  const { command, migration, level, complete } = COMPARED;
-  const unended = { command, migration, level, equal: 'null', complete, error: ERROR };
-  expect(await ask('verify', ...SPEC)).toEqual([7, unended]);
-  expect(await ask('copy', ...SPEC)).toEqual([3, { command: 'string', complete: 'boolean', error: ERROR }]);
-  expect(await ask('copy --yes', ...SPEC)).toEqual([5, { ...MOVED, error: ERROR }]);
-  expect(await ask('tail --until-caught-up', ...SPEC)).toEqual([5, { ...MOVED, error: ERROR }]);
-  expect(await ask('dead-letters list')).toEqual([0, LETTER]);
-  const shown = { command: 'string', migration: 'string', ...LETTER, waitsFor: 'string', next: 'string' };
-  expect(await ask('dead-letters show 1')).toEqual([0, shown]);
-  expect(await ask('dead-letters show 1 --document', ...PLACES)).toEqual([
-    0,
-    { ...shown, document: 'string' },
-  ]);
-  expect(await ask('dead-letters retry 1', ...SPEC)).toEqual([
-    5,
-    { ...MOVED, ranges: [], retried: 'number', closed: 'number', error: ERROR },
-  ]);
-  expect(await ask('dead-letters discard 1')).toEqual([
-    0,
-    { command: 'string', migration: 'string', discarded: 'number', deadLetters: { open: 'number' } },
-  ]);
-  expect(await ask('tail --until-caught-up', ...SPEC)).toEqual([0, MOVED]);
+  expect(await ask('verify', ...SPEC)).toMatchObject([7, { equal: null, error: { code: 'ledger' } }]);
+  expect(await ask('copy', ...SPEC)).toMatchObject([3, { complete: false }]);
+  expect(await ask('copy --dry-run --yes', ...SPEC)).toMatchObject([0, { dryRun: true }]);
+  expect(await ask('copy --yes', ...SPEC)).toMatchObject([5, { error: { code: 'dead-letters' } }]);
+  expect(await ask('tail --until-caught-up', ...SPEC)).toMatchObject([5, { phase: 'tailing' }]);
+  expect(await ask('tail --ttl soon', ...SPEC)).toMatchObject([2, { error: { problems: [{}] } }]);
+  expect(await ask('dead-letters list')).toMatchObject([0, { number: 1 }]);
+  expect(await ask('dead-letters show 1')).toMatchObject([0, { waitsFor: 'slot' }]);
+  expect(await ask('dead-letters show 1 --document', ...PLACES)).toMatchObject([0, { number: 1 }]);
+  expect(await ask('dead-letters retry 1', ...SPEC)).toMatchObject([5, { retried: 1, closed: 0 }]);
+  expect(await ask('dead-letters discard 1')).toMatchObject([0, { discarded: 1 }]);
+  expect(await ask('tail --until-caught-up', ...SPEC)).toMatchObject([0, { complete: true }]);
 
-  expect(await ask('verify --level count', ...SPEC)).toMatchObject([0, COMPARED]);
-  expect(await ask('verify', ...SPEC)).toMatchObject([0, COMPARED]);
+  expect(await ask('verify --level count', ...SPEC)).toMatchObject([0, { ranges: { source: [{}] } }]);
+  expect(await ask('verify', ...SPEC)).toMatchObject([0, { equal: true, samples: [] }]);
   await move.target.item('o2', 't2').delete();
-  const sample = { kind: 'string', id: 'string', sourceKey: ['string'], targetKey: ['string'] };
-  expect(await ask('verify --fresh', ...SPEC)).toMatchObject([
-    4,
-    { ...COMPARED, samples: [sample], error: ERROR },
-  ]);
-  expect(await ask('verify --repair', ...SPEC)).toMatchObject([0, COMPARED]);
+  expect(await ask('verify --fresh', ...SPEC)).toMatchObject([4, { samples: [{ kind: 'missing' }] }]);
+  expect(await ask('verify --repair', ...SPEC)).toMatchObject([0, { equal: true }]);
 
-  expect(await ask('status')).toMatchObject([
-    0,
-    {
-      migration: 'string',
-      phase: 'string',
-      source: 'string',
-      target: 'string',
-      partitionKey: ['string'],
-      ranges: [RANGE],
-      documents: MOVED.documents,
-      deadLetters: { open: 'number' },
-      deletes: 'string',
-      lastRun: { command: 'string', pid: 'number', began: 'string', ended: 'string', outcome: 'string' },
-      running: 'null',
-    },
-  ]);
+  expect(await ask('status')).toMatchObject([0, { deadLetters: { open: 0, discarded: 1 }, running: null }]);
   const cut = 'cutover --writers-stopped --quiet-for 1s --watch 1s';
-  expect(await ask(cut, ...SPEC)).toMatchObject([
-    0,
-    { ...MOVED, ranges: expect.any(Array) as unknown[], stoppedMs: 'number', lateWrites: [] },
-  ]);
-  expect(await ask('key', '--partition-key', '/tenantId', `${move.ledgerPath}.json`)).toEqual([
-    2,
-    { command: 'string', complete: 'boolean', error: ERROR },
-  ]);
+  expect(await ask(cut, ...SPEC)).toMatchObject([0, { phase: 'committed', lateWrites: [] }]);
+  expect(await ask('status')).toMatchObject([0, { cutover: { state: 'committed', left: [] } }]);
+
+  const file = `${move.ledgerPath}.json`;
+  expect(await ask('key', '--partition-key', '/tenantId', file)).toMatchObject([2, { complete: false }]);
+  writeFileSync(file, '{"id":"1","tenantId":"a"}\n{"id":"2"}\n{"id":"3","tenantId":[]}\n');
+  expect(await ask('key', '--partition-key', '/tenantId', file)).toMatchObject([0, { documents: 3 }]);
 }, 90_000);
+
+test('json: another run holds the ledger, --skip-if-running -> the result fits its schema', async () => {
+  await using move = await Move.open();
+  await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
+  expect((await typed(move, 'copy', '--yes', ...SPEC)).code).toBe(0);
+  const env = { COSMIG_SOURCE_CONNECTION_STRING: move.connectionString, COSMIG_LEDGER: move.ledgerPath };
+  const tail = new CosmigRun(['tail', ...SPEC, '--json'], { env, clock: systemClock });
+  await until(async () => (await typed(move, 'status', '--json')).stdout.includes('"running":{"pid":'), {
+    what: 'a tail that holds the ledger',
+  });
+  const skipped = await typed(move, 'tail', ...SPEC, '--skip-if-running', '--json');
+  expect(validated('tail', skipped)).toMatchObject({ skipped: true });
+  tail.press('SIGINT');
+  const { code, ...ran } = await tail.ended;
+  expect([code, validated('tail', ran)]).toMatchObject([130, { error: { code: 'canceled' } }]);
+}, 60_000);
+
+test('json: the emulator and the demo -> their results fit their schemas', async () => {
+  const run = new CosmigRun(['emulator', '--port', '0', '--json']);
+  await until(() => run.stdout !== '', { what: 'the line of an emulator that is ready' });
+  run.press('SIGINT');
+  expect(validated('emulator', await run.ended)).toMatchObject({ ready: true });
+  const demo = await runCosmig(['demo', '--fast', '--json'], { clock: systemClock });
+  expect(validated('demo', demo)).toMatchObject({ complete: true });
+}, 120_000);

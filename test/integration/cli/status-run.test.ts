@@ -35,5 +35,5 @@ test('how far it lags is known while it runs, and when it was seen last after it
   expect(dead).toMatchObject({ running: null, lastRun: { command: 'tail', ended: null } });
   expect(dead.seen?.at).toMatch(/^\d{4}-/);
   expect(dead.next).toMatch(/^cosmig tail replicates what has changed since/);
-  expect(await status()).toMatch(/^last run +tail, begun .*, seen last/m);
+  expect(await status()).toMatch(/^last run +tail, started .*, last seen/m);
 }, 60_000);

@@ -34,7 +34,10 @@ function cosmig(line: string): Promise<Ran> {
     '--source shop/orders --target shop/by-tenant --partition-key /tenantId --missing-key dead-letter';
   const env = { COSMIG_SOURCE_CONNECTION_STRING: `AccountEndpoint=${endpoint};AccountKey=${key};` };
   const isWhole = /^(?:copy|dead-letters retry)/.test(line);
-  const argv = `${line} --ledger ${ledger}${isWhole ? ` ${spec} --yes` : ''}`.split(' ');
+  const argv =
+    `${line} --ledger ${ledger}${isWhole ? ` ${spec}` : ''}${line.startsWith('copy') ? ' --yes' : ''}`.split(
+      ' ',
+    );
   return runCosmig(argv, { env, clock: systemClock });
 }
 

@@ -89,7 +89,7 @@ describe('the document of a dead letter', () => {
     const path = ledgerWith('gone', '["amber"]');
     const { code, stdout } = await show(path);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/\n\nthe source has no such document any more\n$/);
+    expect(stdout).toMatch(/\n\nthe document was deleted in the source\n$/);
     expect(JSON.parse((await show(path, '--json')).stdout)).toMatchObject({ document: null });
   });
 

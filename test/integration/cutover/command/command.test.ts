@@ -32,7 +32,7 @@ test('cutover command: copy, verify, repair, cutover -> the target is in use', a
     const unstopped = await cosmig(move, 'cutover');
     expect([unstopped.code, unstopped.stderr]).toEqual([
       2,
-      expect.stringContaining('nobody says that the writers'),
+      expect.stringContaining('cutover needs to know that writers are stopped'),
     ]);
     const hooks = [
       '--on-fence',
@@ -160,7 +160,7 @@ test('cutover command: backs out without --on-abort -> says that writers are sti
   expect(stdout.replaceAll(/\n {21}/g, ' ')).toMatch(
     /^cutover .*; writers stopped .*, and writers have NOT been re-enabled by cosmig$/m,
   );
-  expect(stdout).toMatch(/^next +see that the application writes to the source again/m);
+  expect(stdout).toMatch(/^next +make sure that writers can write to the source again/m);
 }, 60_000);
 
 test('cutover command: verify found differences -> earlier clean verifies no longer count', async () => {
@@ -225,6 +225,6 @@ test('cutover command: --quiet-for leaves no time before --deadline -> refused b
   const refused = await cosmig(move, 'cutover', '--on-fence', 'echo off', '--quiet-for', '2m');
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining('--quiet-for 2m leaves no time before --deadline 2m'),
+    expect.stringContaining('--quiet-for is not shorter than --deadline'),
   ]);
 }, 30_000);

@@ -55,11 +55,11 @@ test.skipIf(!canMount())(
   async () => {
     await using move = await Move.open();
     await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
-    const spec = `${SPEC.join(' ')} --yes --ledger "$0/ledger.db"`;
+    const spec = `${SPEC.join(' ')} --ledger "$0/ledger.db"`;
     const script = [
       'mount -t tmpfs -o size=16m none "$0"',
       'export DISK="$0"',
-      `cosmig copy ${spec} >/dev/null`,
+      `cosmig copy --yes ${spec} >/dev/null`,
       `cosmig verify --deadline 5s ${spec} >/dev/null`,
       `cosmig cutover --quiet-for 1s --watch 1s ${spec} \\`,
       `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo let on' >/dev/null || echo "ended $?"`,

@@ -131,7 +131,7 @@ test('cutover settings: change refused -> reported after the switch', async () =
   expect(stderr).toContain(
     'why  throughput: the throughput of the target cannot be made like that of the source',
   );
-  expect(stdout).toMatch(/^setting +TTL: 3600 sas in the source; before: off$/m);
+  expect(stdout).toMatch(/^setting +TTL: now 3600 s as in the source; before: off$/m);
   expect(stdout).toMatch(
     /^setting +throughput: still autoscale to 4000 RU\/s, and not 400 RU\/s as in the source$/m,
   );
@@ -139,9 +139,9 @@ test('cutover settings: change refused -> reported after the switch', async () =
 }, 60_000);
 
 test.each([
-  ['ttl,indexin', 'did you mean indexing?'],
+  ['ttl,indexin', 'for example --like-source indexing'],
   ['', 'has no value'],
-  ['ttl,,', 'nothing is not one of ttl, indexing, throughput'],
+  ['ttl,,', 'an empty name is not one of ttl, indexing, throughput'],
 ])('--like-source %j is refused', async (text, told) => {
   const { code, stderr } = await runCosmig(['cutover', ...SPEC, '--writers-stopped', '--like-source', text]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);

@@ -1,15 +1,16 @@
 /** A comparison, with or without repair, with its live line and its result: what the command and the demo share. */
-import type { Result } from '../cli/command.ts';
-import { CosmigError } from '../lib/errors.ts';
-import { migrationName } from '../spec/migration-name.ts';
-import type { Verdict } from '../verify/verdict.ts';
-import type { Progress } from '../verify/verify.ts';
-import type { Extent } from '../workflows/repair.ts';
-import { Speed, verifyLine } from './live-line.ts';
+import type { Result } from '../../cli/command.ts';
+import { CosmigError } from '../../lib/errors.ts';
+import { migrationName } from '../../spec/migration-name.ts';
+import type { Verdict } from '../../verify/verdict.ts';
+import type { Progress } from '../../verify/verify.ts';
+import type { Extent } from '../../workflows/repair.ts';
+import type { CompareProgress } from '../json/results.ts';
+import { Speed, verifyLine } from '../live-line.ts';
 import { runParts, skippedResult, type SpecContext } from './run-engine.ts';
-import { errorForVerdict, type Replicator } from './verify-error.ts';
-import { refuseReport, writeReport } from './verify-report-file.ts';
-import { unfinishedJson, verifyJson, verifyText } from './verify.ts';
+import { errorForVerdict, type Replicator } from '../verify-error.ts';
+import { refuseReport, writeReport } from '../verify-report-file.ts';
+import { unfinishedJson, verifyJson, verifyText } from '../verify.ts';
 
 /** What the operator or the demo decides about a comparison. */
 export interface VerifyOrder {
@@ -28,9 +29,9 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   const parts = runParts(context);
   const { spec } = parts;
   // Loaded here: --help needs neither the SDK nor the database.
-  const { verify } = await import('../verify/verify.ts');
-  const { VerifyStore, verifyPath } = await import('../verify/store.ts');
-  const { Ledger } = await import('../state/ledger.ts');
+  const { verify } = await import('../../verify/verify.ts');
+  const { VerifyStore, verifyPath } = await import('../../verify/store.ts');
+  const { Ledger } = await import('../../state/ledger.ts');
   // A repair needs the ledger as a tail does; a comparison alone needs only the store of comparisons.
   const isTaken = (): boolean =>
     VerifyStore.isInUse(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
@@ -58,7 +59,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   let verdict: Verdict;
   try {
     if (repair) {
-      const { compareAndRepair } = await import('../workflows/repair.ts');
+      const { compareAndRepair } = await import('../../workflows/repair.ts');
       verdict = await compareAndRepair(parts, compare);
     } else {
       verdict = await compare('as asked', signal);
@@ -88,7 +89,8 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
 function progressShower({ clock, out }: SpecContext): (progress: Progress) => void {
   const speed = new Speed();
   return (progress) => {
-    const { expected: _expected, budgetRu: _budgetRu, ...picture } = progress;
+    const { expected: _expected, budgetRu: _budgetRu, ...shown } = progress;
+    const picture: CompareProgress = shown;
     const rates = speed.measure({ atMs: clock.now(), documents: progress.source, ru: progress.ru });
     out.progress(picture, (columns) => verifyLine(progress, rates, columns));
   };

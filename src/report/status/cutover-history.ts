@@ -1,23 +1,10 @@
 /** The last cutover as the journal records it: its state, how it ended, and what is left to do. */
-import type { JournalEntry, JournalEvent } from '../state/journal.ts';
-import type { Overview } from '../state/overview.ts';
-import { isoTime } from './format.ts';
+import type { JournalEntry, JournalEvent } from '../../state/journal.ts';
+import type { Overview } from '../../state/overview.ts';
+import { isoTime } from '../format.ts';
+import type { StatusResult } from '../json/ledger-results.ts';
 
-export interface CutoverStatus {
-  /** `interrupted`: it crashed before its commit, and writers may still be stopped. */
-  readonly state: 'under way' | 'interrupted' | 'backed out' | 'committed';
-  /** When it entered that state. */
-  readonly at: string;
-  /** Since when, or for how long, writers were stopped; null when cosmig let them resume, or never stopped them. */
-  readonly stoppedSince: string | null;
-  readonly stoppedMs: number | null;
-  /** Why it backed out. */
-  readonly why: string | null;
-  /** Ids as JSON texts; '' for a write whose document is unknown. */
-  readonly lateWrites: readonly string[];
-  /** What a committed cutover has not finished. */
-  readonly left: readonly ('hook' | 'watch' | 'settings')[];
-}
+type CutoverStatus = NonNullable<StatusResult['cutover']>;
 
 export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverStatus | null {
   const last = cutover.findLast((entry) => entry.event === 'phase');

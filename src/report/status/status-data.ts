@@ -1,81 +1,14 @@
 /** The state of a migration as `status --json` reports it; the text for people is rendered from the same object. */
-import { migrationName } from '../spec/migration-name.ts';
-import type { Overview } from '../state/overview.ts';
-import { cutoverOf, type CutoverStatus } from './cutover-history.ts';
-import { isoTime } from './format.ts';
+import { migrationName } from '../../spec/migration-name.ts';
+import type { Overview } from '../../state/overview.ts';
+import { cutoverOf } from './cutover-history.ts';
+import { isoTime } from '../format.ts';
+import type { StatusResult } from '../json/ledger-results.ts';
 import { adviseNext } from './status-advice.ts';
 
-export interface Status {
-  readonly command: 'status';
-  /** As `shop/orders -> shop/orders-by-tenant`. */
-  readonly migration: string;
-  readonly ledger: string;
-  readonly phase: string;
-  readonly source: string;
-  readonly target: string;
-  readonly endpoints: { readonly source: string; readonly target: string };
-  readonly partitionKey: readonly string[];
-  /** When the ledger was created; all times are ISO 8601. */
-  readonly began: string;
-  readonly ranges: readonly RangeStatus[];
-  readonly documents: {
-    readonly read: number;
-    readonly written: number;
-    readonly deleted: number;
-    readonly moved: number;
-    readonly deadLettered: number;
-  };
-  readonly ru: { readonly source: number; readonly target: number };
-  readonly throttled: number;
-  readonly deadLetters: {
-    readonly open: number;
-    /** Of the open ones. */
-    readonly reasons: Readonly<Record<string, number>>;
-    readonly closed: number;
-    readonly discarded: number;
-  };
-  /** Null until it is decided. */
-  readonly deletes: string | null;
-  readonly lastRun: RunStatus | null;
-  /** Its members are null while a run holds the lock but has not recorded itself yet. */
-  readonly running: { readonly pid: number | null; readonly since: string | null } | null;
-  /** What the current run, or the last one, recorded most recently; null when it recorded nothing. */
-  readonly seen: {
-    readonly at: string;
-    /** Null: a range is being copied, or the lag is unknown. */
-    readonly lagSeconds: number | null;
-    readonly waitsFor: string | null;
-    /** How many documents the source had when the run began. */
-    readonly expected: number | null;
-  } | null;
-  /** When a whole comparison last found both sides equal; null: never, or a later one found differences. */
-  readonly proof: { readonly at: string } | null;
-  /** A comparison is running now. */
-  readonly verifying: boolean;
-  /** The last cutover that passed its gate. */
-  readonly cutover: CutoverStatus | null;
-  /** What to do now. */
-  readonly next: string;
-}
-
-export interface RangeStatus {
-  readonly id: string;
-  readonly min: string;
-  readonly max: string;
-  readonly phase: string;
-  readonly documents: number;
-  /** The feed of this range has lost deletes: deleted documents may still be in the target. */
-  readonly sweepPending: boolean;
-}
-
-export interface RunStatus {
-  readonly command: string;
-  readonly pid: number;
-  readonly began: string;
-  /** Null: it is still running, or it was killed. */
-  readonly ended: string | null;
-  readonly outcome: string | null;
-}
+export type Status = StatusResult;
+export type RangeStatus = Status['ranges'][number];
+type RunStatus = NonNullable<Status['lastRun']>;
 
 /** A proof counts only for the spec it was made with. */
 interface Proven {

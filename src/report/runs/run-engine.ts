@@ -2,15 +2,18 @@
  * A run of the engine as every command needs it: the spec, progress while it lasts, and its result. Invariant: a run that
  * fails after it has begun still reports what it did.
  */
-import type { Context, RenderLine, Reporter, Result } from '../cli/command.ts';
-import type { Goal, RunParts, RunSnapshot } from '../engine/run.ts';
-import { CosmigError, DeadLetterError } from '../lib/errors.ts';
-import { systemRandom } from '../lib/random.ts';
-import { loadSpec, type SpecInput } from '../spec/load.ts';
-import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { migrationName } from '../spec/migration-name.ts';
-import { runJson, runText } from './copy.ts';
-import { runLine, Speed, type Rates } from './live-line.ts';
+import type { Context, RenderLine, Reporter, Result } from '../../cli/command.ts';
+import type { Goal, RunParts, RunSnapshot } from '../../engine/run.ts';
+import { CosmigError, DeadLetterError } from '../../lib/errors.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { loadSpec, type SpecInput } from '../../spec/load.ts';
+import type { MigrationSpec } from '../../spec/migration-spec.ts';
+import { migrationName } from '../../spec/migration-name.ts';
+import { runJson, runText } from '../copy.ts';
+import type { SKIPPED } from '../json/run-results.ts';
+import type { TypeOf } from '../json/schema.ts';
+import type { RunProgress } from '../json/results.ts';
+import { runLine, Speed, type Rates } from '../live-line.ts';
 
 /** The context of a command that opens the migration with its whole spec; it may take more options or fewer. */
 export type SpecContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
@@ -25,7 +28,12 @@ export function runParts({ options, env, clock, signal, abortSignal, out, log }:
 
 /** What `--skip-if-running` comes to when another run holds the ledger. */
 export function skippedResult(command: string, spec: MigrationSpec): Result {
-  const json = { command, migration: migrationName(spec), complete: false, skipped: true };
+  const json: TypeOf<typeof SKIPPED> = {
+    command,
+    migration: migrationName(spec),
+    complete: false,
+    skipped: true,
+  };
   return { json, text: 'skipped: another cosmig is running with this ledger' };
 }
 
@@ -35,7 +43,7 @@ export async function runToGoal(
   { command, goal }: { readonly command: string; readonly goal: Goal },
 ): Promise<Result | undefined> {
   // Loaded here: --help needs neither the SDK nor the database.
-  const { run } = await import('../engine/run.ts');
+  const { run } = await import('../../engine/run.ts');
   return runWithProgress(context, { command, run: async (parts) => run(goal, parts) });
 }
 
@@ -59,7 +67,7 @@ export async function runWithProgress(
 ): Promise<Result | undefined> {
   const parts = runParts(context);
   const { spec } = parts;
-  const { Ledger } = await import('../state/ledger.ts');
+  const { Ledger } = await import('../../state/ledger.ts');
   if (spec.skipsIfRunning && Ledger.isRunning(spec.ledger)) return skippedResult(command, spec);
   const progress = new Progress(context.out, view);
   try {
@@ -117,7 +125,8 @@ class Progress {
       documents: documents.read + outlook.uncommitted,
       ru: ru.target,
     });
-    const { outlook: _outlook, ...picture } = snapshot;
+    const { outlook: _outlook, ...shown } = snapshot;
+    const picture: RunProgress = shown;
     const line: RenderLine = (columns) => this.#view.line(snapshot, rates, columns);
     this.#out.progress({ ...picture, ...this.#view.picture() }, line);
   }

@@ -1,10 +1,10 @@
 /** A cutover with its live line and its result: what the command and the demo share. */
-import type { Result } from '../cli/command.ts';
-import type { CutoverResult } from '../engine/cutover/contract.ts';
-import type { CutoverOrder } from '../workflows/cutover.ts';
-import { CutoverLine } from './cutover-line.ts';
-import { cutoverJson, cutoverText, errorForCutover } from './cutover.ts';
-import { errorJson } from './format.ts';
+import type { Result } from '../../cli/command.ts';
+import type { CutoverResult } from '../../engine/cutover/contract.ts';
+import type { CutoverOrder } from '../../workflows/cutover.ts';
+import { CutoverLine } from '../cutover-line.ts';
+import { cutoverJson, cutoverText, errorForCutover } from '../cutover.ts';
+import { errorJson } from '../format.ts';
 import { runWithProgress, type SpecContext } from './run-engine.ts';
 
 export async function runCutoverWithProgress(
@@ -12,7 +12,7 @@ export async function runCutoverWithProgress(
   order: CutoverOrder,
 ): Promise<Result | undefined> {
   // Loaded here: --help needs neither the SDK nor the database.
-  const { cutOverWithProof } = await import('../workflows/cutover.ts');
+  const { cutOverWithProof } = await import('../../workflows/cutover.ts');
   const view = new CutoverLine(context.clock, order);
   let cutover: CutoverResult | undefined;
   const ran = await runWithProgress(context, {

@@ -1,7 +1,7 @@
 /** The status of a migration as one screen of text, 80 columns wide, with what to do next in its last line. */
-import { formatCount, formatCounts, pluralize } from '../lib/counting.ts';
-import { formatAge, formatDuration, formatPercent, formatTime, table, type Row } from './format.ts';
-import { rangeRows } from './range-rows.ts';
+import { formatCount, formatCounts, pluralize } from '../../lib/counting.ts';
+import { formatAge, formatDuration, formatPercent, formatTime, table, type Row } from '../format.ts';
+import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
 

@@ -1,5 +1,5 @@
 /** The `next` line of a status. Invariant: in every state that a run can leave behind, it names the command to run. */
-import { formatCounts, pluralize } from '../lib/counting.ts';
+import { formatCounts, pluralize } from '../../lib/counting.ts';
 import type { RangeStatus, Status } from './status-data.ts';
 
 type Known = Omit<Status, 'next'>;

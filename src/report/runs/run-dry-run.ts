@@ -1,6 +1,6 @@
 /** `cosmig copy --dry-run`: inspects both containers, and writes nothing anywhere. */
-import type { Result } from '../cli/command.ts';
-import { dryRunJson, dryRunText } from './dry-run.ts';
+import type { Result } from '../../cli/command.ts';
+import { dryRunJson, dryRunText } from '../dry-run.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
 
 export async function runDryRun(context: SpecContext): Promise<Result> {
@@ -8,9 +8,9 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const parts = runParts(context);
   const { spec, connections } = parts;
   // Loaded here: --help needs neither the SDK nor the database.
-  const { inspect } = await import('../preflight/inspect.ts');
-  const { connect } = await import('../cosmos/account/client.ts');
-  const { Ledger } = await import('../state/ledger.ts');
+  const { inspect } = await import('../../preflight/inspect.ts');
+  const { connect } = await import('../../cosmos/account/client.ts');
+  const { Ledger } = await import('../../state/ledger.ts');
   using source = await connect(connections.source, { signal });
   using other =
     connections.target === connections.source ? undefined : await connect(connections.target, { signal });

@@ -1,0 +1,289 @@
+/**
+ * The pages of docs/reference, made from the tables of the program: options, settings, exit codes, the shapes of `--json`, and
+ * the comments of the public library. Invariant: nothing here restates what a table says, so that pages and program cannot
+ * differ.
+ */
+import { COMMON_OPTIONS, type Command, type Option, type Section } from '../src/cli/command.ts';
+import { EXIT_CODES } from '../src/cli/exit-codes.ts';
+import { defaultOf, flagText } from '../src/cli/help.ts';
+import { commands } from '../src/commands/all.ts';
+import { flagOf } from '../src/lib/flags.ts';
+import { MESSAGE, PROGRESS, RESULTS } from '../src/report/json/results.ts';
+import { anyOf, type JsonSchema } from '../src/report/json/schema.ts';
+import { CONFIG_VARIABLE, FIELD_NAMES, fieldOf, type FieldName } from '../src/spec/fields.ts';
+import { libraryPage } from './reference-library.ts';
+
+/** Every file of docs/reference by its path below that folder. */
+export function referenceFiles(): ReadonlyMap<string, string> {
+  const schemas = schemasByName().map(
+    ([name, schema]) => [`schemas/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`] as const,
+  );
+  return new Map([
+    ['cli.md', cliPage()],
+    ['config.md', configPage()],
+    ['exit-codes.md', exitCodesPage()],
+    ['json.md', jsonPage()],
+    ['library.md', libraryPage()],
+    ...schemas,
+  ]);
+}
+
+const GENERATED = 'This page is made by `npm run docs` from the tables of the program.';
+
+function page(title: string, ...parts: readonly string[]): string {
+  return `${[`# ${title}`, ...parts, GENERATED].join('\n\n')}\n`;
+}
+
+/** A Markdown table; oxfmt aligns it. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+const SECTIONS: readonly Section[] = ['Run', 'Load', 'Migration'];
+
+function cliPage(): string {
+  const own = commands.map((command) => {
+    const { name, description, operand, options, examples } = command;
+    const entries = Object.entries<Option>(options);
+    const shared = SECTIONS.filter((section) => entries.some(([, option]) => option.section === section));
+    const mine = entries.filter(([, { section, type }]) => section === undefined && type !== 'secret');
+    const usage = `cosmig ${name}${operand === undefined ? '' : ` [${operand}]`} [options]`;
+    return [
+      `## cosmig ${name}`,
+      description,
+      `\`\`\`text\n${usage}\n\`\`\``,
+      ...(mine.length === 0 ? [] : [optionTable(mine)]),
+      ...(shared.length === 0 ? [] : [`It also takes ${describeShared(command, shared)}.`]),
+      `For example:\n\n${examples.map(({ line, purpose }) => `- ${code(line)}: ${purpose}`).join('\n')}`,
+    ].join('\n\n');
+  });
+  return page(
+    'Command line',
+    'A flag wins over its environment variable, which wins over the [config file](config.md), which wins over the default. ' +
+      'Each command takes only the options that it uses; a misplaced one is refused with the command that takes it. ' +
+      'Environment variables and the config file may hold settings of every command. ' +
+      'Exit codes are in [exit-codes.md](exit-codes.md), the objects of `--json` in [json.md](json.md).',
+    ...own,
+    '## Options of every command',
+    optionTable(Object.entries(COMMON_OPTIONS)),
+    ...SECTIONS.flatMap((section) => [`## ${section}`, INTRODUCTIONS[section], sharedTable(section)]),
+    '## Environment only',
+    'Secrets are read from variables only, since every user of a machine can read its command lines.',
+    table(
+      ['Variable', 'Meaning'],
+      FIELD_NAMES.filter((name) => fieldOf(name).type === 'secret').map((name) => {
+        const { env = '', help } = fieldOf(name);
+        return [code(env), help];
+      }),
+    ),
+  );
+}
+
+const INTRODUCTIONS: Readonly<Record<Section, string>> = {
+  Run: 'When a run ends, and when it does not begin.',
+  Load: 'How much of each account a run may use. A running command slows down by itself when an account throttles it.',
+  Migration:
+    'What identifies a migration. A command that opens one needs all of these settings, which is what the config file is for.',
+};
+
+/** `the options of [Run](#run) (all but --max-dead-letters) and [Load](#load)`. */
+function describeShared({ options }: Command, sections: readonly Section[]): string {
+  const parts = sections.map((section) => {
+    const all = sharedOptions(section);
+    const missing = all.filter(([name]) => !Object.hasOwn(options, name));
+    const link = `[${section}](#${section.toLowerCase()})`;
+    if (missing.length === 0) return link;
+    const taken = all.filter(([name]) => Object.hasOwn(options, name));
+    return `${taken.map(([name]) => code(`--${flagOf(name)}`)).join(', ')} of ${link}`;
+  });
+  return parts.length === 1 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}
+
+function sharedOptions(section: Section): readonly (readonly [string, Option])[] {
+  const found = new Map<string, Option>();
+  for (const { options } of commands)
+    for (const [name, option] of Object.entries<Option>(options))
+      if (option.section === section && option.type !== 'secret') found.set(name, option);
+  return [...found];
+}
+
+function sharedTable(section: Section): string {
+  return optionTable(sharedOptions(section));
+}
+
+function optionTable(options: readonly (readonly [string, Option])[]): string {
+  const rows = options.map(([name, option]) => {
+    const standard = defaultOf(option);
+    return [
+      code(flagText(name, option)),
+      option.help,
+      standard === undefined ? '' : code(standard),
+      option.env === undefined ? '' : code(option.env),
+    ];
+  });
+  return table(['Option', 'Meaning', 'Default', 'Variable'], rows);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  text: 'text',
+  list: 'text, or a list of texts',
+  number: 'whole number',
+  switch: '`true` or `false`',
+};
+
+function configPage(): string {
+  const names = FIELD_NAMES.filter((name) => fieldOf(name).type !== 'secret');
+  const rows = names.map((name) => {
+    const { type, choices, help, default: standard, pinned } = fieldOf(name);
+    return [
+      code(name),
+      choices === undefined ? (TYPES[type] ?? type) : choices.map(code).join(', '),
+      help,
+      standard === undefined ? '' : code(standard),
+      pinned ? 'yes' : '',
+      ownersOf(name),
+    ];
+  });
+  return page(
+    'Config file',
+    `A command reads \`cosmig.config.yaml\` in its working directory, or the file that \`--config\` or \`${CONFIG_VARIABLE}\` names: YAML, ` +
+      'or JSON. It has the settings of a migration by their camelCase names, and serves all commands: each uses the settings that it ' +
+      'needs. Unknown names are refused, with their line. Account keys and connection strings are not accepted in a file; they have ' +
+      '[variables](cli.md#environment-only).',
+    '```yaml cosmig.config.yaml\n' +
+      'source: shop/orders\ntarget: shop/orders-by-tenant\nsourceEndpoint: https://myaccount.documents.azure.com\n' +
+      'partitionKey: /tenantId\ntargetRu: 80%\nmaxDeadLetters: 100\n```',
+    '"Fixed" settings must be the same in every run of a migration: the ledger refuses a changed one.',
+    table(['Name', 'Value', 'Meaning', 'Default', 'Fixed', 'Flag of'], rows),
+  );
+}
+
+/** The commands that take the flag of a setting. */
+function ownersOf(field: FieldName): string {
+  return commands
+    .filter(({ options }) => Object.hasOwn(options, field) && options[field]?.type === 'raw')
+    .map(({ name }) => name)
+    .join(', ');
+}
+
+function exitCodesPage(): string {
+  const rows = EXIT_CODES.map(({ exitCode, code: name, meaning }) => [
+    String(exitCode),
+    name === null ? '' : code(name),
+    meaning,
+  ]);
+  return page(
+    'Exit codes',
+    '`error.code` is the name of the kind in the JSON of a failed command.',
+    table(['Code', '`error.code`', 'Meaning'], rows),
+  );
+}
+
+function schemasByName(): readonly (readonly [name: string, schema: JsonSchema])[] {
+  const base = { $schema: 'https://json-schema.org/draft/2020-12/schema' };
+  const results = Object.entries(RESULTS).map(([name, schemas]) => {
+    const title = `what cosmig ${name} --json prints on stdout`;
+    return [name.replaceAll(' ', '-'), { ...base, title, ...anyOf(schemas).json }] as const;
+  });
+  const progress = { ...base, title: 'a line of progress on stderr', ...PROGRESS.json };
+  const message = { ...base, title: 'any other line on stderr', ...MESSAGE.json };
+  return [...results, ['progress', progress], ['message', message]];
+}
+
+function jsonPage(): string {
+  const shown = new Map<JsonSchema, string>();
+  const parts = Object.entries(RESULTS).flatMap(([name, schemas]) => {
+    const shapes = schemas.map(({ json }) => {
+      const title = titleOf(json);
+      const known = shown.get(json);
+      if (known !== undefined) return `${title}: see [${known}](#${anchorOf(known)}).`;
+      shown.set(json, `cosmig ${name}`);
+      return `${title}:\n\n${table(['Member', 'Type', 'Meaning'], membersOf(json))}`;
+    });
+    return [
+      `## cosmig ${name}`,
+      `Schema: [${name.replaceAll(' ', '-')}](schemas/${name.replaceAll(' ', '-')}.schema.json).`,
+      ...shapes,
+    ];
+  });
+  return page(
+    'JSON output',
+    'With `--json` a command prints exactly one JSON object on stdout at its end, also when it fails; `cosmig dead-letters list` ' +
+      'prints one object per line, and `cosmig emulator` prints its object when it is ready. On stderr every line is a JSON ' +
+      'object: progress, or a message. Later versions may add members; those listed here stay. The schema files below ' +
+      '`schemas/` are JSON Schema 2020-12.',
+    ...parts,
+    '## Lines on stderr',
+    'Schemas: [progress](schemas/progress.schema.json), [message](schemas/message.schema.json).',
+    `A message:\n\n${table(['Member', 'Type', 'Meaning'], membersOf(MESSAGE.json))}`,
+    `Progress of a run, of a cutover or of a comparison, under \`progress\`:\n\n${table(['Member', 'Type', 'Meaning'], membersOf(PROGRESS.json))}`,
+  );
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+function titleOf(json: JsonSchema): string {
+  const properties = propertiesOf(json);
+  const fixed = (name: string): unknown => properties[name]?.['const'];
+  if (fixed('skipped') === true) return 'When `--skip-if-running` skipped it';
+  if (fixed('dryRun') === true) return 'With `--dry-run`';
+  if (fixed('complete') === false)
+    return fixed('equal') === null ? 'When it failed without a verdict' : 'When it failed without a result';
+  return 'The result';
+}
+
+function propertiesOf(json: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return (json['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
+}
+
+/** One row per member, nested ones by their path. */
+function membersOf(json: JsonSchema, path = ''): string[][] {
+  const variants = json['anyOf'] as readonly JsonSchema[] | undefined;
+  if (variants !== undefined) {
+    const rows = variants.flatMap((variant) => membersOf(variant, path));
+    return rows.filter(([name], at) => rows.findIndex(([other]) => other === name) === at);
+  }
+  if (json['type'] === 'array') return membersOf(json['items'] as JsonSchema, `${path}[]`);
+  const required = (json['required'] ?? []) as readonly string[];
+  return Object.entries(propertiesOf(json)).flatMap(([name, member]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    const absent = required.includes(name) ? '' : 'may be absent; ';
+    const meaning = `${absent}${(member['description'] as string | undefined) ?? ''}`.replace(/; $/, '');
+    return [[code(at), typeText(member), meaning], ...membersOf(member, at)];
+  });
+}
+
+function typeText(json: JsonSchema): string {
+  const {
+    const: fixed,
+    enum: values,
+    type,
+    anyOf: variants,
+    format,
+  } = json as {
+    readonly const?: unknown;
+    readonly enum?: readonly string[];
+    readonly type?: string | readonly string[];
+    readonly anyOf?: readonly JsonSchema[];
+    readonly format?: string;
+  };
+  if (fixed !== undefined) return code(JSON.stringify(fixed));
+  if (values !== undefined) return values.map(code).join(', ');
+  if (variants !== undefined) return [...new Set(variants.map(typeText))].join(' or ');
+  if (type === undefined) return 'any';
+  if (type === 'array') {
+    const items = json['items'] as JsonSchema;
+    return `list of ${typeText(items)}`;
+  }
+  const named = [type].flat().join(' or ');
+  return format === undefined ? named : `${named} (ISO 8601)`;
+}

@@ -1,0 +1,102 @@
+/**
+ * Builders for the shape of JSON output: each is a JSON Schema (2020-12) and the TypeScript type it describes at once, so that
+ * code, reference and schema files cannot differ. Invariant: a schema never forbids further members, since later versions may
+ * add some.
+ */
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface Schema<T> {
+  readonly json: JsonSchema;
+  /** Never set; carries the type. */
+  readonly type?: T;
+}
+
+/** A member that may be absent. */
+export interface OptionalSchema<T> extends Schema<T> {
+  readonly isOptional: true;
+}
+
+/** The TypeScript type that a schema describes. */
+export type TypeOf<S> = S extends Schema<infer T> ? T : never;
+
+type Members = Readonly<Record<string, Schema<unknown>>>;
+type OptionalNames<M> = { [K in keyof M]: M[K] extends OptionalSchema<unknown> ? K : never }[keyof M];
+export type ObjectOf<M extends Members> = {
+  readonly [K in Exclude<keyof M, OptionalNames<M>>]: TypeOf<M[K]>;
+} & { readonly [K in OptionalNames<M>]?: TypeOf<M[K]> };
+
+function described(json: JsonSchema, description: string | undefined): JsonSchema {
+  return description === undefined ? json : { ...json, description };
+}
+
+export function text(description?: string): Schema<string> {
+  return { json: described({ type: 'string' }, description) };
+}
+
+/** ISO 8601, UTC. */
+export function time(description?: string): Schema<string> {
+  return { json: described({ type: 'string', format: 'date-time' }, description) };
+}
+
+export function number(description?: string): Schema<number> {
+  return { json: described({ type: 'number' }, description) };
+}
+
+/** A count. */
+export function whole(description?: string): Schema<number> {
+  return { json: described({ type: 'integer', minimum: 0 }, description) };
+}
+
+export function flag(description?: string): Schema<boolean> {
+  return { json: described({ type: 'boolean' }, description) };
+}
+
+/** Any JSON value: a part of a key, an id. */
+export function anything(description?: string): Schema<unknown> {
+  return { json: described({}, description) };
+}
+
+export function constant<const T extends string | boolean | null>(value: T, description?: string): Schema<T> {
+  return { json: described({ const: value }, description) };
+}
+
+export function oneOf<const T extends readonly string[]>(values: T, description?: string): Schema<T[number]> {
+  return { json: described({ enum: values }, description) };
+}
+
+export function nullable<T>({ json }: Schema<T>): Schema<T | null> {
+  const { description, type, ...rest } = json as { description?: string; type?: unknown };
+  const isSimple = typeof type === 'string' && Object.keys(rest).every((name) => name !== 'properties');
+  const schema = isSimple ? { type: [type, 'null'], ...rest } : { anyOf: [json, { type: 'null' }] };
+  return { json: described(schema, description) };
+}
+
+export function list<T>({ json }: Schema<T>, description?: string): Schema<readonly T[]> {
+  return { json: described({ type: 'array', items: json }, description) };
+}
+
+/** An object whose members have names that are data. */
+export function record<T>({ json }: Schema<T>, description?: string): Schema<Readonly<Record<string, T>>> {
+  return { json: described({ type: 'object', additionalProperties: json }, description) };
+}
+
+export function optional<T>({ json }: Schema<T>): OptionalSchema<T> {
+  return { json, isOptional: true };
+}
+
+/** An object schema, whose members other objects may take over. */
+export interface ObjectSchema<M extends Members> extends Schema<ObjectOf<M>> {
+  readonly members: M;
+}
+
+export function object<const M extends Members>(members: M, description?: string): ObjectSchema<M> {
+  const entries = Object.entries(members);
+  const required = entries.filter(([, schema]) => !('isOptional' in schema)).map(([name]) => name);
+  const properties = Object.fromEntries(entries.map(([name, { json }]) => [name, json]));
+  return { json: described({ type: 'object', properties, required }, description), members };
+}
+
+export function anyOf<const S extends readonly Schema<unknown>[]>(schemas: S): Schema<TypeOf<S[number]>> {
+  return { json: { anyOf: schemas.map(({ json }) => json) } };
+}

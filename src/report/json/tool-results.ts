@@ -1,0 +1,71 @@
+/** The shape of what `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
+import { complete, durationMs, key } from './run-results.ts';
+import { constant, flag, list, nullable, number, object, optional, record, text, whole } from './schema.ts';
+
+export const KEY_RESULT = object({
+  command: constant('key'),
+  complete,
+  partitionKey: list(text('key path')),
+  documents: whole(),
+  keys: object({ distinct: whole(), exact: flag('false: at least this many') }),
+  missing: whole('documents with the undefined key'),
+  refused: record(whole(), 'documents without a key, by reason'),
+  ranges: list(whole(), 'documents in each of the even ranges'),
+  biggest: list(object({ key, documents: whole() })),
+  results: list(
+    object({
+      id: nullable(text()),
+      key: optional(key),
+      reason: optional(text()),
+      why: optional(text()),
+    }),
+    'the first 1000 documents',
+  ),
+  resultsLeftOut: whole(),
+});
+
+export const EMULATOR_READY = object({
+  ready: constant(true),
+  endpoint: text(),
+  connectionString: text(),
+});
+
+const SPREAD = object({
+  container: text(),
+  partitionKey: text(),
+  documents: whole(),
+  keys: whole('distinct key values'),
+  top: list(object({ key: nullable(text()), documents: whole() })),
+  ranges: list(object({ id: text(), documents: whole(), ru: number('per second'), throttled: whole() })),
+});
+
+export const DEMO_RESULT = object({
+  command: constant('demo'),
+  complete,
+  before: SPREAD,
+  after: SPREAD,
+  seeded: record(whole(), 'documents of each kind that needs attention'),
+  moved: object({ copied: whole(), replayed: whole(), moved: whole(), deleted: whole() }),
+  application: record(whole(), 'what the application did'),
+  split: object({ from: text(), into: list(text()) }),
+  letters: list(
+    object({
+      number: whole(),
+      state: text(),
+      reason: text(),
+      id: text('as JSON text'),
+      targetKey: nullable(text('as JSON text')),
+    }),
+  ),
+  refused: text('how the first cutover ended'),
+  stoppedMs: number(),
+  proof: object({
+    equal: flag(),
+    compared: whole(),
+    orders: object({ known: whole(), found: whole() }),
+    long: object({ source: nullable(text()), target: nullable(text()) }),
+    lateWrites: whole(),
+  }),
+  kept: optional(object({ folder: text(), endpoint: text() })),
+  durationMs,
+});
