@@ -189,9 +189,21 @@ describe('docs/troubleshooting.md', () => {
   });
 });
 
-test('README has every exit code', () => {
-  const [readme] = docs;
-  const rows = [...(readme?.prose ?? '').matchAll(/^\| (\d+)(?:, (\d+))? +\|/gm)];
+test('pictures: light and dark differ in their colors only, and load nothing', () => {
+  const [light = '', dark = ''] = ['light', 'dark'].map((theme) =>
+    readFileSync(`${ROOT}docs/images/flow-${theme}.svg`, 'utf8'),
+  );
+  const colorless = (svg: string): string => svg.replaceAll(/#[0-9a-f]{6}\b/g, '#');
+  expect(colorless(dark)).toBe(colorless(light));
+  expect(dark).not.toBe(light);
+  expect(light.replace('xmlns="http://www.w3.org/2000/svg"', '')).not.toMatch(/https?:|<script|<image/);
+  const shown = [...(docs[0]?.prose ?? '').matchAll(/ src(?:set)?="([^"]+)"/g)].map(([, file]) => file);
+  expect(shown).toEqual(['docs/images/flow-dark.svg', 'docs/images/flow-light.svg']);
+});
+
+test('docs/operations.md: each exit code -> has a row', () => {
+  const prose = docs.find(({ name }) => name === 'docs/operations.md')?.prose ?? '';
+  const rows = [...prose.matchAll(/^\| (\d+)(?:, (\d+))? +\|/gm)];
   const listed = rows.flatMap(([, one, other]) => [one, other]).filter((code) => code !== undefined);
   const source = readFileSync(`${ROOT}src/lib/errors.ts`, 'utf8');
   const thrown = [...source.matchAll(/exitCode = (\d+);/g)].map(([, code]) => code);

@@ -29,8 +29,10 @@ const ALONE = /^cosmig (?:cutover|dead-letters retry|verify --repair)\b/;
 /** Times that a reader has and a test has not. */
 const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   [/^npm ci && npm run demo$/, 'cosmig demo --fast'],
-  // Who reads this has run it.
+  // This test is part of it.
   [/^npm ci && npm test$/, 'true'],
+  // The package of the registry is another one; what it puts on the PATH is the command.
+  [/^npm install --global cosmig$/, 'cosmig --version'],
   [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch 1s'],
 ];
 

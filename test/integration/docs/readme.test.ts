@@ -17,7 +17,7 @@ import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Looked at by test/docs.test.ts, and by tests below. */
-const ELSEWHERE = ['README.md crontab', 'docs/migration.md azurecli', 'docs/emulator.md json'];
+const ELSEWHERE = ['docs/migration.md azurecli', 'docs/emulator.md json'];
 
 /** Does what a document says, and tells where it was wrong. */
 async function follow(story: Story, name: string): Promise<string[]> {
@@ -58,7 +58,7 @@ async function shop(server: TestEmulator, orders: readonly object[]): Promise<vo
   const { database } = await client.databases.create({ id: 'shop' });
   const { container } = await database.containers.create({
     id: 'orders',
-    partitionKey: '/customerId',
+    partitionKey: '/tenantId',
     throughput: 4000,
   });
   for (const order of orders) await container.items.create(order);
@@ -67,22 +67,36 @@ async function shop(server: TestEmulator, orders: readonly object[]): Promise<vo
 
 const ORDERS = Array.from({ length: 600 }, (_none, n) => ({
   id: `o${n}`,
-  customerId: `c${n % 70}`,
-  tenantId: `t${n % 200}`,
+  tenantId: `t${n % 70}`,
+  customerId: `c${n % 200}`,
 }));
 
 const SPEC = [
   'source: shop/orders',
-  'target: shop/orders-by-tenant',
-  'partitionKey: /tenantId',
+  'target: shop/orders-by-customer',
+  'partitionKey: /customerId',
   'createTarget: true',
 ];
 
 test('README', async () => {
-  await using story = new Story();
+  await using server = await startTestEmulator();
+  await shop(server, ORDERS);
+  await using story = new Story(server);
+  for (const script of ['writers-off.sh', 'writers-on.sh', 'use-target.sh'])
+    story.save(script, `#!/bin/sh\necho ${script} was called\n`);
   await expect(follow(story, 'README.md')).resolves.toEqual([]);
+  const cutover = must(
+    story.steps.find(({ line }) => line.startsWith('cosmig cutover')),
+    'the quick start ends with the cutover',
+  );
+  expect(cutover.stderr).toContain('use-target.sh was called');
+}, 120_000);
+
+test('docs/getting-started.md', async () => {
+  await using story = new Story();
+  await expect(follow(story, 'docs/getting-started.md')).resolves.toEqual([]);
   expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop' --watch 5s");
-}, 180_000);
+}, 120_000);
 
 test('docs/migration.md', async () => {
   await using server = await startTestEmulator();
@@ -92,13 +106,13 @@ test('docs/migration.md', async () => {
   await expect(follow(story, 'docs/migration.md')).resolves.toEqual([]);
   const cutover = must(story.last, 'it ends with the cutover');
   expect(cutover.stderr).toContain('scale deployment/orders-api --replicas=0');
-  expect(cutover.stderr).toContain('ORDERS_CONTAINER=orders-by-tenant');
+  expect(cutover.stderr).toContain('ORDERS_CONTAINER=orders-by-customer');
   expect(existsSync(join(story.folder, 'proof.json'))).toBe(true);
 }, 120_000);
 
 test('docs/troubleshooting.md', async () => {
   await using server = await startTestEmulator();
-  const twins = ['c1', 'c2'].map((customerId) => ({ id: '7', customerId, tenantId: 'amber' }));
+  const twins = ['amber', 'birch'].map((tenantId) => ({ id: '7', tenantId, customerId: 'c-7' }));
   await shop(server, [...ORDERS, ...twins]);
   await using story = new Story(server);
   story.save('cosmig.config.yaml', SPEC.join('\n'));
@@ -118,7 +132,7 @@ test('docs/emulator.md', async () => {
 });
 
 test('the line for cron and the service for systemd bring over what is new', async () => {
-  const { blocks } = readDoc('README.md');
+  const { blocks } = readDoc('docs/operations.md');
   const named = (name: string): Block =>
     must(
       blocks.find(({ file, language }) => name === file || name === language),
@@ -168,6 +182,8 @@ test('the two commands of README are those of the package and of CI', () => {
   const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
     scripts: Record<string, string>;
   };
+  const shown = readDoc('README.md').blocks.map(({ language, text }) => `${language} ${text.trim()}`);
+  expect(shown).toEqual(expect.arrayContaining(['sh npm ci && npm run demo', 'sh npm ci && npm test']));
   expect(scripts).toMatchObject({ demo: 'node bin/cosmig.js demo', test: 'vitest run' });
   expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toMatch(/^npm ci\n(?:.*\n)*npm test$/m);
 });
