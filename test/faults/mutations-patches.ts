@@ -84,9 +84,9 @@ export const PATCHES: readonly Patch[] = [
     edits: [
       {
         file: APPLY,
-        find: '  let result = await put(placing, first);',
+        find: '  let result = await putInSlot(put, first);',
         replace:
-          '  if (moves) await removeIfOurs({ context, unit, identity, slot: old });\n  let result = await put(placing, first);',
+          '  if (moves) await removeIfOurs({ context, unit, identity, slot: old });\n  let result = await putInSlot(put, first);',
       },
     ],
   },
@@ -104,7 +104,7 @@ export const PATCHES: readonly Patch[] = [
   {
     name: 'takeover-does-not-revoke',
     edits: [
-      { file: PLACE, find: '      for (const from of taken) revoke(placing, from);\n', replace: '' },
+      { file: PLACE, find: '      for (const from of taken) revoke(put, from);\n', replace: '' },
       {
         file: SETTLE,
         find: '  for (const takeover of takeovers) await settleTakeover(context, takeover, findings);\n',

@@ -1,13 +1,13 @@
 /**
  * The apply rule of docs/internals/apply-rule.md, under the locks of the identity and of every slot it touches:
  *
- *   change -> locks -> replay?            -> dropped, and the row's LSN raised
- *                   -> equal/older LSN?   -> point read of the source; its answer takes the change's place
- *                   -> deleted            -> our copy removed, tombstone
- *                   -> maps to a slot     -> placed there, then the old slot emptied, then the row
- *                   -> cannot be written  -> letter; the old slot emptied unless it is still the right one
+ *   change -> locks -> replay?            -> dropped; the row's LSN is raised
+ *                   -> equal/older LSN?   -> a point read of the source; its answer replaces the change
+ *                   -> deleted            -> our copy is removed, and the row becomes a tombstone
+ *                   -> maps to a slot     -> written there; then the old slot is emptied, then the row changes
+ *                   -> cannot be written  -> a dead letter; the old slot is emptied unless it is still the right one
  *
- * Its executable model, and what happens without each of its parts, is test/model.
+ * test/model has the executable model of this rule, and shows what breaks without each of its parts.
  */
 import { etagToBytes } from '../../state/segments/etag-hash.ts';
 import { mapKey, wordsOf } from '../../documents/hash.ts';
@@ -15,54 +15,50 @@ import { assert, must } from '../../lib/assert.ts';
 import type { Feed, Row } from '../../state/rows.ts';
 import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
 import type { RunContext } from '../context.ts';
-import { put, removeIfOurs, type Failing, type Placing } from './put-in-slot.ts';
+import { putInSlot, removeIfOurs, type Put, type PutFailure } from './put-in-slot.ts';
 import type { FeedOrder, Turn } from '../unit/sequencer.ts';
-import type { Written } from './target-slots.ts';
+import type { WriteOutcome } from './target-slots.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
 import { type Slot, type SourceIdentity } from './identity.ts';
 
-/** One change of one document, or the wish to look at it again. */
+/** One change of one document, or the wish to apply its current version. */
 export interface Change {
   readonly identity: SourceIdentity;
-  /** `read` asks for the current version, whatever it is: another try of a letter. */
-  readonly kind: 'upsert' | 'delete' | 'read';
-  /** Of an upsert. */
-  readonly version: Version | null;
+  /** Null: no feed has reported it, so the source is asked for the current version. */
+  readonly version: Version | 'gone' | null;
   readonly feed: Feed;
   readonly lsn: number | null;
-  /** The tree of its lease, if that is known. */
+  /** The index that the lease's copied documents are in, if there is a lease. */
   readonly indexId: number | null;
 }
 
-/** A change that has its turn, held or not yet, and perhaps what became of its create. */
+/** A change of the copy that already has its turn, and the outcome of its create if that was sent. */
 export interface HeldTurn {
   readonly turn: Turn;
-  readonly written?: Written;
+  readonly written?: WriteOutcome;
 }
 
 export interface Task {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
   readonly change: Change;
-  /** Of the copy, where a document without a row goes to the segment: told when it has landed there. */
+  /** For the copy: a document without a row is recorded in its segment. Called when it has landed. */
   readonly onLive?: () => void;
 }
 
-/** Applies a change; when it resolves, its outcome is known to everybody. */
+/** Applies a change. When it resolves, every other unit sees its outcome. */
 export async function apply(task: Task, held?: HeldTurn): Promise<void> {
   const { context, change } = task;
   const { sequencer, pending } = context;
-  const locks = new Locks(task, held?.turn);
+  let hint = slotOf(change.version);
+  const locks = new Locks(task, { turn: held?.turn, slot: hint });
   try {
     let row = pending.rowOf(change.identity.hash, change.indexId);
     const taken =
-      held === undefined
-        ? await locks.take(change.version?.slot ?? null, row)
-        : await sequencer.ready(held.turn, context.signal);
+      held === undefined ? await locks.take(hint, row) : await sequencer.ready(held.turn, context.signal);
     if (taken === 'superseded') return;
-    let hint = change.version?.slot ?? null;
-    let asks = change.kind === 'read';
+    let asks = change.version === null;
     for (;;) {
       row = pending.rowOf(change.identity.hash, change.indexId);
       // The row may have moved while we waited.
@@ -72,10 +68,10 @@ export async function apply(task: Task, held?: HeldTurn): Promise<void> {
       }
       const verdict = asks ? 'ask' : judge(change, row);
       if (verdict === 'replay') return raise(task, must(row, 'a replay is one of a row'));
-      let version = change.kind === 'delete' ? ('gone' as const) : (change.version ?? 'gone');
+      let version = change.version ?? 'gone';
       if (verdict === 'ask') {
         version = await context.source.read(change.identity);
-        const slot = version === 'gone' ? null : version.slot;
+        const slot = slotOf(version);
         if (slot !== null && !locks.holds(slot.hash)) {
           hint = slot;
           asks = true;
@@ -85,7 +81,7 @@ export async function apply(task: Task, held?: HeldTurn): Promise<void> {
       }
       const subject = { ...task, row };
       if (version === 'gone') await remove(subject);
-      else await place(subject, version, asks ? undefined : held?.written);
+      else await write(subject, version, asks ? undefined : held?.written);
       return;
     }
   } finally {
@@ -93,20 +89,23 @@ export async function apply(task: Task, held?: HeldTurn): Promise<void> {
   }
 }
 
+function slotOf(version: Change['version']): Slot | null {
+  return version === null || version === 'gone' ? null : version.slot;
+}
+
 interface Subject extends Task {
   readonly row: Row | null;
 }
 
-/** The names that are held for one change. */
+/** The locks that one change holds: on its identity, and on slots. */
 class Locks {
   turn: Turn | undefined;
   readonly #task: Task;
   #held: ReadonlySet<string>;
 
-  constructor(task: Task, turn: Turn | undefined) {
+  constructor(task: Task, { turn, slot }: { readonly turn: Turn | undefined; readonly slot: Slot | null }) {
     this.#task = task;
     this.turn = turn;
-    const { slot } = task.change.version ?? { slot: null };
     this.#held = new Set(slot === null ? [] : [mapKey(slot.hash)]);
   }
 
@@ -118,31 +117,32 @@ class Locks {
     return row === null || row.slot === null || this.holds(row.slot);
   }
 
-  /** Waits for the identity and these slots, after letting go of what is held. */
+  /** Releases what is held, then waits for the identity and these slots. */
   async take(hint: Slot | null, row: Row | null): Promise<'held' | 'superseded'> {
     const { context, change } = this.#task;
     const { sequencer, signal } = context;
     const slots = [hint?.hash, row?.slot].filter((slot) => slot !== undefined && slot !== null);
-    const names = wordsOf(change.identity.hash, ...slots);
+    const locks = wordsOf(change.identity.hash, ...slots);
     const count = slots.length + 1;
     this.#held = new Set(slots.map(mapKey));
     if (this.turn === undefined) {
       while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
-      this.turn = sequencer.enter(names, count, orderOfTurn(change));
-    } else sequencer.again(this.turn, names, count);
+      this.turn = sequencer.enter(locks, count, orderOfTurn(change));
+    } else sequencer.again(this.turn, locks, count);
     return sequencer.ready(this.turn, signal);
   }
 }
 
-/** Only a later change of the same feed makes one needless. */
-function orderOfTurn({ kind, feed, lsn }: Change): FeedOrder | undefined {
-  return kind === 'read' || lsn === null ? undefined : { feed, lsn };
+/** Only a later change of the same feed makes this one unnecessary. */
+function orderOfTurn({ version, feed, lsn }: Change): FeedOrder | undefined {
+  return version === null || lsn === null ? undefined : { feed, lsn };
 }
 
 /** Rule 1. */
 function judge({ version, feed, lsn }: Change, row: Row | null): 'replay' | 'ask' | 'new' {
   if (row === null) return 'new';
-  if (version !== null && row.etag?.equals(etagToBytes(version.etag)) === true) return 'replay';
+  if (version !== null && version !== 'gone' && row.etag?.equals(etagToBytes(version.etag)) === true)
+    return 'replay';
   // LSNs of the two feeds are not compared with each other.
   const comparable = row.lsn !== null && lsn !== null && row.feed === feed;
   return !comparable || lsn > row.lsn ? 'new' : 'ask';
@@ -171,28 +171,28 @@ async function remove({ context, unit, change, row }: Subject): Promise<void> {
 }
 
 /** Rules 2, 3 and 6. */
-async function place(subject: Subject, version: Version, first: Written | undefined): Promise<void> {
+async function write(subject: Subject, version: Version, first: WriteOutcome | undefined): Promise<void> {
   const { context, unit, change, row } = subject;
   const { identity } = change;
   if (version.slot === null || version.refusal !== null) {
     const { reason, why } = must(version.refusal, 'what has no slot is refused');
-    return settleRefused(subject, version, { reason, code: reason, why });
+    return refuse(subject, version, { reason, code: reason, why });
   }
   const { slot } = version;
   const old = slotIn(row);
   const moves = old !== null && !old.hash.equals(slot.hash);
   const isThere = old !== null && !moves;
-  const placing: Placing = { context, unit, identity, slot, version, isThere };
-  let result = await put(placing, first);
+  const put: Put = { context, unit, identity, slot, version, isThere };
+  let result = await putInSlot(put, first);
   if (result !== 'ok' && result.reason === 'unique-key') {
     const hasWaited = isWaiting(subject, version);
-    await settleFailed(subject, version, result);
+    await refuseFailed(subject, version, result);
     if (hasWaited) return;
-    // Whoever held the value may have left since the refusal, before our letter could be promoted.
+    // The document that held the value may have left between the refusal and the opening of our letter.
     const kept = context.pending.rowOf(identity.hash, change.indexId)?.slot ?? null;
-    result = await put({ ...placing, isThere: kept !== null && kept.equals(slot.hash) });
+    result = await putInSlot({ ...put, isThere: kept !== null && kept.equals(slot.hash) });
   }
-  if (result !== 'ok') return settleFailed(subject, version, result);
+  if (result !== 'ok') return refuseFailed(subject, version, result);
   if (moves) {
     context.points.reach('moved');
     await removeIfOurs({ context, unit, identity, slot: old });
@@ -215,28 +215,28 @@ async function place(subject: Subject, version: Version, first: Written | undefi
   closeLetter(context, unit, identity);
 }
 
-/** Its letter waits for just this: who has left since would have had it tried again. */
+/** Its letter already waits for just this: a document that has left since would have had it retried. */
 function isWaiting({ context, change: { identity } }: Subject, { slot, body }: Version): boolean {
   const letter = context.pending.letterOf(identity.hash);
   const waitsHere = letter?.waits.for === 'key' && slot !== null && letter.targetKey === printKey(slot.key);
-  return waitsHere && context.unique.wants(identity.hash, context.unique.heldBy(body));
+  return waitsHere && context.unique.wants(identity.hash, context.unique.valuesOf(body));
 }
 
-async function settleFailed(subject: Subject, version: Version, { reason, code }: Failing): Promise<void> {
-  return settleRefused(subject, version, { reason, code, why: WHY[reason] });
+async function refuseFailed(subject: Subject, version: Version, { reason, code }: PutFailure): Promise<void> {
+  return refuse(subject, version, { reason, code, why: WHY[reason] });
 }
 
-const WHY: Readonly<Record<Failing['reason'], string>> = {
+const WHY: Readonly<Record<PutFailure['reason'], string>> = {
   collision: 'another document of the source has the same id and the same new key',
   'unique-key': 'another document in the target has the same values in a unique key',
-  'foreign-document': 'the place is taken by a document that cosmig has not written',
+  'foreign-document': 'the slot is taken by a document that cosmig has not written',
   'too-large': 'the target does not take a document of this size',
   'partition-full': 'the logical partition of the new key is full',
   rejected: 'the target does not take this document',
 };
 
-/** Rule 6: the letter is known before the locks are released, so that whoever leaves next sees it. */
-async function settleRefused(
+/** Rule 6. The letter is known before the locks are released, so the next document that leaves the slot sees it. */
+async function refuse(
   { context, unit, change, row }: Subject,
   version: Version,
   refusal: Parameters<typeof quarantine>[2]['refusal'],
@@ -244,7 +244,7 @@ async function settleRefused(
   const { identity } = change;
   const old = slotIn(context.pending.rowOf(identity.hash, change.indexId) ?? row);
   const isRight = old !== null && version.slot !== null && old.hash.equals(version.slot.hash);
-  // A stale copy may stay where its document still belongs, unless it holds a unique value that another waits for.
+  // A stale copy may stay where its document still belongs, unless it holds a unique value that another document waits for.
   const leaves = old !== null && (!isRight || context.unique.exist);
   if (leaves && (await removeIfOurs({ context, unit, identity, slot: old }))) unit.count('documentsDeleted');
   const kept = leaves ? null : old;
@@ -257,7 +257,7 @@ async function settleRefused(
     ...orderOf(change, row),
   });
   if (refusal.reason === 'unique-key')
-    context.unique.want(identity.hash, context.unique.heldBy(version.body));
+    context.unique.want(identity.hash, context.unique.valuesOf(version.body));
   quarantine(context, unit, { identity, slot: version.slot, refusal });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who a document is, as the engine passes it around: the hash that names it everywhere, and the values behind it, by
- * which the service finds it. Slots are named in the same way.
+ * The identity of a document, as the engine passes it around: a hash, and the values it is made of, by which the service
+ * finds the document. Slots of the target are identified in the same way.
  */
 import type { KeyComponent, KeyKind } from '../../epk/effective-key.ts';
 import { effectiveKey } from '../../epk/effective-key.ts';
@@ -14,7 +14,7 @@ export interface SourceIdentity {
   readonly name: readonly (string | null)[];
 }
 
-/** A place for one document in the target. */
+/** Room for one document in the target: an id and a key. */
 export interface Slot {
   readonly hash: Buffer;
   readonly key: readonly KeyComponent[];
@@ -38,7 +38,7 @@ export function idOf({ name }: Pick<SourceIdentity, 'name'>): Buffer {
 function valueOf(text: string | null): KeyComponent {
   if (text === null) return undefined;
   const value: unknown = JSON.parse(text);
-  // An object or an array is no key value; the service takes the level as missing.
+  // An object or an array is not a key value; the service takes the level as missing.
   return typeof value === 'string' ||
     typeof value === 'number' ||
     typeof value === 'boolean' ||

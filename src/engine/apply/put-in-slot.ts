@@ -1,27 +1,30 @@
 /**
- * A slot changing hands. Each write is a create, or insists on the etag of a document whose identity was rebuilt: ours
- * is replaced, another's is adjudicated in the source (rule 5 of docs/internals/apply-rule.md), a stranger's is left alone.
+ * Puts a document into its slot, and takes it out. Invariant: every write is a create, or insists on the etag of a document
+ * whose identity was read. Our own copy is replaced; of another document's copy the source decides (rule 5 of the apply
+ * rule); a document that cosmig has not written is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
+import type { Row } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
-import type { Found, Refusing, Written } from './target-slots.ts';
-import { givenUp, type Held } from './unique-keys.ts';
+import type { Occupant } from './slot-owner.ts';
+import type { Refusal, WriteOutcome } from './target-slots.ts';
+import { givenUp, type UniqueValues } from './unique-keys.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
 import { idOf, type Slot, type SourceIdentity } from './identity.ts';
 
-export interface Placing {
+export interface Put {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
   readonly identity: SourceIdentity;
   readonly slot: Slot;
   readonly version: Version;
-  /** Our copy stands there already. */
+  /** By the ledger our copy is in the slot already. */
   readonly isThere: boolean;
 }
 
 /** Why a document did not get its slot. */
-export interface Failing {
+export interface PutFailure {
   readonly reason:
     | 'collision'
     | 'unique-key'
@@ -32,41 +35,40 @@ export interface Failing {
   readonly code: string;
 }
 
-/** Whoever writes into the target besides us may win a race now and then, not every time. */
+/** Another writer of the target may win a race now and then, but not every time. */
 const TRIES_MAX = 100;
 
 /**
- * Puts a version into its slot; `first` is what became of a create that was sent already. A copy of ours that is found
- * is replaced without asking which is newer: what the source has beyond this version has an event of its own, which
- * is not done yet.
+ * Puts a version into its slot; `first` is the outcome of a create that was sent already. A copy of ours that is found there
+ * is replaced without comparing versions: a newer version in the source has an event of its own, which comes later.
  */
-export async function put(placing: Placing, first?: Written): Promise<'ok' | Failing> {
-  const { context, unit, identity, slot, version, isThere } = placing;
+export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | PutFailure> {
+  const { context, unit, identity, slot, version, isThere } = put;
   const { slots } = context;
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'write', identity, slot }]);
   const id = idOf(identity);
   const taken: SourceIdentity[] = [];
-  const held: Held[] = [];
+  const held: UniqueValues[] = [];
   let seen = isThere ? await slots.read(slot, id) : null;
   let written = first;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     if (written === undefined) {
       if (seen === null) written = await slots.create(slot, version);
       else {
-        const failing = await adjudicate(placing, seen, taken);
+        const failing = await adjudicate(put, seen, taken);
         if (failing !== undefined) return failing;
-        held.push(seen.held);
+        held.push(seen.uniqueValues);
         written = await slots.replace(slot, version, seen);
       }
     }
     if (written === 'ok') {
-      for (const from of taken) revoke(placing, from);
-      // What was replaced may have held a unique value that somebody waits for.
+      for (const from of taken) revoke(put, from);
+      // The replaced document may have held a unique value that another document waits for.
       if (held.length > 0)
         context.promoter.free({
           slot,
           emptied: false,
-          given: givenUp(held, context.unique.heldBy(version.body)),
+          given: givenUp(held, context.unique.valuesOf(version.body)),
         });
       return 'ok';
     }
@@ -77,17 +79,17 @@ export async function put(placing: Placing, first?: Written): Promise<'ok' | Fai
     seen = await slots.read(slot, id);
     if (was === 'conflict' && seen === null && context.unique.exist) return UNIQUE_KEY;
   }
-  throw restless();
+  throw changesTooFast();
 }
 
-const UNIQUE_KEY: Failing = { reason: 'unique-key', code: '409' };
+const UNIQUE_KEY: PutFailure = { reason: 'unique-key', code: '409' };
 
-/** Whether the one who stands there must go. */
+/** Whether the document in the slot must leave it; else why ours cannot have the slot. */
 async function adjudicate(
-  { context, unit, identity, slot }: Placing,
-  seen: Found,
+  { context, unit, identity, slot }: Put,
+  seen: Occupant,
   taken: SourceIdentity[],
-): Promise<Failing | undefined> {
+): Promise<PutFailure | undefined> {
   if (seen.identity.hash.equals(identity.hash)) return undefined;
   if (seen.foreign || !isCopyOfOurs(context, seen.identity, slot))
     return { reason: 'foreign-document', code: 'foreign' };
@@ -109,23 +111,28 @@ function isCopyOfOurs({ pending, ledger }: RunContext, other: SourceIdentity, sl
   return !isIndexed && other.name.slice(1).some((level) => level !== null);
 }
 
-/** Does the source still put `other` here? */
+/** Whether the source still maps `other` to this slot. */
 async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
   if (version === 'gone') return false;
-  // Nobody can tell: it stays.
+  // The service no longer takes its id, so this cannot be known: it stays.
   if (version.refusal?.reason === 'bad-id') return true;
   return version.slot !== null && version.slot.hash.equals(slot.hash);
 }
 
-/** The ledger must not say that somebody is in a slot that another has taken. */
-function revoke({ context, unit, slot }: Placing, from: SourceIdentity): void {
+/** The ledger must not say that a document is in a slot that another one has taken. */
+function revoke({ context, unit, slot }: Put, from: SourceIdentity): void {
   const row = context.pending.rowOf(from.hash, null);
   if (row === null) unit.override(from.hash, slot.hash);
   else if (row.slot?.equals(slot.hash) === true) {
-    const state = row.state === 'live' ? 'tombstone' : row.state;
-    unit.row({ ...row, state, slot: null, targetKey: null, etag: null });
+    unit.row(withoutSlot(row));
   }
+}
+
+/** The row of a document that has lost its slot. */
+export function withoutSlot(row: Row): Row {
+  const state = row.state === 'live' ? 'tombstone' : row.state;
+  return { ...row, state, slot: null, targetKey: null, etag: null };
 }
 
 export interface Removal {
@@ -135,7 +142,7 @@ export interface Removal {
   readonly slot: Slot;
 }
 
-/** Deletes our copy from a slot, and nobody else's; whether there was one. */
+/** Deletes our copy from a slot, and no other document. True if there was a copy. */
 export async function removeIfOurs({ context, unit, identity, slot }: Removal): Promise<boolean> {
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);
   const { end, held } = await withdraw(context, identity, slot);
@@ -147,40 +154,40 @@ export async function removeIfOurs({ context, unit, identity, slot }: Removal): 
 
 export interface Withdrawn {
   readonly end: 'removed' | 'empty' | 'not ours';
-  /** What was held by all that was to be removed. */
-  readonly held: readonly Held[];
+  /** Unique values of every version of our copy that was to be removed. */
+  readonly held: readonly UniqueValues[];
 }
 
-/** Deletes our copy, which somebody has claimed; of a reply that was lost, not ours any more counts as removed. */
+/** Deletes our copy, whose removal was claimed before. After a lost reply, a copy that is no longer there counts as removed. */
 export async function withdraw(
   { slots }: Pick<RunContext, 'slots'>,
   identity: SourceIdentity,
   slot: Slot,
 ): Promise<Withdrawn> {
   const id = idOf(identity);
-  const held: Held[] = [];
+  const held: UniqueValues[] = [];
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const seen = await slots.read(slot, id);
     if (seen === null || !seen.identity.hash.equals(identity.hash)) {
       if (tries > 0) return { end: 'removed', held };
       return { end: seen === null ? 'empty' : 'not ours', held };
     }
-    held.push(seen.held);
+    held.push(seen.uniqueValues);
     const removed = await slots.remove(slot, seen);
     if (removed === 'ok') return { end: 'removed', held };
     if (typeof removed === 'object') throw undeletable(removed);
   }
-  throw restless();
+  throw changesTooFast();
 }
 
-function restless(): ServiceError {
+function changesTooFast(): ServiceError {
   return new ServiceError('a document of the target changes faster than it can be written', {
     why: `${TRIES_MAX} tries, and each found another version`,
-    hint: 'see who else writes into the target, then run the command again',
+    hint: 'find out what else writes into the target, then run the command again',
   });
 }
 
-function undeletable({ code }: Refusing): ServiceError {
+function undeletable({ code }: Refusal): ServiceError {
   return new ServiceError('the target does not delete a document', {
     why: `it was asked to delete a copy of ours, and answered ${code}`,
     hint: 'see whether a trigger or a policy of the target refuses deletes, then run the command again',

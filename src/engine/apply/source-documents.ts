@@ -1,6 +1,6 @@
 /**
- * Point reads of the source: what a document is now. What always holds: the answer is no older than anything that was
- * seen of its range, in this run or an earlier one, and reading goes at Low priority within the source's budget.
+ * Point reads of the source: the current version of a document. Invariant: the answer is no older than anything that was
+ * seen of its range, in this run or an earlier one. Reads have Low priority and stay within the source's budget.
  */
 import { PointReads } from '../../cosmos/bulk/point-reads.ts';
 import type { Side } from '../../cosmos/side.ts';
@@ -14,7 +14,7 @@ import { idOf, keyOf, type SourceIdentity } from './identity.ts';
 const UNREADABLE: Version = {
   etag: '',
   slot: null,
-  refusal: { reason: 'bad-id', why: 'the service does not take this id any more' },
+  refusal: { reason: 'bad-id', why: 'the service no longer takes this id' },
   body: Buffer.alloc(0),
 };
 

@@ -1,9 +1,8 @@
 /**
- * Everything that is said to the target: conditional writes, and reads of a slot that tell whose document stands in
- * it. What always holds: a slot is never read by a replica that is behind a write of ours, not even behind one whose
- * reply was lost or that another process has sent; after such a reply nothing is read before it can land no more.
+ * All requests to slots of the target: conditional writes, and reads that find out which document is in a slot. Invariant:
+ * a slot is never read from a replica that is behind one of our writes, including a write whose reply was lost or that
+ * another process has sent. After a lost reply nothing is read until that write can no longer take effect.
  */
-import { hashToBytes } from '../../documents/hash.ts';
 import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
 import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
 import { madeText, type OperationOutcome, type OperationText } from '../../cosmos/bulk/operation.ts';
@@ -11,37 +10,27 @@ import { failureOf } from '../../cosmos/bulk/point-reads.ts';
 import { BatchBody } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { reckonAnew, shifted } from '../../documents/ttl.ts';
-import { replyScan, type PageScan, type ReplyNodes } from '../../documents/page-scan.ts';
+import { replyScan } from '../../documents/page-scan.ts';
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
-import { Placement, Rekey, rekeyPaths } from '../../keys/rekey.ts';
+import { rekeyPaths } from '../../keys/rekey.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Side } from '../../cosmos/side.ts';
 import type { ServiceTime } from '../progress/service-time.ts';
 import type { Timing } from '../../spec/timing.ts';
-import type { Held, UniqueKeys } from './unique-keys.ts';
+import { SlotOwners, type Occupant } from './slot-owner.ts';
+import type { UniqueKeys } from './unique-keys.ts';
 import type { Version } from '../tail/source-version.ts';
-import { idOf, textsAt, type Slot, type SourceIdentity } from './identity.ts';
+import { idOf, type Slot } from './identity.ts';
 
-/** Whose document stands in a slot. */
-export interface Found {
-  readonly identity: SourceIdentity;
-  /** To insist on, in a write. */
-  readonly etag: string;
-  /** It is no copy of anything: what its properties say of its key is not where it stands. */
-  readonly foreign: boolean;
-  /** Of the target's unique keys. */
-  readonly held: Held;
-}
+/** What the target decided; with the document, if one was read. */
+export type SlotReply = Decision<Occupant>;
 
-/** What the target decided; with the document, where one was read. */
-export type SlotReply = Decision<Found>;
+/** How a write ended. */
+export type WriteOutcome = 'ok' | 'conflict' | 'changed' | 'missing' | 'ambiguous' | Refusal;
 
-/** How a write ended that was sent. */
-export type Written = 'ok' | 'conflict' | 'changed' | 'missing' | 'ambiguous' | Refusing;
-
-/** The document cannot be there, whoever else is. */
-export interface Refusing {
+/** The target does not take this document at all. */
+export interface Refusal {
   readonly reason: 'too-large' | 'partition-full' | 'rejected';
   readonly code: string;
 }
@@ -59,13 +48,13 @@ interface Parts {
 /** A document for the target. */
 type Document = Pick<Version, 'body' | 'lifetime'>;
 
-/** No document has it, so a write that insists on it is refused, and its reply tells how far the range has come. */
+/** No document has this etag: a write that insists on it is refused, and its reply says how far the range has come. */
 const NO_ETAG = '"cosmig"';
 
 export class TargetSlots {
   readonly dispatcher: RangeDispatcher<SlotReply>;
   readonly #parts: Parts;
-  readonly #executor: BatchExecutor<Found>;
+  readonly #executor: BatchExecutor<Occupant>;
   #inDoubt = 0;
   readonly #body = new BatchBody(new ByteOutput());
 
@@ -73,12 +62,12 @@ export class TargetSlots {
     this.#parts = parts;
     const { side, plan, unique, clock } = parts;
     const replies = replyScan(rekeyPaths(plan));
-    const owners = new Owners(replies, { plan, unique, side });
+    const owners = new SlotOwners(replies, { plan, unique, side });
     this.#executor = new BatchExecutor({ side, replies, keep: (row, etag) => owners.read(row, etag) });
     this.dispatcher = new RangeDispatcher({ side, executor: this.#executor, clock });
   }
 
-  async create(slot: Slot, document: Document): Promise<Written> {
+  async create(slot: Slot, document: Document): Promise<WriteOutcome> {
     return this.#write(
       slot,
       this.#writing(document, (body) => body.create(slot.key)),
@@ -88,32 +77,32 @@ export class TargetSlots {
   async replace(
     slot: Slot,
     document: Document,
-    { identity, etag }: Pick<Found, 'identity' | 'etag'>,
-  ): Promise<Written> {
+    { identity, etag }: Pick<Occupant, 'identity' | 'etag'>,
+  ): Promise<WriteOutcome> {
     return this.#write(
       slot,
       this.#writing(document, (body) => body.replace(slot.key, { id: idOf(identity), ifMatch: etag })),
     );
   }
 
-  async remove(slot: Slot, { identity, etag }: Pick<Found, 'identity' | 'etag'>): Promise<Written> {
+  async remove(slot: Slot, { identity, etag }: Pick<Occupant, 'identity' | 'etag'>): Promise<WriteOutcome> {
     return this.#write(slot, this.#delete(slot, idOf(identity), etag));
   }
 
-  /** Who is in a slot; `id` as JSON text. */
-  async read(slot: Slot, id: Buffer): Promise<Found | null> {
+  /** The document in a slot; `id` as JSON text. */
+  async read(slot: Slot, id: Buffer): Promise<Occupant | null> {
     const text = this.#operation((body) => body.read(slot.key, { id }));
     const outcome = await this.#send(slot, text, this.#delete(slot, id, NO_ETAG));
     if (outcome.is !== 'done') throw failureOf(outcome);
     return outcome.value.document ?? null;
   }
 
-  /** How many wait until their writes have landed, or never will. */
+  /** How many writes were not answered and may still take effect. */
   get writesInDoubt(): number {
     return this.#inDoubt;
   }
 
-  /** Waits until a write whose reply was lost has landed, or never will. */
+  /** Waits until a write whose reply was lost can no longer take effect. */
   async waitOutTimeout(): Promise<void> {
     const { clock, timing, signal } = this.#parts;
     this.#inDoubt += 1;
@@ -125,7 +114,7 @@ export class TargetSlots {
     this.#executor.giveUpSessions();
   }
 
-  async #write(slot: Slot, text: OperationText): Promise<Written> {
+  async #write(slot: Slot, text: OperationText): Promise<WriteOutcome> {
     const outcome = await this.#send(slot, text);
     switch (outcome.is) {
       case 'done':
@@ -189,7 +178,7 @@ export class TargetSlots {
 export function decided({
   status,
   substatus,
-}: Pick<SlotReply, 'status' | 'substatus'>): Exclude<Written, 'ambiguous'> {
+}: Pick<SlotReply, 'status' | 'substatus'>): Exclude<WriteOutcome, 'ambiguous'> {
   if (status < 300) return 'ok';
   const code = substatus === 0 ? String(status) : `${status}/${substatus}`;
   switch (status) {
@@ -205,43 +194,5 @@ export function decided({
       return { reason: 'partition-full', code };
     default:
       return { reason: 'rejected', code };
-  }
-}
-
-/** Reads from documents of the target whose they are. */
-class Owners {
-  readonly #replies: PageScan<ReplyNodes>;
-  readonly #placement: Placement;
-  readonly #name: readonly number[];
-  readonly #unique: UniqueKeys;
-  /** What the key would be by what the document says; nothing where the old key was written over. */
-  readonly #rekey: Rekey | undefined;
-
-  constructor(
-    replies: PageScan<ReplyNodes>,
-    { plan, unique, side }: Pick<Parts, 'plan' | 'unique' | 'side'>,
-  ) {
-    this.#replies = replies;
-    this.#unique = unique;
-    this.#placement = new Placement(replies, plan);
-    this.#name = [replies.nodes.id, ...plan.sourcePathsInTarget.map((path) => replies.nodeAt(path))];
-    const ttl = { mode: 'restart' } as const;
-    this.#rekey =
-      plan.replacedPaths.length > 0 ? undefined : new Rekey(replies, { plan, kind: side.facts.keyKind, ttl });
-  }
-
-  read(row: number, etag: string): Found {
-    const { hashes } = this.#placement;
-    this.#placement.read(row);
-    const name = textsAt(this.#replies, row, this.#name);
-    const held = this.#unique.heldBy(this.#replies.bytes(row, this.#replies.nodes.document));
-    return { identity: { hash: hashToBytes(hashes), name }, etag, foreign: this.#isForeign(row), held };
-  }
-
-  #isForeign(row: number): boolean {
-    if (this.#rekey === undefined) return false;
-    if (this.#rekey.read(row, 0) === 'refused') return true;
-    const { hashes } = this.#rekey;
-    return [4, 5, 6, 7].some((i) => hashes[i] !== this.#placement.hashes[i]);
   }
 }

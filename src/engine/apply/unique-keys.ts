@@ -1,25 +1,25 @@
 /**
- * The unique keys of the target: what documents hold there, and what those want that were refused for it, so that only
- * a value that has been given up brings another try. What always holds: what cannot be told counts as any value, so
- * one is tried too often and never too seldom; what is wanted is remembered while a run lasts, for so many.
+ * The unique keys of the target: the values that documents hold, and the values that refused documents want. Only a value
+ * that was given up brings a retry. Invariant: a value that cannot be determined counts as any value, so a document is
+ * retried too often rather than too seldom. Wanted values are kept in memory, for WANTED_MAX documents.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { parsePath, valueAt } from '../../keys/path.ts';
 import { composite, type Path } from '../../keys/strategies/strategy.ts';
 import { UsageError } from '../../lib/errors.ts';
 
-/** What a document holds, one text for each unique key of the target. */
-export type Held = readonly string[];
+/** The values of a document, one text for each unique key of the target. */
+export type UniqueValues = readonly string[];
 
-/** Who is not remembered is tried with the others. */
+/** A document beyond these counts as wanting any value. */
 const WANTED_MAX = 10_000;
-/** Ends the text of a value that nobody can tell: it may be any. */
+/** Ends the text of a value that cannot be determined: it may be any. */
 const ANY = '*';
 
 export class UniqueKeys {
   /** The paths of each; nothing where they cannot be read. */
   readonly #keys: ReadonlyArray<readonly Path[]>;
-  readonly #wanted = new Map<string, Held>();
+  readonly #wanted = new Map<string, UniqueValues>();
 
   /** From the settings of the target. */
   constructor(policy: unknown) {
@@ -31,19 +31,19 @@ export class UniqueKeys {
     return this.#keys.length > 0;
   }
 
-  /** What a document holds; nothing where there are no unique keys. */
-  heldBy(document: Buffer): Held {
+  /** Nothing where there are no unique keys. */
+  valuesOf(document: Buffer): UniqueValues {
     if (!this.exist) return [];
     const parsed: unknown = JSON.parse(document.toString());
     return this.#keys.map((paths, key) => {
       const values = paths.map((path) => valueAt(parsed, path));
-      const isTold = paths.length > 0 && !values.includes(composite);
-      return `${key}:${isTold ? values.map((value) => JSON.stringify(value ?? null)).join() : ANY}`;
+      const isKnown = paths.length > 0 && !values.includes(composite);
+      return `${key}:${isKnown ? values.map((value) => JSON.stringify(value ?? null)).join() : ANY}`;
     });
   }
 
-  /** Somebody was refused for what he holds. */
-  want(identity: Buffer, held: Held): void {
+  /** A document was refused because of these values. */
+  want(identity: Buffer, held: UniqueValues): void {
     const key = mapKey(identity);
     this.#wanted.delete(key);
     this.#wanted.set(key, held);
@@ -53,20 +53,20 @@ export class UniqueKeys {
     }
   }
 
-  /** Whether he is known to want just this. */
-  wants(identity: Buffer, held: Held): boolean {
+  /** Whether the document is known to want just these values. */
+  wants(identity: Buffer, held: UniqueValues): boolean {
     return this.#wanted.get(mapKey(identity))?.join() === held.join();
   }
 
-  /** Whether he may want something of what was given up. */
-  mayWant(identity: Buffer, given: Held): boolean {
+  /** Whether the document may want one of the values that were given up. */
+  mayWant(identity: Buffer, given: UniqueValues): boolean {
     const wanted = this.#wanted.get(mapKey(identity));
     return wanted === undefined || wanted.some((one) => given.some((other) => meet(one, other)));
   }
 }
 
-/** What is not held any more: all of `before`, but for what is held `after`. */
-export function givenUp(before: readonly Held[], after: Held = []): Held {
+/** The values of `before` that are no longer held: those that are not among `after`. */
+export function givenUp(before: readonly UniqueValues[], after: UniqueValues = []): UniqueValues {
   return before.flatMap((held) => held.filter((value) => value.endsWith(ANY) || !after.includes(value)));
 }
 

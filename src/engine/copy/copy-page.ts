@@ -75,8 +75,7 @@ export class CopyPage {
     unit.start(async () => {
       const change = copied.change(entry);
       if (held.written === 'ambiguous') await context.slots.waitOutTimeout();
-      const { slot } = change.version ?? { slot: null };
-      if (slot !== null) unit.claimed(change.identity.hash, slot.hash);
+      unit.claimed(change.identity.hash, change.version.slot.hash);
       await apply({ context, unit, change, onLive: () => unit.landed(entry) }, held);
     });
   }

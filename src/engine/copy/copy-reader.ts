@@ -88,8 +88,7 @@ export class CopyReader {
   /** A document that is not created: it is refused, or deleted. A deleted one matters only if the ledger may know it. */
   #addOther(row: number, { others, indexId }: FlatPage, nowTs: number): void {
     const { identity, version, lsn } = this.#versions.read(row, nowTs);
-    if (version !== 'gone') others.push({ identity, kind: 'upsert', version, feed: 'LV', lsn, indexId });
-    else if (this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))
-      others.push({ identity, kind: 'delete', version: null, feed: 'LV', lsn, indexId });
+    if (version !== 'gone' || this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))
+      others.push({ identity, version, feed: 'LV', lsn, indexId });
   }
 }

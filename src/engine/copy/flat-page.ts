@@ -15,9 +15,14 @@ import { must } from '../../lib/assert.ts';
 import { readEntry, type Part, type Stored } from '../../state/segments/segment.ts';
 import type { OperationOutcome, RangeOperation } from '../../cosmos/bulk/operation.ts';
 import type { Change } from '../apply/apply.ts';
+import type { Slot } from '../apply/identity.ts';
 import type { SlotReply } from '../apply/target-slots.ts';
+import type { Version } from '../tail/source-version.ts';
 import { Turn } from '../unit/sequencer.ts';
 import type { CopyPage } from './copy-page.ts';
+
+/** A change of a document that the copy creates. */
+export type CopiedChange = Change & { readonly version: Version & { readonly slot: Slot } };
 
 /** The page under whose unit an operation is sent. */
 type Owner = Pick<CopyPage, 'nowTs' | 'ended'>;
@@ -150,7 +155,7 @@ export class FlatPage {
   }
 
   /** The same document for the slow path. */
-  change(entry: number): Change {
+  change(entry: number): CopiedChange {
     const [document, behind] = [this.#mark(entry, DOCUMENT_PIECE), this.#mark(entry, END_PIECE)];
     const room = Buffer.alloc(this.operationBytes(entry));
     const body = room.subarray(0, this.pieces.write(document, behind, room, 0));
@@ -159,7 +164,6 @@ export class FlatPage {
     const { identity, slot, targetKey } = this.#stored(entry);
     return {
       identity: { hash: Buffer.from(identity), name: texts },
-      kind: 'upsert',
       version: {
         etag: etag === null ? '' : decodedEtag(etag),
         slot: { hash: Buffer.from(slot), key: targetKey },

@@ -1,17 +1,17 @@
 /**
- * Whether a document may have a row, without asking the ledger: a Bloom filter, so that the copy, which meets each
- * document once, does not look a million times for what is hardly ever there. It errs by saying yes, never by no.
- * Where no range is copied any more, rows are many and nobody asks: then it reads none of them, and always says yes.
+ * A Bloom filter over the identities that have a row. The copy meets each document once and hardly any has a row, so the
+ * filter saves a million look-ups. Invariant: it may answer yes for a document without a row, but never no for one that has
+ * a row. When no range is being copied it is not needed: then it reads no rows and always answers yes.
  */
 import type { Ledger } from '../../state/ledger.ts';
 
-/** A million rows, and one in fifty documents is looked up in vain. */
+/** With a million rows one document in fifty is looked up for nothing. */
 const BITS = 8 * 1024 * 1024;
 
 export class RowFilter {
   readonly #bits = new Uint32Array(BITS / 32);
   #empty = true;
-
+  /** It has read no rows. */
   readonly #blind: boolean;
 
   constructor({ rows, leases }: Pick<Ledger, 'rows' | 'leases'>) {

@@ -216,7 +216,7 @@ async function collectIn(
       if (expired.has(change)) continue;
       seen += 1;
       const { name, hash } = change.identity;
-      const what = change.kind === 'upsert' ? 'written' : 'deleted';
+      const what = change.version === 'gone' ? 'deleted' : 'written';
       touched.set(mapKey(hash), { id: name[0] ?? UNNAMED, what });
     }
     seen += unnamed;

@@ -4,7 +4,7 @@ import { DeadLetterError } from '../../lib/errors.ts';
 import type { Reason, Waits } from '../../state/dead-letters.ts';
 import type { OpenLetter } from '../unit/pending-outcomes.ts';
 import type { RunContext } from '../context.ts';
-import type { Held } from '../apply/unique-keys.ts';
+import type { UniqueValues } from '../apply/unique-keys.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Slot, SourceIdentity } from '../apply/identity.ts';
 
@@ -14,7 +14,7 @@ export interface Freed {
   /** False: it only changed its document, which may have freed a unique value. */
   readonly emptied: boolean;
   /** Unique values no longer held in the slot; null: not known. */
-  readonly given: Held | null;
+  readonly given: UniqueValues | null;
 }
 
 interface Quarantine {

@@ -7,7 +7,7 @@ import { UnitOfWork } from '../unit/unit-of-work.ts';
 /** The caller commits the unit. */
 export async function reapply(context: RunContext, identity: SourceIdentity): Promise<UnitOfWork> {
   const unit = new UnitOfWork(context, { lease: null, feed: 'LV' });
-  const change = { identity, kind: 'read', version: null, feed: 'LV', lsn: null, indexId: null } as const;
+  const change = { identity, version: null, feed: 'LV', lsn: null, indexId: null } as const;
   await apply({ context, unit, change });
   return unit;
 }

@@ -21,7 +21,8 @@ export async function beginChanges({ context, unit, changes }: ChangePageParts):
 /** The slot where the document belongs, and the one where it is. The apply rule claims what it finds out later. */
 function claimsOf({ pending }: RunContext, { identity, version, indexId }: Change): Claiming[] {
   const row = pending.rowOf(identity.hash, indexId);
-  const slot = version === null || version.refusal !== null ? null : version.slot;
+  const isWritten = version !== null && version !== 'gone' && version.refusal === null;
+  const slot = isWritten ? version.slot : null;
   const claims: Claiming[] = slot === null ? [] : [{ kind: 'write', identity, slot }];
   if (row === null || row.slot === null || row.targetKey === null || slot?.hash.equals(row.slot) === true)
     return claims;

@@ -1,7 +1,6 @@
 /**
- * What the tail takes out of a page: one change after the other, with memory of its own. What always holds: a change
- * that cannot be understood is never passed over in silence; of a delete whose document cannot be named it is told
- * that there was one.
+ * Takes the changes out of a page of the tail; they have memory of their own. Invariant: no change is skipped silently. A
+ * change that cannot be understood is an error, and a delete whose document cannot be identified is counted.
  */
 import { hashToBytes } from '../../documents/hash.ts';
 import {
@@ -12,23 +11,22 @@ import {
 } from '../../documents/page-scan.ts';
 import { PageError } from '../../documents/page-error.ts';
 import { Deletion } from '../../keys/rekey.ts';
-import type { Feed } from '../../state/rows.ts';
 import type { Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
 import { integerAt } from '../../documents/integer.ts';
-import { versionPaths, VersionReader, type Reading } from './source-version.ts';
+import { versionPaths, VersionReader } from './source-version.ts';
 
-/** What a page says. */
+/** The changes of a page. */
 export interface Changes {
   readonly changes: readonly Change[];
-  /** Some lie beyond the anchor; they come again. */
+  /** Some changes lie beyond the anchor; they come again. */
   readonly beyond: boolean;
-  /** Deletes of documents that cannot be named. */
+  /** Deletes of documents that cannot be identified. */
   readonly unnamed: number;
-  /** When the last of them happened, in seconds; null where the page does not tell. */
+  /** When the last of them happened, in seconds; null if the page does not contain it. */
   readonly lastTs: number | null;
   readonly lastLsn: number | null;
-  /** Deletes that nobody has asked for: the documents were past their end. */
+  /** Deletes that the service made because the documents had expired. */
   readonly expired: ReadonlySet<Change>;
 }
 
@@ -44,7 +42,7 @@ export interface ChangeReader {
   read(page: Buffer, options: ChangesOptions): Changes;
 }
 
-/** Of the latest-version feed. */
+/** Reads the latest-version feed. */
 export class LatestChanges implements ChangeReader {
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
@@ -65,14 +63,14 @@ export class LatestChanges implements ChangeReader {
         beyond = true;
         continue;
       }
-      changes.push(changeOf(reading, { feed: 'LV', lsn: reading.lsn, indexId }));
+      changes.push({ ...reading, feed: 'LV', indexId });
       lastTs = newer(lastTs, integerAt(scan, row, scan.nodes.ts));
     }
     return { changes, beyond, unnamed: 0, lastTs, lastLsn: newestLsn(changes), expired: NONE };
   }
 }
 
-/** Of the feed that tells every version, and deletes. */
+/** Reads the feed of all versions and deletes. */
 export class AllChanges implements ChangeReader {
   readonly #scan: PageScan<EnvelopeNodes>;
   readonly #versions: VersionReader;
@@ -104,7 +102,7 @@ export class AllChanges implements ChangeReader {
           if (scan.bytes(row, around.timeToLiveExpired).equals(TRUE)) expired.add(change);
         }
       } else if (scan.hasDocument(row))
-        changes.push(changeOf(this.#versions.read(row, nowTs), { feed: 'AVAD', lsn, indexId }));
+        changes.push({ ...this.#versions.read(row, nowTs), feed: 'AVAD', lsn, indexId });
       else throw new PageError('a change has no document', scan.elementStart(row));
     }
     return { changes, beyond: false, unnamed, lastTs, lastLsn: newestLsn(changes), expired };
@@ -121,21 +119,13 @@ export class AllChanges implements ChangeReader {
   ): Change | undefined {
     if (!this.#deletion.read(row, this.#words, 0)) return undefined;
     const identity = { hash: hashToBytes(this.#words), name: this.#deletion.name(row) };
-    return { identity, kind: 'delete', version: null, feed: 'AVAD', lsn, indexId };
+    return { identity, version: 'gone', feed: 'AVAD', lsn, indexId };
   }
 }
 
 const DELETE = Buffer.from('"delete"');
 const TRUE = Buffer.from('true');
 const NONE: ReadonlySet<Change> = new Set();
-
-function changeOf(
-  { identity, version }: Reading,
-  place: { readonly feed: Feed; readonly lsn: number | null; readonly indexId: number },
-): Change {
-  if (version === 'gone') return { identity, kind: 'delete', version: null, ...place };
-  return { identity, kind: 'upsert', version, ...place };
-}
 
 function newer(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);

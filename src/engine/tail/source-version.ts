@@ -1,6 +1,6 @@
 /**
- * One version of a source document, read out of a page or a reply and ready to be written: where it belongs, its
- * bytes for the target, or why it cannot go there. It has memory of its own and outlives the page.
+ * One version of a source document, read out of a page or a reply: the slot where it belongs, and its bytes for the target
+ * or the reason why it cannot be written. It has memory of its own and outlives the page.
  */
 import { hashToBytes } from '../../documents/hash.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -23,15 +23,15 @@ export interface Version {
   readonly refusal: Refusal | null;
   /** The target document; empty when it cannot be written. */
   readonly body: Buffer;
-  /** When it ends, if that is said in its body. */
+  /** When it expires, if its body says so. */
   readonly lifetime?: Lifetime | undefined;
 }
 
-/** A document as it is now; `gone` for one that is deleted, marked as deleted, or past its end. */
-export interface Reading {
+/** A document as it is now; `gone` if it is deleted, marked as deleted, or expired. */
+export interface SourceReading {
   readonly identity: SourceIdentity;
   readonly version: Version | 'gone';
-  /** Null where the page does not tell. */
+  /** Null if the page does not contain it. */
   readonly lsn: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface VersionParts {
   readonly marker: Path | null;
 }
 
-/** What a scan must look for, if versions are to be read from it. */
+/** The paths that a scan must find, so that versions can be read from it. */
 export function versionPaths({ plan, marker }: Pick<VersionParts, 'plan' | 'marker'>): readonly Path[] {
   return marker === null ? rekeyPaths(plan) : [...rekeyPaths(plan), marker];
 }
@@ -64,7 +64,7 @@ export class VersionReader {
   }
 
   /** A row of the last scan; `nowTs` is the service's time in seconds. */
-  read(row: number, nowTs: number): Reading {
+  read(row: number, nowTs: number): SourceReading {
     const { rekey } = this;
     const verdict = rekey.read(row, nowTs);
     const identity = { hash: hashToBytes(rekey.hashes), name: textsAt(this.#scan, row, this.#name) };
@@ -84,7 +84,7 @@ export class VersionReader {
     return { identity, version: { etag, slot, refusal: null, body, lifetime: rekey.lifetime }, lsn };
   }
 
-  /** Whether the document says of itself that it is deleted: its marker is there and is not false, null, 0 or "". */
+  /** Whether the document is marked as deleted: its marker property exists and is not false, null, 0 or "". */
   isMarked(row: number): boolean {
     if (this.#marker === undefined) return false;
     const [start, end] = [this.#scan.start(row, this.#marker), this.#scan.end(row, this.#marker)];
@@ -107,5 +107,5 @@ export class VersionReader {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** Refused for what they are, not for where they belong. */
+/** Refused because of their content: their slot is known. */
 const HAVE_A_KEY: ReadonlySet<Refusal['reason']> = new Set(['too-large', 'key-conflict']);

@@ -1,9 +1,9 @@
 /**
- * The first thing a run does: wait until nothing of the last one can land any more, then bring every identity with an
- * intent and no commit to at most one slot, which the ledger knows. Settling only ever removes; what is missing comes
- * again, since no position has moved past it.
+ * The first thing a run does after a crash: it waits until no request of the last run can take effect any longer, then
+ * settles every document that has an intent and no commit: our copy stays in at most one slot, which the ledger knows.
+ * Settling only removes. What is missing comes again, because no position has moved past it.
  *
- * All that is in doubt is in memory at once: the documents of pages that were under way, which ROOM_BYTES of run-leases.ts
+ * Everything in doubt is in memory at once: the documents of pages that were in flight, which PAGES_BYTES_MAX of run-leases.ts
  * bounds. A document has 230 bytes on the wire before anybody has put anything into it, so they are at most 36,000.
  */
 import { mapKey } from '../../documents/hash.ts';
@@ -12,7 +12,7 @@ import type { Override, Row } from '../../state/rows.ts';
 import { readEntry } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
 import type { RunContext } from '../context.ts';
-import { withdraw } from '../apply/put-in-slot.ts';
+import { withdraw, withoutSlot } from '../apply/put-in-slot.ts';
 import { idOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** Documents looked at together: enough to fill batches to every range. */
@@ -30,7 +30,7 @@ interface Findings {
   readonly overrides: Override[];
 }
 
-/** How many documents were in doubt; nothing is awaited when there was none. */
+/** Returns how many documents were in doubt. Without any it does not wait. */
 export async function settleAll(
   context: RunContext,
   { signal, say }: { readonly signal: AbortSignal; readonly say: (text: string) => void },
@@ -39,7 +39,7 @@ export async function settleAll(
   const pages = ledger.pages.unsettled();
   if (pages.length === 0) return 0;
   const seconds = Math.ceil(context.timing.requestTimeoutMs / 1000);
-  say(`the last run did not end well: waiting ${seconds} s until nothing that it sent can land any more`);
+  say(`the last run was interrupted: waiting ${seconds} s until none of its requests can take effect`);
   await slots.waitOutTimeout();
   const { claimed, takeovers } = readClaims(context, pages);
   const findings: Findings = { rows: new Map(), overrides: [] };
@@ -88,7 +88,7 @@ function readClaims(
   return { claimed, takeovers };
 }
 
-/** Leaves our copy where the source still wants it, and nowhere else. */
+/** Leaves our copy where the source maps the document now, and nowhere else. */
 async function settleOne(
   context: RunContext,
   { identity, indexId, slots: claimed }: Claimed,
@@ -126,12 +126,12 @@ async function settleOne(
     });
     return;
   }
-  // Older segments may claim what is not there any more.
+  // Older segments may still say that a copy is there.
   for (const { hash } of candidates.values())
     findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.pages.nextSequence() });
 }
 
-/** The ledger must not say that somebody is in a slot that another has taken. */
+/** The ledger must not say that a document is in a slot that another one has taken. */
 async function settleTakeover(context: RunContext, claim: Claim, findings: Findings): Promise<void> {
   const { identity, slot, targetKey } = claim;
   const { pending, slots, ledger } = context;
@@ -141,7 +141,6 @@ async function settleTakeover(context: RunContext, claim: Claim, findings: Findi
   if (seen?.identity.hash.equals(identity) === true) return;
   if (row === null) findings.overrides.push({ identity, slot, sequence: ledger.pages.nextSequence() });
   else if (row.slot?.equals(slot) === true) {
-    const state = row.state === 'live' ? 'tombstone' : row.state;
-    findings.rows.set(key, { ...row, state, slot: null, targetKey: null, etag: null });
+    findings.rows.set(key, withoutSlot(row));
   }
 }

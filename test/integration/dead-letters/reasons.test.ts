@@ -112,7 +112,7 @@ const TOLD: Readonly<Record<Reason, unknown>> = {
   'bad-id': { code: 'bad-id', why: 'id is longer than 1023 bytes' },
   'foreign-document': {
     code: 'foreign',
-    why: 'the place is taken by a document that cosmig has not written',
+    why: 'the slot is taken by a document that cosmig has not written',
   },
   rejected: { code: '400', why: 'the target does not take this document' },
 };

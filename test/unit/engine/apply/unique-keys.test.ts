@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { givenUp, UniqueKeys } from '../../../../src/engine/apply/unique-keys.ts';
 
 const keys = new UniqueKeys({ uniqueKeys: [{ paths: ['/mail'] }, { paths: ['/a/b', '/c'] }] });
-const held = (document: object): readonly string[] => keys.heldBy(Buffer.from(JSON.stringify(document)));
+const held = (document: object): readonly string[] => keys.valuesOf(Buffer.from(JSON.stringify(document)));
 const WHO = Buffer.alloc(16, 1);
 
 const one = { mail: 'x', a: { b: 1 }, c: 2 };
@@ -46,11 +46,11 @@ test('who is not known may want anything, and so many are known', () => {
 test('a target without unique keys holds nothing, and one whose keys cannot be read may hold anything', () => {
   for (const policy of [undefined, null, {}, { uniqueKeys: [] }, { uniqueKeys: 1 }]) {
     expect(new UniqueKeys(policy).exist).toBe(false);
-    expect(new UniqueKeys(policy).heldBy(Buffer.from('no JSON'))).toEqual([]);
+    expect(new UniqueKeys(policy).valuesOf(Buffer.from('no JSON'))).toEqual([]);
   }
   for (const policy of [{ uniqueKeys: [{}] }, { uniqueKeys: [{ paths: ['odd'] }] }]) {
     const odd = new UniqueKeys(policy);
-    odd.want(WHO, odd.heldBy(Buffer.from('{}')));
-    expect(odd.mayWant(WHO, givenUp([odd.heldBy(Buffer.from('{"a":1}'))]))).toBe(true);
+    odd.want(WHO, odd.valuesOf(Buffer.from('{}')));
+    expect(odd.mayWant(WHO, givenUp([odd.valuesOf(Buffer.from('{"a":1}'))]))).toBe(true);
   }
 });
