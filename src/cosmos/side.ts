@@ -2,6 +2,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { Budget } from '../spec/migration-spec.ts';
+import { containerRecreated } from '../spec/refusals.ts';
 import type { Account } from './account/client.ts';
 import type { ContainerFacts } from './container/inspect.ts';
 import { ruOf } from './container/throughput.ts';
@@ -10,7 +11,7 @@ import { Sessions } from './feed/session-tokens.ts';
 import { Governor } from './load/governor.ts';
 import { Patience, type PatienceParts } from './load/retry.ts';
 import { allowedRu } from './load/ru-budget.ts';
-import { ContainerLane } from './transport/container-requests.ts';
+import { ContainerLane, TIMEOUT_MS } from './transport/container-requests.ts';
 
 export type SideName = 'source' | 'target';
 
@@ -36,11 +37,12 @@ export interface SideParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly onWait: NonNullable<PatienceParts['onWait']>;
-  readonly timeoutMs: number;
+  /** How long a request waits for its reply. */
+  readonly timeoutMs?: number;
 }
 
 export async function openSide(is: SideName, parts: SideParts, signal: AbortSignal): Promise<Side> {
-  const { account, facts, budget, clock, random, onWait, timeoutMs } = parts;
+  const { account, facts, budget, clock, random, onWait, timeoutMs = TIMEOUT_MS } = parts;
   const lane = new ContainerLane(account, facts.name, facts.rid);
   const patience = new Patience({ clock, random, onWait });
   const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
@@ -56,4 +58,10 @@ export function tokenOf(
   range: string,
 ): string | undefined {
   return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
+}
+
+/** Throws when another container answers under this name. */
+export function checkContainer({ is, facts }: Side, containerRid: string | undefined): void {
+  if (containerRid === undefined || containerRid === facts.rid) return;
+  throw containerRecreated(`${is} container`, { was: facts.rid, is: containerRid });
 }

@@ -210,13 +210,16 @@ async function readLongInteger(
   { container, property }: Place,
 ): Promise<string | null> {
   const { readDocument } = await import('../cosmos/container/read-document.ts');
-  const { Patience } = await import('../cosmos/load/retry.ts');
-  const patience = new Patience({ clock: context.clock, random: systemRandom });
   const wanted = {
-    container: { database: DATABASE, container },
+    name: { database: DATABASE, container },
     key: [LONG[property]],
-    id: JSON.stringify(LONG.id),
+    id: Buffer.from(JSON.stringify(LONG.id)),
   };
-  const document = await readDocument(place.account, wanted, { signal, patience });
+  const document = await readDocument(place.account, wanted, {
+    clock: context.clock,
+    random: systemRandom,
+    onWait: () => {},
+    signal,
+  });
   return /"trace":(\d+)/.exec(document?.toString() ?? '')?.[1] ?? null;
 }

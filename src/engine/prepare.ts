@@ -1,7 +1,7 @@
 /** What comes before a run: the preflight of a migration that has not begun, and the ledger of one that has. */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
-import { NotReadyError } from '../lib/errors.ts';
+import { containerMissing, nothingCopied } from '../spec/refusals.ts';
 import { refuseMissingLedger, type Ledger } from '../state/ledger.ts';
 import { hasBegun, openLedger, type Sides } from './assemble.ts';
 import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from '../preflight/inspect.ts';
@@ -40,10 +40,7 @@ export async function prepare(
   const { deletes } = ledger.migration.read();
   if (ledger.leases.live().length === 0) {
     ledger.close();
-    throw new NotReadyError('nothing has been copied yet', {
-      why: `the ledger ${spec.ledger} was created, and the copy has not begun`,
-      hint: 'run cosmig copy first',
-    });
+    throw nothingCopied(`the ledger ${spec.ledger} was created, and the copy has not begun`);
   }
   return {
     ledger,
@@ -54,7 +51,7 @@ export async function prepare(
 function orMissing(target: ContainerFacts | null, { spec }: InspectParts): ContainerFacts {
   if (target !== null) return target;
   const { database, container } = spec.target;
-  throw new NotReadyError(`there is no target container ${database}/${container}`, {
+  throw containerMissing(`target container ${database}/${container}`, {
     why: 'it was there when the migration began; if it was deleted, what the ledger knows of it is void',
     hint: 'begin a new migration with --ledger and an empty target',
   });

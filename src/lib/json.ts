@@ -25,3 +25,8 @@ function plain(value: unknown, above: readonly object[]): unknown {
   const described = cause === undefined ? { name, message } : { name, message, cause: plain(cause, path) };
   return { ...described, ...Object.fromEntries(entries) };
 }
+
+/** A member of a value that was parsed from JSON; undefined where there is none. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -3,7 +3,8 @@
  * only said. Pure. A warning is what may turn out a mistake that a migration cannot undo by itself; what is a normal
  * part of one is a note, and what can never work is refused elsewhere.
  */
-import { ttlText, type Difference } from '../cosmos/container/settings.ts';
+import type { Difference } from '../cosmos/container/settings.ts';
+import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { show } from '../keys/show.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';

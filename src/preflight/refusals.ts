@@ -5,6 +5,7 @@ import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
 import { isSamePath, parsePath } from '../keys/path.ts';
 import type { KeyPlan } from '../keys/plan.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
+import { containerMissing } from '../spec/refusals.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
 import { occupantsOf, type Asking } from './occupied.ts';
 
@@ -16,7 +17,7 @@ export function missing(
   { database, container }: Place,
   hint: string,
 ): NotReadyError {
-  return new NotReadyError(`there is no ${side} container ${database}/${container}`, {
+  return containerMissing(`${side} container ${database}/${container}`, {
     why: 'the account has no container, or no database, of this name',
     hint,
   });

@@ -1,6 +1,6 @@
 /** The result of a dry run: a table of at most 80 columns for people, an object for scripts. Invariant: it contains no document. */
 import { throughputText, type Throughput } from '../cosmos/container/throughput.ts';
-import { ttlText } from '../cosmos/container/settings.ts';
+import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { refusedText } from '../preflight/findings.ts';
 import type { Estimate, Inspection, Sample } from '../preflight/inspect.ts';

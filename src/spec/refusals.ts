@@ -1,6 +1,36 @@
-/** Refusals that both engine and verify report, in the same words. */
+/** Refusals that several layers report, in the same words, and how they write a TTL. */
 import { NotReadyError } from '../lib/errors.ts';
 
 export function copyNotFinished(details: { readonly why: string; readonly hint: string }): NotReadyError {
   return new NotReadyError('the copy is not finished', details);
+}
+
+export function nothingCopied(why: string): NotReadyError {
+  return new NotReadyError('nothing has been copied yet', { why, hint: 'run cosmig copy first' });
+}
+
+/** `what`: the container as the message names it, such as "source container shop/orders". */
+export function containerMissing(
+  what: string,
+  details: { readonly why: string; readonly hint: string },
+): NotReadyError {
+  return new NotReadyError(`there is no ${what}`, details);
+}
+
+/** A container of the same name that is not the one the migration began with. */
+export function containerRecreated(
+  what: string,
+  { was, is }: { readonly was: string; readonly is: string },
+): NotReadyError {
+  return new NotReadyError(`the ${what} was deleted and created again`, {
+    why: `its _rid was ${was} when the migration began and is ${is} now, so what the ledger knows about it no longer holds`,
+    hint: 'begin a new migration with --ledger and an empty target',
+    details: { was, is },
+  });
+}
+
+/** The default TTL of a container in words. */
+export function ttlText(ttl: number | null): string {
+  if (ttl === null) return 'off';
+  return ttl === -1 ? 'on without a default' : `${ttl} s`;
 }

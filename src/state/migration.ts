@@ -3,6 +3,7 @@
  * and the phase. Invariant: what is pinned never changes; a command with other settings or containers is refused.
  */
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
+import { containerRecreated, ttlText } from '../spec/refusals.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { fingerprint, pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { Pinned } from '../spec/fingerprint.ts';
@@ -114,9 +115,9 @@ export class MigrationStore {
       return;
     }
     if (containers.sourceRid !== seen.sourceRid)
-      throw recreated('source', containers.sourceRid, seen.sourceRid);
+      throw containerRecreated('source container', { was: containers.sourceRid, is: seen.sourceRid });
     if (containers.targetRid !== seen.targetRid)
-      throw recreated('target', containers.targetRid, seen.targetRid);
+      throw containerRecreated('target container', { was: containers.targetRid, is: seen.targetRid });
     if (containers.sourceTtl !== seen.sourceTtl) {
       throw new NotReadyError("the source container's TTL was changed after the migration began", {
         why: `its default was ${ttlText(containers.sourceTtl)} and is ${ttlText(seen.sourceTtl)}`,
@@ -155,16 +156,4 @@ function phaseIn(row: Columns): Phase {
     why: 'a newer cosmig has worked with the ledger, or it is damaged',
     hint: 'use the newest cosmig that has worked with it',
   });
-}
-
-function recreated(side: 'source' | 'target', was: string, is: string): NotReadyError {
-  return new NotReadyError(`the ${side} container was deleted and created again`, {
-    why: `its _rid was ${was} when the migration began and is ${is} now, so what the ledger knows about it no longer holds`,
-    hint: 'begin a new migration with --ledger and an empty target',
-    details: { side, was, is },
-  });
-}
-
-function ttlText(ttl: number | null): string {
-  return ttl === null ? 'off' : ttl === -1 ? 'on without a default' : `${ttl} s`;
 }

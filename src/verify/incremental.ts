@@ -4,6 +4,7 @@
  */
 import type { StartedAt } from './pass/read-side.ts';
 import type { Proof, Subject } from './store.ts';
+import { memberOf } from '../lib/json.ts';
 
 export interface ResumePoints {
   readonly atMs: number;
@@ -15,15 +16,15 @@ export interface ResumePoints {
 export function resumePoints(proof: Proof | null, subject: Subject): ResumePoints | null {
   if (proof === null || proof.fingerprint !== subject.fingerprint) return null;
   const details: unknown = JSON.parse(proof.details);
-  const containers = fieldOf(details, 'containers');
+  const containers = memberOf(details, 'containers');
   if (
-    fieldOf(containers, 'source') !== subject.sourceRid ||
-    fieldOf(containers, 'target') !== subject.targetRid
+    memberOf(containers, 'source') !== subject.sourceRid ||
+    memberOf(containers, 'target') !== subject.targetRid
   )
     return null;
-  const ranges = fieldOf(details, 'ranges');
-  const source = startsIn(fieldOf(ranges, 'source'));
-  const target = startsIn(fieldOf(ranges, 'target'));
+  const ranges = memberOf(details, 'ranges');
+  const source = startsIn(memberOf(ranges, 'source'));
+  const target = startsIn(memberOf(ranges, 'target'));
   return source === null || target === null ? null : { atMs: proof.atMs, source, target };
 }
 
@@ -31,14 +32,10 @@ function startsIn(ranges: unknown): StartedAt[] | null {
   if (!Array.isArray(ranges) || ranges.length === 0) return null;
   const starts: StartedAt[] = [];
   for (const range of ranges as readonly unknown[]) {
-    const [min, max, position] = ['min', 'max', 'position'].map((name) => fieldOf(range, name));
+    const [min, max, position] = ['min', 'max', 'position'].map((name) => memberOf(range, name));
     if (typeof min !== 'string' || typeof max !== 'string') return null;
     if (typeof position !== 'string' && position !== null) return null;
     starts.push({ min, max, position });
   }
   return starts;
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

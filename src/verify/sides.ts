@@ -17,11 +17,11 @@ import { listScripts } from '../cosmos/container/scripts.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
 import type { Clock } from '../lib/clock.ts';
-import { NotReadyError } from '../lib/errors.ts';
+import type { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
-import { copyNotFinished } from '../spec/refusals.ts';
+import { containerMissing, containerRecreated, copyNotFinished, nothingCopied } from '../spec/refusals.ts';
 import type { Moment } from './ledger-view.ts';
 
 export interface Sides {
@@ -130,11 +130,7 @@ function refuseOthers(
     ['target', containers.targetRid, target.rid],
   ] as const) {
     if (was === now) continue;
-    throw new NotReadyError(`the ${is} container was deleted and created again`, {
-      why: `its _rid was ${was} when the migration began and is ${now} now, so there is nothing to compare`,
-      hint: 'begin a new migration with --ledger and an empty target',
-      details: { side: is, was, is: now },
-    });
+    throw containerRecreated(`${is} container`, { was, is: now });
   }
 }
 
@@ -150,14 +146,11 @@ export function refuseUncopied({ leases }: Moment): void {
 }
 
 function notCopied(): NotReadyError {
-  return new NotReadyError('nothing has been copied yet', {
-    why: 'the ledger has no range of the source',
-    hint: 'run cosmig copy first',
-  });
+  return nothingCopied('the ledger has no range of the source');
 }
 
 function missing(is: SideName, { database, container }: Place): NotReadyError {
-  return new NotReadyError(`there is no ${is} container ${database}/${container}`, {
+  return containerMissing(`${is} container ${database}/${container}`, {
     why: 'it was there when the migration began',
     hint: `check --${is}, and that the endpoint belongs to its account`,
   });

@@ -82,15 +82,14 @@ async function readFromSource(
   }
   const { connect } = await import('../../cosmos/account/client.ts');
   const { readDocument } = await import('../../cosmos/container/read-document.ts');
-  const { Patience } = await import('../../cosmos/load/retry.ts');
-  const patience = new Patience({
+  using account = await connect(source, { signal });
+  const wanted = { name: containerFrom(pinned.source), key: keyFrom(key), id: Buffer.from(id) };
+  const document = await readDocument(account, wanted, {
     clock,
     random: systemRandom,
     onWait: ({ reason, delayMs }) => log.warn('waiting for the source', { reason, delayMs }),
+    signal,
   });
-  using account = await connect(source, { signal });
-  const wanted = { container: containerFrom(pinned.source), key: keyFrom(key), id };
-  const document = await readDocument(account, wanted, { signal, patience });
   return document?.toString('utf8') ?? null;
 }
 

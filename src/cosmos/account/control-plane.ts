@@ -5,6 +5,7 @@
  */
 import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
+import { memberOf } from '../../lib/json.ts';
 import type { Account } from './client.ts';
 import { pass, type Exchange } from '../transport/container-requests.ts';
 import { retrying, type Patience } from '../load/retry.ts';
@@ -100,9 +101,7 @@ function withWords(trouble: Trouble, body: Buffer | undefined): Trouble {
 /** The first line of the message; what is no refusal of the service's has none. */
 function messageIn(body: string): string {
   try {
-    const parsed: unknown = JSON.parse(body);
-    const message: unknown =
-      typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, 'message') : '';
+    const message = memberOf(JSON.parse(body), 'message');
     return typeof message === 'string' ? (message.split(/[\r\n]/)[0] ?? '').slice(0, WORDS_MAX) : '';
   } catch {
     return '';

@@ -20,7 +20,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { group, type Group } from '../../lib/group.ts';
 import type { LiveRanges } from '../feed/live-ranges.ts';
 import type { Governor } from '../load/governor.ts';
-import type { Patience } from '../load/retry.ts';
+import type { Patience, Wait } from '../load/retry.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import type { Batch } from './batcher.ts';
 import type {
@@ -49,6 +49,8 @@ export interface DispatcherParts<V> {
     execute(range: string, batch: Batch<RangeOperation<V>>, signal: AbortSignal): Promise<BatchReply<V>>;
   };
   readonly clock: Clock;
+  /** For a caller that does not look at `waits`. */
+  readonly onWait?: ((wait: Wait) => void) | undefined;
 }
 
 /** While run() runs. */
@@ -283,7 +285,7 @@ export class RangeDispatcher<V> {
 
   /** A throttled range rests by the range limit; here it is only found out whether it lasts too long. */
   #endure(queue: RangeQueue<V>, trouble: Trouble, sentMs: number): void {
-    queue.patience.endure(trouble);
+    this.#parts.onWait?.(queue.patience.endure(trouble));
     queue.refusedSinceMs ??= sentMs;
     queue.refusedFor = 'throttled';
   }
@@ -293,7 +295,9 @@ export class RangeDispatcher<V> {
     const nowMs = this.#parts.clock.now();
     const isNew = sentMs >= queue.restsUntilMs;
     const { kind, trouble } = refused;
-    const delayMs = isNew ? queue.patience.next({ ...trouble, kind }).delayMs : hintOf(refused);
+    const wait = isNew ? queue.patience.next({ ...trouble, kind }) : undefined;
+    if (wait !== undefined) this.#parts.onWait?.(wait);
+    const delayMs = wait?.delayMs ?? hintOf(refused);
     queue.refusedSinceMs ??= sentMs;
     if (nowMs + delayMs <= queue.restsUntilMs) return;
     queue.restsUntilMs = nowMs + delayMs;

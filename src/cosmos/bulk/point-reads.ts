@@ -9,6 +9,7 @@ import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { group } from '../../lib/group.ts';
+import type { Wait } from '../load/retry.ts';
 import type { Side } from '../side.ts';
 import { RangeDispatcher } from './dispatcher.ts';
 import { BatchExecutor, type Decision } from './execute.ts';
@@ -37,6 +38,7 @@ export interface PointReadsParts<D> {
   readonly clock: Clock;
   /** Called with the service's time of each reply, before what is in the reply is looked at. */
   readonly seeDate?: (date: string | undefined) => void;
+  readonly onWait?: (wait: Wait) => void;
 }
 
 export class PointReads<D> {
@@ -45,10 +47,10 @@ export class PointReads<D> {
   readonly #side: Side;
   readonly #body = new BatchBody(new ByteOutput());
 
-  constructor({ side, replies, keep, clock, seeDate }: PointReadsParts<D>) {
+  constructor({ side, replies, keep, clock, seeDate, onWait }: PointReadsParts<D>) {
     const executor = new BatchExecutor({ side, replies, keep, seeDate, priority: 'Low' });
     this.#side = side;
-    this.dispatcher = new RangeDispatcher({ side, executor, clock });
+    this.dispatcher = new RangeDispatcher({ side, executor, clock, onWait });
   }
 
   async read({ id, key }: DocumentAddress): Promise<PointAnswer<D>> {
@@ -76,7 +78,7 @@ export async function readAll<D>(
   signal: AbortSignal,
 ): Promise<readonly PointAnswer<D>[]> {
   return group(signal, async (members) => {
-    const reads = new PointReads(parts);
+    const reads = new PointReads({ onWait: (wait) => parts.side.patience.report(wait), ...parts });
     members.start(async (inner) => reads.dispatcher.run(inner));
     const answers = await Promise.all(documents.map(async (one) => reads.read(one)));
     reads.dispatcher.drain();

@@ -7,6 +7,7 @@ import { TroubleError } from '../transport/trouble.ts';
 import type { Call, ContainerLane, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from '../feed/ranges.ts';
+import { memberOf } from '../../lib/json.ts';
 import type { Patience } from '../load/retry.ts';
 
 export interface CountCall extends Call {
@@ -70,8 +71,7 @@ function countIn({ body }: Reply): number {
   } catch (error) {
     throw unreadable('a count cannot be read', error);
   }
-  const documents: unknown =
-    typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, 'Documents') : undefined;
+  const documents = memberOf(parsed, 'Documents');
   if (!Array.isArray(documents)) throw unreadable('the reply has no count');
   return documents.reduce<number>((sum, one) => sum + numberIn(one), 0);
 }

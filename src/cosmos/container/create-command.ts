@@ -1,5 +1,6 @@
 /** The Azure CLI command that makes a container, for those whose identity may not do it through cosmig. */
 import { isDeepStrictEqual } from 'node:util';
+import { memberOf } from '../../lib/json.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
 
 /** What the CLI takes by a flag of its own. */
@@ -58,8 +59,7 @@ function restCommand({ account, name, definition, throughput }: CreationParts): 
 }
 
 function pathsOf(partitionKey: unknown): readonly string[] {
-  const paths: unknown =
-    typeof partitionKey === 'object' && partitionKey !== null ? Reflect.get(partitionKey, 'paths') : [];
+  const paths = memberOf(partitionKey, 'paths');
   return Array.isArray(paths) ? paths.map(String) : [];
 }
 

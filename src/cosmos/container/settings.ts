@@ -3,6 +3,8 @@
  * same are no difference, in whatever order they are told, and with or without what the service adds by itself.
  */
 import { parsePath } from '../../keys/path.ts';
+import { memberOf } from '../../lib/json.ts';
+import { ttlText } from '../../spec/refusals.ts';
 import type { ContainerFacts, ContainerSettings } from './inspect.ts';
 import { isSameScript, type Script } from './scripts.ts';
 import { throughputText } from './throughput.ts';
@@ -134,7 +136,7 @@ function withOwnProcedure(
   from: ContainerFacts['name'],
   to: ContainerFacts['name'],
 ): unknown {
-  const procedure = fieldOf(policy, 'conflictResolutionProcedure');
+  const procedure = memberOf(policy, 'conflictResolutionProcedure');
   if (typeof procedure !== 'string') return policy;
   const [old, own] = [from, to].map(({ database, container }) => `dbs/${database}/colls/${container}/`);
   return { ...Object(policy), conflictResolutionProcedure: procedure.replace(old ?? '', own ?? '') };
@@ -152,14 +154,14 @@ function withKeyIndexed(policy: unknown, keyPaths: readonly string[]): unknown {
     const isId = parsePath(keyPath).join('/') === 'id';
     return !isId && (decides === undefined || (excluded.includes(decides) && !isNamed(decides)));
   });
-  if (lacking.length === 0 || fieldOf(policy, 'indexingMode') === 'none' || policy === null) return policy;
+  if (lacking.length === 0 || memberOf(policy, 'indexingMode') === 'none' || policy === null) return policy;
   const added = lacking.map((path) => ({ path: `${path}/?` }));
-  return { ...Object(policy), includedPaths: [...asArray(fieldOf(policy, 'includedPaths')), ...added] };
+  return { ...Object(policy), includedPaths: [...asArray(memberOf(policy, 'includedPaths')), ...added] };
 }
 
 function pathsIn(policy: unknown, name: string): readonly string[] {
-  return asArray(fieldOf(policy, name)).flatMap((one) => {
-    const path = fieldOf(one, 'path');
+  return asArray(memberOf(policy, name)).flatMap((one) => {
+    const path = memberOf(one, 'path');
     return typeof path === 'string' ? [path] : [];
   });
 }
@@ -178,11 +180,6 @@ function scriptDifferences(
 function scriptsText(scripts: readonly Script[]): string {
   if (scripts.length === 0) return 'none of these';
   return scripts.map(({ kind, id }) => `${kind} ${id}`).join(', ');
-}
-
-export function ttlText(ttl: number | null): string {
-  if (ttl === null) return 'off';
-  return ttl === -1 ? 'on, no default' : `${ttl} s`;
 }
 
 function analyticalText(ttl: number | null): string {
@@ -221,8 +218,4 @@ function textOf(value: unknown): string {
 
 function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -5,6 +5,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import type { Account } from '../account/client.ts';
 import { controlUnless, isForbidden, type ControlCall, type Controlled } from '../account/control-plane.ts';
+import { memberOf } from '../../lib/json.ts';
 
 export type Throughput =
   | { readonly kind: 'manual'; readonly ru: number }
@@ -74,7 +75,7 @@ export async function readOffer(
   if (seen === 'forbidden') return { kind: 'unknown' };
   if (seen === 'serverless') return { kind: 'serverless' };
   const content: unknown = seen.value[0]?.content;
-  const ruMax = numberAt(fieldOf(content, 'offerAutopilotSettings'), 'maxThroughput');
+  const ruMax = numberAt(memberOf(content, 'offerAutopilotSettings'), 'maxThroughput');
   if (ruMax !== undefined) return { kind: 'autoscale', ruMax };
   const ru = numberAt(content, 'offerThroughput');
   return ru === undefined ? undefined : { kind: 'manual', ru };
@@ -137,10 +138,6 @@ async function findOffer(
 }
 
 function numberAt(value: unknown, name: string): number | undefined {
-  const number = fieldOf(value, name);
+  const number = memberOf(value, name);
   return typeof number === 'number' && number > 0 ? number : undefined;
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

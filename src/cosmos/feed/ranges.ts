@@ -7,6 +7,7 @@ import { assert } from '../../lib/assert.ts';
 import { TroubleError, type Trouble } from '../transport/trouble.ts';
 import type { Call, ContainerLane } from '../transport/container-requests.ts';
 import { retrying, type Patience } from '../load/retry.ts';
+import { memberOf } from '../../lib/json.ts';
 
 /** A stretch of effective partition keys: upper-case hex, from `min` up to and without `max`. */
 export interface Interval {
@@ -124,22 +125,18 @@ function parseRanges(body: Buffer): PhysicalRange[] {
   } catch (error) {
     throw unusable('the list of ranges cannot be read', error);
   }
-  const list = fieldOf(parsed, 'PartitionKeyRanges');
+  const list = memberOf(parsed, 'PartitionKeyRanges');
   if (!Array.isArray(list)) throw unusable('the reply has no list of ranges');
   return list.map(parseRange);
 }
 
 function parseRange(listed: unknown): PhysicalRange {
-  const id = fieldOf(listed, 'id');
-  const [min, max] = [fieldOf(listed, 'minInclusive'), fieldOf(listed, 'maxExclusive')];
-  const parents = fieldOf(listed, 'parents') ?? [];
+  const id = memberOf(listed, 'id');
+  const [min, max] = [memberOf(listed, 'minInclusive'), memberOf(listed, 'maxExclusive')];
+  const parents = memberOf(listed, 'parents') ?? [];
   if (typeof id !== 'string' || typeof min !== 'string' || typeof max !== 'string' || !Array.isArray(parents))
     throw unusable('a range in the list is not described');
   return { id, min: min.toUpperCase(), max: max.toUpperCase(), parents: parents.map(String) };
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function unusable(what: string, cause?: unknown): TroubleError {

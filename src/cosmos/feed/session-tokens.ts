@@ -17,15 +17,6 @@ export function lsnOf(token: string | undefined): number | undefined {
   return lsns.length === 0 ? undefined : Math.max(...lsns);
 }
 
-/** The newest of two tokens, range by range. */
-export function newestSession(one: string | undefined, other: string | undefined): string | undefined {
-  if (one === undefined || other === undefined || one === other) return one ?? other;
-  const sessions = new Sessions();
-  sessions.add(one);
-  sessions.add(other);
-  return sessions.all();
-}
-
 /** What has been seen of every range of one container. */
 export class Sessions {
   readonly #seen = new Map<string, Seen>();
@@ -57,10 +48,6 @@ export class Sessions {
   /** Range by range, each as a token of its own. */
   each(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
     return [...this.#seen].map(([rangeId, seen]) => ({ rangeId, token: `${rangeId}:${textOf(seen)}` }));
-  }
-
-  all(): string | undefined {
-    return this.#join([...this.#seen.keys()]);
   }
 
   #join(ids: readonly string[]): string | undefined {

@@ -109,7 +109,7 @@ export class RawLane implements HttpClient {
     this.#inner = inner;
   }
 
-  /** How many passages are under way. */
+  /** How many passages are open. Tests use it to find one that was not closed. */
   get size(): number {
     return this.#open.size;
   }

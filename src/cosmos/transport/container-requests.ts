@@ -14,7 +14,7 @@ import {
 } from '@azure/cosmos';
 import { abortReason, Deadline } from '../../lib/abort.ts';
 import { assert } from '../../lib/assert.ts';
-import { NotReadyError } from '../../lib/errors.ts';
+import { containerRecreated } from '../../spec/refusals.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
 import type { Account } from '../account/client.ts';
 import type { Parcel, Passage, RawReply } from './byte-transport.ts';
@@ -77,7 +77,7 @@ export interface BatchCall extends Call {
 }
 
 /** Less than the SDK's own limit, so that it is us who gives up; more than the service takes for anything. */
-const TIMEOUT_MS = 45_000;
+export const TIMEOUT_MS = 45_000;
 
 /** The constructor is there, the types have dropped it. */
 const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
@@ -173,10 +173,7 @@ export class ContainerLane {
     const answering = reply.header('x-ms-content-path');
     if (this.#rid === undefined || answering === undefined || isSameContainer(this.#rid, answering)) return;
     const { database, container } = this.name;
-    throw new NotReadyError(`the container ${database}/${container} was deleted and created again`, {
-      why: `its _rid was ${this.#rid} and is ${answering} now, so what the ledger knows of it is void`,
-      hint: 'begin a new migration with --ledger and an empty target',
-    });
+    throw containerRecreated(`container ${database}/${container}`, { was: this.#rid, is: answering });
   }
 }
 

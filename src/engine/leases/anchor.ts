@@ -8,11 +8,11 @@ import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
 import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying } from '../../cosmos/load/retry.ts';
-import { NotReadyError, ServiceError } from '../../lib/errors.ts';
+import { ServiceError } from '../../lib/errors.ts';
 import { group } from '../../lib/group.ts';
 import type { Anchor, Lease, NewLease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
-import { tokenOf } from '../../cosmos/side.ts';
+import { checkContainer, tokenOf } from '../../cosmos/side.ts';
 
 interface Anchors {
   readonly back: string | null;
@@ -99,7 +99,7 @@ export async function endOf(
       }),
     { signal, patience },
   );
-  checkContainer(context, page);
+  checkContainer(sourceSide, page.containerRid);
   sourceSide.sessions.add(page.sessionToken);
   const { lsn } = page;
   if (lsn === undefined) {
@@ -116,15 +116,6 @@ export async function seeNewest(context: RunContext, range: FeedRange, signal: A
   const { lane, sessions, patience } = context.sourceSide;
   await endOf(context, { mode: 'latest-version', range }, signal);
   await seeNewestOf({ lane, sessions, patience, timeoutMs: context.timing.requestTimeoutMs }, range, signal);
-}
-
-/** The container under this name may be another by now. */
-export function checkContainer({ sourceSide }: RunContext, { containerRid }: Page): void {
-  if (containerRid === undefined || containerRid === sourceSide.facts.rid) return;
-  throw new NotReadyError('the source container was deleted and created again', {
-    why: `its _rid was ${sourceSide.facts.rid} and is ${containerRid} now, so what the ledger knows of it is void`,
-    hint: 'begin a new migration with --ledger and an empty target',
-  });
 }
 
 async function prime(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<Anchors> {

@@ -6,7 +6,7 @@
 import { Feed, type FeedMode, type FeedStart, type Page } from '../../cosmos/feed/feed.ts';
 import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../../cosmos/load/retry.ts';
-import { tokenOf } from '../../cosmos/side.ts';
+import { checkContainer, tokenOf } from '../../cosmos/side.ts';
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
 import { sleep } from '../../lib/abort.ts';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -14,7 +14,7 @@ import type { Lease } from '../../state/leases.ts';
 import type { Feed as FeedName } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import type { RangeProgress } from '../progress/snapshot.ts';
-import { checkContainer, endOf, seeNewest } from './anchor.ts';
+import { endOf, seeNewest } from './anchor.ts';
 import { PagePipeline, type ParsedPage } from './page-pipeline.ts';
 import type { LeaseRuns } from './run-leases.ts';
 
@@ -178,7 +178,7 @@ export class LeaseReader {
   #parse(page: Page): ParsedPage {
     const { context, runs } = this.#parts;
     const { copies, anchorLsn, feed } = this.#pass;
-    checkContainer(context, page);
+    checkContainer(context.sourceSide, page.containerRid);
     // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early. A child
     // is never behind for good: it takes its parents' sessions, so its LSNs continue from theirs (session-tokens.ts).
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));

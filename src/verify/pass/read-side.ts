@@ -15,10 +15,10 @@ import {
 } from '../../cosmos/feed/ranges.ts';
 import type { Patience } from '../../cosmos/load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { NotReadyError, ServiceError } from '../../lib/errors.ts';
+import { ServiceError } from '../../lib/errors.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import type { RowOptions } from './rows.ts';
-import { tokenOf, type Side } from '../../cosmos/side.ts';
+import { checkContainer, tokenOf, type Side } from '../../cosmos/side.ts';
 import type { Part, VerifyStore } from '../store.ts';
 import { SideSums } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';
@@ -165,7 +165,7 @@ export class SidePass {
       sessionToken: () => tokenOf(side, range.range.id),
     });
     const { value: page } = await pages.next();
-    this.#checkContainer(page);
+    checkContainer(this.#parts.side, page.containerRid);
     sessions.add(page.sessionToken);
     if (page.lsn !== undefined) return page.lsn;
     throw new ServiceError(`the ${side.is} does not report the LSNs of its ranges`, {
@@ -211,7 +211,7 @@ export class SidePass {
   /** Takes a whole page with its position, so an abort can neither lose it nor count it twice. */
   #take(page: Page, reader: Reader): void {
     const { side } = this.#parts;
-    this.#checkContainer(page);
+    checkContainer(this.#parts.side, page.containerRid);
     // A replica behind the fence shows old versions, and documents that were deleted since.
     if ((page.lsn ?? -1) < reader.fenceLsn) throw new TroubleError(lagging(page));
     side.sessions.add(page.sessionToken);
@@ -269,15 +269,6 @@ export class SidePass {
     });
     entries.clear();
     this.#isDirty = false;
-  }
-
-  #checkContainer({ containerRid }: Page): void {
-    const { is, facts } = this.#parts.side;
-    if (containerRid === undefined || containerRid === facts.rid) return;
-    throw new NotReadyError(`the ${is} container was deleted and created again`, {
-      why: `its _rid was ${facts.rid} and is ${containerRid} now`,
-      hint: 'begin a new migration with --ledger and an empty target',
-    });
   }
 }
 

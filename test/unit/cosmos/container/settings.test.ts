@@ -102,7 +102,7 @@ describe('no difference', () => {
 describe('a difference', () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>, object]>([
     ['TTL', { defaultTtl: 60 }, {}, { setting: 'TTL', source: '60 s', target: 'off' }],
-    ['TTL on', { defaultTtl: -1 }, { defaultTtl: 9 }, { source: 'on, no default', target: '9 s' }],
+    ['TTL on', { defaultTtl: -1 }, { defaultTtl: 9 }, { source: 'on without a default', target: '9 s' }],
     [
       'unique keys',
       { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/a'] }] } },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lsnOf, newestSession, Sessions } from '../../../../src/cosmos/feed/session-tokens.ts';
+import { lsnOf, Sessions } from '../../../../src/cosmos/feed/session-tokens.ts';
 
 test.each([
   ['0:-1#17', 17],
@@ -24,7 +24,15 @@ test.each([
   [undefined, '0:-1#5', '0:-1#5'],
   ['0:-1#5', undefined, '0:-1#5'],
 ])('the newest of %s and %s', (one, other, newest) => {
-  expect(newestSession(one, other)).toBe(newest);
+  const sessions = new Sessions();
+  sessions.add(one);
+  sessions.add(other);
+  expect(
+    sessions
+      .each()
+      .map(({ token }) => token)
+      .join(),
+  ).toBe(newest);
 });
 
 test('a child is read with what its parents had seen', () => {
