@@ -42,7 +42,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'verify-reads-on-in-another-container',
     edits: [
       {
-        file: 'src/verify/pass/read-side.ts',
+        file: 'src/cosmos/side.ts',
         find: 'containerRid === undefined || containerRid === facts.rid',
         replace: "containerRid === undefined || facts.rid !== ''",
       },

@@ -285,7 +285,8 @@ export class RangeDispatcher<V> {
 
   /** A throttled range rests by the range limit; here it is only found out whether it lasts too long. */
   #endure(queue: RangeQueue<V>, trouble: Trouble, sentMs: number): void {
-    this.#parts.onWait?.(queue.patience.endure(trouble));
+    const wait = queue.patience.endure(trouble);
+    this.#parts.onWait?.(wait);
     queue.refusedSinceMs ??= sentMs;
     queue.refusedFor = 'throttled';
   }
