@@ -1,7 +1,7 @@
-/** What a column holds, checked on the way out: a ledger that says something else is damaged. */
+/** Reads columns and checks their values: a ledger with any other value is damaged. */
 import { LedgerError } from '../lib/errors.ts';
 
-/** A row as SQLite gives it. */
+/** A row of SQLite. */
 export type Columns = Readonly<Record<string, unknown>>;
 
 export function number(row: Columns, name: string): number {
@@ -16,7 +16,7 @@ export function text(row: Columns, name: string): string {
   return value;
 }
 
-/** A value of `sizeBytes`, or of any size. */
+/** Bytes, of `sizeBytes` if that is given. */
 export function bytes(row: Columns, name: string, sizeBytes?: number): Buffer {
   const value = row[name];
   if (!Buffer.isBuffer(value) || value.length !== (sizeBytes ?? value.length)) throw damaged(name, value);
@@ -29,25 +29,25 @@ export function oneOf<T extends string>(row: Columns, name: string, allowed: rea
   return value;
 }
 
-/** The value, or null where there is none. */
+/** The value, or null. */
 export function orNull<T>(row: Columns, name: string, read: (row: Columns, name: string) => T): T | null {
   return row[name] === null ? null : read(row, name);
 }
 
-/** The text of a JSON value that we wrote ourselves. */
+/** The text of a JSON value that cosmig has written. */
 export function jsonText(row: Columns, name: string): string {
   json(row, name);
   return text(row, name);
 }
 
-/** A JSON array that we wrote ourselves. */
+/** A JSON array that cosmig has written. */
 export function list(row: Columns, name: string): unknown[] {
   const value = json(row, name);
   if (!Array.isArray(value)) throw damaged(name, row[name]);
   return value;
 }
 
-/** A JSON object of texts that we wrote ourselves. */
+/** A JSON object of texts that cosmig has written. */
 export function texts(row: Columns, name: string): Readonly<Record<string, string>> {
   const value = json(row, name);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -68,7 +68,7 @@ function json(row: Columns, name: string): unknown {
 function damaged(name: string, value: unknown): LedgerError {
   const found = Buffer.isBuffer(value) ? `${value.length} bytes` : value === null ? 'nothing' : typeof value;
   return new LedgerError('the ledger is damaged', {
-    why: `${name} holds ${found}, which no cosmig writes`,
+    why: `${name} holds ${found}, which is not a valid value`,
     hint: 'restore the ledger from a backup made while the migration was stopped',
   });
 }

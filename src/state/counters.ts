@@ -1,4 +1,4 @@
-/** Owns the totals of the migration by name, which move with the commits they count. */
+/** Owns the totals of the migration, by name. They change in the transaction of the commit that they count. */
 import type { Database } from '../lib/sqlite.ts';
 import { number, text } from './column.ts';
 import type { Columns } from './column.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns the dead letters. A document has at most one open letter; what it waits for, a slot or a target key value,
- * lets the engine find who comes next. Closed and discarded letters stay, as history.
+ * Owns the dead letters. A letter may wait for a slot or for a target key value, by which the engine finds the next letter to
+ * retry. Closed and discarded letters are kept as history. Invariant: a document has at most one open letter.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -28,26 +28,26 @@ export type Reason = (typeof REASONS)[number];
 export const LETTER_STATES = ['open', 'closed', 'discarded'] as const;
 export type LetterState = (typeof LETTER_STATES)[number];
 
-/** Who is waited for: whoever holds a slot, or anybody within a target key value. */
+/** What the document waits for: that another one leaves its slot, or changes within its target key value. */
 export type Waits =
   | { readonly for: 'slot'; readonly slot: Buffer }
   | { readonly for: 'key'; readonly key: readonly KeyComponent[] }
   | { readonly for: 'nothing' };
 
 export interface Letter {
-  /** Older ones come first. */
+  /** Letters with lower numbers are retried first. */
   readonly number: number;
   readonly identity: Buffer;
   readonly state: LetterState;
   readonly reason: Reason;
-  /** For scripts: the service's status, or our own word. */
+  /** For scripts: the status of the service, or a word of cosmig. */
   readonly code: string;
   readonly why: string;
-  /** JSON text, as it stands in the document. */
+  /** JSON text, exactly as in the document. */
   readonly id: string;
   /** JSON array. */
   readonly sourceKey: string;
-  /** JSON array; null when the document has none. */
+  /** JSON array; null: the document has no target key. */
   readonly targetKey: string | null;
   readonly slot: Buffer | null;
   readonly waits: Waits;
@@ -55,20 +55,20 @@ export interface Letter {
   readonly atMs: number;
 }
 
-/** A letter is opened, or kept open with one more attempt; closed by a later success; discarded by an operator. */
+/** A letter is opened, or stays open with one more attempt; a later success closes it; the operator may discard it. */
 export type LetterChange =
   | {
       readonly change: 'open';
       readonly letter: Omit<Letter, 'number' | 'state' | 'attempts'>;
-      /** How often it was tried since the last change; once where nothing is said. */
+      /** Attempts since the last change; 1 by default. */
       readonly attempts?: number;
     }
   | { readonly change: 'close' | 'discard'; readonly identity: Buffer; readonly atMs: number };
 
-/** Which letters to list, a part at a time. */
+/** Which letters to list, in parts. */
 export interface LetterWindow {
   readonly state: LetterState | 'any';
-  /** Number of the last one seen; 0 for the first part. */
+  /** The number of the last letter of the previous part; 0 for the first part. */
   readonly after: number;
   readonly limit: number;
 }
@@ -138,7 +138,7 @@ export class LetterStore {
     }
   }
 
-  /** The operator's waiver; tells whether there was an open letter. Durable. */
+  /** Discards a letter; returns whether it was open. Durable. */
   discard(letter: number, atMs: number): boolean {
     return this.#transactions.durable(() => {
       const found = this.get(letter);
@@ -148,7 +148,7 @@ export class LetterStore {
     });
   }
 
-  /** The same for all open ones of a reason; tells how many there were. Durable. */
+  /** Discards all open letters of a reason; returns their number. Durable. */
   discardAll(reason: Reason, atMs: number): number {
     return this.#transactions.durable(() => this.#sql.discardAll.run({ reason, atMs }).changes);
   }
@@ -161,12 +161,12 @@ export class LetterStore {
     return this.#one(() => this.#sql.openOf.get(identity));
   }
 
-  /** The oldest open letter behind `after` that waits for a slot. */
+  /** The first open letter after `after` that waits for a slot. */
   nextForSlot({ slot, after }: { readonly slot: Buffer; readonly after: number }): Letter | null {
     return this.#one(() => this.#sql.bySlot.get({ slot, after }));
   }
 
-  /** The oldest open letter behind `after` that waits for a target key value. */
+  /** The first open letter after `after` that waits for a target key value. */
   nextForKey({
     key,
     after,

@@ -1,6 +1,6 @@
 /**
- * Owns the leases: which part of the key space has been read up to where. What always holds: the leases that are not
- * replaced tile the key space, and no position is empty.
+ * Owns the leases: which part of the key space was read up to which position. Invariant: the leases that are not replaced
+ * cover the key space without gap or overlap, and no position is empty.
  */
 import { assert, must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
@@ -17,7 +17,7 @@ export type LeasePhase = (typeof PHASES)[number];
 /** The whole key space, as [min, max). */
 export const KEY_SPACE = { min: '', max: 'FF' } as const;
 
-/** Taken before the copy starts, and again where retention was exceeded. */
+/** The end of the change feed before the copy starts, or after history was lost. */
 export interface Anchor {
   readonly etag: string;
   readonly lsn: number;
@@ -36,31 +36,31 @@ export interface Lease {
   readonly phase: LeasePhase;
   /** Null: from the beginning. */
   readonly lvPosition: string | null;
-  /** Null: not primed. */
+  /** Null: AVAD is not read. */
   readonly avadPosition: string | null;
   /** A position of LV from before AVAD was primed. Where history was lost, reading starts again from here. */
   readonly restartPosition: string | null;
   readonly anchor: Anchor | null;
-  /** Deletes are to be swept before AVAD goes on. */
+  /** Deletes may have been missed, so a full comparison is due. */
   readonly sweepPending: boolean;
-  /** That were read. */
+  /** How many documents were read. */
   readonly documents: number;
 }
 
 /** A lease before it is stored; without `indexId` it begins an index of its own. */
 export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents'> & { readonly indexId?: number };
 
-/** The end of a page. */
+/** The move of a position to the end of a page. */
 export interface Move {
   readonly lease: number;
   readonly feed: Feed;
-  /** Null: the page is read again, since a part of it belongs to the tail. */
+  /** Null: the position stays, since a part of the page belongs to the tail, which reads it again. */
   readonly position: string | null;
-  /** How many documents were read with it. */
+  /** How many documents the page had. */
   readonly documents?: number;
 }
 
-/** What an engine changes of a lease besides its position. */
+/** Changes of a lease besides the move of its position. */
 export type LeaseChange = Partial<
   Pick<Lease, 'phase' | 'lvPosition' | 'avadPosition' | 'restartPosition' | 'anchor' | 'sweepPending'>
 >;
@@ -107,12 +107,12 @@ export class LeaseStore {
     };
   }
 
-  /** Those that are read, in the order of the key space. */
+  /** The leases that are read, in the order of the key space. */
   live(): Lease[] {
     return this.#transactions.read(() => this.#sql.live.all().map(parseLease));
   }
 
-  /** With those that were replaced. */
+  /** Includes replaced leases. */
   all(): Lease[] {
     return this.#transactions.read(() => this.#sql.all.all().map(parseLease));
   }
@@ -122,7 +122,7 @@ export class LeaseStore {
     return parseLease(row);
   }
 
-  /** The anchored ranges, all of them, before the copy starts. Durable. */
+  /** Stores all anchored ranges before the copy starts. Durable. */
   begin(leases: readonly NewLease[]): Lease[] {
     assert(this.live().length === 0, 'a migration is anchored once');
     return this.#transactions.durable(() => {
@@ -132,14 +132,14 @@ export class LeaseStore {
     });
   }
 
-  /** After a split (one by its children) or a merge (several by one); all that was read of them is committed. Durable. */
+  /** Replaces a lease by those of a split, or several by that of a merge. All that was read of them must be committed. Durable. */
   replace(parents: readonly number[], children: readonly NewLease[]): Lease[] {
     return this.#transactions.durable(() => {
       for (const parent of parents) {
         assert(this.get(parent).phase !== 'replaced', 'a lease is replaced once');
         assert(
           this.#sql.inFlight.get(parent) === 0,
-          'children start when all pages of their parent are done',
+          'child leases start when all pages of their parent are committed',
         );
       }
       const [indexId, ...others] = new Set(parents.map((parent) => this.get(parent).indexId));
@@ -200,7 +200,7 @@ export class LeaseStore {
 function untiled(end: string, next: string): NotReadyError {
   return new NotReadyError('the ranges of the source leave a gap or overlap', {
     why: `one ends at "${end}" and the next begins at "${next}"`,
-    hint: 'run the same command again: the ranges are read anew; nothing was changed',
+    hint: 'run the same command again, which reads the ranges again; nothing was changed',
   });
 }
 

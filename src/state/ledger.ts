@@ -1,10 +1,9 @@
 /**
- * The memory of one migration: one SQLite file, and beside it a small one that is the mover's lock.
+ * The ledger of one migration: one SQLite file, and next to it a small one with the mover's lock (lock.ts).
  *
- * While a mover works the file is in WAL mode, and others read it through the mover's -wal and -shm. When it closes
- * cleanly the file goes back to the old mode and stands alone, so that reading it needs and makes no other file, not
- * even where nothing may be written. After a crash -wal and -shm are still there; SQLite reads them, and where it may
- * not write -shm it keeps that index in memory.
+ * While a mover works the file is in WAL mode, and other processes read it through the -wal and -shm of the mover. A clean
+ * close switches back to the rollback journal, so that the file alone is complete and can be read in a read-only folder.
+ * After a crash -wal and -shm remain; SQLite reads them, and keeps -shm in memory where it cannot write.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
@@ -35,18 +34,18 @@ import { RunStore } from './runs.ts';
 import { TokenStore } from './session-tokens.ts';
 import { Transactions } from './transaction.ts';
 
-/** Index blocks are made to fill one. */
+/** An index block fills one page. */
 const PAGE_SIZE = 4096;
-/** The copy only appends, and a lookup reads two pages of a file that does not fit anyway. */
+/** A small cache is enough: the copy only appends, and a lookup reads two pages of a file that may be larger than memory. */
 const CACHE_KIB = 4096;
 
 export interface OpenLedger {
   readonly path: string;
   readonly spec: MigrationSpec;
   readonly nowMs: number;
-  /** What to do when there is none: only a migration's first command may begin one. */
+  /** Only the first command of a migration may create the file. */
   readonly create: 'if-missing' | 'never';
-  /** The containers as they are, where that was looked at. */
+  /** The containers, if they were inspected. */
   readonly containers?: Containers;
 }
 
@@ -55,7 +54,7 @@ export class Ledger {
   readonly runs: RunStore;
   readonly journal: Journal;
   readonly leases: LeaseStore;
-  /** Of the source. */
+  /** Session tokens of the source. */
   readonly tokens: TokenStore;
   readonly targetTokens: TokenStore;
   readonly pages: PageStore;
@@ -92,13 +91,13 @@ export class Ledger {
     this.lookup = new Lookup(this.#index);
   }
 
-  /** For the mover: creates the file or goes on with it, and takes the lock. */
+  /** For the mover: creates or opens the file, and takes the lock. */
   static open({ path, spec, nowMs, create, containers }: OpenLedger): Ledger {
     if (create === 'never') refuseMissingLedger(path);
     return Ledger.#take(path, (ledger) => ledger.migration.pin(spec, nowMs, containers));
   }
 
-  /** For what an operator decides about it: takes the mover's lock, asks for no spec and begins nothing. */
+  /** For decisions of the operator: takes the mover's lock, needs no settings and creates nothing. */
   static openForOperator(path: string): Ledger {
     refuseMissingLedger(path);
     return Ledger.#take(path, () => {});
@@ -113,7 +112,7 @@ export class Ledger {
       migrate(database, 'ledger');
       const ledger = new Ledger(database, lock);
       hold(ledger);
-      ledger.#readOnce();
+      ledger.#readSmallTables();
       return ledger;
     } catch (error) {
       database?.close();
@@ -122,14 +121,14 @@ export class Ledger {
     }
   }
 
-  /** For everybody else: changes no byte of the file, while a mover works and after a crash. */
+  /** For all other commands: changes no byte of the file, also while a mover works and after a crash. */
   static openReadonly(path: string): Ledger {
     refuseMissingLedger(path);
     const database = withDatabaseErrors(openDatabase({ path, readonly: true }));
     try {
       migrate(database, 'ledger');
       const ledger = new Ledger(database, null);
-      ledger.#readOnce();
+      ledger.#readSmallTables();
       return ledger;
     } catch (error) {
       database.close();
@@ -140,8 +139,8 @@ export class Ledger {
   }
 
   /**
-   * Whether ranges were anchored in it. A file whose making was interrupted, by a full disk or a SIGKILL, says no, so that
-   * the first command goes on with the making; one that is newer or another program's is refused.
+   * Whether the migration has anchored its ranges. False for a file whose creation was interrupted by a full disk or a
+   * SIGKILL, so that the first command completes it. A file of a newer cosmig or of another program is refused.
    */
   static hasBegun(path: string): boolean {
     if (!existsSync(path)) return false;
@@ -157,19 +156,19 @@ export class Ledger {
     }
   }
 
-  /** Whether a mover works with it now. */
+  /** Whether a mover works with this ledger now. */
   static isRunning(path: string): boolean {
     return MoverLock.isHeld(path);
   }
 
-  /** How far the migration had come without this ledger, which is an older copy; null when it is the newest. */
+  /** If this ledger is an older copy that was put back: how far the migration had come with the newer one. Otherwise null. */
   missed(): Progress | null {
     const known = this.#lock?.read() ?? null;
     const own = this.#progress();
     return known !== null && known.createdAtMs === own.createdAtMs && known.run > own.run ? known : null;
   }
 
-  /** This ledger is the newest from now on. Durable. */
+  /** Records in the lock file that this ledger is the newest. Durable. */
   noteProgress(): void {
     this.#lock?.note(this.#progress());
   }
@@ -179,7 +178,7 @@ export class Ledger {
     return { createdAtMs, phase, run: this.runs.last()?.number ?? 0 };
   }
 
-  /** What `body` reads is all of one moment, also while a mover works. */
+  /** `body` reads one consistent state, also while a mover works. */
   atOnce<T>(body: () => T): T {
     return this.#index.transactions.atOnce(body);
   }
@@ -194,7 +193,7 @@ export class Ledger {
     return this.#index.runs.state(indexId)?.phase === 'done';
   }
 
-  /** A copy of this moment; the mover goes on, also when another process calls this. Refuses to overwrite. */
+  /** Writes a consistent copy. A mover continues meanwhile, also in another process. Refuses to overwrite a file. */
   backup(to: string): void {
     if (existsSync(to)) {
       throw new NotReadyError(`${to} exists already`, {
@@ -206,7 +205,7 @@ export class Ledger {
     const part = `${to}.part`;
     try {
       rmSync(part, { force: true });
-      // Not a statement of the ledger's: those name the ledger as the file that is in trouble.
+      // exec instead of a prepared statement, whose errors would name the ledger instead of the copy.
       this.#database.exec(`VACUUM INTO '${part.replaceAll("'", "''")}'`);
       const file = openSync(part, 'r+');
       fsyncSync(file);
@@ -219,13 +218,13 @@ export class Ledger {
     }
   }
 
-  /** Leaves one file behind, unless somebody is reading it. */
+  /** Leaves one file, unless another process is reading it. */
   close(): void {
     try {
       if (this.#lock !== null) this.#database.pragma('journal_mode = DELETE');
     } catch (error) {
       const trouble = asDatabaseError(error, this.#database.name);
-      // A reader holds on to the WAL, or there is no room to empty it: it stays, and the next run goes on with it.
+      // Another process reads the WAL, or the disk is full: the WAL stays, and the next run uses it.
       if (!(trouble instanceof NotReadyError) && !isFull(trouble)) throw trouble;
     } finally {
       this.#database.close();
@@ -237,8 +236,8 @@ export class Ledger {
     this.close();
   }
 
-  /** What is small is read once, so that a damaged file is refused at the door and not in mid-run. */
-  #readOnce(): void {
+  /** Reads all small tables once, so that a damaged file is refused now and not in the middle of a run. */
+  #readSmallTables(): void {
     this.migration.read();
     this.leases.all();
     this.tokens.all();
@@ -251,12 +250,12 @@ export class Ledger {
 export function refuseMissingLedger(path: string): void {
   if (existsSync(path)) return;
   throw new LedgerError(`there is no ledger at ${path}`, {
-    why: 'no migration was begun with it, or it is elsewhere',
+    why: 'no migration has used this path, or the file was moved',
     hint: 'check --ledger and the working directory; cosmig copy begins a migration',
   });
 }
 
-/** A statement that cannot even be made meets other tables than its migrations have made. */
+/** A statement that cannot be prepared shows that the tables are not those of the migrations. */
 function asLedgerError(error: unknown, path: string): unknown {
   const isStrange = error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR';
   if (!isStrange) return asDatabaseError(error, path);
@@ -271,7 +270,7 @@ function isFull(trouble: unknown): boolean {
   return trouble instanceof LedgerError && codeOf(trouble) === 'SQLITE_FULL';
 }
 
-/** What `migrate` says when there is something to do and nothing may be written. */
+/** The error of `migrate` when migrations are missing and the file is read-only. */
 function isUnmigrated(trouble: LedgerError): boolean {
   return codeOf(trouble) === 'SQLITE_READONLY';
 }
@@ -281,8 +280,8 @@ function codeOf({ cause }: LedgerError): unknown {
 }
 
 function unfinished(path: string, cause: unknown): LedgerError {
-  return new LedgerError(`${path} was made by an older cosmig, or its making was interrupted`, {
-    why: 'reading it would have to change it first',
+  return new LedgerError(`${path} was created by an older cosmig, or its creation was interrupted`, {
+    why: 'it must be upgraded before it can be read, and this command does not write',
     hint: 'run cosmig copy or cosmig tail with this cosmig once',
     cause,
   });

@@ -1,23 +1,24 @@
 /**
- * One mover per ledger: an exclusive lock that the operating system holds on a small SQLite file beside it, for as long as
- * the process lives, however it ends. Never a pid file. Others may ask for it without changing a byte.
+ * The mover's lock. Invariant: at most one mover works with a ledger. The operating system holds an exclusive lock on a small
+ * SQLite file next to the ledger and releases it when the process ends, however it ends; a pid file could not do that. Other
+ * processes can ask whether it is held without changing a byte.
  *
- * The holder notes there how far the migration has come: a ledger that is put back in its place from an older copy
- * does not know it, and is told from the newest by that.
+ * The holder also records there how far the migration has come. An older copy of the ledger that is put back lacks this
+ * progress, and is recognized by that.
  */
 import { existsSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { openDatabase } from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
 
-// Two that start at once meet for some milliseconds in the making of the file.
+// Two processes that start at once may both create the file for some milliseconds.
 const BUSY_TIMEOUT_MS = 250;
 
 /** How far a migration has come. */
 export interface Progress {
-  /** When its ledger was created: another migration may have had a ledger of this name. */
+  /** When the ledger was created; distinguishes it from the ledger of an earlier migration at this path. */
   readonly createdAtMs: number;
-  /** The number of its newest run. */
+  /** The number of the newest run. */
   readonly run: number;
   readonly phase: string;
 }
@@ -29,15 +30,15 @@ export class MoverLock {
     this.#database = database;
   }
 
-  /** Refuses when somebody else has it. */
+  /** Takes the lock, or refuses if another process holds it. */
   static take(ledger: string): MoverLock {
     let database: Database | undefined;
     try {
       const path = lockPath(ledger);
-      // A WAL would let readers in; in the old mode the holder keeps everybody out.
+      // In WAL mode readers would not be blocked; with a rollback journal the holder excludes all others.
       database = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
       database.pragma('journal_mode = DELETE');
-      // Held from the first transaction on, and not let go by its commit.
+      // Held from the first transaction on; its commit does not release it.
       database.pragma('locking_mode = EXCLUSIVE');
       database.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS progress (text TEXT NOT NULL); COMMIT');
       return new MoverLock(database);
@@ -45,14 +46,14 @@ export class MoverLock {
       database?.close();
       if (!isBusy(error)) throw error;
       throw new NotReadyError(`another cosmig is working with ${ledger}`, {
-        why: 'one process at a time moves documents by one ledger; the lock is held',
-        hint: 'wait for it to end or stop it; cosmig status shows what it does',
+        why: 'only one process at a time may work with a ledger, and its lock is held',
+        hint: 'wait for it to end, or stop it; cosmig status shows what it is doing',
         cause: error,
       });
     }
   }
 
-  /** Whether a mover is running now. */
+  /** Whether a process holds the lock. */
   static isHeld(ledger: string): boolean {
     const path = lockPath(ledger);
     if (!existsSync(path)) return false;
@@ -62,14 +63,14 @@ export class MoverLock {
       return false;
     } catch (error) {
       if (isBusy(error)) return true;
-      if (isCutOff(error)) return false;
+      if (isInterrupted(error)) return false;
       throw error;
     } finally {
       database?.close();
     }
   }
 
-  /** What was noted last. */
+  /** The recorded progress. */
   read(): Progress | null {
     const text = this.#database.prepare<[], string>('SELECT text FROM progress').pluck().get();
     return text === undefined ? null : parse(text);
@@ -87,7 +88,7 @@ export class MoverLock {
   }
 }
 
-/** Nothing when it is not ours to read: a newer cosmig may note other things. */
+/** Null for a format that this cosmig does not know: a newer one may record something else. */
 function parse(text: string): Progress | null {
   const { createdAtMs, run, phase } = Object(JSON.parse(text)) as Record<string, unknown>;
   if (typeof createdAtMs !== 'number' || typeof run !== 'number' || typeof phase !== 'string') return null;
@@ -98,8 +99,8 @@ function lockPath(ledger: string): string {
   return `${ledger}-lock`;
 }
 
-/** A holder was killed in the middle of a note, which only the next one can take back. */
-function isCutOff(error: unknown): boolean {
+/** A holder was killed while it recorded progress; only the next holder can roll that back. */
+function isInterrupted(error: unknown): boolean {
   const cause: unknown = error instanceof LedgerError ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_READONLY_ROLLBACK';
 }

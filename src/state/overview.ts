@@ -1,4 +1,4 @@
-/** What a ledger says at one moment, for those who only look: read without the lock and without changing a byte. */
+/** A consistent overview of a ledger, read without the lock and without changing a byte. */
 import type { JournalEntry } from './journal.ts';
 import type { MigrationRecord } from './migration.ts';
 import type { Lease } from './leases.ts';
@@ -8,7 +8,7 @@ import type { Run } from './runs.ts';
 
 export interface Overview {
   readonly migration: MigrationRecord;
-  /** Those that are read, in the order of the key space. */
+  /** The leases that are read, in the order of the key space. */
   readonly leases: readonly Lease[];
   readonly counters: Readonly<Record<string, number>>;
   readonly letters: ReadonlyArray<{
@@ -17,15 +17,15 @@ export interface Overview {
     readonly letters: number;
   }>;
   readonly lastRun: Run | null;
-  /** What the last cutover has written into the journal. */
+  /** Journal entries of the last cutover. */
   readonly cutover: readonly JournalEntry[];
-  /** A mover holds the lock: the word of the operating system, not of what was written. */
+  /** Whether a mover holds the lock, as the operating system reports it. */
   readonly isRunning: boolean;
 }
 
-// A run that begins or ends while we look makes it look again; three of them in a row are none of ours.
+// A run that begins or ends during the look makes the overview inconsistent, so it is read again, three times at most.
 const LOOKS_MAX = 3;
-/** A cutover writes some ten lines, and one for each who still writes. */
+/** A cutover writes about ten entries, and one for each change of the source that it sees. */
 const ENTRIES_MAX = 1000;
 
 export function readOverview(path: string): Overview {
@@ -40,7 +40,7 @@ export function readOverview(path: string): Overview {
       lastRun: ledger.runs.last(),
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
     }));
-    // Else a run that was seen without its end would pass for one that crashed.
+    // Otherwise a run that has just ended would look like one that crashed.
     if (Ledger.isRunning(path) === isRunning || look === LOOKS_MAX) return { ...written, isRunning };
   }
 }

@@ -1,4 +1,4 @@
-/** Owns the rows of documents that the tail has touched, and the overrides of what segments claim. */
+/** Owns the rows of the documents that the tail has changed, and the overrides that void entries of segments. */
 import { ETAG_BYTES } from './segments/etag-hash.ts';
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -12,21 +12,21 @@ export type Feed = (typeof FEEDS)[number];
 
 const STATES = ['live', 'tombstone', 'quarantined'] as const;
 
-/** What is known of a document. */
+/** The state of a document. */
 export interface Row {
   readonly identity: Buffer;
   readonly state: (typeof STATES)[number];
-  /** Where our copy is, by hash and by key; a quarantined document may still have a stale one. */
+  /** Where its copy is, by hash and by key. A quarantined document may still have an outdated copy. */
   readonly slot: Buffer | null;
   readonly targetKey: readonly KeyComponent[] | null;
-  /** `etagToBytes` of the source version it was made from; null when it is not known which. */
+  /** `etagToBytes` of the source version that was written; null if it is unknown. */
   readonly etag: Buffer | null;
   readonly lsn: number | null;
-  /** LSNs of the two feeds are not compared with each other. */
+  /** The feed of `lsn`: LSNs of different feeds are not compared. */
   readonly feed: Feed;
 }
 
-/** What was written of `identity` at `slot` before `sequence` is not there any more. */
+/** Voids what was written of `identity` to `slot` before `sequence`. */
 export interface Override {
   readonly identity: Buffer;
   readonly slot: Buffer;
@@ -70,7 +70,7 @@ export class RowStore {
     return row === undefined ? null : parseRow(row);
   }
 
-  /** All identities that have a row, a part at a time. */
+  /** All identities that have a row, in parts. */
   identitiesAfter(identity: Buffer, limit: number): Buffer[] {
     return this.#sql.identitiesAfter.all(identity, limit);
   }
@@ -85,12 +85,12 @@ export class RowStore {
     this.#sql.override.run(override);
   }
 
-  /** Whether an entry that landed with number `sequence` has been cancelled since. */
+  /** Whether the write with outcome number `sequence` was voided since. */
   isOverridden({ identity, slot, sequence }: Override): boolean {
     return (this.#sql.overrideOf.get(identity, slot) ?? -1) > sequence;
   }
 
-  /** Identities between two, both included, of which something was cancelled. */
+  /** Identities from `first` to `last` that have an override. */
   overriddenBetween(first: Buffer, last: Buffer): Buffer[] {
     return this.#sql.overridden.all(first, last);
   }

@@ -1,6 +1,6 @@
 /**
- * Owns the newest session token that is known of each range. Those of the source are the floor of every point read, in
- * later runs too; those of the target tell who compares both sides how far the mover's writes had brought it.
+ * Owns the newest known session token of each range. Point reads of the source never see an older state, in later runs
+ * either; a comparison uses those of the target, so that it sees every committed write.
  */
 import type { Database } from '../lib/sqlite.ts';
 import { text } from './column.ts';
@@ -24,7 +24,7 @@ export class TokenStore {
     };
   }
 
-  /** Within a transaction. Which of two tokens is newer is the engine's to know. */
+  /** Within a transaction. The caller decides which of two tokens is newer. */
   keep({ rangeId, token }: SessionToken): void {
     this.#sql.keep.run({ rangeId, token });
   }

@@ -1,7 +1,7 @@
 /**
- * How the ledger writes: one synchronous body, all or nothing. `durable` is on the disk when it returns, with everything
- * before it; the others may be lost in a power cut, latest first, never out of order (WAL). What SQLite says of
- * the file's troubles arrives as LedgerError.
+ * Transactions of the ledger: one synchronous body, all or nothing. A `durable` one is on disk when it returns, together with
+ * everything before it. A power cut may lose others, the latest first and never out of order (WAL). Problems with the file
+ * become a LedgerError.
  */
 import { asDatabaseError } from '../lib/sqlite.ts';
 import type { Database } from '../lib/sqlite.ts';
@@ -11,7 +11,7 @@ export class Transactions {
 
   constructor(database: Database) {
     this.#database = database;
-    // `openDatabase` may have said FULL. exec, because a pragma works when it is compiled, and leaves no statement.
+    // `openDatabase` may have set FULL. exec, because a pragma takes effect when it is prepared.
     if (!database.readonly) database.exec('PRAGMA synchronous = NORMAL');
   }
 
@@ -25,7 +25,7 @@ export class Transactions {
         database.exec('COMMIT');
         return value;
       } catch (error) {
-        // A full disk may have ended it already.
+        // A full disk may have rolled it back already.
         if (database.inTransaction) database.exec('ROLLBACK');
         throw error;
       }
@@ -43,7 +43,7 @@ export class Transactions {
     }
   }
 
-  /** Reads that see one moment of the file, whatever is written meanwhile. */
+  /** Reads of `body` see one consistent state, whatever is written meanwhile. */
   atOnce<T>(body: () => T): T {
     const database = this.#database;
     return this.read(() => {

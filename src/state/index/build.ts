@@ -5,9 +5,9 @@
  *   merge     up to 64 runs of the lowest level become one of the next, until one is left
  *   done      that one is the index
  *
- * A step is some milliseconds and at most one transaction, so that the event loop breathes in between. A crash
- * at any moment costs what is in memory: how far the runs have come is written with them, and a block that was merged
- * leaves in the transaction that holds its entries elsewhere. Memory does not grow with the number of documents.
+ * A step takes a few milliseconds and at most one transaction, so that the event loop stays responsive. Invariant: a crash
+ * loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in the
+ * transaction that writes its entries elsewhere. Memory does not grow with the number of documents.
  */
 import { assert, must } from '../../lib/assert.ts';
 import type { EntryStore } from '../segments/segment-reader.ts';
@@ -19,7 +19,7 @@ import type { RowStore } from '../rows.ts';
 import { SEGMENT_ENTRIES_MAX } from '../segments/segment.ts';
 import type { Transactions } from '../transaction.ts';
 
-/** How much is done at a time. */
+/** The size of a step. */
 export interface BuildSizes {
   /** At most 65,536 entries are sorted at once. */
   readonly runEntries: number;
@@ -27,9 +27,9 @@ export interface BuildSizes {
   readonly blocksAStep: number;
 }
 
-/** 8,192 entries read or 8,736 merged in a step: some milliseconds. */
+/** A step reads 8,192 entries or merges 8,736, which takes a few milliseconds. */
 const SIZES: BuildSizes = { runEntries: SORTED_MAX, segmentsAStep: 32, blocksAStep: 48 };
-/** One block of each is in memory: 256 KB; 64 runs hold four million documents, so two passes are enough for 268 million. */
+/** One block of each run is in memory, 256 KB in all. 64 runs hold four million documents, so two passes are enough for 268 million. */
 const FAN_IN = 64;
 
 interface Stores {
@@ -44,11 +44,11 @@ export class IndexBuild {
   readonly #indexId: number;
   readonly #sizes: BuildSizes;
   #state: BuildState;
-  /** Collected and not sorted yet. */
+  /** Entries that are collected and not yet sorted. */
   #collected: Buffer;
   #count = 0;
   #scannedTo: number;
-  /** Sorted, and on its way into a run. */
+  /** Sorted entries that are being written to a run. */
   #writing: Writing | undefined;
   #merge: Merge | undefined;
 
@@ -72,7 +72,7 @@ export class IndexBuild {
     return this.#state.phase;
   }
 
-  /** Does a little more; false when the index is done. After an error only a new build may go on. */
+  /** Does one step; returns false when the index is finished. After an error a new build must be created. */
   step(): boolean {
     switch (this.#state.phase) {
       case 'collect':
@@ -97,13 +97,18 @@ export class IndexBuild {
     );
     for (const segment of segments) {
       const { count, data } = segment;
-      for (let place = 0; place < count; place += 1) {
-        if (markAt(segment, count, place) === 0) continue;
-        writeIndexEntry(data, { segment: segment.number, place }, this.#collected, this.#count * INDEX_BYTES);
+      for (let position = 0; position < count; position += 1) {
+        if (markAt(segment, count, position) === 0) continue;
+        writeIndexEntry(
+          data,
+          { segment: segment.number, position },
+          this.#collected,
+          this.#count * INDEX_BYTES,
+        );
         this.#count += 1;
       }
       this.#scannedTo = segment.number;
-      // Those behind it are read again when this run is written.
+      // The segments after it are read again when this run is written.
       if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) return this.#beginRun('collect');
     }
     if (segments.length < this.#sizes.segmentsAStep) this.#beginRun('merge');
@@ -115,7 +120,7 @@ export class IndexBuild {
     this.#writing = { next, sorted, at: 0, writer: undefined };
   }
 
-  /** The run counts when its last block is written: only then the state says that its segments are scanned. */
+  /** The run counts when its last block is written: only then the state records its segments as scanned. */
   #writeMore(): void {
     const { runs } = this.#stores;
     const writing = must(this.#writing, 'a run is being written');
@@ -137,7 +142,7 @@ export class IndexBuild {
     this.#writing = undefined;
   }
 
-  /** A run of the collecting that a crash interrupted is begun anew. */
+  /** A run of the collect phase that a crash interrupted is dropped and written again. */
   #dropUnfinished(): void {
     const { phase, output } = this.#state;
     if (phase !== 'collect' || output === null) return;
@@ -165,14 +170,14 @@ export class IndexBuild {
     this.#merge = undefined;
   }
 
-  /** The merge that a crash interrupted, or the next one; none when one run is left. */
+  /** The merge that a crash interrupted, or the next one; undefined when one run is left. */
   #openMerge(): Merge | undefined {
     const { runs } = this.#stores;
     const { output, consumed } = this.#state;
     const inputs = runs.runs(this.#indexId).filter(({ number }) => number !== output);
     if (output === null && inputs.length <= 1) return undefined;
     const lowest = inputs[0]?.level ?? 0;
-    // Of the lowest level, or of any where that level has one only; in order, so that a resume takes the same.
+    // Runs of the lowest level, or of any level if that has only one. In order, so that a resume takes the same ones.
     const same = inputs.filter(({ level }) => level === lowest);
     const taken = (same.length > 1 ? same : inputs).slice(0, FAN_IN).map(({ number }) => number);
     const level =
@@ -203,14 +208,14 @@ interface Cursor {
   prefix: number;
 }
 
-/** Several runs into one; the smallest entry of all cursors is taken again and again. */
+/** Merges several runs into one by taking the smallest entry of all cursors. */
 class Merge {
   readonly inputs: readonly number[];
   readonly writer: IndexWriter;
   readonly #runs: IndexRunStore;
-  /** Sorted by their entry, smallest last. */
+  /** Sorted by their entry in descending order. */
   readonly #cursors: Cursor[] = [];
-  /** Blocks that are read and not yet written elsewhere, with their last entry. */
+  /** Blocks that were read completely, with their last entry; deleted when that is written. */
   #spent: Array<{ block: number; last: Buffer }> = [];
 
   constructor(stores: Stores, { inputs, output, consumed }: MergeOptions) {
@@ -220,7 +225,7 @@ class Merge {
     for (const run of inputs) this.#openCursor(run, consumed);
   }
 
-  /** Writes some blocks; false when there is nothing left. */
+  /** Writes some blocks; returns false when no entry is left. */
   advance(blocks: number): boolean {
     const end = this.writer.blocks + blocks;
     while (this.writer.blocks < end) {
@@ -247,7 +252,7 @@ class Merge {
     const block = this.#runs.blockWith(run, from) ?? this.#runs.blockAfter(run, from);
     if (block === null) return;
     const cursor: Cursor = { run, block: block.number, data: block.data, at: 0, prefix: 0 };
-    // Nothing is as small as zeros with a segment of 0, and segments begin at 1.
+    // Zeros sort before every entry, since segment numbers begin at 1.
     while (compareEntries(cursor.data, cursor.at, from, 0) <= 0) {
       cursor.at += INDEX_BYTES;
       if (cursor.at === cursor.data.length && !this.#nextBlock(cursor)) return;
@@ -269,14 +274,14 @@ class Merge {
   #insert(cursor: Cursor): void {
     cursor.prefix = prefixOf(cursor.data, cursor.at);
     const cursors = this.#cursors;
-    let place = cursors.length;
-    // There are 64 at most, and moving them costs less than a call.
-    for (let other = cursors[place - 1]; other !== undefined && isBehind(cursor, other);) {
-      cursors[place] = other;
-      place -= 1;
-      other = cursors[place - 1];
+    let to = cursors.length;
+    // There are at most 64, and moving them by hand is faster than a call.
+    for (let other = cursors[to - 1]; other !== undefined && isBehind(cursor, other);) {
+      cursors[to] = other;
+      to -= 1;
+      other = cursors[to - 1];
     }
-    cursors[place] = cursor;
+    cursors[to] = cursor;
   }
 }
 

@@ -1,22 +1,27 @@
-/** An entry of the index as bytes: identity, then where in which segment. They sort as bytes do, and no two are equal. */
+/** An entry of the index as bytes: identity 16 | segment 4 | position in the segment 2. Entries sort as bytes; no two are equal. */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import { copyIdentity } from '../segments/segment.ts';
-import type { Place } from '../segments/segment-reader.ts';
+import type { EntryPosition } from '../segments/segment-reader.ts';
 
 export const INDEX_BYTES = 22;
 const SEGMENT_AT = 16;
-const PLACE_AT = 20;
-/** With their row they fill a page of 4096 bytes and need no overflow (SQLite keeps up to 4061 in a leaf). */
+const POSITION_AT = 20;
+/** A block of this size fills a page of 4096 bytes with its row, without overflow (SQLite keeps up to 4061 bytes in a leaf). */
 export const BLOCK_ENTRIES = 182;
 
-export function writeIndexEntry(data: Buffer, { segment, place }: Place, out: Buffer, at: number): void {
-  copyIdentity(data, place, out, at);
+export function writeIndexEntry(
+  data: Buffer,
+  { segment, position }: EntryPosition,
+  out: Buffer,
+  at: number,
+): void {
+  copyIdentity(data, position, out, at);
   out.writeUInt32BE(segment, at + SEGMENT_AT);
-  out.writeUInt16BE(place, at + PLACE_AT);
+  out.writeUInt16BE(position, at + POSITION_AT);
 }
 
-export function placeIn(entries: Buffer, at: number): Place {
-  return { segment: entries.readUInt32BE(at + SEGMENT_AT), place: entries.readUInt16BE(at + PLACE_AT) };
+export function positionIn(entries: Buffer, at: number): EntryPosition {
+  return { segment: entries.readUInt32BE(at + SEGMENT_AT), position: entries.readUInt16BE(at + POSITION_AT) };
 }
 
 /** The first 48 bits: enough to order nearly all entries by comparing numbers. */
@@ -31,7 +36,7 @@ export function compareEntries(one: Buffer, oneAt: number, other: Buffer, otherA
   return one.compare(other, otherAt, otherAt + INDEX_BYTES, oneAt, oneAt + INDEX_BYTES);
 }
 
-/** A call that copies so little takes longer than copying it. */
+/** By hand: a call takes longer than copying so few bytes. */
 export function copyEntry(from: Buffer, fromAt: number, to: Buffer, toAt: number): void {
   for (let i = 0; i < INDEX_BYTES; i += 1) to[toAt + i] = from[fromAt + i] ?? 0;
 }
@@ -41,7 +46,7 @@ export function isSameIdentity(one: Buffer, oneAt: number, other: Buffer, otherA
   return true;
 }
 
-/** Where an identity stands in a block, or -1. */
+/** The offset of an identity in a block, or -1. */
 export function findIdentity(block: Buffer, identity: Buffer): number {
   let [low, high] = [0, block.length / INDEX_BYTES];
   while (low < high) {
@@ -49,16 +54,16 @@ export function findIdentity(block: Buffer, identity: Buffer): number {
     const at = middle * INDEX_BYTES;
     const order = identity.compare(block, at, at + HASH_BYTES);
     if (order === 0) return at;
-    // `order` says which side of the block's entry the identity is on: it compares as identity - entry.
+    // `order` is negative if the identity sorts before the entry.
     if (order < 0) high = middle;
     else low = middle + 1;
   }
   return -1;
 }
 
-/** The first `count` entries of `entries`, sorted. */
+/** The first `count` entries, sorted. */
 export function sortEntries(entries: Buffer, count: number): Buffer {
-  // 37 bits of the identity and 16 of the place are what a double holds: sorting numbers is the fastest sort there is.
+  // A double holds 37 bits of the identity and 16 of the number of the entry. Sorting numbers is the fastest sort available.
   const keys = new Float64Array(count);
   for (let i = 0; i < count; i += 1) {
     keys[i] = Math.floor(prefixOf(entries, i * INDEX_BYTES) / 2048) * SORTED_MAX + i;
@@ -71,7 +76,7 @@ export function sortEntries(entries: Buffer, count: number): Buffer {
     const bits = Math.floor(key / SORTED_MAX);
     const from = (key - bits * SORTED_MAX) * INDEX_BYTES;
     let to = i * INDEX_BYTES;
-    // Equal in 37 bits: those before it may have to make room.
+    // Equal in 37 bits: the entry may belong before earlier ones.
     if (bits === before) {
       while (to > 0 && compareEntries(out, to - INDEX_BYTES, entries, from) > 0) {
         copyEntry(out, to - INDEX_BYTES, out, to);
@@ -84,5 +89,5 @@ export function sortEntries(entries: Buffer, count: number): Buffer {
   return out;
 }
 
-/** As many as 16 bits count. */
+/** The number of an entry has 16 bits. */
 export const SORTED_MAX = 65_536;

@@ -1,4 +1,4 @@
-/** Owns the question "what is known of this document?": rows beat the index, overrides cancel what it says. */
+/** Looks up what is known of a document. Invariant: a row takes precedence over the index, and an override voids index entries. */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
@@ -22,8 +22,8 @@ export class Lookup {
   }
 
   /**
-   * The row of a document, as the tail left it or as the copy did; null if nothing is known, or not indexed yet. With
-   * null for `indexId` all finished indexes are asked. `isCanceled` knows of overrides that are not committed yet.
+   * The row of a document, from the tail or from the copy; null if nothing is known, or the copy is not indexed yet. With
+   * null for `indexId` all finished indexes are asked. `isCanceled` reports overrides that are not committed yet.
    */
   find(
     identity: Buffer,

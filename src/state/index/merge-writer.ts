@@ -1,7 +1,7 @@
 /**
- * Owns what becomes of sorted entries on their way into a run: of each identity one stays. Entries that were cancelled by
- * an override leave; what is left of a document names one slot, since the copy sees each document once up to the
- * anchor and settling overrides what it has removed. Two slots would be a hole in that, so it is asserted.
+ * Writes sorted entries to a run and keeps one for each identity: entries that an override voids are dropped, and of the
+ * others the newest stays. Invariant: these all name the same slot, because the copy reads each document once up to the
+ * anchor, and settling overrides the entries of documents that it removed. Another slot would be a bug, so it is asserted.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
@@ -10,7 +10,7 @@ import { BLOCK_ENTRIES, copyEntry, INDEX_BYTES, isSameIdentity } from './entry.t
 import type { IndexRunStore } from './runs.ts';
 import type { RowStore } from '../rows.ts';
 
-/** Versions of one document that were copied before and after crashes; each crash adds one at most. */
+/** Entries of one document, which was copied again after crashes; each crash adds at most one. */
 const RIVALS_MAX = 1000;
 
 export class IndexWriter {
@@ -18,12 +18,12 @@ export class IndexWriter {
   readonly #run: number;
   readonly #block = Buffer.alloc(BLOCK_ENTRIES * INDEX_BYTES);
   #filled = 0;
-  /** Entries of one identity, until the next identity shows that there are no more. */
+  /** The entries of one identity, until an entry of the next identity arrives. */
   #rivals = Buffer.alloc(INDEX_BYTES * 4);
   #rivalCount = 0;
-  /** Blocks written so far. */
+  /** The number of blocks written. */
   blocks = 0;
-  /** Everything up to here is on disk or left out. */
+  /** Entries up to this one were written or left out. */
   readonly consumed = Buffer.alloc(INDEX_BYTES);
 
   constructor(stores: IndexWriter['stores'], run: number) {
@@ -36,21 +36,21 @@ export class IndexWriter {
   }
 
   add(entries: Buffer, at: number): void {
-    if (this.#rivalCount > 0 && !isSameIdentity(entries, at, this.#rivals, 0)) this.#settle();
-    assert(this.#rivalCount < RIVALS_MAX, 'a document is copied a few times at most');
+    if (this.#rivalCount > 0 && !isSameIdentity(entries, at, this.#rivals, 0)) this.#writeRivals();
+    assert(this.#rivalCount < RIVALS_MAX, 'a document is copied only a few times');
     const to = this.#rivalCount * INDEX_BYTES;
     if (to === this.#rivals.length) this.#rivals = Buffer.concat([this.#rivals, Buffer.alloc(to)]);
     copyEntry(entries, at, this.#rivals, to);
     this.#rivalCount += 1;
   }
 
-  /** No entry follows. */
+  /** Writes the rest, after the last entry. */
   finish(): void {
-    if (this.#rivalCount > 0) this.#settle();
+    if (this.#rivalCount > 0) this.#writeRivals();
     this.#flush();
   }
 
-  #settle(): void {
+  #writeRivals(): void {
     const last = (this.#rivalCount - 1) * INDEX_BYTES;
     const chosen = this.#rivalCount === 1 ? 0 : this.#choose();
     if (chosen >= 0) {
@@ -58,14 +58,14 @@ export class IndexWriter {
       copyEntry(this.#rivals, chosen, this.#block, this.#filled * INDEX_BYTES);
       this.#filled += 1;
     }
-    copyEntry(this.#rivals, last, this.#settled, 0);
+    copyEntry(this.#rivals, last, this.#lastDone, 0);
     this.#rivalCount = 0;
   }
 
-  /** The last entry that is in the block, or was left out. */
-  readonly #settled = Buffer.alloc(INDEX_BYTES);
+  /** The last entry that is in the block, or was left out of it. */
+  readonly #lastDone = Buffer.alloc(INDEX_BYTES);
 
-  /** Where the newest that still counts stands, or -1. */
+  /** The offset of the newest entry that is not void, or -1. */
   #choose(): number {
     let best: { at: number; landed: Landed } | null = null;
     for (let at = 0; at < this.#rivalCount * INDEX_BYTES; at += INDEX_BYTES) {
@@ -84,11 +84,11 @@ export class IndexWriter {
       this.#stores.runs.addBlock(this.#run, data);
       this.blocks += 1;
     }
-    this.#settled.copy(this.consumed);
+    this.#lastDone.copy(this.consumed);
     this.#filled = 0;
   }
 
-  /** Overrides are few: a block asks once whether any concerns it. */
+  /** Overrides are rare, so they are looked up once for a whole block. */
   #withoutOverridden(block: Buffer): Buffer {
     if (block.length === 0) return block;
     const last = block.length - INDEX_BYTES;

@@ -1,4 +1,4 @@
-/** Owns the sorted runs of the index on disk: writing blocks, reading them in order, and finding one identity. */
+/** Owns the sorted runs of an index on disk: it writes blocks, reads them in order, and finds one identity. */
 import type { Database } from '../../lib/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../column.ts';
 import type { Columns } from '../column.ts';
@@ -13,7 +13,7 @@ export interface BuildState {
   readonly scannedTo: number;
   /** The run that is being merged into. */
   readonly output: number | null;
-  /** The last entry that is in it, or was left out. */
+  /** The last entry that is in this run, or was left out of it. */
   readonly consumed: Buffer | null;
 }
 
@@ -120,12 +120,12 @@ export class IndexRunStore {
     this.#sql.dropBlock.run(block);
   }
 
-  /** The block of a run in which an entry stands, if it is there at all. */
+  /** The only block of a run that can contain an entry. */
   blockWith(run: number, entry: Buffer): Block | null {
     return parseBlock(this.#sql.blockWith.get(run, entry));
   }
 
-  /** The first block of a run that begins behind an entry. */
+  /** The first block of a run that begins after an entry. */
   blockAfter(run: number, entry: Buffer): Block | null {
     return parseBlock(this.#sql.blockAfter.get(run, entry));
   }

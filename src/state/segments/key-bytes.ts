@@ -1,6 +1,6 @@
 /**
- * A target key as bytes: typed values, level by level. Equal keys have equal bytes (-0 is 0), texts are kept unit by
- * unit (lone surrogates stay apart), and what was packed comes back as it was.
+ * A target key as bytes: typed values, level by level. Invariant: equal keys have equal bytes (-0 is 0), and unpacking
+ * restores the key. Texts are stored by UTF-16 units, so lone surrogates survive.
  */
 import { writeUnits } from '../../documents/name-tree.ts';
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../epk/encoding.ts';
@@ -9,17 +9,17 @@ import { assert, must } from '../../lib/assert.ts';
 
 /** Type and length, or type and double. */
 const HEAD_BYTES = 9;
-/** 2 KB a key on the service (three bytes a unit at most), with room for keys that it will refuse. */
+/** The service allows 2 KB for a key; this leaves space for keys that it will refuse. */
 const TEXT_BYTES_MAX = 0xff_ff;
 
-/** Bytes that `writeKey` takes at most. */
+/** An upper bound for the bytes that `writeKey` writes. */
 export function keyBytesMax(key: readonly KeyComponent[]): number {
   let size = 0;
   for (const value of key) size += HEAD_BYTES + (typeof value === 'string' ? value.length * 3 : 0);
   return size;
 }
 
-/** Writes the key at `at`, where there is room; gives the next position. */
+/** Writes the key at `at`, where there must be space; returns the next offset. */
 export function writeKey(out: Buffer, at: number, key: readonly KeyComponent[]): number {
   let end = at;
   for (const value of key) {
@@ -44,13 +44,13 @@ export function writeKey(out: Buffer, at: number, key: readonly KeyComponent[]):
   return end;
 }
 
-/** The key alone. */
+/** The bytes of one key. */
 export function packKey(key: readonly KeyComponent[]): Buffer {
   const out = Buffer.alloc(keyBytesMax(key));
   return out.subarray(0, writeKey(out, 0, key));
 }
 
-/** What was packed. */
+/** The key of these bytes. */
 export function unpackKey(bytes: Uint8Array): KeyComponent[] {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const key: KeyComponent[] = [];
@@ -72,7 +72,7 @@ export function unpackKey(bytes: Uint8Array): KeyComponent[] {
   return key;
 }
 
-/** The text whose units `writeUnits` wrote: UTF-8, but for halves of surrogate pairs. */
+/** The text that `writeUnits` wrote: UTF-8, except for lone surrogates. */
 function readUnits(bytes: Buffer, start: number, end: number): string {
   let text = '';
   let from = start;

@@ -1,4 +1,4 @@
-/** The numbers of a segment's outcomes, packed: in two bytes each as a rule, in none where they are consecutive. */
+/** The outcome numbers of a segment, packed: usually two bytes each, and none at all if they are consecutive. */
 import { assert } from '../../lib/assert.ts';
 
 export interface Marks {
@@ -6,7 +6,7 @@ export interface Marks {
   readonly marks: Buffer | null;
 }
 
-/** 0 stands for a document that has no copy of ours. */
+/** A number of 0 means that the document was not written. */
 export function packMarks(sequences: ArrayLike<number>): Marks {
   let [base, last] = [Infinity, 0];
   let isConsecutive = true;
@@ -33,9 +33,10 @@ export function packMarks(sequences: ArrayLike<number>): Marks {
   return { base, marks };
 }
 
-/** The number of the outcome at `place` of `count`; 0 if there is no copy. */
-export function markAt({ base, marks }: Marks, count: number, place: number): number {
-  if (marks === null) return base + place;
-  const mark = marks.length === count * 2 ? marks.readUInt16LE(place * 2) : marks.readUInt32LE(place * 4);
+/** The outcome number of the document at `position` of `count`; 0 if it was not written. */
+export function markAt({ base, marks }: Marks, count: number, position: number): number {
+  if (marks === null) return base + position;
+  const mark =
+    marks.length === count * 2 ? marks.readUInt16LE(position * 2) : marks.readUInt32LE(position * 4);
   return mark === 0 ? 0 : base + mark - 1;
 }

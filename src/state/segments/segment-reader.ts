@@ -1,9 +1,9 @@
-/** Owns reading committed segments, one place at a time. */
+/** Reads single entries of committed segments. Invariant: an entry is the one that the index names, or the ledger is damaged. */
 import { InternalError, LedgerError } from '../../lib/errors.ts';
 import type { Database } from '../../lib/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../column.ts';
 import type { Columns } from '../column.ts';
-import { isSameIdentity, placeIn } from '../index/entry.ts';
+import { isSameIdentity, positionIn } from '../index/entry.ts';
 import { markAt } from './outcome-numbers.ts';
 import type { Marks } from './outcome-numbers.ts';
 import { FEEDS } from '../rows.ts';
@@ -11,16 +11,16 @@ import type { Feed } from '../rows.ts';
 import { readEntry } from './segment.ts';
 import type { Part, Stored } from './segment.ts';
 
-/** A place of a segment. */
-export interface Place {
+/** The position of an entry. */
+export interface EntryPosition {
   readonly segment: number;
-  readonly place: number;
+  readonly position: number;
 }
 
 /** A document as the copy wrote it. */
 export interface Landed extends Stored {
   readonly feed: Feed;
-  /** The number of its outcome; 0 if there is no copy of ours. */
+  /** Its outcome number; 0 if it was not written. */
   readonly sequence: number;
 }
 
@@ -34,7 +34,7 @@ const COLUMNS = 'number, feed, documents, lsn_base, entries, first_sequence, off
 
 export class EntryStore {
   readonly #sql;
-  /** Neighbours in an index come from anywhere, but the rivals of one identity are asked for in one go. */
+  /** Cached, since the entries of one identity are often read one after the other. */
   #last: Segment | undefined;
 
   constructor(database: Database) {
@@ -49,16 +49,16 @@ export class EntryStore {
     };
   }
 
-  /** What an entry of the index stands for; a ledger in which that is another document is damaged. */
+  /** The document of an index entry. */
   read(entries: Buffer, at: number): Landed {
-    const { segment, place } = placeIn(entries, at);
+    const { segment, position } = positionIn(entries, at);
     if (this.#last?.number !== segment) {
       const row = this.#sql.get.get(segment);
-      if (row === undefined) throw damaged(`its index points to segment ${segment}, which is not there`);
+      if (row === undefined) throw damaged(`its index points to segment ${segment}, which does not exist`);
       this.#last = parseSegment(row);
     }
-    const landed = landedAt(this.#last, place);
-    if (!isSameIdentity(entries, at, landed.identity, 0)) throw strange({ segment, place });
+    const landed = landedAt(this.#last, position);
+    if (!isSameIdentity(entries, at, landed.identity, 0)) throw strange({ segment, position });
     return landed;
   }
 
@@ -68,19 +68,19 @@ export class EntryStore {
   }
 }
 
-function landedAt(segment: Segment, place: number): Landed {
+function landedAt(segment: Segment, position: number): Landed {
   const { feed, count, number: ofSegment } = segment;
   try {
-    return { ...readEntry(segment, place), feed, sequence: markAt(segment, count, place) };
+    return { ...readEntry(segment, position), feed, sequence: markAt(segment, count, position) };
   } catch (error) {
-    // What we have packed unpacks without one: these bytes are ours no more.
+    // Bytes that cosmig has packed unpack without an error, so these are damaged.
     if (!(error instanceof RangeError || error instanceof InternalError)) throw error;
-    throw strange({ segment: ofSegment, place }, error);
+    throw strange({ segment: ofSegment, position }, error);
   }
 }
 
-function strange({ segment, place }: Place, cause?: unknown): LedgerError {
-  return damaged(`place ${place} of segment ${segment} holds what no cosmig writes there`, cause);
+function strange({ segment, position }: EntryPosition, cause?: unknown): LedgerError {
+  return damaged(`position ${position} of segment ${segment} has invalid contents`, cause);
 }
 
 function damaged(why: string, cause?: unknown): LedgerError {

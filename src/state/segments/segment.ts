@@ -1,10 +1,10 @@
 /**
- * The bytes of a segment: documents of one page of the copy, packed so that a document costs little and its entry is
- * found by its place. Pure; `units.ts` stores them, `segment-reader.ts` reads them.
+ * The bytes of a segment: documents of one page of the copy, packed. Pure; `units.ts` stores them, `segment-reader.ts` reads
+ * them. Sizes are in bytes:
  *
- *   entry   identity 16 | slot 16 | etag 8 | lsn - base 4 | which key 2
- *   keys    after the last entry: length 2 | typed values, once for neighbours that share it
- *   names   apart, until the commit: for each document its id and source key as they stand in the page
+ *   entries   for each document: identity 16 | slot 16 | etag 8 | lsn - base 4 | number of its key 2
+ *   keys      after the last entry: length 2 | typed values; consecutive documents with the same key share it
+ *   names     stored separately until the commit: id and source key of each document, as JSON texts of the page
  */
 import { ByteOutput } from '../../documents/byte-output.ts';
 import { HASH_BYTES, writeWord } from '../../documents/hash.ts';
@@ -18,17 +18,17 @@ const SLOT_AT = 16;
 const ETAG_AT = 32;
 const LSN_AT = 40;
 const KEY_AT = 44;
-/** Not known from which version. */
+/** The version is unknown. */
 const NO_LSN = 0xffff_ffff;
-/** A lookup reads a whole segment, so it is kept small; SQLite wastes a part of a page for each, so not tiny. */
+/** A lookup reads a whole segment, so it should be small; SQLite wastes part of a page for each, so not tiny. */
 export const SEGMENT_ENTRIES_MAX = 256;
 
-/** A document that may be written, as the copy sees it. */
+/** A document that the copy is about to write. */
 export interface Entry {
-  /** Identity and slot: four words each, as `Rekey` gives them. */
+  /** Identity and slot, four words each, as in `Rekey`. */
   readonly hashes: Uint32Array;
   readonly targetKey: readonly KeyComponent[];
-  /** The source version; null when it is not known which. */
+  /** The etag of the source version; null if it is unknown. */
   readonly etag: string | null;
   readonly lsn: number | null;
 }
@@ -41,17 +41,17 @@ export interface Part {
   readonly names: Buffer;
 }
 
-/** One place of a segment. */
+/** An entry of a segment. */
 export interface Stored {
   readonly identity: Buffer;
   readonly slot: Buffer;
   readonly targetKey: readonly KeyComponent[];
-  /** The hash of the source's etag; null when it is not known. */
+  /** The hash of the source etag; null if it is unknown. */
   readonly etag: Buffer | null;
   readonly lsn: number | null;
 }
 
-/** A part that is complete, by its places in the memory of all parts. */
+/** A complete part, by its offsets in the memory of all parts. */
 interface Closed {
   readonly count: number;
   readonly lsnBase: number;
@@ -60,7 +60,7 @@ interface Closed {
   readonly namesEnd: number;
 }
 
-/** Packs one page after the other: `begin` if somebody has memory for it, `add` and `name` for each document, `finish`, in one go. */
+/** Packs page by page without interruption: `begin` if the caller provides memory, `add` and `name` for each document, `finish`. */
 export class SegmentBuilder {
   readonly #entries = Buffer.alloc(SEGMENT_ENTRIES_MAX * ENTRY_BYTES);
   readonly #lsns = new Float64Array(SEGMENT_ENTRIES_MAX);
@@ -76,7 +76,7 @@ export class SegmentBuilder {
   #closed: Closed[] = [];
   #memory = new ByteOutput(0);
 
-  /** The parts will stand in `memory`, until it is cleared; in their own if nobody says. */
+  /** The parts will be in `memory` until it is cleared; without this call they get memory of their own. */
   begin(memory: ByteOutput): void {
     this.#memory = memory;
   }
@@ -85,7 +85,7 @@ export class SegmentBuilder {
     if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
     const at = this.#count * ENTRY_BYTES;
     const entries = this.#entries;
-    // Words are written big end first, so that bytes sort as words do.
+    // Words are written high byte first, so that bytes sort as words do.
     for (let i = 0; i < 8; i += 1) writeWord(entries, at + 4 * i, hashes[i] ?? 0);
     writeEtag(entries, at + ETAG_AT, etag);
     const number = this.#keyNumber(targetKey);
@@ -99,12 +99,12 @@ export class SegmentBuilder {
     this.#count += 1;
   }
 
-  /** The etag of the document added last, as JSON text in its page; from 0 when there is none. */
+  /** The etag of the last added document, as JSON text in its page; `start` 0: it has none. */
   etag(page: Uint8Array, start: number, end: number): void {
     writeEtagOf(page, start, end, this.#entries, (this.#count - 1) * ENTRY_BYTES + ETAG_AT);
   }
 
-  /** The next value that names the document added last: its id, then its source key; from 0 when there is none. */
+  /** The next part of the name of the last added document: its id, then its source key. `start` 0: it has none. */
   name(page: Uint8Array, start: number, end: number): void {
     this.#namesEnd = this.#appendName(page, start, end);
   }
@@ -131,8 +131,8 @@ export class SegmentBuilder {
   }
 
   #keyNumber(key: readonly KeyComponent[]): number {
-    const room = this.#keysEnd + 2 + keyBytesMax(key);
-    if (room > this.#keys.length) this.#keys = grown(this.#keys, room);
+    const neededBytes = this.#keysEnd + 2 + keyBytesMax(key);
+    if (neededBytes > this.#keys.length) this.#keys = grown(this.#keys, neededBytes);
     const keys = this.#keys;
     const start = this.#keysEnd + 2;
     const end = writeKey(keys, start, key);
@@ -182,11 +182,11 @@ export class SegmentBuilder {
   }
 }
 
-/** What is at one place of a segment. */
-export function readEntry(part: Pick<Part, 'count' | 'lsnBase' | 'data'>, place: number): Stored {
+/** The entry at a position of a segment. */
+export function readEntry(part: Pick<Part, 'count' | 'lsnBase' | 'data'>, position: number): Stored {
   const { count, lsnBase, data } = part;
-  assert(place < count, 'a segment has the place that is asked for');
-  const at = place * ENTRY_BYTES;
+  assert(position < count, 'the position is within the segment');
+  const at = position * ENTRY_BYTES;
   let key = count * ENTRY_BYTES;
   for (let skip = data.readUInt16LE(at + KEY_AT); skip > 0; skip -= 1) key += 2 + data.readUInt16LE(key);
   const delta = data.readUInt32BE(at + LSN_AT);
@@ -200,13 +200,13 @@ export function readEntry(part: Pick<Part, 'count' | 'lsnBase' | 'data'>, place:
   };
 }
 
-/** Copies the identity at a place to `out[at]`. */
-export function copyIdentity(data: Buffer, place: number, out: Buffer, at: number): void {
-  const from = place * ENTRY_BYTES;
+/** Copies the identity of an entry to `out[at]`. */
+export function copyIdentity(data: Buffer, position: number, out: Buffer, at: number): void {
+  const from = position * ENTRY_BYTES;
   for (let i = 0; i < HASH_BYTES; i += 1) out[at + i] = data[from + i] ?? 0;
 }
 
-/** The values that name each document of a segment; `width` for each: the id and the levels of the source key. */
+/** The names of the documents of a segment. Each has `width` values: the id and the levels of the source key. */
 export function readNames(names: Buffer, width: number): Array<Array<string | null>> {
   const documents: Array<Array<string | null>> = [];
   for (let at = 0; at < names.length;) {
@@ -221,7 +221,7 @@ export function readNames(names: Buffer, width: number): Array<Array<string | nu
   return documents;
 }
 
-/** Values that name one document, as `readNames` reads them. */
+/** The name of one document, for `readNames`. */
 export function packName(values: readonly (string | null)[]): Buffer {
   const texts = values.map((value) => Buffer.from(value ?? ''));
   return Buffer.concat(
@@ -233,7 +233,7 @@ export function packName(values: readonly (string | null)[]): Buffer {
   );
 }
 
-/** By hand: a key is shorter than a call takes. */
+/** By hand: for so few bytes a call would be slower. */
 function isEqual(bytes: Buffer, one: number, other: number, count: number): boolean {
   for (let i = 0; i < count; i += 1) if (bytes[one + i] !== bytes[other + i]) return false;
   return true;

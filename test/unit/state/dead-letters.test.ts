@@ -40,7 +40,7 @@ function fresh(): Ledger {
 }
 
 describe('dead letters', () => {
-  test('come back as they were written', () => {
+  test('any letter -> read as written', () => {
     using ledger = fresh();
     const waits = { for: 'key', key: ['P', 7, null, undefined] } as const;
     change(ledger, open('a'), open('b', { reason: 'unique-key', waits }));
@@ -63,7 +63,7 @@ describe('dead letters', () => {
     expect(ledger.letters.get(9)).toBeNull();
   });
 
-  test('a document has one open letter, which keeps its age and counts attempts', () => {
+  test('opened again -> one open letter with its age and its attempts', () => {
     using ledger = fresh();
     change(ledger, open('a'), open('b'));
     change(ledger, open('a', { reason: 'too-large', code: '413', waits: { for: 'nothing' } }));
@@ -75,7 +75,7 @@ describe('dead letters', () => {
     expect(ledger.letters.openCount()).toBe(2);
   });
 
-  test('a later success closes a letter, an operator discards it, and both stay to be seen', () => {
+  test('closed or discarded -> kept as history', () => {
     using ledger = fresh();
     change(ledger, open('a'), open('b'), open('c'));
     change(ledger, { change: 'close', identity: hashOf('a'), atMs: NOW_MS + 1 });
@@ -91,7 +91,7 @@ describe('dead letters', () => {
     expect(ledger.letters.findOpen(hashOf('a'))).toMatchObject({ number: 4, attempts: 1 });
   });
 
-  test('of one reason are discarded together, and listed in the order of their numbers whatever became of them', () => {
+  test('discard of a reason -> all of it, listed by number in any state', () => {
     using ledger = fresh();
     change(ledger, open('a'), open('b', { reason: 'too-large' }), open('c'), open('d'));
     change(ledger, { change: 'close', identity: hashOf('a'), atMs: NOW_MS });
@@ -107,7 +107,7 @@ describe('dead letters', () => {
     expect(numbersOf(ledger.letters.list({ state: 'any', after: 1, limit: 2 }))).toEqual([2, 3]);
   });
 
-  test('wait in a line for a slot, or for a target key value', () => {
+  test('several wait for a slot or a key value -> found in order', () => {
     using ledger = fresh();
     const key = { for: 'key', key: ['P'] } as const;
     change(ledger, open('a'), open('b'), open('c', { waits: { for: 'slot', slot: hashOf('q') } }));

@@ -19,7 +19,7 @@ const LEFT = newLease({ rangeId: '1', min: '', max: '7F' });
 const RIGHT = newLease({ rangeId: '2', min: '7F', max: 'FF' });
 
 describe('leases', () => {
-  test('come back as they were, each with a indexId of its own', () => {
+  test('begin -> stored unchanged, each with its own index', () => {
     const path = somePath();
     const ledger = openLedger(path);
     const begun = ledger.leases.begin([
@@ -49,13 +49,13 @@ describe('leases', () => {
     ['an overlap', [LEFT, { ...RIGHT, min: '70' }]],
     ['no end', [LEFT]],
     ['no beginning', [RIGHT]],
-  ])('with %s are refused, and nothing is kept', (_what, leases) => {
+  ])('begin with %s -> refused, nothing is stored', (_what, leases) => {
     using ledger = openLedger(somePath());
     expect(() => ledger.leases.begin(leases)).toThrow(NotReadyError);
     expect(ledger.leases.all()).toEqual([]);
   });
 
-  test('change phase, anchor and what is pending', () => {
+  test('change -> phase, anchor and pending sweep are stored', () => {
     using ledger = openLedger(somePath());
     const { number } = beginLease(ledger);
     const anchor = { etag: '"40"', lsn: 40, session: '0:-1#40' };
@@ -66,7 +66,7 @@ describe('leases', () => {
     expect(ledger.leases.get(number)).toMatchObject(change);
   });
 
-  test('children wait for the pages of their parent and belong to its indexId', () => {
+  test('split: pages of the parent are open -> refused; later -> children share its index', () => {
     using ledger = openLedger(somePath());
     const parent = beginLease(ledger);
     const documents = [{ identity: 'a', slot: 'p' }];
@@ -87,14 +87,14 @@ describe('leases', () => {
     expect(ledger.lookup.find(hashOf('a'), parent.indexId)?.slot).toEqual(hashOf('p'));
   });
 
-  test('a split that leaves a gap leaves the parent', () => {
+  test('split: the children leave a gap -> refused, the parent stays', () => {
     using ledger = openLedger(somePath());
     const parent = beginLease(ledger);
     expect(() => ledger.leases.replace([parent.number], [LEFT])).toThrow(NotReadyError);
     expect(ledger.leases.live()).toEqual([parent]);
   });
 
-  test('a merge makes one index of two, which is built from scratch', () => {
+  test('merge -> one index of two, which is built from scratch', () => {
     using ledger = openLedger(somePath());
     const [left, right] = ledger.leases.begin([LEFT, RIGHT]);
     if (left === undefined || right === undefined) throw new Error('two leases were begun');

@@ -64,8 +64,8 @@ function fill(ledger: Ledger): void {
   });
 }
 
-describe('a ledger', () => {
-  test('is the same when it is opened again, after a clean end and after a crash', () => {
+describe('ledger', () => {
+  test('opened again after a clean end or a crash -> the same contents', () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
@@ -81,7 +81,7 @@ describe('a ledger', () => {
     }
   });
 
-  test('has begun when ranges are anchored, however its making was interrupted before', () => {
+  test('hasBegun: interrupted before the anchor -> false, after it -> true', () => {
     const path = somePath();
     expect(Ledger.hasBegun(path)).toBe(false);
     writeFileSync(path, '');
@@ -98,13 +98,13 @@ describe('a ledger', () => {
     expect(Ledger.hasBegun(crashCopy(path))).toBe(true);
   });
 
-  test('that is closed is one file beside its lock', () => {
+  test('closed -> one file next to its lock', () => {
     const path = somePath();
     openLedger(path).close();
     expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock']);
   });
 
-  test('refuses another spec by the names of what changed', () => {
+  test('other settings -> refused, naming the options that changed', () => {
     const path = somePath();
     openLedger(path).close();
     const open = (): Ledger => openLedger(path, { ...SPEC, partitionKey: ['/zip'], missingKey: 'fail' });
@@ -117,7 +117,7 @@ describe('a ledger', () => {
     ['a recreated source', { sourceRid: 'new=' }, /source container was deleted and created again/],
     ['a recreated target', { targetRid: 'new=' }, /target container was deleted and created again/],
     ['another TTL', { sourceTtl: 60 }, /TTL was changed/],
-  ])('refuses %s', (_what, change, message) => {
+  ])('%s -> refused', (_what, change, message) => {
     using ledger = openLedger(somePath());
     const containers = { sourceRid: 'abc=', targetRid: 'def=', sourceTtl: null };
     ledger.migration.pinContainers(containers);
@@ -125,14 +125,14 @@ describe('a ledger', () => {
     expect(() => ledger.migration.pinContainers({ ...containers, ...change })).toThrow(message);
   });
 
-  test('finds deletes in one way for ever', () => {
+  test('delete mode: another one later -> refused', () => {
     using ledger = openLedger(somePath());
     ledger.migration.decideDeleteMode('avad');
     ledger.migration.decideDeleteMode('avad');
     expect(() => ledger.migration.decideDeleteMode('reconcile')).toThrow(/cannot become reconcile/);
   });
 
-  test('that is missing, foreign, damaged or newer is refused, and stays as it is', () => {
+  test('missing, foreign, damaged or newer file -> refused, not changed', () => {
     const path = somePath();
     const never = (): Ledger => Ledger.open({ path, spec: SPEC, nowMs: NOW_MS, create: 'never' });
     expect(never).toThrow(/there is no ledger/);
@@ -168,7 +168,7 @@ describe('a ledger', () => {
     "UPDATE migration SET pinned_spec = '{'",
     "UPDATE migration SET pinned_spec = '[]'",
     "UPDATE migration SET delete_mode = 'sometimes'",
-  ])('with %s is damaged', (sql) => {
+  ])('%s -> reported as damaged', (sql) => {
     const path = somePath();
     openLedger(path).close();
     const database = openDatabase({ path });
@@ -178,7 +178,7 @@ describe('a ledger', () => {
     expect(() => Ledger.openReadonly(path)).toThrow(/damaged/);
   });
 
-  test('that holds what no cosmig writes is damaged', () => {
+  test('contents that cosmig never writes -> reported as damaged', () => {
     const path = somePath();
     openLedger(path).close();
     const database = openDatabase({ path });
@@ -190,7 +190,7 @@ describe('a ledger', () => {
   });
 });
 
-describe('damage that shows late', () => {
+describe('ledger damaged within', () => {
   /** A copy with its index, whose bytes are then changed by SQL. */
   function damagedBy(sql: string): Ledger {
     const path = somePath();
@@ -211,13 +211,13 @@ describe('damage that shows late', () => {
     ['a segment that is too short', "UPDATE segments SET entries = x'00112233'"],
     ['a segment of zeros', 'UPDATE segments SET entries = zeroblob(length(entries) + 9)'],
     ['a segment that is gone', 'DELETE FROM outcomes; DELETE FROM segments'],
-  ])('%s is refused by name', (_what, sql) => {
+  ])('%s -> LedgerError that names it', (_what, sql) => {
     using ledger = damagedBy(sql);
     expect(() => ['a', 'b', 'c'].map((name) => ledger.lookup.find(hashOf(name), 1))).toThrow(LedgerError);
     expect(() => ['a', 'b', 'c'].map((name) => ledger.lookup.find(hashOf(name), 1))).toThrow(/damaged/);
   });
 
-  test('tables that are not those of a ledger are refused at the door', () => {
+  test('tables of another shape -> refused on opening', () => {
     const path = somePath();
     openLedger(path).close();
     const database = openDatabase({ path });
@@ -228,7 +228,7 @@ describe('damage that shows late', () => {
     expect(() => Ledger.openForOperator(path)).toThrow(/is damaged/);
   });
 
-  test('garbage in a table that is read in mid-run is told as damage, whoever reads it', () => {
+  test('garbage in a table that is read later -> LedgerError then', () => {
     const path = somePath();
     const ledger = openLedger(path);
     buildIndex(ledger, beginLease(ledger).indexId);
@@ -248,8 +248,8 @@ describe('damage that shows late', () => {
   });
 });
 
-describe('reading a ledger', () => {
-  test('changes no byte and makes no file after a clean end', () => {
+describe('ledger opened read-only', () => {
+  test('after a clean end -> no byte changes, no file is created', () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
@@ -264,7 +264,7 @@ describe('reading a ledger', () => {
     expect(bytesBeside(path)).toEqual(before);
   });
 
-  test('changes neither the file nor its log while a mover works, nor after a crash', () => {
+  test('while a mover works or after a crash -> file and log do not change', () => {
     const path = somePath();
     using ledger = openLedger(path);
     fill(ledger);
@@ -284,7 +284,7 @@ describe('reading a ledger', () => {
     expect(ledgerBytes(crashed)).toEqual(left);
   });
 
-  test('does not keep a mover from ending', () => {
+  test('a reader is open -> the mover can close', () => {
     const path = somePath();
     const ledger = openLedger(path);
     const reader = Ledger.openReadonly(path);
@@ -297,8 +297,8 @@ describe('reading a ledger', () => {
   }, 30_000);
 });
 
-describe('the lock', () => {
-  test('lets one mover in, in whatever process, and status read', async () => {
+describe('mover lock', () => {
+  test('held -> other movers are refused in any process, status can read', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     expect(() => openLedger(path)).toThrow(/another cosmig is working/);
@@ -312,7 +312,7 @@ describe('the lock', () => {
   }, 30_000);
 });
 
-describe('how far a migration has come', () => {
+describe('recorded progress', () => {
   const runs = (ledger: Ledger, count: number): void => {
     for (let n = 0; n < count; n += 1) {
       ledger.runs.begin({ command: 'tail', pid: 7, nowMs: NOW_MS });
@@ -320,7 +320,7 @@ describe('how far a migration has come', () => {
     }
   };
 
-  test('is known beside the ledger: an older copy in its place is told from the newest, once', () => {
+  test('an older copy of the ledger -> detected, once', () => {
     const path = somePath();
     const backup = join(temporaryFolder(), 'backup.db');
     {
@@ -343,7 +343,7 @@ describe('how far a migration has come', () => {
     expect(again.missed()).toBeNull();
   });
 
-  test('is another migration’s where the ledger was begun anew, and nobody’s beside a copy', () => {
+  test('a new ledger or a copy at another path -> not taken for an older one', () => {
     const path = somePath();
     const backup = join(temporaryFolder(), 'backup.db');
     {
@@ -361,7 +361,7 @@ describe('how far a migration has come', () => {
     expect(reader.missed()).toBeNull();
   });
 
-  test('is noted so that a kill in the middle of it stops nobody', () => {
+  test('killed while recording -> the next mover starts', () => {
     const path = somePath();
     {
       using ledger = openLedger(path);
@@ -377,7 +377,7 @@ describe('how far a migration has come', () => {
     expect(ledger.runs.last()?.number).toBe(3);
   });
 
-  test('is noted under the lock, which nobody gets meanwhile', () => {
+  test('recording -> the lock stays held', () => {
     const path = somePath();
     using ledger = openLedger(path);
     for (let n = 0; n < 20; n += 1) {
@@ -388,8 +388,8 @@ describe('how far a migration has come', () => {
   });
 });
 
-describe('a backup', () => {
-  test('is made while the mover works, and is a ledger', () => {
+describe('backup', () => {
+  test('while a mover works -> a complete ledger', () => {
     const folder = temporaryFolder();
     using ledger = openLedger(join(folder, 'ledger.db'));
     fill(ledger);
@@ -404,8 +404,8 @@ describe('a backup', () => {
   });
 });
 
-describe('a SIGKILL', () => {
-  test('in the middle of the index costs nothing', async () => {
+describe('SIGKILL', () => {
+  test('during the index build -> nothing is lost', async () => {
     const path = somePath();
     for (const steps of [5, 30, 60]) {
       const child = spawn(process.execPath, childArguments('build', path, String(steps)), {

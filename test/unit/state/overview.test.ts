@@ -9,8 +9,8 @@ function somePath(): string {
   return join(temporaryFolder(), 'ledger.db');
 }
 
-describe('a picture', () => {
-  test('is of one moment: what a mover commits meanwhile is not in it', () => {
+describe('overview', () => {
+  test('commits during the read -> not included', () => {
     const path = somePath();
     using ledger = openLedger(path);
     using reader = Ledger.openReadonly(path);
@@ -23,7 +23,7 @@ describe('a picture', () => {
     expect(reader.migration.read().phase).toBe('copying');
   });
 
-  test('that could not be finished holds no moment back', () => {
+  test('a read fails -> later reads see new commits', () => {
     const path = somePath();
     using ledger = openLedger(path);
     using reader = Ledger.openReadonly(path);
@@ -35,7 +35,7 @@ describe('a picture', () => {
     expect(reader.atOnce(() => reader.migration.read().phase)).toBe('copying');
   });
 
-  test('says by the lock who is running, not by what was written', () => {
+  test('after a crash -> isRunning comes from the lock, not from the runs', () => {
     const path = somePath();
     const ledger = openLedger(path);
     beginLease(ledger);
@@ -49,8 +49,8 @@ describe('a picture', () => {
   });
 });
 
-describe('an operator', () => {
-  test('has the lock for as long as the ledger is open, and needs no spec', () => {
+describe('ledger opened by an operator', () => {
+  test('open -> holds the lock, needs no settings', () => {
     const path = somePath();
     openLedger(path).close();
     const ledger = Ledger.openForOperator(path);
@@ -59,7 +59,7 @@ describe('an operator', () => {
     openLedger(path).close();
   });
 
-  test('begins no ledger, and waits for no mover', () => {
+  test('no ledger, or a running mover -> refused at once', () => {
     const path = somePath();
     expect(() => Ledger.openForOperator(path)).toThrow(/there is no ledger/);
     expect(readdirSync(dirname(path))).toEqual([]);

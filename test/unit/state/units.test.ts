@@ -35,8 +35,8 @@ const DOCUMENTS = [
   { identity: 'b', slot: 'q', landed: false },
 ];
 
-describe('an intent', () => {
-  test('is there after a crash, with who its documents are, until its commit', () => {
+describe('intent', () => {
+  test('crash before the commit -> the intent and its names are there', () => {
     const path = somePath();
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
@@ -64,7 +64,7 @@ describe('an intent', () => {
     expect(after.leases.get(lease.number).lvPosition).toBe('"9"');
   });
 
-  test('grows by what is found out later: other slots, removals, takeovers', () => {
+  test('later claims of the same unit -> added', () => {
     using ledger = openLedger(somePath());
     const page = ledger.pages.nextPage();
     const [write, remove, takeover] = [
@@ -85,7 +85,7 @@ describe('an intent', () => {
     expect(ledger.pages.unsettled()).toEqual([]);
   });
 
-  test('keeps the session tokens, which later runs may not read behind', () => {
+  test('session tokens -> stored for later runs', () => {
     const path = somePath();
     using ledger = openLedger(path);
     const tokens = [
@@ -98,7 +98,7 @@ describe('an intent', () => {
     expect(crashed.tokens.all()).toEqual([{ rangeId: '0', token: '0:-1#6' }, tokens[1]]);
   });
 
-  test('shares its sync with the others of its turn', async () => {
+  test('several in one turn of the event loop -> one sync', async () => {
     using ledger = openLedger(somePath());
     let flushes = 0;
     const group = new IntentGroup(ledger.pages, {
@@ -117,8 +117,8 @@ describe('an intent', () => {
   });
 });
 
-describe('a commit', () => {
-  test('moves a position only behind the older pages of its lease', () => {
+describe('commit', () => {
+  test('an older page of the lease is open -> refused', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const first = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' });
@@ -131,7 +131,7 @@ describe('a commit', () => {
     expect(ledger.leases.get(lease.number).lvPosition).toBe('"2"');
   });
 
-  test('of a page without documents waits as well', () => {
+  test('an empty page, an older one is open -> refused', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const first = intendPage(ledger, { lease, documents: DOCUMENTS, position: '"1"' });
@@ -147,7 +147,7 @@ describe('a commit', () => {
     });
   });
 
-  test('never leaves an empty position, nor a document without an outcome', () => {
+  test('an empty position or a missing outcome -> refused', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     expect(intendPage(ledger, { lease, documents: DOCUMENTS, position: '' })).toThrow(/never empty/);
@@ -158,7 +158,7 @@ describe('a commit', () => {
     expect(ledger.counters.all()).toEqual({});
   });
 
-  test('is all or nothing, over several pages', () => {
+  test('several units, one fails -> none is committed', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const good = { page: ledger.pages.nextPage(), move: null, rows: [rowOf('a', 'p')] };
@@ -171,7 +171,7 @@ describe('a commit', () => {
     expect(ledger.counters.all()).toEqual({ read: 1 });
   });
 
-  test('numbers outcomes beyond those of the runs before', () => {
+  test('a later run -> outcome numbers continue', () => {
     const path = somePath();
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
@@ -181,8 +181,8 @@ describe('a commit', () => {
   });
 });
 
-describe('a power cut', () => {
-  test('leaves a prefix of what was done: never a position without its outcomes, nor the other way round', () => {
+describe('power cut', () => {
+  test('at any time -> a prefix of the commits: positions and outcomes agree', () => {
     const pages = 20;
     const path = somePath();
     using ledger = openLedger(path);
@@ -220,7 +220,7 @@ describe('settling', () => {
     ledger.pages.settle({ pages: ledger.pages.unsettled(), rows: [rowOf('c', null)], overrides });
   }
 
-  test('leaves what was found, and nothing else', () => {
+  test('a resume -> keeps what was found in the target, nothing else', () => {
     const path = somePath();
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
@@ -236,7 +236,7 @@ describe('settling', () => {
     expect(slots).toEqual([null, null, rowOf('c', null)]);
   });
 
-  test('does not hide what is written after it', () => {
+  test('a write after it -> visible', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const documents = [{ identity: 'a', slot: 'p' }];
@@ -247,7 +247,7 @@ describe('settling', () => {
     expect(ledger.lookup.find(hashOf('a'), lease.indexId)?.slot).toEqual(hashOf('p'));
   });
 
-  test('an override beats what was intended before it and written before it, and no later write', () => {
+  test('override -> voids earlier writes, and no later one', () => {
     using ledger = openLedger(somePath());
     const lease = beginLease(ledger);
     const commit = intendPage(ledger, { lease, documents: [{ identity: 'a', slot: 'p' }], position: '"1"' });

@@ -40,8 +40,8 @@ function expectFound(ledger: Ledger, indexId: number, count = DOCUMENTS): void {
   expect(ledger.lookup.find(hashOf('nobody'), null)).toBeNull();
 }
 
-describe('the index', () => {
-  test('finds what landed and nothing else, with runs of any size', () => {
+describe('index', () => {
+  test('runs of any size -> finds what was written, nothing else', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     copyMany(ledger, lease);
@@ -56,7 +56,7 @@ describe('the index', () => {
     });
   });
 
-  test('is built to the end from a crash after any step, also one after the other', () => {
+  test('a crash after any step -> completed by the next build', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     using ledger = openLedger(path);
     const lease = beginLease(ledger);
@@ -73,7 +73,7 @@ describe('the index', () => {
     }
   });
 
-  test('loses nothing when every step of a merge of many runs is the last of its process', () => {
+  test('a crash after every step of a merge -> nothing is lost', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     const count = 40_000;
@@ -86,7 +86,7 @@ describe('the index', () => {
     expectFound(ledger, lease.indexId, count);
   });
 
-  test('of nothing is done and finds nothing', () => {
+  test('no documents -> finished, finds nothing', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const { indexId } = beginLease(ledger);
     buildIndex(ledger, indexId);
@@ -94,7 +94,7 @@ describe('the index', () => {
     expect(ledger.lookup.find(hashOf('d1'), indexId)).toBeNull();
   });
 
-  test('is not begun while a page of its leases is not committed', () => {
+  test('a page of its leases is not committed -> refused', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     const commit = intendPage(ledger, { lease, documents: [{ identity: 'd', slot: 's' }], position: '"1"' });
@@ -104,7 +104,7 @@ describe('the index', () => {
     expect(ledger.lookup.find(hashOf('d'), lease.indexId)?.slot).toEqual(hashOf('s'));
   });
 
-  test('of a document that was copied twice knows the newer version', () => {
+  test('a document copied twice -> finds the newer version', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     for (const lsn of [3, 9])
@@ -113,7 +113,7 @@ describe('the index', () => {
     expect(ledger.lookup.find(hashOf('d'), lease.indexId)?.lsn).toBe(9);
   });
 
-  test('refuses a document in two slots, which the copy never makes', () => {
+  test('a document in two slots -> assertion', () => {
     using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
     const lease = beginLease(ledger);
     for (const slot of ['p', 'q'])
@@ -192,7 +192,7 @@ function apply(
   }
 }
 
-test('rows, index and overrides together say what an oracle says, whatever happens', () => {
+test('lookup: any history of rows, index and overrides -> as the oracle says', () => {
   const part = fc.array(op, { maxLength: 15 });
   fc.assert(
     fc.property(part, part, (before, after) => {

@@ -19,8 +19,8 @@ const component = fc.oneof(
   fc.constantFrom(true, false, null, undefined),
 );
 
-describe('a key', () => {
-  test('comes back as it was, lone surrogates included', () => {
+describe('packed key', () => {
+  test('any key -> unpacked unchanged, with lone surrogates', () => {
     fc.assert(
       fc.property(fc.array(component, { maxLength: 3 }), (key) => {
         const normal = key.map((value) => (value === 0 ? 0 : value));
@@ -29,15 +29,15 @@ describe('a key', () => {
     );
   });
 
-  test('has bytes of its own', () => {
+  test('different keys -> different bytes', () => {
     const keys = [[], [''], ['', ''], [0], ['0'], [null], [undefined], [false], [true], ['a', 'b'], ['ab']];
     expect(new Set(keys.map((key) => packKey(key).toString('hex'))).size).toBe(keys.length);
     expect(packKey([-0])).toEqual(packKey([0]));
   });
 });
 
-describe('the marks of a segment', () => {
-  test('give back the number of every outcome', () => {
+describe('outcome numbers', () => {
+  test('any outcomes -> every number is restored', () => {
     const outcome = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 }));
     fc.assert(
       fc.property(fc.array(outcome, { minLength: 1 }), (outcomes) => {
@@ -53,13 +53,13 @@ describe('the marks of a segment', () => {
     { outcomes: [7, 0, 9], bytes: 6 },
     { outcomes: [7, 70_000], bytes: 8 },
     { outcomes: [0, 0], bytes: 4 },
-  ])('$outcomes take $bytes bytes', ({ outcomes, bytes }) => {
+  ])('$outcomes -> $bytes bytes', ({ outcomes, bytes }) => {
     expect(packMarks(outcomes).marks?.length ?? 0).toBe(bytes);
   });
 });
 
-describe('a segment', () => {
-  test('gives every document back, in parts of bounded size', () => {
+describe('segment', () => {
+  test('any documents -> restored, in parts of bounded size', () => {
     const builder = new SegmentBuilder();
     const page = Buffer.from('."one""two"');
     const count = SEGMENT_ENTRIES_MAX * 2 + 3;
@@ -87,7 +87,7 @@ describe('a segment', () => {
     expect(builder.finish()).toEqual([]);
   });
 
-  test('keeps the same of an etag, whether it comes as a text or as it stands in the page', () => {
+  test('an etag as text or as JSON in the page -> the same hash', () => {
     const etag = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ maxLength: 200 }),
@@ -107,7 +107,7 @@ describe('a segment', () => {
     );
   });
 
-  test('has no etag where a page has none, or one that is no text', () => {
+  test('no etag, or one that is not a text -> null', () => {
     const builder = new SegmentBuilder();
     const page = Buffer.from('.12');
     for (const start of [0, 1]) {
@@ -118,7 +118,7 @@ describe('a segment', () => {
     expect([0, 1].map((place) => part && readEntry(part, place).etag)).toEqual([null, null]);
   });
 
-  test('keeps LSNs that are far apart, and those that are not known', () => {
+  test('distant and unknown LSNs -> restored', () => {
     const builder = new SegmentBuilder();
     const lsns = [1, 2 ** 40, null, 5];
     for (const lsn of lsns) builder.add({ ...entryOf('d', 's'), lsn, etag: null });
@@ -129,12 +129,12 @@ describe('a segment', () => {
     expect(read.every(({ etag }) => etag === null)).toBe(true);
   });
 
-  test('names come back one by one', () => {
+  test('names -> restored one by one', () => {
     expect(readNames(packName(['"i\\u0064"', null, '7']), 3)).toEqual([['"i\\u0064"', null, '7']]);
   });
 });
 
-test('etags that differ in a letter have other hashes', () => {
+test('etag hash: etags that differ in a letter -> different hashes', () => {
   const etags = Array.from(
     { length: 20_000 },
     (_, i) => `"${i.toString(16).padStart(8, '0')}-0000-0100-0000-000000000000"`,
