@@ -24,6 +24,7 @@ export function faultsOf(schema: unknown, value: unknown, at = '$'): string[] {
     return [`${at} is not a time in ISO 8601`];
   if (Array.isArray(value)) {
     const { items } = schema as Json;
+    if (items === undefined) return [];
     return value.flatMap((item, index) => faultsOf(items, item, `${at}[${index}]`));
   }
   return typeof value === 'object' && value !== null && types?.includes('object') === true
