@@ -282,7 +282,7 @@ function typeText(json: JsonSchema): string {
   if (type === undefined) return 'any';
   if (type === 'array') {
     const items = json['items'] as JsonSchema;
-    return `list of ${typeText(items)}`;
+    return `list of ${typeText(items).replace(/^(object|string|number|integer)$/, '$1s')}`;
   }
   const named = [type].flat().join(' or ');
   return format === undefined ? named : `${named} (ISO 8601)`;

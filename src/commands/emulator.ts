@@ -1,4 +1,4 @@
-/** `cosmig emulator`: the local Cosmos account, until it is told to stop. */
+/** `cosmig emulator`: a local Cosmos account, until it is stopped. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.ts';
@@ -21,36 +21,39 @@ const OPTIONS = {
     type: 'text',
     default: '127.0.0.1',
     env: 'COSMIG_EMULATOR_HOST',
-    help: 'address to listen on; others than loopback open it to the network',
+    help: 'address to listen on; any other than loopback opens it to the network',
   },
-  https: { type: 'boolean', default: false, help: 'serve TLS with a certificate made at start' },
-  certificateOut: { type: 'text', help: 'write that certificate (PEM) to a file, for clients to trust' },
+  https: { type: 'boolean', default: false, help: 'serve TLS, with a certificate that is made at the start' },
+  certificateOut: {
+    type: 'text',
+    help: 'write that certificate (PEM) to a file, so that clients can trust it',
+  },
   data: {
     type: 'text',
     default: ':memory:',
     env: 'COSMIG_EMULATOR_DATA',
-    help: 'file that keeps everything; without it all is gone at the end',
+    help: 'file that keeps the data; in memory it is lost at the end',
   },
   key: {
     type: 'text',
     env: 'COSMIG_EMULATOR_KEY',
-    help: "account key in base64; without it Microsoft's published emulator key",
+    help: "account key in base64, by default Microsoft's published emulator key",
   },
-  readonlyKey: { type: 'text', help: 'a second key, which may read and query but not write' },
-  config: { type: 'text', help: 'JSON file with account settings, as PUT /_emulator/account takes them' },
+  readonlyKey: { type: 'text', help: 'second key, which can read and query but not write' },
+  config: { type: 'text', help: 'JSON file with account settings, as PUT /_emulator/account accepts them' },
 } as const satisfies OptionTable;
 
 export const emulator: Command<typeof OPTIONS> = {
   name: 'emulator',
   summary: 'run a local Cosmos DB account',
   description:
-    "Runs a Cosmos DB account on this machine that Microsoft's SDKs can talk to. Prints its connection string " +
-    'when it is ready and runs until it is stopped (Ctrl-C).',
+    "Runs a Cosmos DB account on this machine for Microsoft's SDKs. Prints its connection string when it is ready, " +
+    'and runs until it is stopped (Ctrl-C).',
   examples: [
     { line: 'cosmig emulator', purpose: 'an account in memory on port 8081' },
     {
       line: 'cosmig emulator --port 0 --data local.db --json',
-      purpose: 'one that keeps its data, for a script',
+      purpose: 'an account that keeps its data, for a script',
     },
   ],
   options: OPTIONS,
@@ -76,12 +79,12 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
   const { host, port, https, data, config, certificateOut, readonlyKey } = options;
   if (certificateOut !== undefined && !https) {
     throw new UsageError('--certificate-out needs --https', {
-      why: 'only a server that speaks TLS has a certificate',
-      hint: 'add --https, or leave --certificate-out out',
+      why: 'only a server with TLS has a certificate',
+      hint: 'add --https, or remove --certificate-out',
     });
   }
   const settings = config === undefined ? undefined : readSettings(config);
-  // Loaded here, so that a command that needs no server does not pay for it.
+  // Loaded here: --help does not need the server.
   const { PUBLISHED_KEY, startEmulator } = await import('../emulator/http/server.ts');
   const key = options.key === undefined ? PUBLISHED_KEY : checkKey(options.key);
   const wanted: EmulatorOptions = {
@@ -103,7 +106,7 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
 function checkKey(key: string): string {
   if (key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)) return key;
   throw new UsageError('the account key is not base64', {
-    why: 'requests are signed with the bytes it stands for',
+    why: 'requests are signed with the bytes that it encodes',
     hint: 'make one with: openssl rand -base64 64 | tr -d "\\n"',
   });
 }
@@ -120,7 +123,7 @@ function readSettings(file: string): Record<string, unknown> {
     });
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  throw new UsageError(`${file} holds no settings`, {
+  throw new UsageError(`${file} has no settings`, {
     why: 'it is JSON, but not an object',
     hint: 'for example {"avad": true}',
   });
@@ -132,34 +135,34 @@ function writeCertificate(file: string, certificate: string): void {
   } catch (error) {
     throw new UsageError(`the certificate cannot be written to ${file}`, {
       why: describeFsError(error),
-      hint: 'give --certificate-out a file in a folder that exists',
+      hint: 'give --certificate-out a file in an existing folder',
       cause: error,
     });
   }
 }
 
-/** A name that nobody knows is a slip of the operator; what else hinders listening is told by the server. */
+/** An unknown host name is a usage error; the server reports every other reason why it cannot listen. */
 function asHostError(error: unknown, host: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return error;
-  return new UsageError(`there is no host ${host}`, {
-    why: 'its name leads to no address',
+  return new UsageError(`unknown host: ${host}`, {
+    why: 'the name has no address',
     hint: 'use --host 127.0.0.1, or 0.0.0.0 to listen on every address of this machine',
     cause: error,
   });
 }
 
-/** The same stop, told in the emulator's terms. */
+/** The same stop, explained for the emulator. */
 function stopped(signal: AbortSignal, data: string): CanceledError {
   const reason: unknown = signal.reason;
   const name = reason instanceof CanceledError ? reason.signal : 'SIGINT';
   return data === ':memory:'
     ? new CanceledError(name, {
-        why: 'the emulator was asked to end; what it held in memory is gone',
-        hint: 'give --data FILE to keep it next time',
+        why: 'the emulator was stopped; its data was in memory and is lost',
+        hint: 'use --data FILE to keep data',
       })
     : new CanceledError(name, {
-        why: `the emulator was asked to end; its data is safe in ${data}`,
+        why: `the emulator was stopped; its data is kept in ${data}`,
         hint: `start it again with --data ${data}`,
       });
 }

@@ -89,8 +89,8 @@ function lettersIn(path: string): readonly string[] {
   return ledger.letters.list({ state: 'any', after: 0, limit: 100 }).map(({ state }) => state);
 }
 
-describe('list', () => {
-  test('shows what is open, a line each, and nothing a terminal would obey', async () => {
+describe('dead-letters list', () => {
+  test('open letters -> one line each, control characters escaped', async () => {
     const path = made();
     await expect(ask(path, 'list')).resolves.toEqual({
       code: 0,
@@ -104,7 +104,7 @@ describe('list', () => {
     });
   });
 
-  test('shows others when asked, with what became of them', async () => {
+  test('--state or --all -> other letters with their state', async () => {
     const path = made();
     const { stdout } = await ask(path, 'list --all');
     expect(stdout.split('\n').map((line) => line.slice(0, 36))).toEqual([
@@ -119,7 +119,7 @@ describe('list', () => {
     expect((await ask(path, 'list --state discarded')).stdout).toMatch(/^ {5}4 {2}bad-id .*\n$/);
   });
 
-  test('is an object a line for scripts', async () => {
+  test('--json -> one object per line', async () => {
     const path = made();
     const { code, stdout, stderr } = await ask(path, 'list --json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -157,7 +157,7 @@ describe('list', () => {
     ]);
   });
 
-  test('of thousands comes whole and in order', async () => {
+  test('thousands of letters -> all of them, in order', async () => {
     const path = join(temporaryFolder(), 'ledger.db');
     const ledger = openLedger(path);
     write(ledger, ...Array.from({ length: 1501 }, (_, index) => letter(`d${index}`)));
@@ -168,7 +168,7 @@ describe('list', () => {
     expect(numbers).toEqual(Array.from({ length: 1501 }, (_, index) => index + 1));
   });
 
-  test('of none says so to people, and nothing to scripts', async () => {
+  test('no letters -> a message for people, nothing for scripts', async () => {
     const path = join(temporaryFolder(), 'ledger.db');
     openLedger(path).close();
     await expect(ask(path, 'list')).resolves.toEqual({
@@ -180,7 +180,7 @@ describe('list', () => {
     expect((await ask(path, 'list --json')).stdout).toBe('');
   });
 
-  test('and show read while a mover works, and change no byte of the ledger', async () => {
+  test('a run is active -> list and show work and change no byte of the ledger', async () => {
     const path = join(temporaryFolder(), 'ledger.db');
     using ledger = openLedger(path);
     fill(ledger);
@@ -192,8 +192,8 @@ describe('list', () => {
   });
 });
 
-describe('show', () => {
-  test('tells everything of one letter, and what to do', async () => {
+describe('dead-letters show', () => {
+  test('an open letter -> all its facts and what to do', async () => {
     await expect(ask(made(), 'show 1')).resolves.toEqual({
       code: 0,
       stdout: [
@@ -212,18 +212,18 @@ describe('show', () => {
     });
   });
 
-  test('of one that is done with says when', async () => {
+  test('a closed letter -> when it was closed', async () => {
     const { stdout } = await ask(made(), 'show 3');
     expect(stdout).toMatch(/^dead letter +3, closed$/m);
     expect(stdout).toMatch(/^closed +2026-01-01 01:00:00Z, once$/m);
     expect(stdout).toMatch(/^next +nothing$/m);
   });
 
-  test('says a reason once', async () => {
+  test('a code equal to the reason -> printed once', async () => {
     expect((await ask(made(), 'show 5')).stdout).toMatch(/^reason +missing-key$/m);
   });
 
-  test('is one object for scripts, without a body', async () => {
+  test('--json -> one object, without the document', async () => {
     const { stdout } = await ask(made(), 'show 5 --json');
     expect(JSON.parse(stdout)).toEqual({
       command: 'dead-letters show',
@@ -243,7 +243,7 @@ describe('show', () => {
     });
   });
 
-  test.each(REASONS)('knows what to do about %s', async (reason) => {
+  test.each(REASONS)('reason %s -> a hint what to do', async (reason) => {
     const path = join(temporaryFolder(), 'ledger.db');
     const ledger = openLedger(path);
     write(ledger, letter('a', { reason }));
@@ -257,7 +257,7 @@ describe('show', () => {
     ['show x', 'x is not a dead-letter number', 'see cosmig dead-letters list'],
     ['show 77', 'there is no dead letter 77', 'see cosmig dead-letters list --all'],
     ['show 1 2', 'unexpected argument: 2', 'see cosmig dead-letters show --help'],
-  ])('%s is answered in three lines', async (line, what, now) => {
+  ])('%s -> an error of three lines', async (line, what, now) => {
     const path = made();
     const { code, stderr } = await ask(path, line);
     expect(code).toBe(2);
@@ -266,7 +266,7 @@ describe('show', () => {
     expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  ${told}\n$`));
   });
 
-  test('a body is asked of no other account than the one the migration reads from', async () => {
+  test('--document with another account -> refused', async () => {
     const { code, stderr } = await runCosmig(
       [
         'dead-letters',
@@ -286,15 +286,15 @@ describe('show', () => {
     );
   });
 
-  test('a body needs an account, and everything else does not', async () => {
+  test('--document without an account -> refused; without --document none is needed', async () => {
     const { code, stderr } = await ask(made(), 'show 1 --document');
     expect(code).toBe(2);
     expect(stderr).toContain('no account was given');
   });
 });
 
-describe('discard', () => {
-  test('waives one, keeps it in sight and writes it to the journal', async () => {
+describe('dead-letters discard', () => {
+  test('one letter -> discarded, still listed, recorded in the journal', async () => {
     const path = made();
     await expect(ask(path, 'discard 2')).resolves.toEqual({
       code: 0,
@@ -314,7 +314,7 @@ describe('discard', () => {
     expect(ledger.runs.last()).toBeNull();
   });
 
-  test('waives all of a reason, and only those', async () => {
+  test('--all --reason -> the letters of that reason only', async () => {
     const path = made();
     const { code, stdout } = await ask(path, 'discard --all --reason collision --yes --json');
     expect(code).toBe(0);
@@ -338,7 +338,7 @@ describe('discard', () => {
     ['discard 77', 2, 'there is no dead letter 77'],
     ['discard 3', 3, 'dead letter 3 is not open'],
     ['discard 4', 3, 'dead letter 4 is not open'],
-  ])('%s is refused, exit code %i, and changes nothing', async (line, exitCode, what) => {
+  ])('%s -> refused with exit code %i, nothing changed', async (line, exitCode, what) => {
     const path = made();
     const before = lettersIn(path);
     const { code, stdout, stderr } = await ask(path, line);
@@ -347,7 +347,7 @@ describe('discard', () => {
     expect(lettersIn(path)).toEqual(before);
   });
 
-  test('waits for no mover: while one works it leaves with exit code 3', async () => {
+  test('a run is active -> exit code 3, without waiting', async () => {
     const path = join(temporaryFolder(), 'ledger.db');
     using ledger = openLedger(path);
     fill(ledger);
@@ -357,7 +357,7 @@ describe('discard', () => {
     expect(ledger.letters.get(1)?.state).toBe('open');
   });
 
-  test('begins no ledger', async () => {
+  test('no ledger -> none is created', async () => {
     const path = join(temporaryFolder(), 'none.db');
     for (const line of ['list', 'show 1', 'discard 1']) {
       const { code, stderr } = await ask(path, line);
@@ -367,7 +367,7 @@ describe('discard', () => {
   });
 });
 
-describe('retry', () => {
+describe('dead-letters retry', () => {
   test.each([
     ['retry', 2, 'no dead letter was named'],
     ['retry 1 --all', 2, 'both 1 and --all were given'],
@@ -375,14 +375,14 @@ describe('retry', () => {
     ['retry 77', 2, 'there is no dead letter 77'],
     ['retry 3', 3, 'dead letter 3 is not open'],
     ['retry 4', 3, 'dead letter 4 is not open'],
-  ])('%s is refused before any account is asked, exit code %i', async (line, exitCode, what) => {
+  ])('%s -> refused with exit code %i before any account is contacted', async (line, exitCode, what) => {
     const path = made();
     const { code, stdout, stderr } = await ask(path, line);
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  .+\n$`));
   });
 
-  test('needs the whole spec, and says all that is missing', async () => {
+  test('settings missing -> all of them are reported', async () => {
     const { code, stderr } = await ask(made(), 'retry --all');
     expect(code).toBe(2);
     expect(stderr).toContain('problems');

@@ -50,7 +50,7 @@ const fails = (error: unknown): Command<typeof OPTIONS> =>
   });
 
 describe('help and version', () => {
-  test('--version prints the version of the package', async () => {
+  test('--version -> the version of the package', async () => {
     const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
     await expect(runCosmig(['--version'])).resolves.toEqual({
       code: 0,
@@ -59,7 +59,7 @@ describe('help and version', () => {
     });
   });
 
-  test('--help lists every command, and -h is the same', async () => {
+  test('--help or -h -> every command is listed', async () => {
     const { code, stdout, stderr } = await runCosmig(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const shown = commands.map(({ name, summary, group }) => group ?? { name, summary });
@@ -68,7 +68,7 @@ describe('help and version', () => {
   });
 
   test.each(commands.map((command) => [command.name, command] as const))(
-    '%s --help tells its flags, their variables and two examples',
+    '%s --help -> its flags, their variables and two examples',
     async (name, command) => {
       const { code, stdout } = await runCosmig([...name.split(' '), '--help']);
       // yargs breaks lines where it must.
@@ -84,7 +84,7 @@ describe('help and version', () => {
     },
   );
 
-  test.each(commands.map(({ name }) => name))('%s --help fits a terminal of 80 columns', async (name) => {
+  test.each(commands.map(({ name }) => name))('%s --help, 80 columns -> no longer line', async (name) => {
     const argv = [...name.split(' '), '--help'];
     const parsed = await parseCommandLine(argv, commands, { version: '1', env: {}, columns: 80 });
     const text = parsed.kind === 'text' ? parsed.text : '';
@@ -93,7 +93,7 @@ describe('help and version', () => {
     expect(text).not.toMatch(/\[(?:string|boolean)\]/);
   });
 
-  test('the examples of every command are read without complaint', async () => {
+  test('examples of every command -> parsed without an error', async () => {
     const codes: Array<readonly [line: string, code: number]> = [];
     for (const { examples, name } of commands) {
       for (const { line } of examples) {
@@ -108,7 +108,7 @@ describe('help and version', () => {
   });
 });
 
-describe('commands that share a word', () => {
+describe('command groups', () => {
   const group = { name: 'letters', summary: 'see letters', description: 'Sees letters.' };
   const member = (name: string): Command<typeof OPTIONS> => ({
     ...sample(async ({ operand }) => ({ json: { name, operand }, text: `${name} ${operand ?? 'all'}` })),
@@ -120,12 +120,12 @@ describe('commands that share a word', () => {
   const around = { commands: [fails(new Error('not asked')), list, member('show')] };
   const ask = (line: string) => runCosmig(line.split(' '), around);
 
-  test('are found by two words, and take a third where they can', async () => {
+  test('two words -> the command; a third word -> its operand', async () => {
     await expect(ask('letters list --wait')).resolves.toEqual({ code: 0, stdout: 'list all\n', stderr: '' });
     await expect(ask('letters --quiet show --wait 12')).resolves.toMatchObject({ stdout: 'show 12\n' });
   });
 
-  test('are one line of the help, and have a help together and one each', async () => {
+  test('--help -> one line for the group; the group and each command have a help', async () => {
     const { stdout } = await ask('--help');
     expect(stdout).toMatch(/^ {2}letters +see letters$/m);
     expect(stdout).not.toContain('letters list');
@@ -143,7 +143,7 @@ describe('commands that share a word', () => {
     ['leters list', 'unknown command: leters', 'available: sample, letters'],
     ['letters list 5', 'unexpected argument: 5', 'cosmig letters list takes options only'],
     ['letters list --wiat', 'unknown option: --wiat', 'cosmig letters list has no such option'],
-  ])('%s is answered in three lines', async (line, what, why) => {
+  ])('%s -> an error of three lines', async (line, what, why) => {
     const { code, stderr } = await ask(line);
     expect(code).toBe(2);
     expect(stderr).toContain(`cosmig: ${what}\n  why  ${why}\n  now  `);
@@ -152,17 +152,17 @@ describe('commands that share a word', () => {
     );
   });
 
-  test.each(['help letters show', 'letters show -h'])('%s is their help', async (line) => {
+  test.each(['help letters show', 'letters show -h'])('%s -> the help of the command', async (line) => {
     expect((await ask(line)).stdout).toContain('cosmig letters show [FILE] [options]');
   });
 
-  test('fail by their full name', async () => {
+  test('a failure with --json -> the full name of the command', async () => {
     const { stdout } = await ask('letters show --wiat --json');
     expect(JSON.parse(stdout)).toMatchObject({ command: 'letters show', complete: false });
   });
 });
 
-describe('a wrong command line', () => {
+describe('wrong command lines', () => {
   test.each([
     [[], 'missing command', `available: ${NAMES}`, 'see cosmig --help'],
     [['emulatr'], 'unknown command: emulatr', `available: ${NAMES}`, 'did you mean emulator?'],
@@ -211,10 +211,10 @@ describe('a wrong command line', () => {
     [
       ['emulator', '--certificate-out', 'a.pem'],
       '--certificate-out needs --https',
-      'only a server that speaks TLS has a certificate',
-      'add --https, or leave --certificate-out out',
+      'only a server with TLS has a certificate',
+      'add --https, or remove --certificate-out',
     ],
-  ])('%j is answered in three lines', async (argv, what, why, now) => {
+  ])('%j -> an error of three lines', async (argv, what, why, now) => {
     await expect(runCosmig(argv)).resolves.toEqual({
       code: 2,
       stdout: '',
@@ -237,7 +237,7 @@ describe('options', () => {
     return seen ?? stderr;
   }
 
-  test('come from the flag, else the variable, else the default', async () => {
+  test('flag, variable and default -> the flag wins, then the variable', async () => {
     const env = { SAMPLE_PAGE_SIZE: '20', SAMPLE_WAIT: 'yes' };
     const unsaid = { label: undefined, patience: 120_000, parts: [], mode: 'keep' };
     await expect(read([])).resolves.toEqual({ pageSize: 10, wait: false, ...unsaid });
@@ -251,7 +251,7 @@ describe('options', () => {
     await expect(read([], { SAMPLE_PAGE_SIZE: '' })).resolves.toMatchObject({ pageSize: 10 });
   });
 
-  test('a duration is read as milliseconds', async () => {
+  test('a duration -> milliseconds', async () => {
     await expect(read(['--patience', '1h30m'])).resolves.toMatchObject({ patience: 5_400_000 });
     await expect(read(['--patience', 'soon'])).resolves.toBe(
       'cosmig: --patience soon is not valid\n' +
@@ -259,14 +259,14 @@ describe('options', () => {
     );
   });
 
-  test('several choices are separated by commas', async () => {
+  test('several choices -> separated by commas', async () => {
     await expect(read(['--parts', 'head, body'])).resolves.toMatchObject({ parts: ['head', 'body'] });
     await expect(read(['--parts', 'head,boby'])).resolves.toBe(
       'cosmig: --parts head,boby is not valid\n  why  boby is not one of head, body\n  now  for example --parts body\n',
     );
   });
 
-  test('a choice is one of its words', async () => {
+  test('a choice -> one of its words, or refused', async () => {
     await expect(read(['--mode', 'fail'])).resolves.toMatchObject({ mode: 'fail' });
     await expect(read(['--mode', 'fial'])).resolves.toBe(
       'cosmig: --mode fial is not valid\n  why  it is one of keep, fail\n  now  for example --mode fail\n',
@@ -274,7 +274,7 @@ describe('options', () => {
     await expect(read(['--mode', 'x', '--mode', 'y'])).resolves.toContain('--mode was given more than once');
   });
 
-  test('a command that takes a word gets one and refuses a second', async () => {
+  test('a second operand -> refused', async () => {
     let seen: string | undefined;
     const command = sample(async ({ operand }) => {
       seen = operand;
@@ -293,14 +293,14 @@ describe('options', () => {
     });
   });
 
-  test('a wrong variable is named', async () => {
+  test('an invalid variable -> named in the error', async () => {
     await expect(read([], { SAMPLE_PAGE_SIZE: '0' })).resolves.toContain('SAMPLE_PAGE_SIZE 0 is not valid');
     await expect(read([], { SAMPLE_WAIT: 'maybe' })).resolves.toContain('SAMPLE_WAIT maybe is not valid');
   });
 });
 
 describe('results and errors', () => {
-  test('a result is text for people and one object for scripts', async () => {
+  test('a result -> text for people, one object for scripts', async () => {
     const command = sample(async ({ out }) => {
       out.note('working');
       return { json: { done: 3 }, text: 'done  3' };
@@ -319,7 +319,7 @@ describe('results and errors', () => {
     });
   });
 
-  test('a long result comes line by line for people, and not at all for scripts', async () => {
+  test('result lines without an object -> printed for people only', async () => {
     const command = sample(async ({ out }) => {
       expect(await out.line('one')).toBe(true);
       expect(await out.line('two')).toBe(true);
@@ -339,7 +339,7 @@ describe('results and errors', () => {
     });
   });
 
-  test('a list is an object a line for scripts, and so is its bad end', async () => {
+  test('a list that fails -> one object per line, the failure last', async () => {
     const command = sample(async ({ out }) => {
       await out.line('one', { id: 1 });
       await out.line('two', { id: 2 });
@@ -369,7 +369,7 @@ describe('results and errors', () => {
     [new errors.LedgerError('m', { why: 'w', hint: 'h' }), 7, 'ledger'],
     [new errors.BudgetError('m', { why: 'w', hint: 'h' }), 8, 'budget'],
     [new errors.InternalError('m', { why: 'w', hint: 'h' }), 70, 'internal'],
-  ])('%s ends with its exit code, and as one JSON object on stdout', async (error, exitCode, code) => {
+  ])('%s -> its exit code, and one JSON object on stdout', async (error, exitCode, code) => {
     const { stdout, ...rest } = await runCosmig(['sample', '--json'], {
       commands: [fails(error)],
     });
@@ -379,7 +379,7 @@ describe('results and errors', () => {
     );
   });
 
-  test('a wrong command line is a JSON object too when JSON was asked for', async () => {
+  test('a wrong command line with --json -> one JSON object', async () => {
     const expected = {
       command: 'demo',
       complete: false,
@@ -391,7 +391,7 @@ describe('results and errors', () => {
     expect(variable).toEqual(flag);
   });
 
-  test('an error nobody expected is a bug, in three lines, without its secrets', async () => {
+  test('an unexpected error -> reported as a bug in three lines, without secrets', async () => {
     const error = new TypeError(`cannot read\n  AccountKey=${KEY}`);
     const around = { commands: [fails(error)] };
     await expect(runCosmig(['sample'], around)).resolves.toEqual({
@@ -407,13 +407,13 @@ describe('results and errors', () => {
     expect(stderr).not.toContain(KEY);
   });
 
-  test('what is thrown need not be an Error', async () => {
+  test('a thrown string -> reported like an error', async () => {
     const { code, stderr } = await runCosmig(['sample'], { commands: [fails('a string')] });
     expect(code).toBe(70);
     expect(stderr).toContain('cosmig: a string\n');
   });
 
-  test('a result that is out stays the only object on stdout when the end is bad', async () => {
+  test('a failure after the result -> stdout keeps one object', async () => {
     const command = sample(async ({ out }) => {
       out.announce({ json: { ready: true }, text: 'ready' });
       throw new errors.ServiceError('gone', { why: 'w', hint: 'h' });
@@ -434,7 +434,7 @@ describe('signals', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('the first %s drains; the end is %i, said in three lines', async (name, code) => {
+  ] as const)('the first %s -> drains and ends with %i in three lines', async (name, code) => {
     const run = new CosmigRun(['sample'], { commands: [drains] });
     await untilListening(run);
     run.press(name);
@@ -446,7 +446,7 @@ describe('signals', () => {
     expect(run.listening).toBe(0);
   });
 
-  test('the second aborts, and whatever breaks then is the stop itself', async () => {
+  test('the second signal -> aborts; errors after it count as the stop', async () => {
     const stubborn = sample(async ({ abortSignal }) => {
       await whenAborted(abortSignal);
       throw new Error('socket hang up');
@@ -458,7 +458,7 @@ describe('signals', () => {
     expect((await run.ended).code).toBe(143);
   });
 
-  test('a terminal that goes away, which several tell of, only drains', async () => {
+  test('SIGHUP more than once -> only drains', async () => {
     const slow = sample(async ({ signal, abortSignal }) => {
       await whenAborted(signal);
       await new Promise((resolve) => setImmediate(resolve));
@@ -472,7 +472,7 @@ describe('signals', () => {
     expect(run.left).toBeUndefined();
   });
 
-  test('the third leaves at once', async () => {
+  test('the third signal -> ends the process', async () => {
     const finish = new AbortController();
     const deaf = sample(async () => {
       await whenAborted(finish.signal);
@@ -486,7 +486,7 @@ describe('signals', () => {
     await run.ended;
   });
 
-  test('a command that finishes although it was asked to stop has finished', async () => {
+  test('a command that finishes after a signal -> exit code 0', async () => {
     const quick = sample(async ({ signal }) => {
       await whenAborted(signal);
       return { json: {}, text: 'done' };

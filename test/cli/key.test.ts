@@ -16,8 +16,8 @@ const ORDERS = [
 const LINES = ORDERS.map((order) => `${JSON.stringify(order)}\n`);
 const MONTHLY = ['--derive', '/pk={tenantId}-{createdAt|month}'];
 
-describe('the keys of documents', () => {
-  test('come a line each, with the id behind a tab; the summary is talk', async () => {
+describe('cosmig key', () => {
+  test('documents -> one line each with key, tab and id; the summary on stderr', async () => {
     await expect(runCosmig(['key', ...MONTHLY], { stdin: LINES })).resolves.toEqual({
       code: 0,
       stdout:
@@ -41,7 +41,7 @@ describe('the keys of documents', () => {
     });
   });
 
-  test('are the same from an array, in any pieces, and from a file', async () => {
+  test('array, chunked input or file -> the same keys', async () => {
     const { stdout } = await runCosmig(['key', ...MONTHLY, '--quiet'], { stdin: LINES });
     const array = JSON.stringify(ORDERS, null, 2);
     const pieces = array.match(/[\s\S]{1,7}/g) ?? [];
@@ -54,7 +54,7 @@ describe('the keys of documents', () => {
     );
   });
 
-  test('of several levels are an array, with their types', async () => {
+  test('a hierarchical key -> a JSON array with types', async () => {
     const argv = ['key', '--quiet', '--partition-key', '/tenantId', '--partition-key', '/address/"zip code"'];
     const stdin = [
       '{"id":"1","tenantId":"a","address":{"zip code":80331}}{"id":"2","tenantId":null,"address":{"zip code":"80331"}}' +
@@ -66,7 +66,7 @@ describe('the keys of documents', () => {
     );
   });
 
-  test('--explain tells how each came about and where it lands', async () => {
+  test('--explain -> the steps and the range of each key', async () => {
     const argv = ['key', '--explain', '--quiet', '--ranges', '4', ...MONTHLY];
     expect((await runCosmig(argv, { stdin: LINES.slice(0, 1) })).stdout).toMatch(
       /^"amber-2026-03"\to-1\n {2}\/tenantId is "amber"\n {2}\/createdAt is "2026-03-01T09:30:00Z"; month gives "2026-03"\n {2}\{tenantId\}-\{createdAt\|month\} gives "amber-2026-03"\n {2}\/pk is written as "amber-2026-03"\n {2}the key at \/pk is "amber-2026-03"\n {2}it hashes to [0-3][0-9A-F]{31}, in range [1-4] of 4\n$/,
@@ -76,7 +76,7 @@ describe('the keys of documents', () => {
     );
   });
 
-  test('--explain tells of a property that is to be written and holds something else', async () => {
+  test('--explain, derived property holds another value -> the conflict is named', async () => {
     const stdin = ['{"a":"x","pk":"y"}{"a":"x","pk":"x"}{"pk":[]}{"a":"x"}'];
     const { stdout } = await runCosmig(['key', '--explain', '--quiet', '--derive', '/pk={a}'], { stdin });
     const held = stdout.split('\n').filter((line) => line.includes('holds'));
@@ -84,7 +84,7 @@ describe('the keys of documents', () => {
     expect(held).toEqual([`  /pk holds "y": ${rest}`, `  /pk holds an object or array: ${rest}`]);
   });
 
-  test('--json is one object; a missing level is {} in it, as on the wire', async () => {
+  test('--json -> one object, {} for a missing level', async () => {
     const { code, stdout, stderr } = await runCosmig(['key', '--json', ...MONTHLY], { stdin: LINES });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({
@@ -116,7 +116,7 @@ describe('the keys of documents', () => {
     });
   });
 
-  test('--json holds the first thousand results and says how many it leaves out', async () => {
+  test('--json, more than 1000 documents -> the first 1000 and the number left out', async () => {
     const stdin = Array.from({ length: 1005 }, (_, id) => `{"id":"${id}"}\n`);
     const { stdout } = await runCosmig(['key', '--json', '--partition-key', '/id'], { stdin });
     const { results, ...rest } = JSON.parse(stdout) as { results: unknown[] };
@@ -124,13 +124,13 @@ describe('the keys of documents', () => {
     expect(rest).toMatchObject({ documents: 1005, keys: { distinct: 1005 }, resultsLeftOut: 5 });
   });
 
-  test('more keys than are told apart are "at least" so many', async () => {
+  test('more keys than are counted exactly -> "at least"', async () => {
     const stdin = [Array.from({ length: 100_001 }, (_, id) => `{"id":${id}}`).join('\n')];
     const { stderr } = await runCosmig(['key', '--partition-key', '/id'], { stdin });
     expect(stderr).toContain('documents            100001\ndistinct keys        at least 100000\n');
   });
 
-  test('no documents are no trouble', async () => {
+  test('no documents -> an empty summary', async () => {
     await expect(runCosmig(['key', '--partition-key', '/id', '--ranges', '2'])).resolves.toEqual({
       code: 0,
       stdout: '',
@@ -141,15 +141,15 @@ describe('the keys of documents', () => {
   });
 });
 
-describe('documents without a key', () => {
-  test('are refused one by one as dead letters', async () => {
+describe('cosmig key: documents without a key', () => {
+  test('--missing-key dead-letter -> refused one by one', async () => {
     const argv = ['key', ...MONTHLY, '--missing-key', 'dead-letter', '--quiet'];
     expect((await runCosmig(argv, { stdin: LINES.slice(2, 3) })).stdout).toBe(
       '(missing-key: /tenantId is missing, which /pk is made of)\to-3\n',
     );
   });
 
-  test('end the run where it is to fail', async () => {
+  test('--missing-key fail -> the run ends', async () => {
     const argv = ['key', ...MONTHLY, '--missing-key', 'fail', '--quiet'];
     await expect(runCosmig(argv, { stdin: LINES })).resolves.toEqual({
       code: 5,
@@ -162,7 +162,7 @@ describe('documents without a key', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('cosmig key: unreadable input', () => {
   test.each([
     [
       '{"id":"1"}\n{"id":}\n',
@@ -190,7 +190,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  test('is one JSON object too', async () => {
+  test('--json -> the error is one JSON object', async () => {
     const { code, stdout } = await runCosmig(['key', '--partition-key', '/id', '--json'], { stdin: ['{'] });
     expect(code).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
@@ -204,7 +204,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  test('a file that is not there', async () => {
+  test('a missing file -> refused', async () => {
     const name = join(folder, 'nope.json');
     await expect(runCosmig(['key', name, '--partition-key', '/id'])).resolves.toEqual({
       code: 2,
@@ -216,7 +216,7 @@ describe('what cannot be read', () => {
   });
 });
 
-describe('what is asked wrong', () => {
+describe('cosmig key: wrong options', () => {
   test.each([
     [
       [],
@@ -244,7 +244,7 @@ describe('what is asked wrong', () => {
     });
   });
 
-  test('several mistakes are a list', async () => {
+  test('several problems -> all of them are listed', async () => {
     const { code, stderr } = await runCosmig(['key', '--partition-key', '/_ts', '--derive', '/id={a}']);
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -260,8 +260,8 @@ describe('what is asked wrong', () => {
   });
 });
 
-describe('other ends', () => {
-  test('a reader who has gone ends it quietly', async () => {
+describe('cosmig key: interrupted', () => {
+  test('the reader of stdout is gone -> ends quietly', async () => {
     let written = '';
     let read = 0;
     const stdin = (async function* () {
@@ -278,7 +278,7 @@ describe('other ends', () => {
     expect(read).toBeLessThan(5);
   });
 
-  test('a signal ends the wait for input that does not come', async () => {
+  test('a signal while waiting for input -> ends', async () => {
     let asked = (): void => {};
     const waiting = new Promise<void>((resolve) => (asked = resolve));
     const stdin = (async function* (): AsyncGenerator<Uint8Array> {

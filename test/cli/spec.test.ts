@@ -52,8 +52,8 @@ const WHOLE = [
   'https://acme.documents.azure.com',
 ];
 
-describe('a spec that is right', () => {
-  test('is read from flags, repeated ones in their order', async () => {
+describe('valid settings', () => {
+  test('flags -> the spec, repeated ones in their order', async () => {
     await expect(run([...WHOLE, '--partition-key', '/a', '--partition-key=/b'])).resolves.toEqual({
       code: 0,
       stdout: 'orders -> new by /a, /b\n',
@@ -61,7 +61,7 @@ describe('a spec that is right', () => {
     });
   });
 
-  test('is read from flags, variables and the file that -c names; no key is in the result', async () => {
+  test('flags, variables and the file of -c -> the spec; no account key in the result', async () => {
     writeFileSync(
       join(folder, 'mine.json'),
       '{"source": "shop/orders", "derive": ["/pk={a}={b}", "/x={c}"]}',
@@ -83,8 +83,8 @@ describe('a spec that is right', () => {
   });
 });
 
-describe('a spec that is wrong', () => {
-  test('in one thing is told in three lines', async () => {
+describe('invalid settings', () => {
+  test('one problem -> an error of three lines', async () => {
     await expect(run([...WHOLE, '--partition-key', '/a', '--ttl', 'remainig'])).resolves.toEqual({
       code: 2,
       stdout: '',
@@ -95,7 +95,7 @@ describe('a spec that is wrong', () => {
     });
   });
 
-  test('in many things is told as a list, each with its source', async () => {
+  test('several problems -> a list, each with its source', async () => {
     writeFileSync(
       join(folder, 'cosmig.config.yaml'),
       'target: shop/new\nuntil: 25:00\npartitonKey: /a\nsourceKey: abc\n',
@@ -135,7 +135,7 @@ describe('a spec that is wrong', () => {
     });
   });
 
-  test('is one JSON object with every problem, for scripts', async () => {
+  test('--json -> one object with every problem', async () => {
     const { code, stdout, stderr } = await run([...WHOLE, '--target-ru', '0', '--json']);
     const problems = [
       {
@@ -182,7 +182,7 @@ describe('a spec that is wrong', () => {
     ],
     [['S3cr3t', '--source-key', 'S3cr3t'], '--source-key', 'COSMIG_SOURCE_KEY'],
     [['--source-key', 'S3cr3t', '--verbose', '--ttl', 'x'], '--source-key', 'COSMIG_SOURCE_KEY'],
-  ])('a secret that was typed is refused and not repeated: %j', async (argv, flag, variable) => {
+  ])('a secret on the command line -> refused and not repeated: %j', async (argv, flag, variable) => {
     const { code, stdout, stderr } = await run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).not.toContain('S3cr3t');
@@ -193,7 +193,7 @@ describe('a spec that is wrong', () => {
     ]);
   });
 
-  test('a slip in a flag is caught before the spec is looked at', async () => {
+  test('an unknown option -> refused before the settings are read', async () => {
     await expect(run(['--sorce', 'a/b'])).resolves.toEqual({
       code: 2,
       stdout: '',
@@ -203,8 +203,8 @@ describe('a spec that is wrong', () => {
   });
 });
 
-describe('help', () => {
-  test('tells every flag, its variable, its choices and its default; secrets by their variables only', async () => {
+describe('help of the settings', () => {
+  test('--help -> every flag with variable, choices and default; secrets as variables only', async () => {
     const { stdout } = await run(['--help']);
     const flowing = stdout.replaceAll(/\s+/g, ' ');
     for (const name of FIELD_NAMES) {

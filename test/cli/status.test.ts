@@ -116,8 +116,8 @@ function unwrapped(stdout: string): string {
 
 const DOCUMENTS = { read: 1_234_567, written: 1_204_001, deleted: 0, moved: 12, deadLettered: 3 };
 
-describe('a run that is on', () => {
-  test('is shown on one screen, with what it does and what to do', async () => {
+describe('status during a run', () => {
+  test('a copy is running -> one screen with its state and what to do', async () => {
     const path = somePath();
     using ledger = openLedger(path);
     fill(ledger);
@@ -148,7 +148,7 @@ describe('a run that is on', () => {
     });
   });
 
-  test('is one object for scripts', async () => {
+  test('--json -> one object', async () => {
     const path = somePath();
     using ledger = openLedger(path);
     fill(ledger);
@@ -190,7 +190,7 @@ describe('a run that is on', () => {
     });
   });
 
-  test('that has not said yet who it is, is running all the same', async () => {
+  test('the run has not recorded itself yet -> shown as running', async () => {
     const path = somePath();
     openLedger(path).close();
     using _mover = openLedger(path);
@@ -200,7 +200,7 @@ describe('a run that is on', () => {
     expect(JSON.parse(json)).toMatchObject({ running: { pid: null, since: null }, lastRun: null });
   });
 
-  test('does not notice: no file around it changes', async () => {
+  test('status -> changes no file of the run', async () => {
     const path = somePath();
     using ledger = openLedger(path);
     fill(ledger);
@@ -213,8 +213,8 @@ describe('a run that is on', () => {
   });
 });
 
-describe('after the end', () => {
-  test('a run tells how it ended, and what comes next', async () => {
+describe('status after a run', () => {
+  test('a run ended -> how it ended, and what to do next', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
@@ -230,7 +230,7 @@ describe('after the end', () => {
     expect(filesAround(path)).toEqual(before);
   });
 
-  test('a crash is told as one, and nothing changes but the index of the log', async () => {
+  test('a run was killed -> shown as a crash; only the index of the log changes', async () => {
     const path = somePath();
     using ledger = openLedger(path);
     fill(ledger);
@@ -266,7 +266,7 @@ describe('after the end', () => {
       'committed',
       'nothing: the target is in use; keep the source for as long as you may need it',
     ],
-  ])('%s: what comes next is said', async (_what, begun, phase, next) => {
+  ])('%s -> what to do next', async (_what, begun, phase, next) => {
     const path = somePath();
     const ledger = openLedger(path);
     if (begun.length > 0) ledger.leases.begin(begun);
@@ -276,7 +276,7 @@ describe('after the end', () => {
     expect(unwrapped(stdout).trimEnd().split('\n').at(-1)).toBe(`next                 ${next}`);
   });
 
-  test('deletes that a feed has lost are told by range', async () => {
+  test('a feed has lost deletes -> shown by range', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     ledger.migration.decideDeleteMode('avad');
@@ -293,7 +293,7 @@ describe('after the end', () => {
     });
   });
 
-  test('many ranges stay one screen, those first that are waited for, and all of them are in the JSON', async () => {
+  test('many ranges -> one screen, unfinished ones first; --json has all', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     const bound = (index: number): string => index.toString(16).toUpperCase().padStart(32, '0');
@@ -319,7 +319,7 @@ describe('after the end', () => {
     );
   });
 
-  test('every reason for a letter has room', async () => {
+  test('every reason of a dead letter -> fits the screen', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     for (const [n, reason] of REASONS.entries()) {
@@ -348,7 +348,7 @@ function entryOf(phase: Phase): PhaseEntry {
 }
 
 /** A cutover as its journal tells it. */
-describe('a cutover', () => {
+describe('status of a cutover', () => {
   const at = (seconds: number): number => LOOK_MS - 60_000 + seconds * 1000;
 
   function cuttingOver(path: string): Ledger {
@@ -361,7 +361,7 @@ describe('a cutover', () => {
     return ledger;
   }
 
-  test('that is on says since when writers are stopped', async () => {
+  test('in progress -> since when writers are stopped', async () => {
     const path = somePath();
     using ledger = cuttingOver(path);
     ledger.migration.enter({ phase: 'drained' }, at(9));
@@ -371,7 +371,7 @@ describe('a cutover', () => {
     expect(stdout).toMatch(/^next +wait for the run to finish$/m);
   });
 
-  test('that was killed says that writers may be stopped still', async () => {
+  test('killed -> writers may still be stopped', async () => {
     const path = somePath();
     cuttingOver(path).close();
     const stdout = unwrapped((await ask(path)).stdout);
@@ -388,7 +388,7 @@ describe('a cutover', () => {
     });
   });
 
-  test('that has backed out says why', async () => {
+  test('backed out -> why', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     ledger.migration.enter({ phase: 'tailing', why: 'the cutover did not finish in time' }, at(30));
@@ -401,7 +401,7 @@ describe('a cutover', () => {
     expect(stdout).toMatch(/^lag +not replicating since 2026-01-01 01:29:30Z \(30 s ago\)$/m);
   });
 
-  test('that nobody was let on again after says so, also when a tail has run since', async () => {
+  test('backed out without letting writers resume -> shown, also after a later tail', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     ledger.runs.end(1, { outcome: 'canceled', nowMs: at(20) });
@@ -420,7 +420,7 @@ describe('a cutover', () => {
     });
   });
 
-  test('that is committed says what is left of it, and late writes by name', async () => {
+  test('committed -> what is left to do, and late writes by id', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
@@ -449,7 +449,7 @@ describe('a cutover', () => {
     expect(late).toMatch(/^next +stop the process that still writes to the source, and fix the documents/m);
   });
 
-  test('that could not do with settings what was asked for says so until it is done', async () => {
+  test('requested settings not applied -> shown until they are', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
@@ -468,7 +468,7 @@ describe('a cutover', () => {
     expect(await next()).toMatch(/^nothing: the target is in use/);
   });
 
-  test('hides none of its steps behind those who write without end', async () => {
+  test('very many late writes -> the steps are still shown', async () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     const change = { range: '0', ids: [], what: 'written' } as const;
@@ -488,7 +488,7 @@ describe('a cutover', () => {
   });
 });
 
-describe('how a run goes', () => {
+describe('status: progress and proof', () => {
   const SAID = {
     atMs: LOOK_MS - 3000,
     lagSeconds: 2.5,
@@ -496,7 +496,7 @@ describe('how a run goes', () => {
     expected: 2_000_000,
   };
 
-  test('is told as it was said last, while it is on and when it was killed', async () => {
+  test('recorded progress -> shown during the run and after a kill', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     fill(ledger);
@@ -521,7 +521,7 @@ describe('how a run goes', () => {
     });
   });
 
-  test('a proof of this migration is shown, one of another is none', async () => {
+  test('a proof of another spec -> not shown', async () => {
     const path = somePath();
     const ledger = openLedger(path);
     ledger.leases.begin([newLease({ phase: 'tail' })]);
@@ -559,8 +559,8 @@ describe('how a run goes', () => {
   });
 });
 
-describe('finding the ledger', () => {
-  test('needs no account: both containers name it', async () => {
+describe('status: finding the ledger', () => {
+  test('both containers -> the ledger is found without an account', async () => {
     const argv = ['status', '--source', 'shop/orders', '--target', 'shop/nowhere-at-all'];
     const { code, stdout, stderr } = await runCosmig(argv);
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
@@ -570,7 +570,7 @@ describe('finding the ledger', () => {
     expect(existsSync('.cosmig/shop.orders--shop.nowhere-at-all.db')).toBe(false);
   });
 
-  test('without any of it is a usage error', async () => {
+  test('neither ledger nor containers -> usage error', async () => {
     await expect(runCosmig(['status'])).resolves.toEqual({
       code: 2,
       stdout: '',
@@ -581,8 +581,8 @@ describe('finding the ledger', () => {
   });
 });
 
-describe('--backup', () => {
-  test('copies the ledger while a run is on; the copy is one to go on with', async () => {
+describe('status --backup', () => {
+  test('during a run -> a copy that can be resumed from', async () => {
     const path = somePath();
     using ledger = openLedger(path);
     fill(ledger);
@@ -594,7 +594,7 @@ describe('--backup', () => {
     openLedger(to, SPEC).close();
   });
 
-  test('overwrites nothing, and says so', async () => {
+  test('the file exists -> refused, nothing overwritten', async () => {
     const path = somePath();
     openLedger(path).close();
     const { code, stdout, stderr } = await ask(path, '--backup', path);

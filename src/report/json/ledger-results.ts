@@ -27,7 +27,7 @@ const RUN_STATUS = object({
 
 const CUTOVER_STATUS = object({
   state: oneOf(
-    ['under way', 'interrupted', 'backed out', 'committed'],
+    ['in progress', 'interrupted', 'backed out', 'committed'],
     'interrupted: crashed before its commit; writers may still be stopped',
   ),
   at: time('when it entered that state'),

@@ -71,9 +71,9 @@ export const RANGE = object({
 });
 
 export const DOCUMENTS = object({
-  read: whole(),
-  written: whole(),
-  deleted: whole(),
+  read: whole('from the source'),
+  written: whole('to the target'),
+  deleted: whole('in the target'),
   moved: whole('whose key changed, so that they changed their place in the target'),
   deadLettered: whole('dead letters that are open now'),
 });

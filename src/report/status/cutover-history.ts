@@ -29,7 +29,7 @@ export function cutoverOf({ cutover, isRunning, lastRun }: Overview): CutoverSta
   const stoppedSince = fence === undefined || has('writers resumed') ? null : isoTime(fence.atMs);
   if (last.phase === 'tailing') return { ...none, state: 'backed out', why: last.why, stoppedSince };
   const isAtIt = isRunning && lastRun?.command === 'cutover';
-  return { ...none, state: isAtIt ? 'under way' : 'interrupted', stoppedSince };
+  return { ...none, state: isAtIt ? 'in progress' : 'interrupted', stoppedSince };
 }
 
 function lateIds(entry: JournalEntry): readonly string[] {

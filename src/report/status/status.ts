@@ -161,7 +161,7 @@ function cutoverRows({ cutover }: Status, nowMs: number): Row[] {
         ids.length === 0 ? [] : [['LATE WRITES', `not replicated: ${ids.join(', ')}${others}`]];
       return [['cutover', `committed ${ago(at, nowMs)}${stopped}`], ...late];
     }
-    case 'under way':
+    case 'in progress':
       return [['cutover', since ?? 'has passed its gate']];
     case 'interrupted':
       return [

@@ -57,7 +57,7 @@ async function databasesOf(ready: Ready): Promise<string[]> {
 }
 
 describe('cosmig emulator', () => {
-  test('announces itself in one line, serves, and ends in good order at the first Ctrl-C', async () => {
+  test('--json -> one line when ready; the first Ctrl-C ends it cleanly', async () => {
     const run = await startCommand();
     await expect(databasesOf(run.ready)).resolves.toEqual([]);
     run.press('SIGINT');
@@ -66,7 +66,7 @@ describe('cosmig emulator', () => {
     await expect(fetch(run.ready.endpoint)).rejects.toThrow('fetch failed');
   });
 
-  test('without --json the line is the connection string, and SIGTERM is 143', async () => {
+  test('without --json -> the connection string; SIGTERM ends with 143', async () => {
     const run = new CosmigRun(['emulator', '--port', '0']);
     await untilAnnounced(run);
     expect(run.stdout).toMatch(/^AccountEndpoint=http:\/\/127\.0\.0\.1:\d+\/;AccountKey=[\w+/]+==;?\n$/);
@@ -74,11 +74,11 @@ describe('cosmig emulator', () => {
     const { code, stderr } = await run.ended;
     expect(code).toBe(143);
     expect(stderr).toMatch(
-      /\ncosmig: stopped by SIGTERM\n {2}why {2}.*memory is gone\n {2}now {2}give --data FILE/,
+      /\ncosmig: stopped by SIGTERM\n {2}why {2}.*in memory and is lost\n {2}now {2}use --data FILE/,
     );
   });
 
-  test('keeps everything in --data, and takes another key', async () => {
+  test('--data and --key -> data survives a restart', async () => {
     const key = Buffer.from('a key of our own, for this test only').toString('base64');
     const around = { env: { COSMIG_EMULATOR_KEY: key, COSMIG_EMULATOR_DATA: join(folder, 'account.db') } };
     const first = await startCommand([], around);
@@ -95,7 +95,7 @@ describe('cosmig emulator', () => {
     await second.ended;
   });
 
-  test('applies --config, and refuses a wrong one', async () => {
+  test('--config -> applied; an invalid file is refused', async () => {
     const config = join(folder, 'account.json');
     writeFileSync(config, '{"avad": true, "retentionSeconds": 600}');
     const run = await startCommand(['--config', config]);
@@ -104,10 +104,10 @@ describe('cosmig emulator', () => {
     writeFileSync(config, '[]');
     const { code, stderr } = await runCosmig(['emulator', '--config', config]);
     expect(code).toBe(2);
-    expect(stderr).toContain('holds no settings');
+    expect(stderr).toContain('has no settings');
   });
 
-  test('hands out the certificate it serves TLS with', async () => {
+  test('--certificate-out -> the certificate of the server', async () => {
     const file = join(folder, 'emulator.pem');
     const run = await startCommand(['--https', '--certificate-out', file]);
     expect(run.ready.endpoint).toMatch(/^https:/);
@@ -116,7 +116,7 @@ describe('cosmig emulator', () => {
     await run.ended;
   });
 
-  test('a port in use is said in three lines, exit code 3', async () => {
+  test('port in use -> three lines and exit code 3', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -128,14 +128,14 @@ describe('cosmig emulator', () => {
     await once(other, 'close');
   });
 
-  test('a host that does not exist is a usage error', async () => {
+  test('unknown host -> usage error', async () => {
     // A name with an empty part is none, which no resolver has to be asked for.
     const { code, stderr } = await runCosmig(['emulator', '--port', '0', '--host', 'a..b']);
     expect(code).toBe(2);
-    expect(stderr).toContain('there is no host a..b');
+    expect(stderr).toContain('unknown host: a..b');
   });
 
-  test('a damaged data file is exit code 7', async () => {
+  test('damaged data file -> exit code 7', async () => {
     const file = join(folder, 'broken.db');
     writeFileSync(file, 'this is no database '.repeat(500));
     const { code, stdout } = await runCosmig(['emulator', '--port', '0', '--json', '--data', file]);
@@ -147,7 +147,7 @@ describe('cosmig emulator', () => {
     });
   });
 
-  test('a key that is no base64 is a usage error that does not repeat it', async () => {
+  test('a key that is not base64 -> usage error that does not repeat it', async () => {
     const { code, stderr } = await runCosmig(['emulator', '--key', 'not*base64']);
     expect(code).toBe(2);
     expect(stderr).toContain('the account key is not base64');
@@ -155,7 +155,7 @@ describe('cosmig emulator', () => {
   });
 });
 
-test('what is built runs by itself: bin/cosmig.js, stopped by a real Ctrl-C', async () => {
+test('bin/cosmig.js: built aside, a real Ctrl-C -> serves and ends', async () => {
   const packaged = await Packaged.build(folder);
   const child = packaged.start(['emulator', '--port', '0', '--json']);
   const ended = Promise.all([once(child, 'exit'), text(child.stderr)]);
@@ -168,7 +168,7 @@ test('what is built runs by itself: bin/cosmig.js, stopped by a real Ctrl-C', as
   expect(stderr).toContain('stopped by SIGINT');
 });
 
-test('a result that could not be written is no success; a reader who has enough is', async () => {
+test('output: disk full -> exit code 2; reader gone -> success', async () => {
   const key = `echo '{"id":"1","a":"b"}' | cosmig key --partition-key /a`;
   const lost = await runShell(`${key} > /dev/full`);
   expect([lost.code, lost.stderr]).toEqual([

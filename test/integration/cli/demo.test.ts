@@ -13,7 +13,7 @@ function left(before: readonly string[] = []): string[] {
 
 const count = expect.any(Number) as number;
 
-test('moves a shop that is written to, deals with what cannot be moved, and proves it', async () => {
+test('demo: a shop in use -> migrated, dead letters resolved, proven', async () => {
   const before = left();
   const { code, stdout, stderr } = await runCosmig(['demo', '--fast', '--json'], { clock: systemClock });
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
@@ -56,7 +56,7 @@ test('moves a shop that is written to, deals with what cannot be moved, and prov
   expect(left(before)).toEqual([]);
 }, 120_000);
 
-test('leaves nothing behind when it is stopped', async () => {
+test('demo: stopped -> leaves nothing behind', async () => {
   const before = left();
   const run = new CosmigRun(['demo', '--fast', '--json'], { clock: systemClock });
   await until(() => left(before).length > 0, { what: 'a demo that has begun' });

@@ -11,7 +11,7 @@ interface Told {
   readonly next: string;
 }
 
-test('how far it lags is known while it runs, and when it was seen last after it was killed', async () => {
+test('status: a tail runs, then is killed -> its lag, then when it was last seen', async () => {
   await using move = await Move.open();
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');

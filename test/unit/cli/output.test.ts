@@ -31,7 +31,7 @@ describe('progress', () => {
     [{ json: true, isLive: true }, '{"progress":{"n":2}}\n'],
     [{ quiet: true }, ''],
     [{ quiet: true, isLive: true }, ''],
-  ])('%o: a line at most every 5 s', (more, said) => {
+  ])('%o -> a line at most every 5 s', (more, said) => {
     const { out, clock, lines, said: read } = open(more);
     clock.advance(4000);
     out.progress({ n: 1 }, tell);
@@ -43,7 +43,7 @@ describe('progress', () => {
     expect(lines).toEqual([]);
   });
 
-  test('the longer it takes the fewer lines there are, and never more than a minute between two', () => {
+  test('a long run -> fewer lines, at least one a minute', () => {
     const { out, clock, said } = open({});
     const linesIn = (seconds: number): number => {
       const before = said().length;
@@ -58,7 +58,7 @@ describe('progress', () => {
     expect(linesIn(24 * 3600)).toBe(24 * 60);
   });
 
-  test('on a terminal the line changes in its place, and goes before the result', () => {
+  test('a terminal -> one line that changes, removed before the result', () => {
     const { out, lines, said } = open({ isLive: true });
     out.progress({}, tell);
     out.progress({}, tell);

@@ -38,7 +38,7 @@ const findings: DemoFindings = {
   },
 };
 
-test('the picture fits 80 columns and tells each letter with its end', () => {
+test('demo picture: fits 80 columns, each dead letter with its end', () => {
   const lines = demoText(findings).split('\n');
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
   expect(lines).toEqual(

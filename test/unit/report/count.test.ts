@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { verifyJson, verifyText } from '../../../src/report/verify.ts';
 import { VERDICT } from './verdict.ts';
 
-test('a count says that it is one, range by range, and what the letters have to do with it', () => {
+test('verify text: a count -> its level, ranges and dead letters', () => {
   expect(verifyText(VERDICT).split('\n')).toEqual([
     'migration            shop/orders -> shop/by-tenant',
     'level                count (the content of documents is not compared)',
@@ -26,18 +26,18 @@ test('a count says that it is one, range by range, and what the letters have to 
   });
 });
 
-test('a count that is not proven does not know since when', () => {
+test('verify text: a count in flight -> no age', () => {
   const told = verifyText({ ...VERDICT, equal: null, inFlight: 2 });
   expect(told).toMatch(/^in flight +2 documents$/m);
 });
 
-test('a digest names documents, and no ranges', () => {
+test('verify text: a digest -> documents, no ranges', () => {
   const digest = { ...VERDICT, level: 'digest' } as const;
   expect(verifyText(digest)).toMatch(/^equal +yes\nsource +66,003 documents\ntarget +66,000 documents\n/m);
   expect(verifyJson(digest)).not.toHaveProperty('ranges');
 });
 
-test('what differs, is on its way or left out is told in words, with how much of it there is', () => {
+test('verify text: differences, in flight, dead letters -> words with counts', () => {
   const [id, sourceKey, targetKey] = ['o1', ['a'], ['b']];
   const sample = { kind: 'wrongSlot', id, sourceKey, targetKey } as const;
   const told = verifyText({
@@ -65,7 +65,7 @@ test('what differs, is on its way or left out is told in words, with how much of
   ]);
 });
 
-test('long settings that begin alike are shown from where they differ', () => {
+test('verify text: long settings with a common prefix -> shown from the first difference', () => {
   const policy = (last: string): string =>
     JSON.stringify({ paths: ['/*', '/some/name/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/?', last] });
   const settings = [{ setting: 'indexing', source: policy('/x/?'), target: policy('/y/?') }] as const;

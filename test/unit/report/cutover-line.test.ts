@@ -39,7 +39,7 @@ interface Case {
   readonly line: string;
 }
 
-describe('the line of a cutover', () => {
+describe('cutover line', () => {
   test.each<Case>([
     { name: 'catching up', line: 'catching up            12,345 docs     210/s  lag 3 s' },
     { name: 'stopping writers', stopped: true, line: 'running --on-fence  writers stopped 17 s of 120 s' },
@@ -76,7 +76,7 @@ describe('the line of a cutover', () => {
     { name: 'resuming writers', line: 'backed out, running --on-abort  for 17 s' },
     { name: 'after the commit', line: 'settings, then --on-commit  for 17 s' },
     { name: 'watching for late writes', line: 'watching for late writes  17 s of 60 s' },
-  ])('says what it is at: $name', ({ name, stopped = false, proof, waitsFor = null, line }) => {
+  ])('step $name -> its line', ({ name, stopped = false, proof, waitsFor = null, line }) => {
     const clock = new VirtualClock(1_000_000);
     const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
     shown.onStep({ name, stoppedAtMs: stopped ? 1_000_000 : null });
@@ -90,7 +90,7 @@ describe('the line of a cutover', () => {
     expect(narrow.includes('writers stopped 17 s of 120 s')).toBe(stopped);
   });
 
-  test('tells scripts the same', () => {
+  test('progress object -> the same for scripts', () => {
     const clock = new VirtualClock(1_000_000);
     const shown = new CutoverLine(clock, { deadlineMs: 120_000, watchMs: 60_000 });
     expect(shown.picture()).toEqual({

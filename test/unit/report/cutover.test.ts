@@ -12,7 +12,7 @@ test.each<readonly [string, Partial<CutoverResult>, string | undefined]>([
   ['settings that nobody could look at', { trouble }, 'no right to see them'],
   ['late writes', { lateWrites }, '1 document or more changed in the source after the commit'],
   ['both', { trouble, lateWrites }, '1 document or more changed in the source after the commit'],
-])('a committed cutover with %s to tell', (_what, told, message) => {
+])('cutover result: %s -> its error', (_what, told, message) => {
   const result = { ...DONE, ...told };
   expect(errorForCutover(result)?.message).toBe(message);
   expect(cutoverJson(result)).toMatchObject({ lateWrites: result.lateWrites });

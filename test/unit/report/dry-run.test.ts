@@ -54,7 +54,7 @@ function inspection(more: Partial<Inspection> = {}): Inspection {
   };
 }
 
-test('for people: everything in 80 columns', () => {
+test('dry run: text -> everything within 80 columns', () => {
   const text = dryRunText(inspection(), spec);
   expect(text).toBe(
     [
@@ -83,18 +83,18 @@ test('for people: everything in 80 columns', () => {
   );
 });
 
-test('no line is longer than the terminal, whatever a key looks like', () => {
+test('dry run: very long keys -> no line longer than 80 columns', () => {
   const sample = sampleOf({ biggest: [{ values: ['x'.repeat(2000)], documents: 5 }] });
   const lines = dryRunText(inspection({ sample }), spec).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 });
 
-test('of few documents it takes no time that could be told', () => {
+test('dry run: few documents -> under a second', () => {
   const text = dryRunText(inspection({ estimate: { ...inspection().estimate, hours: 0.0001 } }), spec);
   expect(text).toMatch(/^time +under a second, as fast as the target allows$/m);
 });
 
-test('of an empty source, and where nothing can be told', () => {
+test('dry run: empty source, no document count -> said in words', () => {
   const nothing = {
     documents: null,
     bytes: null,
@@ -112,7 +112,7 @@ test('of an empty source, and where nothing can be told', () => {
   );
 });
 
-test('for scripts: one object of plain data, with no document in it', () => {
+test('dry run: --json -> plain data without any document', () => {
   const json = dryRunJson(inspection(), spec);
   expect(JSON.parse(JSON.stringify(json))).toEqual(json);
   expect(json).toMatchObject({
@@ -145,7 +145,7 @@ describe('words', () => {
     [150 * 1024, '150 KB'],
     [1.5 * 1024 ** 4, '1.5 TB'],
     [5000 * 1024 ** 4, '5000 TB'],
-  ])('%d bytes are %s', (bytes, text) => {
+  ])('%d bytes -> %s', (bytes, text) => {
     expect(sizeText(bytes)).toBe(text);
   });
 });

@@ -30,7 +30,7 @@ const tailed = {
   ranges: [{ id: '0', min: '', max: 'FF', phase: 'tail', documents: 42_000 }],
 } as const;
 
-describe('the line of a run', () => {
+describe('live line of a run', () => {
   test.each<[name: string, Partial<RunSnapshot>, rates: Rates, columns: number, line: string]>([
     [
       'all there is, where nothing is cut',
@@ -128,7 +128,7 @@ describe('the line of a run', () => {
     expect(told.length).toBeLessThanOrEqual(columns);
   });
 
-  test.each([77, 117])('numbers do not jump while they grow, within %i columns', (columns) => {
+  test.each([77, 117])('growing numbers, %i columns -> parts keep their place', (columns) => {
     const at = (read: number, documents: number, throttled: number): string => {
       const now = snapshot({
         throttled,
@@ -150,7 +150,7 @@ describe('the line of a run', () => {
   });
 });
 
-describe('the line of a comparison', () => {
+describe('live line of a comparison', () => {
   const progress = {
     stage: 'reading',
     source: 5000,
@@ -171,7 +171,7 @@ describe('the line of a comparison', () => {
     ['reading', 77, 'reading  25%  5,000 and 2,500 docs  5,679/24k RU/s      7 x 429  ETA 7 s'],
     ['looking again', 77, 'looking again       1 docs left    5,679 of 24,000 RU/s       7 throttled'],
     ['looking again', 50, 'looking again      1 docs left  5,679/24k RU/s'],
-  ])('%s, within %s columns', (stage, columns, line) => {
+  ])('%s, %s columns -> its line', (stage, columns, line) => {
     const told = verifyLine({ ...progress, stage }, RATES, columns);
     expect(told).toBe(line);
     expect(told.length).toBeLessThanOrEqual(columns);
@@ -181,14 +181,14 @@ describe('the line of a comparison', () => {
     [Infinity, 'looking again       1 docs left    5,679 of 24,000 RU/s       7 throttled  waits: the tail'],
     [77, 'looking again      1 docs left  5,679/24k RU/s      7 x 429  waits: the tail'],
     [50, 'looking again      1 docs left  waits: the tail'],
-  ])('says who has to bring over what is in flight, within %s columns', (columns, line) => {
+  ])('documents in flight, %s columns -> what they wait for', (columns, line) => {
     const told = verifyLine({ ...progress, stage: 'looking again', waitsFor: 'the tail' }, RATES, columns);
     expect(told).toBe(line);
   });
 });
 
-describe('a pace', () => {
-  test('is unknown at first, then follows slowly', () => {
+describe('speed', () => {
+  test('first samples -> unknown, then smoothed', () => {
     const pace = new Speed();
     expect(pace.measure({ atMs: 0, documents: 0, ru: 0 })).toEqual(UNKNOWN);
     expect(pace.measure({ atMs: 100, documents: 50, ru: 0 })).toEqual(UNKNOWN);
@@ -197,7 +197,7 @@ describe('a pace', () => {
     expect(documents).toBeCloseTo(81.9, 1);
   });
 
-  test('begins anew with another stage', () => {
+  test('counters start from zero -> unknown again', () => {
     const pace = new Speed();
     pace.measure({ atMs: 0, documents: 100, ru: 0 });
     pace.measure({ atMs: 1000, documents: 200, ru: 0 });
@@ -205,7 +205,7 @@ describe('a pace', () => {
   });
 });
 
-test('parts of the same rank go from the right', () => {
+test('fit: parts of the same rank -> dropped from the right', () => {
   const parts = ['one', 'two', 'three'].map((text) => ({ text, rank: 1 }));
   expect(fit(parts, 8)).toBe('one  two');
 });

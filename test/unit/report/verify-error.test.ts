@@ -9,11 +9,14 @@ test.each([
     waitsFor: '1 range of the source has changes that are not replicated yet',
     rest: '5 documents may still be in flight: 1 range of the source has changes that are not replicated yet',
   },
-])('beside $inFlight documents in flight differences are told as what they are', ({ rest, ...found }) => {
-  const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };
-  const verdict = { ...VERDICT, level: 'digest', equal: false, differences, ...found } as const;
-  expect(errorForVerdict(verdict, () => 'tail')).toMatchObject({
-    message: '1 difference between source and target',
-    why: `1 missing; each was checked twice, and ${rest}`,
-  });
-});
+])(
+  'verify error: differences and $inFlight documents in flight -> a mismatch that says so',
+  ({ rest, ...found }) => {
+    const differences = { missing: 1, extra: 0, different: 0, wrongSlot: 0 };
+    const verdict = { ...VERDICT, level: 'digest', equal: false, differences, ...found } as const;
+    expect(errorForVerdict(verdict, () => 'tail')).toMatchObject({
+      message: '1 difference between source and target',
+      why: `1 missing; each was checked twice, and ${rest}`,
+    });
+  },
+);

@@ -18,7 +18,7 @@ function candidate(n: number, state: Candidate['state']): Candidate {
   return { identity, name, state, kind: 'missing', seen: null, fenceLsn: null, sinceMs: 1000 };
 }
 
-test('all that differ, are on their way or left out are in it, and only the first in memory', () => {
+test('report file: more differences than fit into memory -> all are written', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
   using store = VerifyStore.open(join(folder, 'verify.db'));
   const found = Array.from({ length: COUNT }, (_none, n) => candidate(n, 'confirmed'));
@@ -47,7 +47,7 @@ test('all that differ, are on their way or left out are in it, and only the firs
   });
 });
 
-test('a count names nobody, and a comparison that found nothing has empty lists', () => {
+test('report file: a count -> no lists; no differences -> empty lists', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
   using store = VerifyStore.open(join(folder, 'verify.db'));
   const path = join(folder, 'proof.json');

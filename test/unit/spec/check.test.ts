@@ -20,8 +20,8 @@ function right(flags: Flags, rest: Omit<Giving, 'flags'> = {}): ReturnType<typeo
 
 const LOCAL = 'http://localhost:8081/';
 
-describe('containers', () => {
-  test('both must be given', () => {
+describe('check: containers', () => {
+  test('none given -> both are required', () => {
     expect(wrong({ source: null, target: null })).toEqual([
       [
         'no source was given',
@@ -36,7 +36,7 @@ describe('containers', () => {
     ]);
   });
 
-  test('one of them twice, or empty', () => {
+  test('given twice or empty -> refused', () => {
     expect(wrong({ source: ['a/b', 'a/c'], target: '' })).toEqual([
       ['--source was given more than once', 'it has one value', 'keep one of them'],
       [
@@ -47,7 +47,7 @@ describe('containers', () => {
     ]);
   });
 
-  test('may not be the same', () => {
+  test('source equals target -> refused', () => {
     const same = [
       [
         'source and target are both shop/orders',
@@ -67,7 +67,7 @@ describe('containers', () => {
   });
 });
 
-describe('accounts', () => {
+describe('check: accounts', () => {
   const connectionString = `AccountEndpoint=${ENDPOINT};AccountKey=${KEY};`;
 
   test.each<[string, Flags, Record<string, string>, string, string | undefined, string, string | undefined]>([
@@ -148,19 +148,19 @@ describe('accounts', () => {
     expect([spec.source.endpoint, spec.target.endpoint]).toEqual([endpoint, targetEndpoint]);
   });
 
-  test('parts of a connection string may come in any order, with others', () => {
+  test('connection string: parts in any order, and others -> read', () => {
     const env = {
       COSMIG_SOURCE_CONNECTION_STRING: ` accountkey=${KEY}; DisableServerCertificateValidation=True;ACCOUNTENDPOINT=${LOCAL}`,
     };
     expect(right({ sourceEndpoint: [] }, { env }).connections.source.revealKey()).toBe(KEY);
   });
 
-  test('a key that cannot be read is the one complaint, and not that there is none', () => {
+  test('an invalid key -> one problem only', () => {
     const env = { COSMIG_SOURCE_KEY: 'no key' };
     expect(wrong({ sourceEndpoint: LOCAL }, { env })).toHaveLength(1);
   });
 
-  test('one of them must be named', () => {
+  test('no account -> refused', () => {
     expect(wrong({ sourceEndpoint: null })).toEqual([
       [
         'no account was given',
@@ -267,12 +267,12 @@ describe('accounts', () => {
         'set COSMIG_TARGET_KEY, or use https',
       ],
     ],
-  ])('%s is refused', (_case, flags, env, expected) => {
+  ])('%s -> refused', (_case, flags, env, expected) => {
     expect(wrong(flags, { env })).toEqual([expected]);
   });
 });
 
-describe('the new key', () => {
+describe('check: the new key', () => {
   const none = { partitionKey: null };
 
   test.each<[string, Flags, readonly string[]]>([
@@ -286,7 +286,7 @@ describe('the new key', () => {
       { partitionKey: ['/tenantId', '/pk'], derive: '/pk={id|hash:4}' },
       ['/tenantId', '/pk'],
     ],
-  ])('is %s', (_case, flags, paths) => {
+  ])('key: %s', (_case, flags, paths) => {
     expect(right(flags).spec.partitionKey).toEqual(paths);
   });
 
@@ -339,11 +339,11 @@ describe('the new key', () => {
       { derive: '/gone={a}', deletes: 'marker:/gone' },
       ['/gone cannot both be derived and mark deletes'],
     ],
-  ])('%s is refused', (_case, flags, messages) => {
+  ])('%s -> refused', (_case, flags, messages) => {
     expect(wrong(flags).map((problem) => (problem as readonly string[])[0])).toEqual(messages);
   });
 
-  test('a mistake is told with its place and its mending', () => {
+  test('a problem -> its position and its fix', () => {
     expect(wrong({ derive: '/pk={createdAt|mnth}' })).toEqual([
       [
         '--derive /pk={createdAt|mnth} is not valid',
@@ -353,7 +353,7 @@ describe('the new key', () => {
     ]);
   });
 
-  test('of the file is told with its line', () => {
+  test('a problem in the file -> its line', () => {
     const { partitionKey: _none, ...flags } = WHOLE;
     const file = '# key\npartitionKey: [/a, /a]';
     expect(problems({ flags, file }).map(({ from, message }) => [from, message])).toEqual([
@@ -365,7 +365,7 @@ describe('the new key', () => {
   });
 });
 
-describe('deletes', () => {
+describe('check: deletes', () => {
   test.each([
     ['auto', { kind: 'auto' }],
     ['avad', { kind: 'avad' }],
@@ -384,12 +384,12 @@ describe('deletes', () => {
     ['marker:/id', 'every document has id, so all of them would count as deleted'],
     ['marker:/_ts', 'every document has _ts, so all of them would count as deleted'],
     ['marker:isDeleted', 'the path of the marker is not valid: a path begins with a slash'],
-  ])('%s is refused', (text, why) => {
+  ])('%s -> refused', (text, why) => {
     expect(wrong({ deletes: text })).toEqual([[`--deletes ${text} is not valid`, why, expect.any(String)]]);
   });
 });
 
-describe('the target that is to be created', () => {
+describe('check: creating the target', () => {
   test.each<[Flags, unknown]>([
     [{}, { kind: 'none' }],
     [{ createTarget: 'true' }, { kind: 'as-source' }],
@@ -438,15 +438,15 @@ describe('the target that is to be created', () => {
         'for example --target-autoscale 10000',
       ],
     ],
-  ])('%j is refused', (flags, expected) => {
+  ])('%j -> refused', (flags, expected) => {
     expect(wrong(flags)).toEqual([expected]);
   });
 });
 
-describe('the time budget', () => {
+describe('check: the time budget', () => {
   const nowMs = Date.UTC(2026, 2, 10, 4);
 
-  test('is a duration or a time of day', () => {
+  test('a duration or a time of day -> read', () => {
     expect(right({}).spec.deadline).toEqual({ kind: 'none' });
     expect(right({ for: '1h30m' }, { nowMs }).spec.deadline).toEqual({
       kind: 'within',
@@ -460,7 +460,7 @@ describe('the time budget', () => {
     });
   });
 
-  test('is not both', () => {
+  test('both -> refused', () => {
     expect(wrong({ for: '2h' }, { file: 'until: 05:30' })).toEqual([
       [
         '--for and until (cosmig.config.yaml line 1) were both given',
@@ -471,18 +471,18 @@ describe('the time budget', () => {
   });
 });
 
-describe('the ledger', () => {
+describe('check: the ledger', () => {
   const named = (source: string, target: string): string =>
     right({ source, target }).spec.ledger.split('/').at(-1) ?? '';
 
   test.each([
     ['shop/orders', 'shop/orders-by-tenant', 'shop.orders--shop.orders-by-tenant.db'],
     ['a/b', 'c/d_1', 'a.b--c.d_1.db'],
-  ])('of %s and %s is %s', (source, target, file) => {
+  ])('%s and %s -> %s', (source, target, file) => {
     expect(named(source, target)).toBe(file);
   });
 
-  test('has a safe name for every container, and another for every other', () => {
+  test('any two containers -> safe and different names', () => {
     const containers = [
       'a b/c',
       'a-b/c',
@@ -506,12 +506,12 @@ describe('the ledger', () => {
   test.each([
     [':memory:', 'a migration that is not kept in a file cannot be resumed'],
     ['here/', 'it names a file, and this is a folder'],
-  ])('%s is refused', (text, why) => {
+  ])('%s -> refused', (text, why) => {
     expect(wrong({ ledger: text })).toEqual([[`--ledger ${text} is not valid`, why, expect.any(String)]]);
   });
 });
 
-test('a spec is complete and cannot be changed, down to the last list', () => {
+test('spec: complete and frozen, down to the last list', () => {
   const { spec, connections } = right({ derive: '/pk={a}', deletes: 'marker:/x', sourceRu: '5%' });
   const frozen: boolean[] = [];
   const visit = (value: unknown): void => {

@@ -24,21 +24,21 @@ const CHANGES = {
   keepSourceKeyAs: { keepSourceKeyAs: '/old' },
 } as const satisfies Record<string, Flags>;
 
-describe('a fingerprint', () => {
-  test('stays what it is: ledgers hold it', () => {
+describe('fingerprint', () => {
+  test('a known spec -> the same hash as in existing ledgers', () => {
     expect(fingerprint(spec())).toMatchInlineSnapshot(
       `"068096bd99a3dcfd7b788bca47c9ef1e461c8e933af7eb626e768052272ddf81"`,
     );
   });
 
-  test('knows every pinned field of the table', () => {
+  test('pinned fields -> all of the table', () => {
     expect(Object.keys(pinnedOf(spec())).toSorted()).toEqual(
       FIELD_NAMES.filter((name) => FIELDS[name].pinned).toSorted(),
     );
     expect(Object.keys(CHANGES).toSorted()).toEqual(Object.keys(pinnedOf(spec())).toSorted());
   });
 
-  test.each(Object.entries(CHANGES))('changes with %s, and the difference has its name', (name, flags) => {
+  test.each(Object.entries(CHANGES))('%s changed -> another hash, the difference is named', (name, flags) => {
     const before = spec();
     const after = spec(flags);
     expect(fingerprint(after)).not.toBe(fingerprint(before));
@@ -53,29 +53,29 @@ describe('a fingerprint', () => {
     ['the key of the account', {}, { COSMIG_SOURCE_KEY: KEY }],
     ['the spelling of an endpoint', { sourceEndpoint: 'https://ACME.documents.azure.com:443/' }, {}],
     ['saying the default', { ttl: 'restart', missingKey: 'keep', deletes: 'auto' }, {}],
-  ])('does not change with %s', (_case, flags, env) => {
+  ])('%s changed -> the same hash', (_case, flags, env) => {
     expect(fingerprint(spec(flags, env))).toBe(fingerprint(spec()));
     expect(differences(pinnedOf(spec()), spec(flags, env))).toEqual([]);
   });
 
-  test('is the same whether the derived path is named as the key or not', () => {
+  test('derived path named as the key or not -> the same hash', () => {
     const [alone, named] = [spec({ partitionKey: [] }), spec({ partitionKey: '/pk' })];
     expect(fingerprint(alone)).toBe(fingerprint(named));
   });
 
-  test('tells two templates from one that looks like both', () => {
+  test('two templates and one that looks like both -> different hashes', () => {
     const both = spec({ partitionKey: '/a', derive: ['/a=x', '/b=y'] });
     const one = spec({ partitionKey: '/a', derive: ['/a=x /b=y'] });
     expect(fingerprint(both)).not.toBe(fingerprint(one));
   });
 
-  test('outlives the ledger: what is pinned comes back from JSON the same', () => {
+  test('pinned fields through JSON -> unchanged', () => {
     const pinned = JSON.parse(JSON.stringify(pinnedOf(spec()))) as ReturnType<typeof pinnedOf>;
     expect(differences(pinned, spec())).toEqual([]);
   });
 });
 
-test('a changed spec is refused by the names of what changed', () => {
+test('refuseChanges: a changed spec -> refused, naming the changed settings', () => {
   const pinned = pinnedOf(spec());
   refuseChanges(pinned, spec({ maxDeadLetters: '1' }));
   const refuse = (): void => refuseChanges(pinned, spec({ ttl: 'remaining', keepSourceKeyAs: '/old' }));
@@ -91,12 +91,12 @@ test('a changed spec is refused by the names of what changed', () => {
   );
 });
 
-describe('once the source has told its key', () => {
-  test('a plan is made of it', () => {
+describe('plan for a source key', () => {
+  test('a source key -> a plan', () => {
     expect(planFor(spec(), ['/customerId']).targetPaths).toEqual([['tenantId']]);
   });
 
-  test('a derived property in its place is refused, unless the old value is kept', () => {
+  test('derived property replaces the source key -> refused unless the old value is kept', () => {
     const overwrites = { partitionKey: [], derive: '/customerId={tenantId}' };
     expect(() => planFor(spec(overwrites), ['/customerId'])).toThrow(
       expect.objectContaining({
@@ -108,7 +108,7 @@ describe('once the source has told its key', () => {
     expect(plan.sourcePathsInTarget).toEqual([['old']]);
   });
 
-  test('everything wrong with it is told at once', () => {
+  test('several problems -> all are reported', () => {
     const strange = spec({ partitionKey: '/pk', derive: ['/pk={x}', '/a={x}', '/b={x}'] });
     expect(() => planFor(strange, ['/a', '/b'])).toThrow(UsageError);
     expect(() => planFor(strange, ['/a', '/b'])).toThrow(

@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { UsageError } from '../../../src/lib/errors.ts';
 import { writeFileSync } from 'node:fs';
 
-describe('a flag wins over a variable, a variable over the file, the file over the default', () => {
+describe('load: flag over variable over file over default', () => {
   const file = 'ledger: file.db\nmissingKey: fail\n';
   const env = { COSMIG_LEDGER: 'variable.db' };
 
@@ -22,7 +22,7 @@ describe('a flag wins over a variable, a variable over the file, the file over t
     expect(ledger.endsWith(`/${expected}`)).toBe(true);
   });
 
-  test('each value for itself', () => {
+  test('each value -> from its own source', () => {
     const { spec } = load({
       flags: { target: 'shop/new', derive: ['/pk={a}', '/bucket={id|hash:4}'] },
       env: {
@@ -43,14 +43,14 @@ describe('a flag wins over a variable, a variable over the file, the file over t
     });
   });
 
-  test('a switch that the file has on can be put off', () => {
+  test('a switch on in the file, =false as a flag -> off', () => {
     const file = 'yes: true\nskipIfRunning: true';
     expect(load({ flags: WHOLE, file }).spec).toMatchObject({ acceptsWarnings: true, skipsIfRunning: true });
     const flags = { ...WHOLE, yes: 'false' };
     expect(load({ flags, file }).spec).toMatchObject({ acceptsWarnings: false, skipsIfRunning: true });
   });
 
-  test('a complaint names the source of the value that would have counted', () => {
+  test('a problem -> the source of the value that counts', () => {
     const file = 'ttl: never\nonCollision: never';
     const flags = { ...WHOLE, ttl: 'later' };
     expect(complaints({ flags, file, env: { COSMIG_SOURCE: 'orders' } })).toEqual([
@@ -64,8 +64,8 @@ describe('a flag wins over a variable, a variable over the file, the file over t
   });
 });
 
-describe('the config file', () => {
-  test('is named by --config, else by COSMIG_CONFIG, else found', () => {
+describe('load: the config file', () => {
+  test('--config, else COSMIG_CONFIG, else the default name -> read', () => {
     inFolder('ttl: remaining', (folder) => {
       writeFileSync(join(folder, 'flag.json'), '{"maxDeadLetters": 1}');
       writeFileSync(join(folder, 'variable.yaml'), 'maxDeadLetters: 2');
@@ -87,18 +87,18 @@ describe('the config file', () => {
     [{ config: ['a', 'b'] }, {}, '--config was given more than once'],
     [{ config: '' }, {}, '--config has no value'],
     [{}, { COSMIG_CONFIG: 'gone.yaml' }, 'COSMIG_CONFIG gone.yaml does not exist'],
-  ])('that cannot be read is the only complaint: %j %j', (flags, env, message) => {
+  ])('unreadable -> the only problem: %j %j', (flags, env, message) => {
     expect(problems({ flags, env }).map((problem) => problem.message)).toEqual([message]);
   });
 
-  test('that is broken is the only complaint, since nobody knows what it would have said', () => {
+  test('broken -> the only problem', () => {
     expect(complaints({ file: 'source: [a/b' })).toEqual([
       'cosmig.config.yaml: cosmig.config.yaml line 1 cannot be read',
     ]);
   });
 });
 
-test('the folder is where relative paths start', () => {
+test('load: relative paths -> resolved against the folder', () => {
   inFolder(undefined, (folder) => {
     const options = Object.fromEntries(Object.entries(WHOLE).map(([name, text]) => [name, [text].flat()]));
     const ledger = (given: string[]): string =>
@@ -109,7 +109,7 @@ test('the folder is where relative paths start', () => {
   });
 });
 
-describe('the ledger alone', () => {
+describe('load: the ledger alone', () => {
   const found = (giving: Parameters<typeof load>[0]): string =>
     inFolder(giving.file, (folder) => {
       const { source = [], target = [], ledger = [] } = giving.flags ?? {};
@@ -132,7 +132,7 @@ describe('the ledger alone', () => {
       { flags: { source: 'shop/orders' }, file: 'target: shop/by-tenant' },
       join('.cosmig', 'shop.orders--shop.by-tenant.db'),
     ],
-  ])('is found %s', (_how, giving, expected) => {
+  ])('%s -> found', (_how, giving, expected) => {
     expect(found(giving)).toBe(expected);
   });
 
@@ -142,22 +142,22 @@ describe('the ledger alone', () => {
     ['a wrong one', { flags: { source: 'orders', target: 'a/b' } }, ['--source orders is not valid']],
     ['no file', { flags: { ledger: ':memory:' } }, ['--ledger :memory: is not valid']],
     ['a secret', { flags: { ledger: KEY }, env: { COSMIG_SOURCE_KEY: KEY } }, ['--ledger contains a secret']],
-  ])('is not found by %s', (_what, giving, messages) => {
+  ])('%s -> not found', (_what, giving, messages) => {
     const refused = complaint(() => found(giving));
     expect(refused.problems.map(({ message }) => message)).toEqual(messages);
     expect(JSON.stringify(refused.problems)).not.toContain(KEY);
   });
 });
 
-test('a migration is named by both ends, from a spec or from what is pinned', () => {
+test('migration name: from a spec or from pinned fields -> the same', () => {
   const { spec } = load({ flags: WHOLE });
   expect(migrationName(spec)).toBe('shop/orders -> shop/by-tenant');
   expect(migrationName({ source: 'shop/orders', target: 'shop/by-tenant' })).toBe(migrationName(spec));
 });
 
-describe('variables', () => {
+describe('load: variables', () => {
   test.each(['COSMIG_SOURCE_KYE', 'COSMIG_SORUCE', 'COSMIG_TARGET_ENDPONT', 'COSMIG_PARTITION_KEYS'])(
-    '%s is a slip, and said to be one',
+    '%s misspelt -> reported',
     (name) => {
       const [problem] = problems({ flags: WHOLE, env: { [name]: 'some text' } });
       expect(problem).toMatchObject({ from: name, message: `unknown variable: ${name}` });
@@ -165,14 +165,14 @@ describe('variables', () => {
     },
   );
 
-  test('of other uses are passed over', () => {
+  test('variables of other uses -> ignored', () => {
     const names = ['SEED', 'LIVE', 'LIVE_ENDPOINT', 'LIVE_KEY', 'JSON', 'QUIET', 'VERBOSE', 'NO_COLOR'];
     names.push('EMULATOR_PORT', 'EMULATOR_KEY', 'EMULATOR_DATA', 'EMULATOR_HOST');
     const env = Object.fromEntries(names.map((name) => [`COSMIG_${name}`, 'x']));
     expect(load({ flags: WHOLE, env: { ...env, COSMIG_SOURCE_KYE: '' } }).spec.ttl).toBe('restart');
   });
 
-  test('end with a line where a file or a secret store gives them', () => {
+  test('a trailing line end -> removed', () => {
     const env = { COSMIG_SOURCE: 'shop/orders\n', COSMIG_SOURCE_KEY: `${KEY}\n` };
     const { spec, connections } = load({ flags: { ...WHOLE, source: [] }, env });
     expect(spec.source.container).toBe('orders');
@@ -190,8 +190,8 @@ describe('variables', () => {
   });
 });
 
-describe('everything wrong is told at once', () => {
-  test('from every place, in the order of the table', () => {
+describe('load: several problems', () => {
+  test('from every source -> listed in the order of the table', () => {
     const error = refusal({
       flags: { source: 'orders', targetRu: '0', until: '25:00', derive: '/pk={a|nope}' },
       env: { COSMIG_TARGET: 'x', COSMIG_SOURCE_KEY: 'not base64!', COSMIG_SOURCE_ENDPOINT: 'acme' },
@@ -214,7 +214,7 @@ describe('everything wrong is told at once', () => {
     ]);
   });
 
-  test('every problem says what, why and what to do', () => {
+  test('each problem -> what, why and what to do', () => {
     for (const problem of problems({ env: { COSMIG_TARGET_KEY: OTHER_KEY }, file: 'for: 3\nuntil: 4' })) {
       for (const part of [problem.from, problem.message, problem.why, problem.hint])
         expect(part).not.toBe('');
@@ -222,7 +222,7 @@ describe('everything wrong is told at once', () => {
     }
   });
 
-  test('one problem is the error itself', () => {
+  test('one problem -> the error itself', () => {
     const error = refusal({ flags: { ...WHOLE, ttl: 'later' } });
     expect({ message: error.message, why: error.why, hint: error.hint }).toEqual({
       message: '--ttl later is not valid',

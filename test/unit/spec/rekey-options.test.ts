@@ -34,7 +34,7 @@ test.each([
   expect(rekeyOptionsOf(specOf(flags), { ...source, defaultTtl }, null).ttl).toEqual(ttl);
 });
 
-test('a key that takes the place of the old one is refused unless that is kept', () => {
+test('rekey options: derived key replaces the source key -> refused unless it is kept', () => {
   const derived = { partitionKey: [], derive: '/pk={tenantId}' };
   expect(() => rekeyOptionsOf(specOf(derived), source, null)).toThrow(UsageError);
   const { plan } = rekeyOptionsOf(specOf({ ...derived, keepSourceKeyAs: '/old' }), source, null);

@@ -3,7 +3,7 @@ import { withSameFlags } from '../../../src/spec/same-flags.ts';
 
 const PLACE = { source: ['shop/orders'], target: ['shop/by tenant'] };
 
-describe('advice for somebody who typed flags', () => {
+describe('advice on a command line with flags', () => {
   test.each<[advice: string, options: Readonly<Record<string, unknown>>, told: string]>([
     ['see cosmig dead-letters list --all', {}, 'see cosmig dead-letters list --all'],
     [
@@ -25,7 +25,7 @@ describe('advice for somebody who typed flags', () => {
     ['see cosmig --help', PLACE, 'see cosmig --help'],
     ['see cosmig copy --help', { ledger: ['a.db'] }, 'see cosmig copy --help'],
     ['see cosmig status', { source: undefined, config: 'settings.json' }, 'see cosmig status'],
-  ])('%s with %o', (advice, options, told) => {
+  ])('%s with %o -> the same flags', (advice, options, told) => {
     expect(withSameFlags(advice, options)).toBe(told);
   });
 });

@@ -21,7 +21,7 @@ function refusedBy(work: () => unknown): UsageError {
   throw new Error('nothing was refused');
 }
 
-describe('a config file', () => {
+describe('config file', () => {
   test.each([
     ['nothing', '', {}],
     ['comments only', '# later\n', {}],
@@ -47,11 +47,11 @@ describe('a config file', () => {
       '\uFEFFsource: a/b\r\ntarget: a/c\r\n',
       { source: ['a/b'], target: ['a/c'] },
     ],
-  ])('holds %s', (_case, text, expected) => {
+  ])('%s -> read', (_case, text, expected) => {
     expect(textsOf(text)).toEqual(expected);
   });
 
-  test('remembers the line of every value', () => {
+  test('each value -> its line', () => {
     const { givens } = parseConfig('# one\nsource: a/b\n\nderive:\n  - /x={a}\n', 'f.yaml');
     expect(givens.map(({ field, origin }) => ({ field, origin }))).toEqual([
       { field: 'source', origin: { kind: 'file', file: 'f.yaml', line: 2 } },
@@ -60,7 +60,7 @@ describe('a config file', () => {
   });
 });
 
-describe('single values that cannot be', () => {
+describe('config file: invalid values', () => {
   test.each([
     [
       'an unknown name',
@@ -151,7 +151,7 @@ describe('single values that cannot be', () => {
   });
 });
 
-describe('files that cannot be used', () => {
+describe('config file: unusable files', () => {
   test.each([
     [
       'the same name twice',
@@ -189,7 +189,7 @@ describe('files that cannot be used', () => {
     expect(refusedBy(() => parseConfig(text, 'f.yaml')).problems).toMatchObject([{ message, why }]);
   });
 
-  test('an alias bomb is not set off', () => {
+  test('aliases that multiply -> refused without expanding', () => {
     const lines = ['a0: &a0 [x, x]'];
     for (let depth = 1; depth < 40; depth += 1)
       lines.push(`a${depth}: &a${depth} [*a${depth - 1}, *a${depth - 1}]`);
@@ -204,13 +204,13 @@ describe('files that cannot be used', () => {
     ['dashes', '- '.repeat(8000)],
     ['question marks', '? '.repeat(8000)],
     ['dashes under a name', `derive:\n ${'- '.repeat(8000)}`],
-  ])('%s without end are refused before they are parsed', (_case, text) => {
+  ])('endless %s -> refused before parsing', (_case, text) => {
     expect(refusedBy(() => parseConfig(text, 'f.yaml')).why).toBe(
       'it has more than 256 brackets, braces and dashes',
     );
   });
 
-  test('what may still be nested does not fill the stack', () => {
+  test('the deepest allowed nesting -> parsed', () => {
     const lines = Array.from({ length: 170 }, (_, depth) => `${' '.repeat(depth)}a:`);
     const deepest = [...lines, `${' '.repeat(170)}- ${'- '.repeat(254)}a`].join('\n');
     expect(parseConfig(deepest, 'f.yaml').problems).toHaveLength(1);
@@ -218,7 +218,7 @@ describe('files that cannot be used', () => {
     expect(parseConfig(flow, 'f.yaml').problems).toHaveLength(1);
   });
 
-  test('what is too large, no text or no file is said to be that', () => {
+  test('too large, not text, or missing -> reported as such', () => {
     inFolder(undefined, (folder) => {
       const file = join(folder, 'x.yaml');
       const why = (): string | undefined => refusedBy(() => readConfigFile(file, 'x.yaml')).why;

@@ -127,7 +127,7 @@ const ROUTES: ReadonlyArray<readonly [name: string, give: (secret: string) => Gi
   ),
 ];
 
-describe('a secret does not come out again', () => {
+describe('secrets are never repeated', () => {
   test.each(ROUTES)('%s', (_name, give) => {
     fc.assert(
       fc.property(secrets, fc.boolean(), (secret, hasMistake) => {
@@ -143,10 +143,10 @@ describe('a secret does not come out again', () => {
   });
 });
 
-describe('a connection', () => {
+describe('connection', () => {
   const connection = new Connection(ENDPOINT, KEY);
 
-  test('shows where it leads and how it signs in, and nothing else', () => {
+  test('printed -> endpoint and sign-in only', () => {
     expect(JSON.stringify(connection)).toBe(`{"endpoint":"${ENDPOINT}","signsInWith":"key"}`);
     expect(inspect(connection)).toBe(`Connection { ${ENDPOINT} with key }`);
     expect(JSON.stringify(new Connection(ENDPOINT, undefined))).toContain('entra-id');
@@ -154,12 +154,12 @@ describe('a connection', () => {
     expect(Object.isFrozen(connection)).toBe(true);
   });
 
-  test('gives its key to whoever asks by name', () => {
+  test('revealKey -> the key', () => {
     expect(connection.revealKey()).toBe(KEY);
   });
 });
 
-test('every secret of the table is one of the variables tried here', () => {
+test('secrets: every one of the table is tested here', () => {
   const variables = SECRET_FIELDS.map((name) => fieldOf(name).env);
   expect(new Set(variables)).toEqual(new Set(SECRET_VARIABLES));
 });

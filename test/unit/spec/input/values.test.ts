@@ -9,7 +9,7 @@ function shown(value: unknown): unknown {
 
 const wrong = { instead: undefined };
 
-describe('a container', () => {
+describe('values: a container', () => {
   test.each([
     ['shop/orders', { database: 'shop', container: 'orders' }],
     ['Shop Data/Orders, 2024', { database: 'Shop Data', container: 'Orders, 2024' }],
@@ -31,7 +31,7 @@ describe('a container', () => {
   });
 });
 
-describe('an endpoint is brought into one form', () => {
+describe('values: an endpoint -> one form', () => {
   test.each([
     ['https://acme.documents.azure.com', 'https://acme.documents.azure.com/'],
     ['https://acme.documents.azure.com:443/', 'https://acme.documents.azure.com/'],
@@ -56,7 +56,7 @@ describe('an endpoint is brought into one form', () => {
   });
 });
 
-describe('a budget', () => {
+describe('values: an RU budget', () => {
   test.each([
     ['400', { kind: 'ru', ru: 400 }],
     ['1', { kind: 'ru', ru: 1 }],
@@ -76,7 +76,7 @@ describe('a budget', () => {
   });
 });
 
-describe('throughput comes in steps', () => {
+describe('values: throughput in steps', () => {
   test.each([
     ['400', 400],
     ['500', 500],
@@ -101,7 +101,7 @@ describe('throughput comes in steps', () => {
   });
 });
 
-describe('a duration', () => {
+describe('values: a duration', () => {
   test.each([
     ['90s', 90_000],
     ['30m', 1_800_000],
@@ -124,7 +124,7 @@ describe('a duration', () => {
   });
 });
 
-describe('a time of day', () => {
+describe('values: a time of day', () => {
   test.each([
     ['05:30', 330],
     ['5:30', 330],
@@ -157,7 +157,7 @@ describe('a time of day', () => {
     // 2026-04-05: 00:00 becomes 23:00.
     ['midnight shown once', 'America/Santiago', '2026-04-05T02:00:00Z', '00:00', '2026-04-05T04:00:00Z'],
     ['in a zone of odd minutes', 'Australia/Eucla', '2026-01-10T00:00:00Z', '09:00', '2026-01-10T00:15:00Z'],
-  ])('the next one is %s', (_case, zone, now, text, expected) => {
+  ])('the next one: %s', (_case, zone, now, text, expected) => {
     const before = process.env['TZ'];
     process.env['TZ'] = zone;
     try {
@@ -172,7 +172,7 @@ describe('a time of day', () => {
   });
 });
 
-describe('small things', () => {
+describe('values: switches, limits and choices', () => {
   test.each([
     ['true', true],
     ['TRUE', true],
@@ -193,7 +193,7 @@ describe('small things', () => {
     expect(shown(values.readDeadLettersMax(text))).toEqual(expected);
   });
 
-  test('a choice that is nearly right is offered', () => {
+  test('a misspelt choice -> the nearest one is offered', () => {
     const read = values.readChoice(['restart', 'remaining']);
     expect(['restart', 'remainig', 'later'].map((text) => shown(read(text)))).toEqual([
       'restart',
