@@ -94,7 +94,7 @@ describe('a run refuses', () => {
     expect(await copy()).toMatchObject({ code: 0 });
     const { code, stderr } = await copy('--missing-key', 'fail', '--derive', '/x={pk}');
     expect(code).toBe(3);
-    expect(stderr).toMatch(/begun with another (?=.*--derive)(?=.*--missing-key)/);
+    expect(stderr).toMatch(/started with another (?=.*--derive)(?=.*--missing-key)/);
     expect(await copy()).toMatchObject({ code: 0 });
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
