@@ -1,11 +1,11 @@
-/** How deletes will be found. What always holds: a mode that is asked for by name is that one, or is refused. */
+/** How deletes will be found. Invariant: a mode requested by name is used or refused, never replaced by another. */
 import type { DeleteMode } from '../state/migration.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { servesAllVersions, type ProbeParts } from './permissions.ts';
 
-/** The mode, and what to say about it. */
+/** The mode, and notes about it for the operator. */
 export async function deletesFor(
   spec: MigrationSpec,
   source: ContainerFacts,
@@ -16,21 +16,18 @@ export async function deletesFor(
   if (kind === 'reconcile') return { mode: 'reconcile', notes: [RECONCILED] };
   const isMultiWrite = source.account.multiWrite === true;
   if (isMultiWrite && kind === 'avad') {
-    throw new NotReadyError(
-      'deletes cannot be read from the feed of an account that writes in several regions',
-      {
-        why: 'its feed of all versions is not in one order, and may drop what loses a conflict',
-        hint: 'use --deletes reconcile, or marker:/path',
-      },
-    );
+    throw new NotReadyError('deletes cannot be read from the feed of an account with several write regions', {
+      why: 'its feed of all versions has no single order, and may omit writes that lost a conflict',
+      hint: 'use --deletes reconcile, or marker:/path',
+    });
   }
   if (isMultiWrite) return { mode: 'reconcile', notes: [RECONCILED] };
   if (await servesAllVersions(asking.lane, asking)) return { mode: 'avad', notes: [] };
   if (kind === 'auto')
     return { mode: 'reconcile', notes: [`the source has no feed of all versions; ${RECONCILED}`] };
   throw new NotReadyError('the source does not serve all versions and deletes', {
-    why: 'the account needs continuous backup, and the feature of that name switched on',
-    hint: 'switch it on (up to 30 minutes), or use --deletes reconcile',
+    why: 'the account needs continuous backup and the feature All versions and deletes change feed',
+    hint: 'enable it (takes up to 30 minutes), or use --deletes reconcile',
   });
 }
 

@@ -1,46 +1,45 @@
 /**
- * What a migration will cost, from a sample and what the service says of both containers. Pure. The numbers of the
- * service are illustrative, real ones differ by a third (fact SVC-31): an estimate, and it says so.
+ * Estimates what a migration will cost, from a sample and the service's figures of both containers. Pure. The service's RU
+ * tables are only illustrative; real charges differ by up to a third (fact SVC-31).
  */
 import type { Sample } from './sample.ts';
 
 export interface Estimate {
-  /** As the service counts them; null when it does not say, and all that depends on it is null as well. */
+  /** As the service counts them; null: not known, and then everything that depends on it is null as well. */
   readonly documents: number | null;
   readonly bytes: number | null;
   readonly sourceRu: number | null;
   readonly targetRu: number | null;
-  /** At the rate that both sides have; null when neither is known. */
+  /** At the RU/s of the slower side; null: neither is known. */
   readonly hours: number | null;
-  /** Which side decides how long it takes. */
+  /** The slower side. */
   readonly limitedBy: 'source' | 'target' | null;
   readonly ledgerBytes: number | null;
-  /** What each document that changes meanwhile adds to the ledger. */
+  /** Bytes that each change during the migration adds to the ledger. */
   readonly ledgerBytesPerChange: number;
 }
 
 export interface EstimateParts {
   readonly sample: Sample;
   readonly documents: number | null;
-  /** RU/s that may be taken; undefined: nobody knows. */
+  /** RU/s allowed; undefined: not known. */
   readonly sourceRuPerSecond: number | undefined;
   readonly targetRuPerSecond: number | undefined;
-  /** What share of a document's values the target indexes. */
+  /** How many of a document's values the target indexes. */
   readonly indexed: 'all' | 'some' | 'none';
 }
 
 /** RU to write a document of 1, 2, 4, ... 2048 KB (fact SVC-31). */
 const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625, 1250] as const;
-/** Each value in the index. */
+/** RU for each indexed value. */
 const TERM_RU = 0.2;
-/** Where an index names its paths nobody knows how many values they meet; a few. */
+/** Assumed number of indexed values, where the index lists its paths. */
 const SOME_TERMS = 5;
-/** A document of the copy, in segments and their index: measured (bench/ledger). Its key value comes on top. */
+/** Ledger bytes per copied document, without its key value; measured by bench/ledger. */
 const LEDGER_BYTES = 76;
-/** A row of the tail. */
+/** Ledger bytes per changed document. */
 const ROW_BYTES = 150;
 
-/** See the module. */
 export function estimate(parts: EstimateParts): Estimate {
   const { sample, documents, sourceRuPerSecond, targetRuPerSecond, indexed } = parts;
   const keyBytes = Math.ceil(sample.averageKeyBytes);
@@ -68,7 +67,7 @@ export function estimate(parts: EstimateParts): Estimate {
   };
 }
 
-/** A write without its index, between the columns of the table. */
+/** RU of a write without indexing, interpolated between the sizes of the table. */
 export function writeRu(bytes: number): number {
   const kb = Math.max(1, bytes / 1024);
   const column = Math.min(WRITE_RU.length - 2, Math.floor(Math.log2(kb)));
@@ -80,7 +79,7 @@ function hoursFor(ru: number, ruPerSecond: number | undefined): number | undefin
   return ruPerSecond === undefined ? undefined : ru / ruPerSecond / 3600;
 }
 
-/** How much of a document an indexing policy takes. */
+/** How much of a document an indexing policy covers. */
 export function indexedBy(policy: unknown): 'all' | 'some' | 'none' {
   const field = (name: string): unknown =>
     typeof policy === 'object' && policy !== null ? Reflect.get(policy, name) : undefined;

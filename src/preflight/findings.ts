@@ -1,7 +1,7 @@
 /**
- * What an operator is told before anything is written: warnings, which somebody has to accept, and notes, which are
- * only said. Pure. A warning is what may turn out a mistake that a migration cannot undo by itself; what is a normal
- * part of one is a note, and what can never work is refused elsewhere.
+ * What the operator should know before anything is written. Pure. A warning is a possible mistake that a migration cannot
+ * undo; the operator has to accept it. A note describes a normal part of the migration. What can never work is refused in
+ * refusals.ts.
  */
 import type { Difference } from '../cosmos/container/settings.ts';
 import { ttlText } from '../spec/refusals.ts';
@@ -30,22 +30,22 @@ export interface Warning {
 export interface FindingParts {
   readonly spec: MigrationSpec;
   readonly source: ContainerFacts;
-  /** Null when it is yet to be made, from the source. */
+  /** Null: it will be created like the source. */
   readonly target: ContainerFacts | null;
   readonly sample: Sample;
   readonly differences: readonly Difference[];
 }
 
-/** Fewer documents tell nothing about most of them. */
-const TELLING_MIN = 10;
-/** Key values should be hundreds at least (fact SVC-13) ... */
+/** A smaller sample says nothing about most documents. */
+const SIGNIFICANT_MIN = 10;
+/** A key should have hundreds of values at least (fact SVC-13). */
 const VALUES_MIN = 100;
 /** ... where there is enough behind each of them to matter (9.5); a handful is few with less behind it. */
 const DOCUMENTS_PER_VALUE_MAX = 1000;
 const HANDFUL = 10;
 const DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX = 50;
 const GB = 1024 ** 3;
-/** Where the service stops, and where its own advice is to be alarmed (fact SVC-9). */
+/** The service's limit for one key value, and the size at which it advises an alarm (fact SVC-9). */
 const VALUE_BYTES_MAX = 20 * GB;
 const VALUE_BYTES_ALARM = 14 * GB;
 
@@ -65,16 +65,16 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
       why: LACKING[spec.missingKey],
       hint: `check the path ${key}; property names are case-sensitive`,
     };
-  } else if (documents >= TELLING_MIN && lacking * 2 > documents) {
+  } else if (documents >= SIGNIFICANT_MIN && lacking * 2 > documents) {
     yield {
       kind: 'most-lack-key',
       message: `${share(lacking, documents)} of the sampled documents lack the key ${key}`,
       why: LACKING[spec.missingKey],
-      hint: 'choose a key that documents have, or derive one with a default: --derive',
+      hint: 'choose a key that most documents have, or derive one with a default: --derive',
     };
   }
   const others = Object.values(refused).reduce((sum, count) => sum + count, 0) - refused['missing-key'];
-  if (documents >= TELLING_MIN && others * 2 > documents) {
+  if (documents >= SIGNIFICANT_MIN && others * 2 > documents) {
     yield {
       kind: 'most-refused',
       message: `${share(others, documents)} of the sampled documents cannot be moved`,
@@ -87,12 +87,12 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
     const named = first === undefined ? '' : `, the first with id ${show(first.id)}`;
     yield {
       kind: 'collisions',
-      message: `${collisions} of ${documents} sampled documents meet another one with the same id under the new key`,
-      why: `a key and an id belong to one document${named}; the second one ${spec.onCollision === 'fail' ? 'stops the copy' : 'becomes a dead letter'}`,
+      message: `${collisions} of ${documents} sampled documents have the same id as another one under the new key`,
+      why: `only one document can have a given key and id${named}; the second one ${spec.onCollision === 'fail' ? 'stops the copy' : 'becomes a dead letter'}`,
       hint: `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
     };
   }
-  // Those that lack the key have been told of.
+  // Documents that lack the key were reported above.
   const moved = documents - lacking;
   if (lacking * 2 <= documents && isFew(distinct, { moved, total: source.documentCount ?? documents })) {
     yield {
@@ -115,7 +115,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
   }
 }
 
-/** A template in which documents of one id are told apart as they are in the source. */
+/** A --derive template that keeps documents of one id apart, as the source does. */
 function finerKey(
   { derive, partitionKey }: MigrationSpec,
   { keyPaths }: Pick<ContainerFacts, 'keyPaths'>,
@@ -132,7 +132,7 @@ function finerKey(
   return `--derive '${only.slice(0, at)}${old}-${only.slice(at)}'`;
 }
 
-/** Whether there are too few values for so many documents; all of the container has more than the sample shows. */
+/** Whether the key has too few values for this many documents; the container may have more values than the sample. */
 function isFew(
   distinct: number,
   { moved, total }: { readonly moved: number; readonly total: number },
@@ -169,16 +169,16 @@ function* settingWarnings({ source, target, differences, sample }: FindingParts)
     yield {
       ...ttl,
       message: 'TTL is on in the target and off in the source',
-      why: `${sample.withTtl} sampled documents have a ttl that means nothing there, and would expire in the target`,
+      why: `${sample.withTtl} sampled documents have a ttl without effect in the source, and would expire in the target`,
     };
   }
   const unique = differences.find(({ setting }) => setting === 'unique keys');
   if (unique !== undefined) {
     yield {
       kind: 'unique-keys',
-      message: 'the unique keys of the target are not those of the source',
+      message: 'the unique keys of target and source differ',
       why: `source: ${unique.source}; target: ${unique.target}; they cannot be changed later`,
-      hint: 'make the target anew, for instance with --create-target',
+      hint: 'create the target again, for example with --create-target',
     };
   }
   const masking = differences.find(({ setting }) => setting === 'data masking');
@@ -186,13 +186,13 @@ function* settingWarnings({ source, target, differences, sample }: FindingParts)
     yield {
       kind: 'data-masking',
       message: 'data that the source masks would be shown in the target',
-      why: 'the masking policy of the target is not that of the source',
+      why: 'the masking policies of target and source differ',
       hint: "set the source's data masking policy on the target",
     };
   }
 }
 
-/** What is only said. */
+/** Notes for the operator. */
 export function* notesOf(parts: FindingParts): Generator<string> {
   const { spec, source, target, sample, differences } = parts;
   if (source.defaultTtl !== null) {
@@ -200,18 +200,18 @@ export function* notesOf(parts: FindingParts): Generator<string> {
       yield `TTL is ${ttlText(source.defaultTtl)} in the source: the countdown of each document starts again when it is copied`;
   } else if (spec.ttl === 'remaining') yield 'TTL is off in the source, so --ttl remaining changes nothing';
   if (uniqueKeysIn(source))
-    yield 'unique keys hold within a key value: under the new key other documents share one';
+    yield 'unique keys apply within a key value: the new key groups other documents together';
   if (source.hasSystemKey)
-    yield 'the source is from before partition keys; its key property is in no document';
+    yield 'the source was created before partition keys; its documents have no key property';
   if (target?.keyKind === 'hash-v1')
-    yield 'the key of the target has version 1: values end at 101 bytes, and long ones share a partition';
+    yield 'the target has a version 1 key: values are cut at 101 bytes, so longer ones share a partition';
   if (source.account.multiWrite === true)
-    yield 'the source takes writes in several regions: stop all of them before the cutover';
+    yield 'the source accepts writes in several regions: stop all writers before the cutover';
   if (source.account.multiWrite === null)
-    yield 'whether the source takes writes in several regions cannot be read; deletes by avad need a single one';
+    yield 'cannot read whether the source accepts writes in several regions; --deletes avad needs a single one';
   if (sample.expired > 0) yield `${sample.expired} sampled documents expire before they could be copied`;
   if (!sample.isWhole && sample.documents > 0)
-    yield 'the sample is of the documents that have not changed for longest';
+    yield 'the sample has the documents that were changed longest ago';
   for (const { setting, source: one, target: other } of differences) {
     if (setting === 'TTL' || setting === 'unique keys') continue;
     yield `${setting} differ: source ${shortened(one)}, target ${shortened(other)}`;

@@ -1,6 +1,6 @@
 /**
- * Everything that is looked at before a migration writes its first byte. What always holds: nothing is written
- * anywhere, not even a ledger; what cannot work is refused with what to do; what may be a mistake is a warning.
+ * Inspects both containers before a migration writes its first byte. Invariant: nothing is written, not even a ledger. What
+ * cannot work is refused with a way out; a possible mistake becomes a warning.
  */
 import { differencesOf, type Described, type Difference } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -31,7 +31,7 @@ import { deletesFor } from './delete-mode.ts';
 import { estimate, indexedBy, type Estimate } from './estimate.ts';
 import { notesOf, warningsOf, type Warning } from './findings.ts';
 import { probe, type ProbeParts } from './permissions.ts';
-import { CREATE_HINT, missing, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
+import { CREATE_HINT, notInAccount, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
 import { takeSample, type Sample } from './sample.ts';
 import { TIMING, type Timing } from '../spec/timing.ts';
 
@@ -41,7 +41,7 @@ export type { Sample } from './sample.ts';
 
 export interface Accounts {
   readonly source: Account;
-  /** The same object when it is the same account. */
+  /** The same object, if it is the same account. */
   readonly target: Account;
 }
 
@@ -54,16 +54,16 @@ export interface InspectParts {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly timing?: Partial<Timing>;
-  /** The ledger is there and the target holds what was copied so far; no unless it is said otherwise. */
+  /** The ledger exists and the target holds the documents copied so far. Default: false. */
   readonly hasBegun?: boolean;
-  /** How many documents are looked at; 5,000 unless it is said otherwise. */
+  /** Size of the sample. Default: 5,000 documents, fewer with a small RU budget. */
   readonly sampleMax?: number;
 }
 
-/** What was found, when nothing is in the way. */
+/** The findings, if nothing was refused. */
 export interface Inspection {
   readonly source: ContainerFacts;
-  /** Null: it is not there and is to be made, with `throughput`. */
+  /** Null: it does not exist and will be created with `throughput`. */
   readonly target: ContainerFacts | null;
   readonly throughput: AskedThroughput | null;
   readonly rekey: RekeyOptions;
@@ -74,25 +74,25 @@ export interface Inspection {
   readonly notes: readonly string[];
   readonly sample: Sample;
   readonly estimate: Estimate;
-  /** What the target is made of, if it is. */
+  /** The source, as the model for a target that has to be created. */
   readonly like: Described;
 }
 
-/** Trouble passes within this, or somebody who sits and waits is told. A refusal is told at once. */
+/** How long trouble may last before it is reported: an operator is waiting. A refusal is reported at once. */
 const LIMITS = {
   throttled: { firstMs: 100, longestMs: 5000, totalMs: 120_000 },
   transient: { firstMs: 100, longestMs: 2000, totalMs: 20_000 },
   split: { firstMs: 100, longestMs: 5000, totalMs: 300_000 },
 } as const;
 
-/** See the module. */
 export async function inspect(parts: InspectParts): Promise<Inspection> {
   const { spec, connections, accounts, random, signal, log } = parts;
   const call = callOf(parts);
   const { source, target } = await readBoth(parts);
   if (target !== null) refuseSame(source, target, spec);
   const rekey = rekeyOptionsOf(spec, source, target);
-  if (target === null && spec.creation.kind === 'none') throw missing('target', spec.target, CREATE_HINT);
+  if (target === null && spec.creation.kind === 'none')
+    throw notInAccount('target', spec.target, CREATE_HINT);
   if (target !== null) refuseOtherKey(target, rekey.plan, spec);
   const like = { facts: source, scripts: await listScripts(accounts.source, nameOf(spec.source), call) };
   const throughput =
@@ -155,7 +155,7 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
     sample,
     estimate: estimate({
       sample,
-      // The service's number lags; what was counted by hand is better.
+      // The service's count lags; a sample of all documents is exact.
       documents: sample.isWhole ? sample.documents : source.documentCount,
       ...rates,
       indexed: indexedBy((target ?? source).settings.indexingPolicy),
@@ -164,7 +164,7 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   };
 }
 
-/** A small budget is not spent for minutes on looking. */
+/** With a small RU budget a full sample would take minutes. */
 const SAMPLE = { most: 5000, least: 500, seconds: 5 } as const;
 
 function sampleSize(asked: number | undefined, ruPerSecond: number | undefined): number {
@@ -172,11 +172,11 @@ function sampleSize(asked: number | undefined, ruPerSecond: number | undefined):
   return Math.min(SAMPLE.most, Math.max(SAMPLE.least, Math.round(ruPerSecond * SAMPLE.seconds)));
 }
 
-/** Refuses to go on with warnings that nobody has accepted; lists them. */
+/** Refuses to continue with warnings that the operator has not accepted. */
 export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec: MigrationSpec): void {
   const [first, ...more] = warnings;
   if (spec.acceptsWarnings || first === undefined) return;
-  const accept = 'or add --yes to go on all the same';
+  const accept = 'or add --yes to proceed';
   if (more.length === 0)
     throw new NotReadyError(first.message, { why: first.why, hint: `${first.hint}, ${accept}` });
   throw new NotReadyError(`the preflight has ${warnings.length} warnings`, {
@@ -188,7 +188,7 @@ export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec:
   });
 }
 
-/** Makes the target that was inspected, or completes one that a crash has left half made. */
+/** Creates the inspected target, or completes one that a crash left unfinished. */
 export async function makeTarget(
   parts: Pick<InspectParts, 'spec' | 'connections' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
   { like }: Pick<Inspection, 'like'>,
@@ -196,7 +196,7 @@ export async function makeTarget(
   return createTarget(parts.accounts.target, planOf({ ...parts, like }), callOf(parts));
 }
 
-/** Both containers as they are now; null: there is no target. A source that is not there is refused. */
+/** Reads both containers; null: there is no target. A missing source is refused. */
 export async function readBoth(
   parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
 ): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
@@ -204,7 +204,7 @@ export async function readBoth(
   const call = callOf(parts);
   const source = await readContainer(accounts.source, nameOf(spec.source), call);
   if (source === undefined)
-    throw missing('source', spec.source, 'check --source, and that the endpoint is of its account');
+    throw notInAccount('source', spec.source, 'check --source, and that the endpoint belongs to its account');
   const target = await readContainer(accounts.target, nameOf(spec.target), call);
   return { source, target: target ?? null };
 }
@@ -236,7 +236,7 @@ function nameOf({ database, container }: Place): ContainerName {
   return { database, container };
 }
 
-/** RU/s of both sides; a budget in percent of nothing is refused. */
+/** RU/s of both sides; a percentage of an unknown throughput is refused. */
 function ratesOf(parts: {
   readonly spec: MigrationSpec;
   readonly source: ContainerFacts;
@@ -251,7 +251,7 @@ function ratesOf(parts: {
   };
 }
 
-/** What a new container will have; what the service gives by itself is not told before. */
+/** The throughput of a new container; undefined: the service will choose it. */
 function paidBy(asked: AskedThroughput): Throughput | undefined {
   return asked.kind === 'none' ? undefined : asked;
 }
@@ -260,8 +260,8 @@ function rateOf(side: 'source' | 'target', budget: Budget, paid: Throughput | un
   const containerRu = paid === undefined ? undefined : ruOf(paid);
   if (budget.kind === 'percent' && paid?.kind === 'unknown') {
     throw new UsageError(`--${side}-ru ${budget.percent}% is not valid`, {
-      why: `whoever is signed in may not read the throughput of the ${side}`,
-      hint: `give RU/s instead of a share, as in --${side}-ru 4000`,
+      why: `this identity may not read the throughput of the ${side}`,
+      hint: `give RU/s instead of a percentage, for example --${side}-ru 4000`,
     });
   }
   return allowedRu(side, budget, containerRu) ?? containerRu;
@@ -278,6 +278,6 @@ async function settingsOf(
   const scripts = await listScripts(accounts.target, target.name, call);
   const all = differencesOf(like, { facts: target, scripts });
   if (spec.creation.kind === 'none') return all;
-  // Half made: the scripts are still to come, and the throughput is as it was asked for.
+  // An unfinished target has no scripts yet, and its throughput is the requested one.
   return all.filter(({ setting }) => setting !== 'scripts' && setting !== 'throughput');
 }

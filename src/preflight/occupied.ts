@@ -1,7 +1,7 @@
 /**
- * A target that holds documents though there is no ledger: somebody else's, or ours without its ledger. Either way
- * nothing is begun; which it is decides what to do. What always holds: only documents that stand where this very plan
- * puts an existing source document are taken for ours.
+ * Looks into a target that holds documents although there is no ledger: are they copies of an earlier run, or foreign? The
+ * migration is refused in both cases, but with different advice. Invariant: a document counts as a copy only if it is
+ * stored where this plan puts an existing source document.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
 import { sendBatch } from '../cosmos/bulk/batch-request.ts';
@@ -14,29 +14,28 @@ import { BatchBody, type Key } from '../documents/batch-body.ts';
 import { decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
-import { NO_ETAG, repeatable } from './bound-to-fail.ts';
+import { NO_ETAG, repeatable } from './permissions.ts';
 import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
 
 export interface Occupants {
-  /** How many documents of the target were looked at; 0: it is empty. */
+  /** Number of target documents that were checked; 0: the target is empty. */
   readonly seen: number;
-  /** How many of them are copies of source documents, where this migration would put them. */
+  /** How many of them are copies, stored where this migration would put them. */
   readonly ours: number;
 }
 
-/** Enough to tell whose they are. */
-const LOOKED_AT_MAX = 100;
-/** Pages without a document and without an end. */
+/** Enough documents to distinguish the two cases. */
+const CHECKED_MAX = 100;
+/** Bounds the pages of a feed that returns neither documents nor its end. */
 const PAGES_MAX = 100;
 
-/** A document of the target, as what it may be a copy of. */
-interface Suspect {
+/** A target document, with the source document that it would be a copy of. */
+interface PossibleCopy {
   readonly id: string;
   readonly sourceKey: Key;
   readonly slot: string;
 }
 
-/** How it is asked. */
 export interface Asking {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -54,12 +53,12 @@ export async function occupantsOf(
 ): Promise<Occupants> {
   const { signal, timeoutMs, patience } = call;
   const look = async (): Promise<Occupants> => {
-    const { seen, suspects } = await firstDocuments(parts.target, parts.rekey, call);
+    const { seen, candidates } = await firstDocuments(parts.target, parts.rekey, call);
     if (seen === 0) return { seen, ours: 0 };
     const ranges = await readRanges(parts.source, { signal, timeoutMs });
     let ours = 0;
     for (const range of ranges) {
-      const there = suspects.filter(({ sourceKey }) => {
+      const there = candidates.filter(({ sourceKey }) => {
         const epk = effectiveKey(parts.sourceKind, sourceKey);
         return range.min <= epk && epk < range.max;
       });
@@ -74,11 +73,11 @@ async function firstDocuments(
   lane: ContainerLane,
   { plan, kind }: RekeyOptions,
   { signal, timeoutMs, patience }: Asking,
-): Promise<{ readonly seen: number; readonly suspects: readonly Suspect[] }> {
+): Promise<{ readonly seen: number; readonly candidates: readonly PossibleCopy[] }> {
   const scan = latestVersionScan(rekeyPaths(plan));
   const placement = new Placement(scan, plan);
   const keyNodes = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
-  const suspects: Suspect[] = [];
+  const candidates: PossibleCopy[] = [];
   let seen = 0;
   for (const range of await readRanges(lane, { signal, timeoutMs })) {
     const sessionToken = await newestToken(lane, range, {
@@ -87,7 +86,7 @@ async function firstDocuments(
       signal,
       timeoutMs,
     });
-    const pageSize = LOOKED_AT_MAX;
+    const pageSize = CHECKED_MAX;
     const feed = new Feed(lane, {
       mode: 'latest-version',
       range: wholeOf(range),
@@ -97,26 +96,26 @@ async function firstDocuments(
     let pages = 0;
     const call = { signal, timeoutMs, patience: patience.fresh(), sessionToken: () => sessionToken };
     for await (const page of feed.pages('beginning', call)) {
-      if (page.status === 304 || pages >= PAGES_MAX || seen >= LOOKED_AT_MAX) break;
+      if (page.status === 304 || pages >= PAGES_MAX || seen >= CHECKED_MAX) break;
       pages += 1;
       scan.scan(page.bytes);
-      for (let row = 0; row < scan.count && seen < LOOKED_AT_MAX; row += 1) {
+      for (let row = 0; row < scan.count && seen < CHECKED_MAX; row += 1) {
         seen += 1;
-        const suspect = suspectIn(scan, row, { placement, keyNodes });
-        if (suspect !== undefined) suspects.push(suspect);
+        const candidate = possibleCopyIn(scan, row, { placement, keyNodes });
+        if (candidate !== undefined) candidates.push(candidate);
       }
     }
-    if (seen >= LOOKED_AT_MAX) break;
+    if (seen >= CHECKED_MAX) break;
   }
-  return { seen, suspects };
+  return { seen, candidates };
 }
 
-/** A key of a range is found by trying; one below a single prefix of a hierarchical key may have none to be found. */
+/** A key in a range is found by trying; in a range below one prefix of a hierarchical key there may be none. */
 const TRIES_PER_RANGE = 100_000;
 
 /**
- * How far the range has come, from the replica that takes its writes: a delete that is bound to be refused is asked
- * for. Without it a replica that lags behind would show a target that was just being filled as an empty one.
+ * The session token of a range from the replica that takes its writes, obtained by a delete that must fail. Without it a
+ * lagging replica could show a target as empty that was just being filled.
  */
 async function newestToken(
   lane: ContainerLane,
@@ -142,12 +141,12 @@ async function newestToken(
   return undefined;
 }
 
-/** Nothing when no source document can have this identity. */
-function suspectIn(
+/** Undefined: no source document can have this identity. */
+function possibleCopyIn(
   scan: PageScan,
   row: number,
   { placement, keyNodes }: { readonly placement: Placement; readonly keyNodes: readonly number[] },
-): Suspect | undefined {
+): PossibleCopy | undefined {
   const { page, nodes } = scan;
   const idStart = scan.start(row, nodes.id);
   if (idStart === 0 || !isText(page, idStart)) return undefined;
@@ -162,9 +161,9 @@ function suspectIn(
   return { id, sourceKey, slot: mapKeyOfWords(placement.hashes, 4) };
 }
 
-/** How many of them have a source document whose copy belongs in this slot. */
+/** How many of them have a source document that this plan would put into the same slot. */
 async function copiesAmong(
-  suspects: readonly Suspect[],
+  candidates: readonly PossibleCopy[],
   parts: {
     readonly source: ContainerLane;
     readonly range: PhysicalRange;
@@ -175,17 +174,17 @@ async function copiesAmong(
 ): Promise<number> {
   const { source, range, rekey, signal, timeoutMs } = parts;
   const body = new BatchBody();
-  for (const { sourceKey, id } of suspects) body.read(sourceKey, { id });
-  const count = suspects.length;
+  for (const { sourceKey, id } of candidates) body.read(sourceKey, { id });
+  const count = candidates.length;
   const scan = replyScan(rekeyPaths(rekey.plan));
   const batch = { rangeId: range.id, body: body.finish(), count, reads: () => true, signal, timeoutMs };
   const result = await sendBatch(source, batch, scan);
   if (!result.answered) throw new TroubleError(repeatable(result.trouble));
   scan.scan(result.bytes);
   const expected = new Rekey(scan, rekey);
-  return suspects.filter(({ slot }, row) => {
+  return candidates.filter(({ slot }, row) => {
     if (result.outcomes[row]?.kind !== 'done' || !scan.hasDocument(row)) return false;
-    // It was asked for by its identity.
+    // The read was by identity, so only the slot is left to compare.
     return expected.read(row, 0) === 'moves' && mapKeyOfWords(expected.hashes, 4) === slot;
   }).length;
 }

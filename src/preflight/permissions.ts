@@ -1,6 +1,6 @@
 /**
- * What may be done on either side, found out without doing it. What always holds: nothing is changed; every operation
- * that is sent is bound to fail for a reason of its own, after the service has looked whether it is allowed.
+ * Finds out which operations are allowed, without changing anything. Invariant: every operation sent here must fail for
+ * another reason, after the service has checked the permission.
  */
 import { sendBatch, type OperationReply } from '../cosmos/bulk/batch-request.ts';
 import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
@@ -16,7 +16,14 @@ import { ServiceError } from '../lib/errors.ts';
 import { effectiveKey } from '../epk/effective-key.ts';
 import type { Random } from '../lib/random.ts';
 import type { Connection } from '../spec/connection.ts';
-import { NO_ETAG, repeatable } from './bound-to-fail.ts';
+
+/** An etag that no document has. */
+export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
+
+/** A batch counts as a write, so without a reply its outcome is in doubt; one that changes nothing can be sent again. */
+export function repeatable(trouble: Trouble): Trouble {
+  return trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble;
+}
 
 export interface ProbeParts {
   readonly side: 'source' | 'target';
@@ -29,18 +36,18 @@ export interface ProbeParts {
   readonly patience: Patience;
 }
 
-/** What is needed, and how it is told of where it is not given. */
+/** The operations that a migration needs on each side. */
 const READS = ['read'] as const;
 const WRITES = ['read', 'create', 'replace', 'delete'] as const;
 type Verb = (typeof WRITES)[number];
 
-/** Refuses a key or an identity that may not do what a migration does on this side. */
+/** Refuses a key or an identity without the permissions that a migration needs on this side. */
 export async function probe(parts: ProbeParts): Promise<void> {
   await probeFeed(parts);
   await probeDocuments(parts);
 }
 
-/** The feed is refused to whoever would be shown masked documents (fact SVC-47). */
+/** The service refuses the feed to an identity that would see masked documents (fact SVC-47). */
 async function probeFeed(parts: ProbeParts): Promise<void> {
   const { lane, signal, timeoutMs, patience } = parts;
   const read = async (): Promise<void> => {
@@ -51,7 +58,7 @@ async function probeFeed(parts: ProbeParts): Promise<void> {
   await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
 }
 
-/** One operation of each kind on a document that is not there, and a create without an id, which nobody takes. */
+/** Sends one operation of each kind for a document that does not exist, and a create without an id. */
 async function probeDocuments(parts: ProbeParts): Promise<void> {
   const { side, lane, facts, random, signal, timeoutMs, patience } = parts;
   const verbs: readonly Verb[] = side === 'source' ? READS : WRITES;
@@ -70,7 +77,6 @@ async function probeDocuments(parts: ProbeParts): Promise<void> {
     const reads = (row: number): boolean => verbs[row] === 'read';
     const batch = { rangeId: range.id, body: bytes, count: verbs.length, reads, signal, timeoutMs };
     const result = await sendBatch(lane, batch, replyScan([]));
-    // Whatever became of it, nothing was changed: it may be sent again.
     if (!result.answered) throw new TroubleError(repeatable(result.trouble));
     for (const outcome of result.outcomes) refuseTrouble(outcome);
     return result.outcomes;
@@ -79,7 +85,7 @@ async function probeDocuments(parts: ProbeParts): Promise<void> {
     retrying(send, { signal, patience, splits: 'waited-for' }),
   );
   const done = outcomes.findIndex(({ kind }) => kind === 'done');
-  assert(done < 0, 'an operation that is bound to fail fails');
+  assert(done < 0, 'an operation that must fail fails');
   const denied = verbs.filter((_verb, row) => outcomes[row]?.kind === 'denied');
   if (denied.length > 0) throw notAllowed(parts, denied.join(', '), undefined);
 }
@@ -105,7 +111,7 @@ function add(
   }
 }
 
-/** An operation that was not tried says nothing about what is allowed. */
+/** An operation that the service did not try says nothing about permissions. */
 function refuseTrouble({ kind, status, substatus, chargeRu, retryAfterMs }: OperationReply): void {
   if (kind !== 'throttled' && kind !== 'transient' && kind !== 'ambiguous' && kind !== 'split') return;
   const trouble: Trouble = { kind, status, substatus, what: `the service answered ${status}`, chargeRu };
@@ -128,18 +134,18 @@ function notAllowed({ side, lane, connection }: ProbeParts, what: string, cause:
     side === 'source'
       ? 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/read'
       : 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/*';
-  return new ServiceError(`the ${side} ${database}/${container} does not allow: ${what}`, {
+  return new ServiceError(`missing permissions on ${side} ${database}/${container}: ${what}`, {
     why: isKey
-      ? 'a read-only key, a wrong key or a firewall is in the way'
-      : 'a role is missing, or documents would be shown masked, or a firewall is in the way',
+      ? 'the key is read-only or wrong, or a firewall blocks the request'
+      : 'a role is missing, documents would be masked, or a firewall blocks the request',
     hint: isKey
-      ? `give a read-write key of the account; the ${side} is read and written in batches, which a read-only key may not send`
+      ? `use a read-write key of the account; cosmig uses batches on the ${side}, which a read-only key may not send`
       : `the identity needs ${needs} on the container, and items/unmask where data is masked`,
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
-/** Whether the container serves all versions and deletes: only a read tells. */
+/** Whether the container serves the feed of all versions and deletes; only a read shows it. */
 export async function servesAllVersions(
   lane: ContainerLane,
   { signal, timeoutMs, patience }: Pick<ProbeParts, 'signal' | 'timeoutMs' | 'patience'>,

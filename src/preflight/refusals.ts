@@ -1,4 +1,4 @@
-/** What can never work, found before anything is written, each with what to do instead. */
+/** Refusals of what can never work, before anything is written, each with an alternative. */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
 import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
@@ -10,9 +10,9 @@ import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
 import { occupantsOf, type Asking } from './occupied.ts';
 
 export const CREATE_HINT =
-  'add --create-target to make it like the source with the new key, or make it yourself';
+  'add --create-target to create it like the source with the new key, or create it yourself';
 
-export function missing(
+export function notInAccount(
   side: 'source' | 'target',
   { database, container }: Place,
   hint: string,
@@ -30,13 +30,13 @@ export function refuseSame(
   { target: place }: MigrationSpec,
 ): void {
   const [one, other] = [source.account.id, target.account.id];
-  // Who may not read an account does not know its name; two accounts do not make the same etag.
+  // Without permission to read an account its name is unknown; etags of two accounts do not coincide.
   const isSameAccount = one === other || one === null || other === null;
   const isSame = isSameAccount && source.rid === target.rid && source.etag === target.etag;
   if (!isSame) return;
   throw new UsageError(`source and target are the same container, ${place.database}/${place.container}`, {
     why: `its _rid is ${source.rid} behind both endpoints, and a container keeps its partition key`,
-    hint: 'name another target, and --create-target if there is none yet',
+    hint: 'choose another target, and add --create-target if it does not exist yet',
   });
 }
 
@@ -49,8 +49,8 @@ export function refuseOtherKey({ keyPaths }: ContainerFacts, plan: KeyPlan, spec
   throw new NotReadyError(
     `the target ${spec.target.database}/${spec.target.container} has the partition key ${keyPaths.join(', ')}, not ${spec.partitionKey.join(', ')}`,
     {
-      why: 'the partition key of a container is fixed when it is made',
-      hint: `name another --target, with --create-target if there is none yet, or say --partition-key ${keyPaths.join(' --partition-key ')}`,
+      why: 'the partition key of a container is fixed when it is created',
+      hint: `choose another --target, with --create-target if it does not exist yet, or use --partition-key ${keyPaths.join(' --partition-key ')}`,
     },
   );
 }
@@ -73,15 +73,15 @@ export async function refuseOccupied(
   if (seen === 0) return;
   const name = `${spec.target.database}/${spec.target.container}`;
   if (ours > 0) {
-    throw new LedgerError(`the target ${name} was being filled, and its ledger is not at ${spec.ledger}`, {
-      why: `${ours} of ${seen} documents looked at are copies of source documents in the place that they should have; without the ledger nobody knows which changes and deletes are missing`,
-      hint: 'name the ledger of that run with --ledger, or run where it was run; or empty the target and begin anew',
+    throw new LedgerError(`the target ${name} belongs to a migration whose ledger is not at ${spec.ledger}`, {
+      why: `${ours} of ${seen} documents checked are copies of source documents under the new key; without the ledger it is not known which changes and deletes are missing`,
+      hint: 'pass the ledger of that run with --ledger, or run where it was run; or empty the target and start from scratch',
       details: { seen, ours },
     });
   }
-  throw new NotReadyError(`the target ${name} holds documents already`, {
-    why: 'a migration begins with an empty target, and what was looked at is no copy of source documents',
-    hint: 'name another target, or empty this one',
+  throw new NotReadyError(`the target ${name} is not empty`, {
+    why: 'a migration starts with an empty target, and the documents checked are not copies of source documents',
+    hint: 'choose another target, or empty this one',
     details: { seen, ours },
   });
 }

@@ -1,6 +1,6 @@
 /**
- * A bounded number of source documents through the new key: how the key spreads, and what cannot be moved. What always
- * holds: nothing is written, memory is bounded by the size of the sample, and each document counts once.
+ * Applies the new key to a sample of source documents: how its values are distributed, and which documents cannot be moved.
+ * Invariant: nothing is written, memory is bounded by the size of the sample, and each document counts once.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
 import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
@@ -24,47 +24,47 @@ export interface Collision {
 
 export interface Sample {
   readonly documents: number;
-  /** Every document that was there was looked at. */
+  /** The sample has every document of the source. */
   readonly isWhole: boolean;
-  /** Documents with a key of which a level is undefined, and that would be moved all the same. */
+  /** Documents that lack a level of the key and would be moved without it. */
   readonly missing: number;
   readonly refused: Readonly<Record<Refusal['reason'], number>>;
-  /** Those that end before they could be moved. */
+  /** Documents that expire before they could be moved. */
   readonly expired: number;
   readonly collisions: number;
-  /** A few of them. */
+  /** The first few collisions. */
   readonly collided: readonly Collision[];
   readonly distinct: number;
-  /** Distinct first levels; as many as `distinct` when the key has one. */
+  /** Distinct values of the first level; equal to `distinct` for a key with one level. */
   readonly distinctFirst: number;
   readonly biggest: readonly KeyCount[];
   /** Documents with a `ttl` of their own. */
   readonly withTtl: number;
   readonly averageBytes: number;
   readonly averageKeyBytes: number;
-  /** Values that an index would take, of one document. */
+  /** Values per document that a full index would contain. */
   readonly averageTerms: number;
-  /** What reading one cost. */
+  /** RU to read one document. */
   readonly readRu: number;
 }
 
-/** What people look at. */
+/** Length of the lists shown to people. */
 const SHOWN_MAX = 5;
-/** Each is parsed, which the others are not. */
+/** Documents that are parsed to count their indexed values. */
 const PARSED_MAX = 100;
-/** More pages without the documents that were asked for: whatever that server does, it is no sample. */
+/** Bounds the pages read from a range that does not return enough documents. */
 const PAGES_MAX = 100;
 const PAGE_SIZE = 250;
-/** Metadata and pages have to wait for their turn elsewhere too. */
+/** Ranges read at the same time. */
 const READERS_MAX = 8;
 
-/** Pages in, a sample out. */
+/** Counts the documents of pages into a sample. */
 export class SampleTally {
   readonly #scan: PageScan;
   readonly #rekey: Rekey;
   readonly #tally: KeyTally;
   readonly #seen = new Set<string>();
-  /** Who has a slot. */
+  /** Identity of the document in each slot. */
   readonly #slots = new Map<string, string>();
   readonly #firsts = new Set<string>();
   readonly #collided: Collision[] = [];
@@ -94,7 +94,7 @@ export class SampleTally {
     this.#tally = new KeyTally(options.kind, 1);
   }
 
-  /** Counts the documents of a page, at most so many; gives how many it had. */
+  /** Counts at most `most` documents of a page; returns how many. */
   add({ bytes, chargeRu, date }: Pick<Page, 'bytes' | 'chargeRu' | 'date'>, most: number): number {
     const { count } = this.#scan.scan(bytes);
     const nowTs = Math.floor(Date.parse(date ?? '') / 1000);
@@ -131,7 +131,7 @@ export class SampleTally {
     const [scan, rekey] = [this.#scan, this.#rekey];
     const verdict = rekey.read(row, nowTs);
     const identity = mapKeyOfWords(rekey.hashes, 0);
-    // Changed while the sample was taken, it comes again.
+    // A document that changed during the sample appears twice.
     if (this.#seen.has(identity)) return;
     this.#seen.add(identity);
     const document = scan.bytes(row, scan.nodes.document);
@@ -174,14 +174,14 @@ export interface SampleCall {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly patience: Patience;
-  /** Whom the source's RU are counted by. */
+  /** Counts the RU used on the source. */
   readonly governor: Governor;
-  /** What the container has, for its ranges. */
+  /** Throughput of the container, which its ranges share. */
   readonly containerRu: number | undefined;
   readonly documentsMax: number;
 }
 
-/** A sample of all ranges, each from its beginning; a split in between begins it anew. */
+/** Samples every range from its beginning; starts over after a split. */
 export async function takeSample(
   lane: ContainerLane,
   options: RekeyOptions,
@@ -213,7 +213,7 @@ export async function takeSample(
   return retrying(take, { signal, patience, splits: 'waited-for' });
 }
 
-/** Up to so many documents of one range; whether that was all of them. */
+/** Adds up to `most` documents of one range; returns whether these were all. */
 async function readInto(
   tally: SampleTally,
   parts: Pick<SampleCall, 'signal' | 'timeoutMs' | 'patience' | 'governor'> & {
@@ -223,7 +223,7 @@ async function readInto(
   },
 ): Promise<boolean> {
   const { lane, range, most, governor, signal, timeoutMs, patience } = parts;
-  // Small pages, so that a small budget is not overdrawn by the first of them.
+  // Small pages, so the first one does not overdraw a small budget.
   const pageSize = Math.min(PAGE_SIZE, most);
   const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(range), pageSize });
   let left = most;
@@ -242,12 +242,12 @@ async function readInto(
   return true;
 }
 
-/** Scalars of a document, elements of arrays too: each is a term of an index on everything (fact SVC-33). */
+/** Scalar values of a document, array elements included: a full index has one term for each (fact SVC-33). */
 function termsIn(document: Buffer): number {
   const parsed: unknown = JSON.parse(document.toString());
   if (typeof parsed !== 'object' || parsed === null) return 0;
   const own = Object.entries(parsed).filter(([name]) => !SYSTEM_PROPERTIES.includes(name));
-  // `_ts` is always in the index.
+  // Plus `_ts`, which is always indexed.
   return 1 + own.reduce((terms, [, value]) => terms + scalarsIn(value), 0);
 }
 

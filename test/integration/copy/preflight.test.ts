@@ -268,7 +268,7 @@ describe('refuses', () => {
     expect(error).toMatchObject({
       exitCode: 2,
       message: '--source-ru 50% is not valid',
-      why: 'whoever is signed in may not read the throughput of the source',
+      why: 'this identity may not read the throughput of the source',
     });
     expect(await inspected()).toMatchObject({ source: { throughput: { kind: 'unknown' } } });
   });
@@ -285,7 +285,7 @@ describe('refuses', () => {
     ]);
     const error = await refused();
     expect(error).toMatchObject({ exitCode: 3, details: { seen: 4, ours: 0 } });
-    expect(error.message).toBe('the target shop/by-tenant holds documents already');
+    expect(error.message).toBe('the target shop/by-tenant is not empty');
   });
 
   test.each([
@@ -350,7 +350,7 @@ describe('refuses', () => {
     const accounts = { source };
     const error = await refused({ flags: { deletes: 'avad' }, accounts });
     expect(error).toMatchObject({ exitCode: 3 });
-    expect(error.message).toContain('several regions');
+    expect(error.message).toContain('several write regions');
     expect(await inspected({ accounts })).toMatchObject({ deletes: 'reconcile' });
   });
 });
@@ -410,7 +410,7 @@ describe('permissions', () => {
         const error = await refused({ accounts: { source, target } });
         expect(error).toMatchObject({ exitCode: 6 });
         expect(error.message).toMatch(
-          new RegExp(`^the ${side} shop/(orders|by-tenant) does not allow: read`),
+          new RegExp(`^missing permissions on ${side} shop/(orders|by-tenant): read`),
         );
         expect(error.hint).toContain('read-write key');
       }
@@ -431,7 +431,7 @@ describe('permissions', () => {
     const identity = new Connection(emulator.endpoint, undefined);
     const error = await refused({ connections: { source: identity, target: identity } });
     expect(error).toMatchObject({ exitCode: 6 });
-    expect(error.message).toMatch(new RegExp(`^the ${side} shop/${coll} does not allow: `));
+    expect(error.message).toMatch(new RegExp(`^missing permissions on ${side} shop/${coll}: `));
     expect(error.hint).toContain('items/unmask');
   });
 
@@ -440,7 +440,7 @@ describe('permissions', () => {
       'an operation that a role does not have',
       [[404, 403, 404, 403]],
       6,
-      'the target shop/by-tenant does not allow: create, delete',
+      'missing permissions on target shop/by-tenant: create, delete',
     ],
     [
       'an operation that was throttled first',
@@ -449,13 +449,13 @@ describe('permissions', () => {
         [404, 400, 404, 403],
       ],
       6,
-      'the target shop/by-tenant does not allow: delete',
+      'missing permissions on target shop/by-tenant: delete',
     ],
     [
-      'a server that does what is bound to fail',
+      'a server that carries out an operation that must fail',
       [[404, 201, 404, 404]],
       70,
-      'an operation that is bound to fail fails',
+      'an operation that must fail fails',
     ],
   ])('%s', async (_name, statuses, exitCode, message) => {
     await orders();
@@ -558,7 +558,7 @@ describe('the sample', () => {
     expect(sample.documents).toBeGreaterThan(20);
     expect(sample.documents).toBeLessThanOrEqual(40);
     expect(sample.isWhole).toBe(false);
-    expect(notes).toContain('the sample is of the documents that have not changed for longest');
+    expect(notes).toContain('the sample has the documents that were changed longest ago');
     expect(estimate.documents).toBe(300);
   });
 

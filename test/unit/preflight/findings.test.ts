@@ -157,14 +157,18 @@ describe('notes', () => {
           settings: { ...containerFacts().settings, uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/a'] }] } },
         },
       },
-      'unique keys hold within a key value',
+      'unique keys apply within a key value',
     ],
-    ['several regions', { source: { account: { id: null, multiWrite: true } } }, 'stop all of them before'],
-    ['regions nobody may know', { source: { account: { id: null, multiWrite: null } } }, 'cannot be read'],
-    ['an old target', { target: { keyKind: 'hash-v1' } }, 'values end at 101 bytes'],
-    ['a source without a key', { source: { hasSystemKey: true } }, 'is in no document'],
+    ['several regions', { source: { account: { id: null, multiWrite: true } } }, 'stop all writers before'],
+    [
+      'regions nobody may know',
+      { source: { account: { id: null, multiWrite: null } } },
+      'cannot read whether',
+    ],
+    ['an old target', { target: { keyKind: 'hash-v1' } }, 'values are cut at 101 bytes'],
+    ['a source without a key', { source: { hasSystemKey: true } }, 'have no key property'],
     ['expired ones', { sample: { expired: 3 } }, '3 sampled documents expire'],
-    ['a part', { sample: { isWhole: false } }, 'have not changed for longest'],
+    ['a part', { sample: { isWhole: false } }, 'changed longest ago'],
   ])('%s', (_name, of, expected) => {
     expect(notes(of)).toContain(expected);
   });

@@ -19,7 +19,7 @@ function inspection(more: Partial<Inspection> = {}): Inspection {
     warnings: [
       {
         kind: 'collisions',
-        message: '2 of 5000 sampled documents meet another one with the same id under the new key',
+        message: '2 of 5000 sampled documents have the same id as another one under the new key',
         why: 'a key and an id belong to one document',
         hint: 'choose a finer key',
       },
