@@ -73,10 +73,10 @@ function told(copied: FlatPage): string {
       const operation = copied.operation(entry, { nowTs: NOW_TS + 15_000, ended: () => undefined });
       const body = Buffer.alloc(operation.sizeBytes, '#');
       operation.writeTo(body, 0);
-      const { state, nameOne, effectiveKey } = operation;
+      const { state, lockOne, effectiveKey } = operation;
       const hashes = [...copied.hashes.subarray(entry * 8, entry * 8 + 8)];
       const text: unknown = JSON.parse(body.toString());
-      return { text, hashes, state, nameOne, effectiveKey, lsn: copied.lsns[entry] };
+      return { text, hashes, state, lockOne, effectiveKey, lsn: copied.lsns[entry] };
     }),
   });
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HashTable } from '../../../../src/engine/unit/hash-table.ts';
+import { LockTable } from '../../../../src/engine/unit/lock-table.ts';
 import { Sequencer, type FeedOrder, type Turn } from '../../../../src/engine/unit/sequencer.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
 
@@ -24,7 +24,7 @@ describe('the table of names', () => {
   test('gives each hash one number, beyond its first capacity and after drops', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(3000), fc.boolean()), { maxLength: 4000 }), (steps) => {
-        const table = new HashTable();
+        const table = new LockTable();
         const model = new Map<number, number>();
         let changed = false;
         for (const [hash, drops] of steps) {
@@ -48,7 +48,7 @@ describe('the table of names', () => {
   });
 
   test('gives out again what was dropped', () => {
-    const table = new HashTable();
+    const table = new LockTable();
     const given = new Set<number>();
     for (let round = 0; round < 100; round += 1) {
       const numbers = [1, 2, 3].map((hash) => table.take(names(hash + round * 3), 0, 0));
@@ -61,7 +61,7 @@ describe('the table of names', () => {
   });
 
   test('grows', () => {
-    const table = new HashTable();
+    const table = new LockTable();
     const numbers = Array.from({ length: 3000 }, (_, hash) => table.take(names(hash), 0, 0));
     expect(new Set(numbers).size).toBe(3000);
     expect(numbers.map((_, hash) => table.take(names(hash), 0, 0))).toEqual(numbers);

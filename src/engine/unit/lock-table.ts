@@ -1,17 +1,17 @@
 /**
- * Owns the names of locks: 128-bit hashes, each with a small number that stays the same while the hash is in. Made of
- * typed arrays, since a Map wants a text for every hash and a set of hashes changes with every document. What always
- * holds: a hash is in at most once, and numbers that were dropped are given out again.
+ * The locks of the sequencer by number. A lock is a 128-bit hash; its number stays the same while the lock is in use. The
+ * table is made of typed arrays, because a Map would need a text for every hash and changes with every document. Invariant:
+ * a hash has at most one number, and the numbers of dropped hashes are used again.
  */
 import { HASH_WORDS } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
 
 const FIRST_CAPACITY = 1024;
 
-export class HashTable {
-  // Signed, since those fit into what the engine passes about without allocating.
+export class LockTable {
+  // Signed integers, which V8 handles without allocating.
   #words = new Int32Array(FIRST_CAPACITY * HASH_WORDS);
-  // Chains of numbers; 0 ends them, so number n stands as n + 1. Dropped ones form a chain as well.
+  // Chains of numbers, stored as number + 1; 0 ends a chain. Dropped numbers form a chain too.
   #next = new Int32Array(FIRST_CAPACITY);
   #buckets = new Int32Array(FIRST_CAPACITY);
   #dropped = 0;
