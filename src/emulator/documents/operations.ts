@@ -316,7 +316,7 @@ function refuseTaken(
   for (const [number, value] of values.entries()) {
     const position = account.documents.uniqueHolder(container.number, incoming.epk, number, value);
     if (position === undefined || position === ownPosition) continue;
-    const holder = must(account.documents.at(position), 'a value is held by a document that is there');
+    const holder = must(account.documents.at(position), 'every unique value belongs to a stored document');
     if (!transaction.hasExpired(holder)) {
       throw new Refusal(409, 'Unique index constraint violation.', { chargeRu: CONFLICT_RU });
     }

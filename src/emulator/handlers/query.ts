@@ -32,7 +32,7 @@ function ofOneKey(epk: string): { min: string; max: string } {
   return { min: epk, max: `${epk}0` };
 }
 
-function settled(request: GatewayRequest, range: RangeModel): RangeModel {
+function unlessSplitting(request: GatewayRequest, range: RangeModel): RangeModel {
   refuseWhileSplitting(range, request.account.machineMs());
   return range;
 }
@@ -46,11 +46,11 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
     if (values.length === definition.keyPaths.length) {
       const epk = effectiveKey(definition.kind, values);
       const wholeKey = { epk, text: keyText(values) };
-      return { ...ofOneKey(epk), key: wholeKey, range: settled(request, rangeOf(ranges, epk)) };
+      return { ...ofOneKey(epk), key: wholeKey, range: unlessSplitting(request, rangeOf(ranges, epk)) };
     }
     if (values.length > 0) {
       const prefix = prefixRange(values);
-      const range = settled(request, rangeOf(ranges, prefix.min));
+      const range = unlessSplitting(request, rangeOf(ranges, prefix.min));
       return { ...prefix, key: undefined, range: range.max >= prefix.max ? range : undefined };
     }
   }

@@ -1,11 +1,11 @@
 /**
- * The certificate of `cosmig emulator --https`, made anew at each start so that no key material lies in the
- * repository or on the disk. It signs itself and is its own authority: a client trusts it as `ca` or through
- * NODE_EXTRA_CA_CERTS.
+ * The certificate of `cosmig emulator --https`. It is self-signed and its own authority: a client trusts it as `ca` or
+ * through NODE_EXTRA_CA_CERTS.
  *
- * Node can make keys and signatures but no certificates. We judged the package `selfsigned` (pulls pkijs and
- * the @peculiar/x509 family, some 15 packages, into every runtime install) against about a hundred lines of
- * DER (der.ts and this file): the lines won. They write one fixed shape and parse nothing.
+ * Invariant: a new key and certificate are made at each start, so no key material is in the repository or on the disk.
+ *
+ * Node can create keys and signatures but not certificates. The package `selfsigned` would add some 15 packages to every
+ * installation; the code here and in der.ts writes one fixed structure and parses nothing.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
@@ -72,10 +72,10 @@ function extensions(hosts: readonly string[], spki: Uint8Array): Buffer[] {
   const keyId = createHash('sha1').update(spki).digest();
   return [
     sequence(oid(OID.basicConstraints), yes(), octetString(sequence(yes()))), // an authority
-    // digitalSignature (bit 0) to serve, keyCertSign (bit 5) to vouch for itself; two bits unused.
+    // digitalSignature (bit 0) to serve, keyCertSign (bit 5) to sign itself; two bits unused.
     sequence(oid(OID.keyUsage), yes(), octetString(bitString(Buffer.from([0b1000_0100]), 2))),
     sequence(oid(OID.extendedKeyUsage), octetString(sequence(oid(OID.serverAuth)))),
-    // Strict verifiers (Python 3.13 and later) ask it of every authority; RFC 5280 leaves its making to us.
+    // Strict verifiers (Python 3.13 and later) require it of every authority; RFC 5280 lets us choose the value.
     sequence(oid(OID.subjectKeyIdentifier), octetString(octetString(keyId))),
     sequence(oid(OID.subjectAltName), octetString(sequence(...hosts.map(alternativeName)))),
   ];

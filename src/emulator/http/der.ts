@@ -1,6 +1,6 @@
-/** The few pieces of DER (ITU-T X.690) a certificate is made of: tag, length, contents, nothing more. */
+/** Writes the elements of DER (ITU-T X.690) that a certificate consists of: tag, length, contents. */
 
-/** Tags by the names X.509 uses. A SEQUENCE, a SET and `[n]` hold others and so carry the bit 0x20. */
+/** Tags by their names in X.509. A SEQUENCE, a SET and an explicit `[n]` contain elements and so have the bit 0x20. */
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -21,7 +21,7 @@ function wrap(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
 }
 
-/** Up to 127 in one byte; above, the number of length bytes with the top bit set, then the length. */
+/** One byte up to 127; above, the number of length bytes with the top bit set, then the length. */
 function lengthOf(size: number): Buffer {
   if (size < 0x80) return Buffer.from([size]);
   const bytes = unsigned(size);
@@ -41,7 +41,7 @@ export const utf8 = (text: string): Buffer => wrap(TAG.utf8, Buffer.from(text, '
 export const yes = (): Buffer => wrap(TAG.boolean, Buffer.from([0xff]));
 /** `[number] IMPLICIT`, bare bytes. */
 export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(TAG.context | number, bytes);
-/** `[number] EXPLICIT`, another element inside. */
+/** `[number] EXPLICIT`, around another element. */
 export const holding = (number: number, item: Uint8Array): Buffer => wrap(TAG.contextHolding | number, item);
 
 /** A whole number from its big-endian bytes; a leading zero keeps it positive. */
@@ -67,7 +67,7 @@ export function oid(dotted: string): Buffer {
   return wrap(TAG.oid, Buffer.from(bytes));
 }
 
-/** X.509 asks for two-digit years up to 2049 and for four digits after. */
+/** X.509 requires two-digit years up to 2049 and four digits after. */
 export function time(atMs: number): Buffer {
   const digits = `${new Date(atMs).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
   const year = new Date(atMs).getUTCFullYear();

@@ -1,10 +1,10 @@
 /**
- * Trouble on request: the rules of `PUT /_emulator/faults`. This module decides which request meets which
- * trouble, and counts; the server makes the trouble.
+ * Faults on request: the rules of `PUT /_emulator/faults`. This module decides which request gets which fault, and
+ * counts; dispatch.ts applies it.
  *
- * What always holds: the same plan meets the same matching requests in the same way. Every rule draws from a
- * generator of its own, so traffic that one rule sees does not shift the dice of another. A plan replaces the
- * one before as a whole, or, when anything in it is wrong, not at all.
+ * Invariant: the same plan has the same effect on the same matching requests. Every rule has its own random generator,
+ * so traffic that one rule sees does not affect another. A plan replaces the previous one as a whole, or not at all if
+ * anything in it is wrong.
  */
 import { type Random, seededRandom } from '../../lib/random.ts';
 import { Refusal } from './refusal.ts';
@@ -36,7 +36,7 @@ export interface FaultTarget {
   readonly rangeId?: string;
 }
 
-/** What happens to the request. Without `status`, `reset`, `hang` or `body` it is answered as usual. */
+/** The effect on a request. Without `status`, `reset`, `hang` or `body` it is answered as usual. */
 export interface FaultEffect {
   /** Answer this instead of doing the work. */
   readonly status?: number;
@@ -45,9 +45,8 @@ export interface FaultEffect {
   readonly message?: string;
   readonly delayMs?: number;
   /**
-   * `before` (as when it is not given): wait, then apply and answer; the write goes on when the client has
-   * left, which makes it the write that lands seconds after its client gave up. `after`: apply at once, answer
-   * late. `reply`: send the head at once and the body late.
+   * `before` (the default): wait, then apply and answer, even if the client has left; such a write takes effect seconds
+   * after its client gave up. `after`: apply at once, answer late. `reply`: send the head at once and the body late.
    */
   readonly delayAt?: 'before' | 'after' | 'reply';
   /** Cut the connection before the work is done, or after it is committed. */
@@ -57,20 +56,20 @@ export interface FaultEffect {
   readonly body?: 'empty' | 'html' | 'truncated';
   /** Lower-case names of headers that are left out of the answer. */
   readonly dropHeaders?: readonly string[];
-  /** A list of ranges with a hole, or the list from before the last split. */
+  /** A list of ranges with a gap, or the list from before the last split. */
   readonly pkranges?: 'incomplete' | 'stale';
 }
 
 export interface FaultRule {
-  /** Every field given must be equal; none given matches everything. */
+  /** All fields given must be equal; an empty match matches every request. */
   readonly match: Partial<FaultTarget>;
   /** Of the matches, fire at the Nth, the 2Nth, ... */
   readonly every?: number;
-  /** Fire with this chance; together with `every`, at those only. */
+  /** Fire with this probability; together with `every`, at those matches only. */
   readonly probability?: number;
-  /** Fire so many times, then never again. */
+  /** Fire at most this many times. */
   readonly times?: number;
-  /** Let so many matches pass first. */
+  /** Ignore this many matches first. */
   readonly after?: number;
   readonly effect: FaultEffect;
 }
@@ -82,9 +81,9 @@ interface Armed {
   fired: number;
 }
 
-/** Every request is held against every rule; far more than a test needs, too few to slow the server down. */
+/** Every request is compared with every rule: far more than a test needs, too few to slow the server down. */
 const RULES_MAX = 1_000;
-/** A day. Timers of Node overflow at 24.8 days and then fire at once. */
+/** A day. Node's timers overflow at 24.8 days and then fire at once. */
 const DELAY_MAX_MS = 86_400_000;
 const COUNT_MAX = 1_000_000_000;
 
@@ -92,19 +91,19 @@ export class Faults {
   #seed = 0;
   #armed: Armed[] = [];
 
-  /** Whether there are rules at all. */
+  /** Whether there are any rules. */
   get active(): boolean {
     return this.#armed.length > 0;
   }
 
-  /** Replaces all rules by those of `{seed?, rules}`; a Refusal 400 names the field that is wrong. */
+  /** Replaces all rules by those of `{seed?, rules}`; a Refusal 400 names an invalid field. */
   set(plan: unknown): void {
     const { seed = 0, rules } = readShape(plan, 'faults', PLAN);
     if (rules === undefined) throw refuse('faults.rules', 'is missing');
     this.#seed = seed;
     this.#armed = rules.map((rule, index) => ({
       rule,
-      // The golden ratio spreads neighbouring rules over the space of seeds.
+      // The golden ratio spreads the seeds of adjacent rules.
       random: seededRandom(seed ^ Math.imul(index + 1, 0x9e3779b9)),
       matched: 0,
       fired: 0,
@@ -117,16 +116,16 @@ export class Faults {
   }
 
   /**
-   * The effect of the first rule that matches and fires, if one does. A rule counts the matches that reach
-   * it: where an earlier one fires, the request is not shown to the later ones.
+   * The effect of the first rule that matches and fires, if one does. A rule counts the matches that reach it: if an
+   * earlier rule fires, later rules do not see the request.
    */
   strike(target: FaultTarget): FaultEffect | undefined {
     return firstToFire(this.#armed, target);
   }
 
   /**
-   * The same for one operation inside a bulk request, which can be refused and nothing else: rules without a
-   * status do not see it, or they would be used up with nobody noticing.
+   * The same for one operation inside a bulk request, which can only be refused: rules without a status do not see it,
+   * otherwise they would be used up without an effect.
    */
   strikeOperation(target: FaultTarget): FaultEffect | undefined {
     return firstToFire(
@@ -151,7 +150,7 @@ function firstToFire(rules: readonly Armed[], target: FaultTarget): FaultEffect 
 /** The refusal an effect asks for; undefined when it asks for none. */
 export function refusalFromFault(effect: FaultEffect | undefined): Refusal | undefined {
   if (effect?.status === undefined) return undefined;
-  const { status, substatus, retryAfterMs, message = 'A fault rule struck this request.' } = effect;
+  const { status, substatus, retryAfterMs, message = 'A fault rule refused this request.' } = effect;
   return new Refusal(status, message, {
     ...(substatus === undefined ? {} : { substatus }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -177,7 +176,7 @@ function fires(armed: Armed): boolean {
   return true;
 }
 
-// Reading a plan: one table per object, complete by type, so that no field is forgotten or let through unseen.
+// Reading a plan: one table per object, complete by its type, so that every field is checked and no other is accepted.
 
 type Reader<T> = (value: unknown, where: string) => T;
 type Shape<T> = { readonly [K in keyof T]-?: Reader<Exclude<T[K], undefined>> };
@@ -236,15 +235,15 @@ function readEffect(value: unknown, where: string): FaultEffect {
   const effect = readShape<FaultEffect>(value, where, EFFECT);
   const needs = (field: keyof FaultEffect, other: keyof FaultEffect): void => {
     if (effect[field] !== undefined && effect[other] === undefined)
-      throw refuse(`${where}.${field}`, `needs ${other} beside it`);
+      throw refuse(`${where}.${field}`, `needs ${other} as well`);
   };
   needs('substatus', 'status');
   needs('retryAfterMs', 'status');
   needs('message', 'status');
   needs('delayAt', 'delayMs');
   if (effect.reset !== undefined && effect.hang !== undefined)
-    throw refuse(`${where}.hang`, 'cannot be asked for together with reset');
-  if (Object.keys(effect).length === 0) throw refuse(where, 'asks for nothing');
+    throw refuse(`${where}.hang`, 'cannot be combined with reset');
+  if (Object.keys(effect).length === 0) throw refuse(where, 'is empty');
   return effect;
 }
 
@@ -254,7 +253,7 @@ function readShape<T extends object>(value: unknown, where: string, shape: Shape
   const result: Partial<T> = {};
   for (const [name, raw] of Object.entries(value)) {
     if (!Object.hasOwn(shape, name))
-      throw refuse(`${where}.${name}`, `is not known here; known are ${Object.keys(shape).join(', ')}`);
+      throw refuse(`${where}.${name}`, `is unknown; known are ${Object.keys(shape).join(', ')}`);
     const field = name as keyof T & string; // just looked up
     result[field] = shape[field](raw, `${where}.${name}`);
   }

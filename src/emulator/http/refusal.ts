@@ -1,12 +1,12 @@
 /**
- * A request the account turns down. Handlers throw it; the server turns it into the JSON error body that
- * every Cosmos SDK expects (`code` and `message`), with the substatus and the retry hint as headers.
+ * A request that the account refuses. Handlers throw it; the dispatcher answers with the JSON error body that every
+ * Cosmos SDK expects (`code` and `message`), with the substatus and the retry hint as headers.
  */
-export interface RefusalParts {
+interface RefusalParts {
   readonly substatus?: number;
   readonly retryAfterMs?: number;
   readonly chargeRu?: number;
-  /** Members of the error body beside `code` and `message`. */
+  /** Further members of the error body. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
@@ -48,7 +48,7 @@ const NAMES: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-/** The `code` text that goes with a status in an error body. */
+/** The `code` of an error body, by status. */
 export function statusName(status: number): string {
   return NAMES[status] ?? `Status${status}`;
 }

@@ -1,4 +1,4 @@
-/** How many requests were answered, by operation and status; what `GET /_emulator/state` shows. */
+/** The numbers of answered requests by operation and status, for `GET /_emulator/state`. */
 export class RequestCounts {
   readonly #counts = new Map<string, Map<string, number>>();
   #total = 0;

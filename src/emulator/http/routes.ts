@@ -1,4 +1,8 @@
-/** The table of what can be asked: method and path to a handler, and the name the request is counted under. */
+/**
+ * The table of routes: from method and path to a handler, and to the name under which the request is counted.
+ *
+ * Invariant: a word of the protocol at the position of a name is a name.
+ */
 import type { GatewayRequest, GatewayReply } from './request.ts';
 import type { FaultOp } from './faults.ts';
 import * as account from '../handlers/account.ts';
@@ -54,7 +58,7 @@ const PLAIN: Table = {
   'POST /dbs/*/colls/*/sprocs/*': { op: 'script', handle: scripts.run },
 };
 
-/** POST on a feed creates, or queries when a header says so. */
+/** POST on a list creates, unless a header makes it a query. */
 const CREATES: Table = {
   '/dbs': { op: 'database', handle: databases.create },
   '/dbs/*/colls': { op: 'container', handle: containers.create },
@@ -89,7 +93,7 @@ function scriptRoutes(kind: string): Table {
   };
 }
 
-/** Steps that are words of the protocol; at every other place stands a name. */
+/** The words of the protocol at each level of a path; every other step is a name. */
 const WORDS_AT: readonly ReadonlySet<string>[] = [
   new Set(['dbs', 'offers', '_emulator']),
   new Set(['state', 'containers', 'account', 'clock', 'faults']),
@@ -138,7 +142,7 @@ function postRoute(pattern: string, headers: Headers): Route | undefined {
   return CREATES[pattern];
 }
 
-/** The route of a request; a Refusal 404 or 405 when there is none. */
+/** The route of a request; throws a Refusal 404 or 405 when there is none. */
 export function findRoute(method: string, segments: readonly string[], headers: Headers): Route {
   const pattern = patternOf(segments);
   const route =
@@ -151,7 +155,7 @@ export function findRoute(method: string, segments: readonly string[], headers: 
   throw new Refusal(404, `There is nothing at /${segments.join('/')}.`);
 }
 
-/** What a request's signature covers: the type, and the resource's own path or its parent's. */
+/** What the signature of a request covers: the type, and the path of the resource or of its parent. */
 export function signedResource(segments: readonly string[]): { resourceType: string; resourceId: string } {
   // An offer is signed by its id alone.
   if (segments[0] === 'offers')

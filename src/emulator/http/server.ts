@@ -1,6 +1,7 @@
 /**
- * The emulator's door: opens the account's file, listens, and closes both. What happens to one request is
- * told in dispatch.ts.
+ * Starts the emulator: opens the account's file, listens, and closes both. dispatch.ts answers requests.
+ *
+ * Invariant: one process at a time has a data file open, because each answers from its own memory.
  */
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -34,24 +35,24 @@ export interface RunningEmulator {
   readonly connectionString: string;
   /** PEM, with https only: what a client must trust. */
   readonly certificate: string | undefined;
-  /** Rejects when the account can no longer do its own work (a full disk, say); resolves once it is closed. */
+  /** Rejects when the account's background work fails (a full disk, for example); resolves after `close`. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The key that Microsoft publishes for its own emulator; it protects nothing. */
+/** The key that Microsoft publishes for its own emulator, so it protects nothing. */
 export const PUBLISHED_KEY =
   'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==';
 
-/** Longer than the SDK keeps an idle connection, so that it is never the server that closes first. */
+/** Longer than the SDK keeps an idle connection, so that the server never closes first. */
 const KEEP_ALIVE_MS = 120_000;
-/** A client that sends half a head and falls silent is let go after this. */
+/** A client that sends an incomplete head is disconnected after this. */
 const HEADERS_TIMEOUT_MS = 60_000;
 
 function openAccount(options: EmulatorOptions): { account: LocalAccount; close: () => void } {
-  // NORMAL keeps every committed write through the death of the process; only a power cut may cost some.
+  // With NORMAL every committed write survives the death of the process; only a power cut may lose some.
   // 8 KB pages hold documents of 1 KB with a fifth less waste and CPU than 4 KB ones (bench, 400,000 documents).
-  // Whoever holds the file holds it for good, so there is nothing to wait for but a process that is just ending.
+  // Another emulator keeps its lock on the file while it runs, so waiting only helps if it is just ending.
   const database = openDatabase({
     path: options.data,
     synchronous: 'NORMAL',
@@ -59,7 +60,6 @@ function openAccount(options: EmulatorOptions): { account: LocalAccount; close: 
     busyTimeoutMs: 1_000,
   });
   try {
-    // Two emulators on one file would each answer from a memory of its own.
     if (options.data !== ':memory:') database.pragma('locking_mode = EXCLUSIVE');
     migrate(database, 'emulator');
     if (options.data !== ':memory:') database.exec('BEGIN EXCLUSIVE; COMMIT');
@@ -69,26 +69,26 @@ function openAccount(options: EmulatorOptions): { account: LocalAccount; close: 
   } catch (error) {
     database.close();
     if (error instanceof Refusal)
-      throw new UsageError('the settings of the account are not possible', {
+      throw new UsageError('invalid account settings', {
         why: error.message.replace(/\.$/, ''),
-        hint: 'put them right in the file of --config',
+        hint: 'correct them in the file of --config',
       });
     throw error;
   }
 }
 
-/** What hinders listening, by the system's own codes. */
+/** Why listening fails, by the system's error codes. */
 const LISTENING: Readonly<
   Record<string, { readonly what: string; readonly why: string; readonly hint: string }>
 > = {
   EADDRINUSE: {
     what: 'is in use',
     why: 'another process listens on this port',
-    hint: 'choose another port with --port (0 takes any free one), or end the other process',
+    hint: 'choose another port with --port (0 takes any free one), or stop the other process',
   },
   EACCES: {
-    what: 'may not be used',
-    why: 'the system keeps this port for privileged processes',
+    what: 'cannot be used',
+    why: 'the system reserves this port for privileged processes',
     hint: 'choose a port above 1023 with --port',
   },
   EADDRNOTAVAIL: {
@@ -123,8 +123,8 @@ async function listen(server: Server, options: EmulatorOptions): Promise<number>
 export async function startEmulator(options: EmulatorOptions): Promise<RunningEmulator> {
   if (Buffer.from(options.key, 'base64').length === 0) {
     throw new UsageError('the account key is not base64', {
-      why: 'requests are signed with the bytes it stands for',
-      hint: 'leave --key out to use the published emulator key',
+      why: 'requests are signed with the bytes that it encodes',
+      hint: 'omit --key to use the published emulator key',
     });
   }
   const { account, close: closeAccount } = openAccount(options);
@@ -136,7 +136,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     const { key, readonlyKey } = options;
     const dispatcher = new Dispatcher({ account, keys: { key, readonlyKey }, signal: stopping.signal });
     const handle = dispatcher.handle.bind(dispatcher);
-    // Node would answer a request without a host itself, and without the JSON body that an error has here.
+    // Otherwise Node itself would refuse a request without a host, and without the JSON body of our errors.
     const lenient = { requireHostHeader: false };
     const server =
       certificate === undefined
@@ -145,7 +145,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.headersTimeout = HEADERS_TIMEOUT_MS;
     server.on('clientError', dispatcher.refuseMalformed.bind(dispatcher));
-    // The same goes for an unknown expectation, which is not what a request is refused for.
+    // Node would also refuse an unknown expectation itself; here it is ignored.
     server.on('checkExpectation', handle);
     const port = await listen(server, options);
     const host = options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host;
@@ -154,7 +154,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     const ended = runBackground(account, stopping.signal).catch((error: unknown) => {
       throw asDatabaseError(error, options.data);
     });
-    // Whoever runs the emulator watches `ended`; a caller who does not must not be torn down by it.
+    // The command watches `ended`; a caller that does not must not die of an unhandled rejection.
     ended.catch(() => {});
     return {
       endpoint,
@@ -162,7 +162,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
       certificate: certificate?.cert,
       ended,
       close: async () => {
-        stopping.abort(new Error('the emulator closes'));
+        stopping.abort(new Error('the emulator is closing'));
         const closed = new Promise<void>((resolve) => server.close(() => resolve()));
         server.closeAllConnections();
         await Promise.allSettled([closed, ended, dispatcher.idle()]);

@@ -1,6 +1,8 @@
 /**
- * COUNT, SUM, MIN, MAX and AVG over everything a query keeps. Missing values count for nothing in any of them.
- * Arrays and objects may stand around aggregates: ranges answer `[{"item": COUNT(1)}]` to clients that merge.
+ * COUNT, SUM, MIN, MAX and AVG over all documents that a query selects. Aggregates may be nested in arrays and objects,
+ * because ranges answer `[{"item": COUNT(1)}]` to clients that merge.
+ *
+ * Invariant: missing values count for nothing in any aggregate.
  */
 import { InternalError } from '../../../lib/errors.ts';
 import { evaluator } from './evaluator.ts';
@@ -16,8 +18,8 @@ import { toJson } from './text.ts';
 import { finite, order } from './values.ts';
 import type { SqlValue } from './values.ts';
 
-/** Takes in documents one by one; the result is one item's text, or none. */
-export interface Aggregation {
+/** Takes documents one by one; the result is the text of one item, or none. */
+interface Aggregation {
   add(row: QueryRow): void;
   result(): string | undefined;
 }
@@ -33,13 +35,13 @@ export function isAggregating(selection: Selection): boolean {
   return selected.some(({ of }) => aggregatesIn(of).length > 0);
 }
 
-/** The aggregates of an expression, as far as only arrays and objects stand around them. */
+/** The aggregates of an expression that are nested in nothing but arrays and objects. */
 export function aggregatesIn(expression: Expression): readonly AggregateExpression[] {
   if (expression.kind === 'aggregate') return [expression];
   return partsOf(expression)?.flatMap(aggregatesIn) ?? [];
 }
 
-/** Whether there is nothing in an expression but aggregates, and arrays and objects around them. */
+/** Whether an expression consists of aggregates, and arrays and objects around them. */
 export function isMadeOfAggregates(expression: Expression): boolean {
   if (expression.kind === 'aggregate') return true;
   const parts = partsOf(expression) ?? [];
@@ -51,7 +53,7 @@ function partsOf(expression: Expression): readonly Expression[] | undefined {
   return expression.kind === 'object' ? expression.entries.map((entry) => entry.of) : undefined;
 }
 
-/** Whether all that is asked for is how many there are, which an index knows. */
+/** Whether the query asks only for the number of documents, which an index knows. */
 export function isCounting(selection: Selection): boolean {
   if (selection.kind === 'star') return false;
   const selected = selection.kind === 'value' ? [selection] : selection.entries;
@@ -64,7 +66,7 @@ export function isCounting(selection: Selection): boolean {
   );
 }
 
-/** `counted` documents are counted already, by somebody who need not look at them. */
+/** `counted` is the number of documents that the store has counted already. */
 export function aggregation(selection: Selection, counted = 0): Aggregation {
   if (selection.kind === 'star') throw notAggregating();
   return selection.kind === 'value'
@@ -111,7 +113,7 @@ function together(parts: readonly Aggregation[], result: () => string): Aggregat
   };
 }
 
-/** A part without a value is left out of what it stands in. */
+/** A part without a value is left out of its array or object. */
 function present(texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join(',');
 }
@@ -138,7 +140,7 @@ function counting(counted: number): Running {
   };
 }
 
-/** One value that is not a number makes the whole undefined. Of nothing at all the sum is 0. */
+/** One value that is not a number makes the result undefined. The sum of no values is 0. */
 function summing(finish: (sum: number, count: number) => number): Running {
   let sum = 0;
   let count = 0;

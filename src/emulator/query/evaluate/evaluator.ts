@@ -1,6 +1,8 @@
 /**
- * Expressions to functions of a document. Missing values travel: whatever is computed from `undefined` is
- * undefined, except by AND, OR, `??` and the type checks, which can answer without it.
+ * Compiles an expression to a function of a document.
+ *
+ * Invariant: whatever is computed from `undefined` is undefined, except by AND, OR, `??` and the type checks, which can
+ * answer without it.
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { InternalError } from '../../../lib/errors.ts';
@@ -11,7 +13,7 @@ import { concatenate } from './text.ts';
 import { compare, equal, finite, stepInto } from './values.ts';
 import type { SqlValue } from './values.ts';
 
-export type Evaluate = (row: QueryRow) => SqlValue;
+type Evaluate = (row: QueryRow) => SqlValue;
 
 export function evaluator(expression: Expression): Evaluate {
   switch (expression.kind) {
@@ -45,25 +47,14 @@ export function evaluator(expression: Expression): Evaluate {
       return decidedBy(false, expression.terms.map(evaluator));
     case 'or':
       return decidedBy(true, expression.terms.map(evaluator));
-    case 'compare': {
-      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
-      return (row) => compare(expression.operator, left(row), right(row));
-    }
-    case 'arithmetic': {
-      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
-      return (row) => calculate(expression.operator, left(row), right(row));
-    }
-    case 'concat': {
-      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
-      return (row) => concatenate(left(row), right(row));
-    }
-    case 'coalesce': {
-      const [left, right] = [evaluator(expression.left), evaluator(expression.right)];
-      return (row) => {
-        const value = left(row);
-        return value === undefined ? right(row) : value;
-      };
-    }
+    case 'compare':
+      return ofBoth(expression, (left, right) => compare(expression.operator, left, right));
+    case 'arithmetic':
+      return ofBoth(expression, (left, right) => calculate(expression.operator, left, right));
+    case 'concat':
+      return ofBoth(expression, (left, right) => concatenate(left, right));
+    case 'coalesce':
+      return ofBoth(expression, (left, right) => (left === undefined ? right : left));
     case 'conditional': {
       const condition = evaluator(expression.condition);
       const [whenTrue, otherwise] = [evaluator(expression.whenTrue), evaluator(expression.otherwise)];
@@ -96,10 +87,18 @@ export function evaluator(expression: Expression): Evaluate {
   }
 }
 
+function ofBoth(
+  operands: { readonly left: Expression; readonly right: Expression },
+  combine: (left: SqlValue, right: SqlValue) => SqlValue,
+): Evaluate {
+  const [left, right] = [evaluator(operands.left), evaluator(operands.right)];
+  return (row) => combine(left(row), right(row));
+}
+
 function objectOf(entries: readonly NamedExpression[]): Evaluate {
   const members = entries.map((entry) => ({ name: entry.name, of: evaluator(entry.of) }));
   return (row) => {
-    // Without a prototype `__proto__` is a name like any other.
+    // Without a prototype, `__proto__` is an ordinary name.
     const object = Object.create(null) as Record<string, SqlValue>;
     for (const { name, of } of members) {
       const value = of(row);
@@ -117,7 +116,7 @@ function signed(sign: 1 | -1, value: SqlValue): SqlValue {
   return typeof value === 'number' ? sign * value : undefined;
 }
 
-/** AND is decided by the first false, OR by the first true; undecided, one non-boolean makes it undefined. */
+/** The first false decides AND, the first true OR. If none does, one non-boolean makes the result undefined. */
 function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
   return (row) => {
     let undecided: SqlValue = !decisive;
@@ -135,7 +134,7 @@ function both(left: SqlValue, right: SqlValue): SqlValue {
   return left === true && right === true ? true : undefined;
 }
 
-/** Like a row of `=` joined by OR. */
+/** The same as `=` with each candidate, joined by OR. */
 function isAmong(value: SqlValue, candidates: readonly Evaluate[], row: QueryRow): SqlValue {
   let undecided: SqlValue = false;
   for (const candidate of candidates) {

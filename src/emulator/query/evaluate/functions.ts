@@ -1,6 +1,8 @@
 /**
- * The scalar functions, one table. Where an argument has the wrong type the result is undefined; only the
- * type checks answer about everything, missing values included.
+ * The scalar functions, in one table.
+ *
+ * Invariant: an argument of the wrong type makes the result undefined; only the type checks accept every value, missing
+ * ones included.
  */
 import { concatenate, toJson, refuseLongText } from './text.ts';
 import { finite, isSqlArray, isSqlObject, same } from './values.ts';
@@ -38,7 +40,7 @@ function ofArray(apply: (items: readonly SqlValue[]) => SqlValue): ScalarFunctio
   return { argsMin: 1, argsMax: 1, apply: (value) => (isSqlArray(value) ? apply(value) : undefined) };
 }
 
-/** Two strings and, as the third argument, whether case is ignored. */
+/** A test of two strings; the optional third argument says whether to ignore case. */
 function stringTest(holds: (text: string, part: string) => boolean): ScalarFunction {
   return {
     argsMin: 2,
@@ -106,7 +108,7 @@ function arrayContains(items: SqlValue, wanted: SqlValue, partial: SqlValue = fa
   return items.some((item) => (partial ? covers(item, wanted) : same(item, wanted)));
 }
 
-/** Whether everything in `part` is also in `whole`: the meaning of a partial match. */
+/** Whether `whole` contains everything in `part`: a partial match. */
 function covers(whole: SqlValue, part: SqlValue): boolean {
   if (!isSqlObject(part)) return same(whole, part);
   return (
@@ -129,12 +131,12 @@ function isPrimitive(value: SqlValue): boolean {
   return value !== undefined && !isSqlArray(value) && !isSqlObject(value);
 }
 
-/** The bound is the service's: a whole number that fits 64 bits. */
+/** The bound is the service's: a whole number that fits into 64 bits. */
 function isInteger(value: SqlValue): boolean {
   return Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 63;
 }
 
-/** Halves go away from zero, unlike Math.round. */
+/** Rounds halves away from zero, unlike Math.round. */
 function round(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }
@@ -143,7 +145,7 @@ function power(base: SqlValue, exponent: SqlValue): SqlValue {
   return typeof base === 'number' && typeof exponent === 'number' ? finite(base ** exponent) : undefined;
 }
 
-/** As many as anyone writes; they are passed as real arguments, and the stack is not endless. */
+/** They are passed as arguments of a function, so the stack sets a limit. */
 const ANY_NUMBER = 1000;
 
 const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
@@ -201,7 +203,7 @@ const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
   ['IIF', { argsMin: 3, argsMax: 3, apply: (condition, yes, no) => (condition === true ? yes : no) }],
 ]);
 
-/** The function of that name, whatever its case. */
+/** The function of that name, in any case. */
 export function functionNamed(name: string): ScalarFunction | undefined {
   return FUNCTIONS.get(name.toUpperCase());
 }

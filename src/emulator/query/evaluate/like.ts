@@ -1,6 +1,8 @@
 /**
- * LIKE patterns: `%` any run, `_` any one code unit, `[a-f]` and `[^a-f]` one out of a set, and an escape
- * character that makes the next one literal. Matching never recurses and backtracks to the last `%` only.
+ * LIKE patterns: `%` any characters, `_` any one code unit, `[a-f]` and `[^a-f]` one out of a set, and an escape
+ * character that makes the next one literal.
+ *
+ * Invariant: matching never recurses, and backtracks to the last `%` only.
  */
 type Matcher = (unit: string) => boolean;
 type Part = 'run' | Matcher;
@@ -22,7 +24,7 @@ function readParts(pattern: string, escape: string | undefined): readonly Part[]
     } else if (unit === '_') {
       parts.push(() => true);
     } else {
-      // A `[` without its `]` stands for itself.
+      // A `[` without its `]` is literal.
       const close = unit === '[' ? pattern.indexOf(']', at + 1) : -1;
       if (close > at + 1) {
         parts.push(oneOf(pattern.slice(at + 1, close)));

@@ -1,6 +1,8 @@
 /**
- * What a query returns, as JSON text. A property is cut out of the stored text as it stands there, never
- * written anew from a parsed value: long integers, spellings and escapes stay what they were.
+ * What a query returns, as JSON text.
+ *
+ * Invariant: a property is cut out of the stored text, never serialized from a parsed value, so long integers, spellings
+ * and escapes are preserved.
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { valueSpan } from '../../json/json-text.ts';
@@ -68,7 +70,7 @@ function objectText(entries: readonly NamedExpression[]): Project {
   };
 }
 
-/** Missing parts are left out, as the service does in objects and arrays alike. */
+/** Missing parts are left out, in objects and arrays alike, as on the service. */
 function joined(parts: readonly (string | undefined)[]): string {
   const present = parts.filter((part) => part !== undefined);
   refuseLongText(present.reduce((units, part) => units + part.length, 0));

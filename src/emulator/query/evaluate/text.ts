@@ -1,9 +1,13 @@
-/** Strings that a query makes. Nested REPLACEs and repeated mentions multiply, so their length has a bound. */
+/**
+ * Strings that a query creates.
+ *
+ * Invariant: their length is bounded, because nested REPLACEs and repeated properties multiply it.
+ */
 import { Refusal } from '../../http/refusal.ts';
 import { isSqlArray, isSqlObject } from './values.ts';
 import type { SqlValue } from './values.ts';
 
-/** Far above any document, far below what would hurt the process. */
+/** Far above the size of a document, far below what the process can hold. */
 const TEXT_UNITS_MAX = 16 * 1024 * 1024;
 
 export function refuseLongText(units: number): void {
@@ -21,13 +25,13 @@ export function concatenate(...parts: readonly SqlValue[]): SqlValue {
   return text;
 }
 
-/** The value as JSON; undefined has no JSON. */
+/** The value as JSON text; undefined has none. */
 export function toJson(value: SqlValue): string | undefined {
   refuseLongText(unitsOf(value));
   return JSON.stringify(value);
 }
 
-/** At least this long, escapes not counted. */
+/** The least length of the value's JSON text, without escapes. */
 function unitsOf(value: SqlValue): number {
   if (typeof value === 'string') return value.length;
   let units = 1;

@@ -1,6 +1,7 @@
 /**
- * The expression half of the parser: operator precedence by binding power (Pratt). Every tree it makes is
- * shallow enough to be walked recursively, however long the query is.
+ * Parses expressions, with operator precedence by binding power (Pratt).
+ *
+ * Invariant: every tree is shallow enough to be walked recursively, however long the query is.
  */
 import { functionNamed } from '../evaluate/functions.ts';
 import type { Token } from './lexer.ts';
@@ -10,11 +11,11 @@ import type { NamedExpression, Expression } from './syntax.ts';
 import type { TokenReader } from './token-reader.ts';
 import type { PathStep, SqlValue } from '../evaluate/values.ts';
 
-/** Brackets and signs within each other. A level is a few stack frames here; nobody writes fifty. */
+/** The most nested brackets and signs; each level takes a few stack frames. Real queries stay far below. */
 const NESTING_MAX = 200;
-/** Levels of the finished tree: a chain of `+` grows it without any bracket. */
+/** The most levels of a tree, which a chain of `+` grows without brackets. */
 const HEIGHT_MAX = 1000;
-/** IN, BETWEEN and LIKE stand between whole computations: their operands bind more strongly. */
+/** IN, BETWEEN and LIKE bind more weakly than their operands. */
 const RANGE_POWER = 5;
 
 export interface Mention {
@@ -23,7 +24,7 @@ export interface Mention {
 }
 
 export class ExpressionParser {
-  /** First names of paths; FROM, which comes behind SELECT, says whether they are right. */
+  /** First names of paths. FROM, which comes after SELECT, decides whether they are known. */
   readonly roots: Mention[] = [];
   readonly aggregates: Mention[] = [];
   readonly #reader: TokenReader;
@@ -36,7 +37,7 @@ export class ExpressionParser {
     this.#parameters = parameters;
   }
 
-  /** Reads as far as operators bind more strongly than `powerMin`. */
+  /** Reads until an operator binds at most as strongly as `powerMin`. */
   read(powerMin = 0): Expression {
     this.#deeper();
     let left = this.#operand();
@@ -91,7 +92,7 @@ export class ExpressionParser {
       case '?': {
         const whenTrue = this.read();
         this.#reader.expect(':');
-        // One weaker, so that `a ? b : c ? d : e` reads from the right.
+        // One less, so that `a ? b : c ? d : e` is right-associative.
         const otherwise = this.read(power - 1);
         const parts = [left, whenTrue, otherwise];
         return this.#made({ kind: 'conditional', condition: left, whenTrue, otherwise }, parts);

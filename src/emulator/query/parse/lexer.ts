@@ -1,6 +1,8 @@
 /**
- * Query text to tokens, one at a time. Every token knows where it starts; a string token carries its text
- * with the escapes resolved, a keyword its name in capitals.
+ * Divides the text of a query into tokens, one at a time.
+ *
+ * Invariant: every token knows where it starts. The text of a string token has its escapes resolved, that of a keyword
+ * is in capitals.
  */
 import { syntaxError } from './syntax.ts';
 
@@ -45,7 +47,7 @@ export function* lex(source: string): Generator<Token, never> {
 function word(source: string, at: number): Token {
   const number = match(NUMBER, source, at);
   if (number !== undefined) {
-    // `12abc` is a slip, not a number and a name; and JSON knows no infinity.
+    // `12abc` is an error, not a number and a name; and JSON has no infinity.
     if (match(NAME, source, at + number.length) !== undefined || !Number.isFinite(Number(number))) {
       throw syntaxError(source, at);
     }
@@ -53,7 +55,7 @@ function word(source: string, at: number): Token {
   }
   const name = match(NAME, source, at);
   if (name !== undefined) {
-    // Only ASCII is folded: a ligature would grow and could turn a name into a keyword.
+    // Only ASCII letters are capitalized: a ligature would become two letters and could form a keyword.
     const upper = name.replace(/[a-z]/g, (letter) => letter.toUpperCase());
     return KEYWORDS.has(upper) ? { kind: 'keyword', text: upper, at } : { kind: 'name', text: name, at };
   }

@@ -1,10 +1,10 @@
-/** The operators of the language: how strongly each binds, and which are beyond this emulator. */
+/** The operators of the language: their binding power, and which of them the emulator does not support. */
 import type { AggregateName, ArithmeticOperator } from './syntax.ts';
 import type { ComparisonOperator, SqlValue } from '../evaluate/values.ts';
 
 /**
- * Binding powers, weakest first; the order is the service's grammar's. `||` is weaker than `=` there: the
- * text to compare with wants parentheses. NOT in front binds like a sign: `NOT c.a = 1` is `(NOT c.a) = 1`.
+ * Binding powers, weakest first, as in the service's grammar. There `||` is weaker than `=`, so a concatenation to
+ * compare with needs parentheses. A leading NOT binds like a sign: `NOT c.a = 1` is `(NOT c.a) = 1`.
  */
 export const POWER: ReadonlyMap<string, number> = new Map([
   ['?', 1],
@@ -55,7 +55,7 @@ export const CONSTANTS: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue
   ['UNDEFINED', undefined],
 ]);
 
-/** What may stand where a value is expected but is more than this emulator answers. */
+/** Valid where a value is expected, but not supported by the emulator. */
 export const BEYOND: ReadonlyMap<string, string> = new Map([
   ['SELECT', 'A subquery'],
   ['EXISTS', 'EXISTS'],

@@ -1,6 +1,8 @@
 /**
- * The statement half of the parser: SELECT, FROM, WHERE, ORDER BY, TOP and OFFSET/LIMIT. What the service
- * understands beyond that is refused by name, so that nobody takes an empty answer for a true one.
+ * Parses statements: SELECT, FROM, WHERE, ORDER BY, TOP and OFFSET/LIMIT.
+ *
+ * Invariant: what the service understands beyond that is refused by name, so that an empty answer is never mistaken for
+ * a correct one.
  */
 import { aggregatesIn, isMadeOfAggregates } from '../evaluate/aggregate.ts';
 import { ExpressionParser } from './expression.ts';
@@ -102,7 +104,7 @@ class StatementParser {
     return { kind: 'list', items };
   }
 
-  /** The container may go by any name: the request's path says which one is meant. */
+  /** The container may have any name here: the path of the request selects it. */
   #from(): string {
     const reader = this.#reader;
     if (reader.isAt('(')) throw unsupported('A subquery', reader.token.at);
@@ -149,12 +151,12 @@ class StatementParser {
   }
 
   #checkRoots(alias: string | undefined): void {
-    const stranger: Mention | undefined = this.#expressions.roots.find((root) => root.name !== alias);
-    if (stranger === undefined) return;
-    throw syntaxError(this.#source, stranger.at, `Identifier '${stranger.name}' could not be resolved.`);
+    const unknown: Mention | undefined = this.#expressions.roots.find((root) => root.name !== alias);
+    if (unknown === undefined) return;
+    throw syntaxError(this.#source, unknown.at, `Identifier '${unknown.name}' could not be resolved.`);
   }
 
-  /** Whether the query aggregates; then all that is selected must be aggregates, and nothing else is one. */
+  /** Whether the query aggregates; then everything selected must be aggregates, and they may be nowhere else. */
   #checkAggregates(selected: Selected): boolean {
     const [first] = this.#expressions.aggregates;
     if (first === undefined) return false;
@@ -165,7 +167,7 @@ class StatementParser {
       throw unsupported(`${first.name} inside an expression or a filter`, first.at);
     }
     if (!items.every(isMadeOfAggregates)) {
-      throw unsupported(`${first.name} beside a property (GROUP BY)`, first.at);
+      throw unsupported(`${first.name} alongside a property (GROUP BY)`, first.at);
     }
     return true;
   }
@@ -186,7 +188,7 @@ class StatementParser {
   }
 }
 
-/** A path goes by its last property's name, the whole document by its alias, anything else by a number. */
+/** A path is named after its last property, the whole document after its alias, anything else by a number. */
 function ownName(of: Expression, alias: string | undefined): string | undefined {
   if (of.kind !== 'path' && of.kind !== 'member') return undefined;
   if (of.steps.length === 0) return alias;

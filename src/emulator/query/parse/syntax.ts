@@ -1,6 +1,7 @@
 /**
- * What a query says, once it is read: plain data, parameters already put in as literals. Also the two ways
- * to turn a query down, both with the place where reading stopped.
+ * A parsed query as plain data, with its parameters inserted as literals; and the two ways to refuse a query.
+ *
+ * Invariant: a refusal names the position where parsing stopped.
  */
 import { Refusal } from '../../http/refusal.ts';
 import type { ScalarFunction } from '../evaluate/functions.ts';
@@ -11,14 +12,14 @@ export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG';
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: SqlValue }
-  /** A place in the document itself, which can be cut out of its text. No steps: the whole document. */
+  /** A value of the document, which can be cut out of its text. No steps: the whole document. */
   | { readonly kind: 'path'; readonly steps: readonly PathStep[] }
   | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly PathStep[] }
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
   | { readonly kind: 'object'; readonly entries: readonly NamedExpression[] }
   | { readonly kind: 'not'; readonly of: Expression }
   | { readonly kind: 'sign'; readonly sign: 1 | -1; readonly of: Expression }
-  /** Flat, however many terms: a generated query of ten thousand ORs is not ten thousand levels deep. */
+  /** A flat list, so that a generated query with ten thousand ORs is not ten thousand levels deep. */
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Expression[] }
   | {
       readonly kind: 'compare';
@@ -54,7 +55,7 @@ export interface AggregateExpression {
   readonly kind: 'aggregate';
   readonly name: AggregateName;
   readonly of: Expression;
-  /** The whole call, as the query spells it. */
+  /** The whole call, as written in the query. */
   readonly text: string;
 }
 
@@ -63,7 +64,7 @@ export interface NamedExpression {
   readonly of: Expression;
 }
 
-/** Parts of a statement keep their spelling, of which a plan makes the query that each range is asked. */
+/** Parts of a statement keep their text, from which a plan composes the query for each range. */
 export interface SelectedExpression extends NamedExpression {
   readonly text: string;
 }
@@ -81,18 +82,18 @@ export interface OrderBy {
 
 export interface Statement {
   readonly selection: Selection;
-  /** What FROM calls a document. Without FROM the query is answered once, from no document. */
+  /** The name that FROM gives a document. Without FROM the query is answered once, from no document. */
   readonly alias: string | undefined;
   readonly where: Expression | undefined;
   readonly whereText: string | undefined;
   readonly orderBy: OrderBy | undefined;
   readonly top: number | undefined;
   readonly offset: number;
-  /** The end of TOP or LIMIT; Infinity without either. */
+  /** The number in TOP or LIMIT; Infinity without either. */
   readonly limit: number;
 }
 
-/** How much of the query an error message repeats. */
+/** How many characters of the query an error message quotes. */
 const NEAR_CHARACTERS = 24;
 
 export function syntaxError(source: string, at: number, hint = ''): Refusal {

@@ -1,10 +1,10 @@
-/** Tokens with one in view: what both halves of the parser read from. */
+/** Tokens with one token of lookahead, which both parsers read from. */
 import { lex } from './lexer.ts';
 import type { Token } from './lexer.ts';
 import { syntaxError } from './syntax.ts';
 
 export class TokenReader {
-  /** The token in view; `advance` passes it. */
+  /** The next token; `advance` consumes it. */
   token: Token;
   readonly #source: string;
   readonly #tokens: Generator<Token, never>;
@@ -21,7 +21,7 @@ export class TokenReader {
     return passed;
   }
 
-  /** Whether this symbol or keyword is in view; a string of the same text is not meant. */
+  /** Whether the next token is this symbol or keyword; a string with the same text is not. */
   isAt(text: string): boolean {
     return this.token.text === text && (this.token.kind === 'symbol' || this.token.kind === 'keyword');
   }
@@ -44,7 +44,7 @@ export class TokenReader {
     throw this.unexpected(`Expected a ${kind}.`);
   }
 
-  /** The source from `at` to the token in view. It may end in a comment: only a new line goes behind it safely. */
+  /** The source from `at` to the next token. It may end in a comment, so only a new line may follow it directly. */
   textSince(at: number): string {
     return this.#source.slice(at, this.token.at).trim();
   }

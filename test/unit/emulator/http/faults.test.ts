@@ -177,21 +177,21 @@ describe('the plan', () => {
     ['storm', 'faults must be an object'],
     [{ seed: 1 }, 'faults.rules is missing'],
     [{ rules: {} }, 'faults.rules must be an array'],
-    [{ rules: [], speed: 1 }, 'faults.speed is not known here; known are seed, rules'],
+    [{ rules: [], speed: 1 }, 'faults.speed is unknown; known are seed, rules'],
     [{ seed: -1, rules: [] }, 'faults.seed must be a whole number from 0 to 4294967295'],
     [{ rules: [7] }, 'faults.rules[0] must be an object'],
     [{ rules: [{ match: {} }] }, 'faults.rules[0].effect is missing'],
-    [rule({ sometimes: true }), 'faults.rules[0].sometimes is not known here'],
+    [rule({ sometimes: true }), 'faults.rules[0].sometimes is unknown'],
     [rule({ match: null }), 'faults.rules[0].match must be an object'],
     [rule({ match: { op: 'feed' } }), 'faults.rules[0].match.op must be one of read-feed, batch,'],
     [rule({ match: { rangeId: 0 } }), 'faults.rules[0].match.rangeId must be a text'],
-    [rule({ match: { range: '0' } }), 'faults.rules[0].match.range is not known here'],
+    [rule({ match: { range: '0' } }), 'faults.rules[0].match.range is unknown'],
     [rule({ every: 0 }), 'faults.rules[0].every must be a whole number from 1'],
     [rule({ every: 1.5 }), 'faults.rules[0].every must be a whole number'],
     [rule({ probability: 2 }), 'faults.rules[0].probability must be a number from 0 to 1'],
     [rule({ times: '3' }), 'faults.rules[0].times must be a whole number'],
     [rule({ after: -1 }), 'faults.rules[0].after must be a whole number'],
-    [effect({}), 'faults.rules[0].effect asks for nothing'],
+    [effect({}), 'faults.rules[0].effect is empty'],
     [effect({ status: 99 }), 'faults.rules[0].effect.status must be a whole number from 200 to 599'],
     [effect({ substatus: 1002 }), 'faults.rules[0].effect.substatus needs status'],
     [effect({ retryAfterMs: 1 }), 'faults.rules[0].effect.retryAfterMs needs status'],
@@ -202,7 +202,7 @@ describe('the plan', () => {
     [effect({ reset: 'after', hang: 'after' }), 'faults.rules[0].effect.hang cannot be asked for together'],
     [effect({ dropHeaders: 'etag' }), 'faults.rules[0].effect.dropHeaders must be an array'],
     [effect({ dropHeaders: ['etag', 1] }), 'faults.rules[0].effect.dropHeaders[1] must be a text'],
-    [effect({ constructor: 1 }), 'faults.rules[0].effect.constructor is not known here'],
+    [effect({ constructor: 1 }), 'faults.rules[0].effect.constructor is unknown'],
     [
       { rules: Array.from({ length: 1001 }, () => ({ effect: { status: 503 } })) },
       'faults.rules must have at most',
@@ -215,7 +215,7 @@ describe('the plan', () => {
     const plan: unknown = JSON.parse(
       '{"rules":[{"match":{"__proto__":{"op":"read"}},"effect":{"status":503}}]}',
     );
-    expect(messageOf(plan)).toContain('__proto__ is not known here');
+    expect(messageOf(plan)).toContain('__proto__ is unknown');
   });
 
   test('no JSON at all ends in anything but a plan or a 400', () => {
