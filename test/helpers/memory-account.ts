@@ -53,7 +53,7 @@ export class MemoryAccount implements Disposable {
   write(container: ContainerModel, ...writes: Write[]): OperationOutcome[] {
     return WriteTransaction.run(this.account, container, (transaction) =>
       writes.map(({ kind = 'upsert', id, key = 'k', more = {} }) =>
-        execute(this.account, transaction, {
+        execute(transaction, {
           kind,
           id,
           key: [key],

@@ -7,15 +7,7 @@
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
-import {
-  CONFLICT_RU,
-  createCharge,
-  deleteCharge,
-  patchCharge,
-  POINT_MISS_RU,
-  readCharge,
-  replaceCharge,
-} from '../partitions/charges.ts';
+import { CONFLICT_RU, writeCharge, POINT_MISS_RU, readCharge, replaceCharge } from '../partitions/charges.ts';
 import { keyText } from '../account/container-definition.ts';
 import { valueAtPath } from '../json/json-value.ts';
 import type { DocumentRow } from '../storage/document-store.ts';
@@ -66,23 +58,19 @@ export function locate(container: ContainerModel, key: readonly KeyComponent[]):
   return { epk, range: rangeOf(container.ranges, epk) };
 }
 
-export function execute(
-  account: LocalAccount,
-  transaction: WriteTransaction,
-  operation: DocumentOperation,
-): OperationOutcome {
+export function execute(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   switch (operation.kind) {
     case 'create':
     case 'upsert':
-      return put(account, transaction, operation);
+      return put(transaction, operation);
     case 'replace':
-      return replace(account, transaction, operation);
+      return replace(transaction, operation);
     case 'patch':
-      return patch(account, transaction, operation);
+      return patch(transaction, operation);
     case 'delete':
       return remove(transaction, operation);
     case 'read':
-      return read(account, transaction.container, operation);
+      return read(transaction.account, transaction.container, operation);
   }
 }
 
@@ -147,27 +135,29 @@ function present(
   return row === undefined || row.key !== key || transaction.hasExpired(row) ? undefined : row;
 }
 
-function put(
-  account: LocalAccount,
-  transaction: WriteTransaction,
-  operation: DocumentOperation,
-): OperationOutcome {
+function put(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const { container } = transaction;
-  const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
+  const incoming = receive(
+    transaction.account,
+    container,
+    requireText(operation),
+    operation.key,
+    operation.parsed,
+  );
   const range = rangeOf(container.ranges, incoming.epk);
   // Most creates find no document. Without unique keys the insert itself is the test, which saves a lookup.
   const insertFirst = operation.kind === 'create' && container.definition.uniqueKeys.length === 0;
   let before = insertFirst ? undefined : transaction.find(incoming.epk, incoming.id);
   if (before === undefined) {
-    const row = insert(account, transaction, range, incoming);
-    if (row !== undefined) return written(201, range, row, createCharge(row.bytes, row.terms));
+    const row = insert(transaction, range, incoming);
+    if (row !== undefined) return written(201, range, row, writeCharge(row.bytes, row.terms));
     before = transaction.find(incoming.epk, incoming.id);
   }
   if (before !== undefined && transaction.hasExpired(before)) {
     transaction.remove(range, before, true);
     before = undefined;
-    const row = insert(account, transaction, range, incoming);
-    if (row !== undefined) return written(201, range, row, createCharge(row.bytes, row.terms));
+    const row = insert(transaction, range, incoming);
+    if (row !== undefined) return written(201, range, row, writeCharge(row.bytes, row.terms));
   }
   if (before === undefined)
     throw new Refusal(409, 'Entity with the specified id already exists in the system.');
@@ -183,31 +173,29 @@ function put(
     });
   }
   checkConditions(operation, before);
-  return overwrite(account, transaction, range, before, incoming);
+  return overwrite(transaction, range, before, incoming);
 }
 
-function replace(
-  account: LocalAccount,
-  transaction: WriteTransaction,
-  operation: DocumentOperation,
-): OperationOutcome {
+function replace(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const { container } = transaction;
   const id = checkId(operation.id);
-  const incoming = receive(account, container, requireText(operation), operation.key, operation.parsed);
+  const incoming = receive(
+    transaction.account,
+    container,
+    requireText(operation),
+    operation.key,
+    operation.parsed,
+  );
   if (incoming.id !== id)
     throw new Refusal(400, 'The id of the document does not match the one of the request.');
   const range = rangeOf(container.ranges, incoming.epk);
   const before = present(transaction, { epk: incoming.epk, range }, id, incoming.key);
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
-  return overwrite(account, transaction, range, before, incoming);
+  return overwrite(transaction, range, before, incoming);
 }
 
-function patch(
-  account: LocalAccount,
-  transaction: WriteTransaction,
-  operation: DocumentOperation,
-): OperationOutcome {
+function patch(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
   const { container } = transaction;
   const id = checkId(operation.id);
   if (operation.patch === undefined) throw new Refusal(400, 'The patch has no operations.');
@@ -216,9 +204,9 @@ function patch(
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
   const text = patchDocument(`${before.text}}`, operation.patch, container.definition);
-  const incoming = receive(account, container, text, operation.key);
+  const incoming = receive(transaction.account, container, text, operation.key);
   if (incoming.id !== id) throw new Refusal(400, 'A patch must not change the id.');
-  return overwrite(account, transaction, place.range, before, incoming, operation.patch.operations.length);
+  return overwrite(transaction, place.range, before, incoming, operation.patch.operations.length);
 }
 
 function remove(transaction: WriteTransaction, operation: DocumentOperation): OperationOutcome {
@@ -228,7 +216,7 @@ function remove(transaction: WriteTransaction, operation: DocumentOperation): Op
   if (before === undefined) throw missing(id);
   checkConditions(operation, before);
   transaction.remove(place.range, before, false);
-  return { status: 204, range: place.range, chargeRu: deleteCharge(before.bytes, before.terms) };
+  return { status: 204, range: place.range, chargeRu: writeCharge(before.bytes, before.terms) };
 }
 
 function written(status: number, range: RangeModel, row: DocumentRow, chargeRu: number): OperationOutcome {
@@ -236,57 +224,47 @@ function written(status: number, range: RangeModel, row: DocumentRow, chargeRu: 
 }
 
 function insert(
-  account: LocalAccount,
   transaction: WriteTransaction,
   range: RangeModel,
   incoming: IncomingDocument,
 ): DocumentRow | undefined {
-  refuseOverfull(account, transaction, range, incoming, 0);
+  refuseOverfull(transaction, range, incoming, 0);
   const values = uniqueValues(transaction.container, incoming);
-  refuseTaken(account, transaction, incoming, values);
+  refuseTaken(transaction, incoming, values);
   const row = transaction.insert(range, incoming);
-  if (row !== undefined) claim(account, row, values);
+  if (row !== undefined) claim(transaction, row, values);
   return row;
 }
 
 function overwrite(
-  account: LocalAccount,
   transaction: WriteTransaction,
   range: RangeModel,
   before: DocumentRow,
   incoming: IncomingDocument,
   patchOperations?: number,
 ): OperationOutcome {
-  refuseOverfull(account, transaction, range, incoming, before.bytes);
+  refuseOverfull(transaction, range, incoming, before.bytes);
   const values = uniqueValues(transaction.container, incoming);
-  refuseTaken(account, transaction, incoming, values, before.position);
+  refuseTaken(transaction, incoming, values, before.position);
   const terms = changedTerms(
     JSON.parse(`${before.text}}`),
     incoming.parsed,
     transaction.container.definition.indexing,
   );
   const row = transaction.replace(range, before, incoming);
-  if (values.length > 0) account.documents.releaseUnique(row.position);
-  claim(account, row, values);
-  const chargeRu =
-    patchOperations === undefined
-      ? replaceCharge(before.bytes, row.bytes, terms)
-      : patchCharge({
-          oldBytes: before.bytes,
-          newBytes: row.bytes,
-          changedTerms: terms,
-          operations: patchOperations,
-        });
+  if (values.length > 0) transaction.account.documents.releaseUnique(row.position);
+  claim(transaction, row, values);
+  const chargeRu = replaceCharge(before.bytes, row.bytes, terms, patchOperations);
   return written(200, range, row, chargeRu);
 }
 
 function refuseOverfull(
-  account: LocalAccount,
   transaction: WriteTransaction,
   range: RangeModel,
   incoming: IncomingDocument,
   freedBytes: number,
 ): void {
+  const { account } = transaction;
   const limit = account.settings.logicalPartitionLimitBytes;
   const added = incoming.bytes - freedBytes;
   // A logical partition lies within one range: while the range is small enough, so is each partition.
@@ -306,13 +284,12 @@ function uniqueValues(container: ContainerModel, incoming: IncomingDocument): st
 
 /** Refuses values that another document of the key has; an expired holder is removed with all its values. */
 function refuseTaken(
-  account: LocalAccount,
   transaction: WriteTransaction,
   incoming: IncomingDocument,
   values: readonly string[],
   ownPosition?: number,
 ): void {
-  const { container } = transaction;
+  const { account, container } = transaction;
   for (const [number, value] of values.entries()) {
     const position = account.documents.uniqueHolder(container.number, incoming.epk, number, value);
     if (position === undefined || position === ownPosition) continue;
@@ -324,7 +301,7 @@ function refuseTaken(
   }
 }
 
-function claim(account: LocalAccount, row: DocumentRow, values: readonly string[]): void {
+function claim({ account }: WriteTransaction, row: DocumentRow, values: readonly string[]): void {
   for (const [number, value] of values.entries()) {
     account.documents.claimUnique(row.container, row.epk, number, value, row.position);
   }

@@ -36,12 +36,12 @@ const COMMITS_KEPT = 10_000;
 export class WriteTransaction {
   readonly container: ContainerModel;
   readonly nowTs: number;
-  readonly #account: LocalAccount;
+  readonly account: LocalAccount;
   readonly #staged = new Map<RangeModel, Staged>();
   #nextItem: number;
 
   private constructor(account: LocalAccount, container: ContainerModel) {
-    this.#account = account;
+    this.account = account;
     this.container = container;
     this.nowTs = account.nowTs();
     this.#nextItem = container.nextItem;
@@ -83,7 +83,7 @@ export class WriteTransaction {
   }
 
   find(epk: string, id: string): DocumentRow | undefined {
-    return this.#account.documents.find(this.container.number, epk, id);
+    return this.account.documents.find(this.container.number, epk, id);
   }
 
   hasExpired(row: DocumentRow): boolean {
@@ -98,7 +98,7 @@ export class WriteTransaction {
   insert(range: RangeModel, version: DocumentVersion): DocumentRow | undefined {
     const item = this.#nextItem;
     const row = this.#rowOf(range, version, positionOf(this.container.number, item));
-    if (!this.#account.documents.insert(row)) return undefined;
+    if (!this.account.documents.insert(row)) return undefined;
     this.#nextItem = item + 1;
     const staged = this.#stagedOf(range);
     staged.documents += 1;
@@ -112,7 +112,7 @@ export class WriteTransaction {
     const row = this.#rowOf(range, version, before.position);
     const staged = this.#stagedOf(range);
     this.#keepForLaggards(before, staged.lsn);
-    this.#account.documents.update(row);
+    this.account.documents.update(row);
     staged.bytes += row.bytes - before.bytes;
     staged.writes += 1;
     this.#record(row, 'replace', before.lsn);
@@ -122,9 +122,9 @@ export class WriteTransaction {
   remove(range: RangeModel, before: DocumentRow, expired: boolean): void {
     const staged = this.#stagedOf(range);
     this.#keepForLaggards(before, staged.lsn);
-    this.#account.documents.remove(before.position);
+    this.account.documents.remove(before.position);
     if (this.container.definition.uniqueKeys.length > 0)
-      this.#account.documents.releaseUnique(before.position);
+      this.account.documents.releaseUnique(before.position);
     staged.documents -= 1;
     staged.bytes -= before.bytes;
     staged.writes += 1;
@@ -156,27 +156,19 @@ export class WriteTransaction {
   }
 
   #keepForLaggards(before: DocumentRow, untilLsn: number): void {
-    if (this.#account.settings.replicaLagMs === 0) return;
-    this.#account.documents.supersede(before.position, untilLsn, this.#account.machineMs());
+    if (this.account.settings.replicaLagMs === 0) return;
+    this.account.documents.supersede(before.position, untilLsn, this.account.machineMs());
   }
 
   #record(row: DocumentRow, operationType: 'create' | 'replace', previousLsn: number | undefined): void {
-    if (!this.#account.settings.avad) return;
+    if (!this.account.settings.avad) return;
     const previous = previousLsn === undefined ? '' : `,"previousImageLSN":${previousLsn}`;
     const metadata = `{"operationType":"${operationType}","lsn":${row.lsn},"crts":${row.ts}${previous}}`;
-    this.#account.feeds.record({
-      container: row.container,
-      range: row.range,
-      lsn: row.lsn,
-      epk: row.epk,
-      ts: row.ts,
-      bytes: row.bytes,
-      entry: `{"current":${row.text}},"metadata":${metadata}}`,
-    });
+    this.account.feeds.record({ ...row, entry: `{"current":${row.text}},"metadata":${metadata}}` });
   }
 
   #recordDelete(before: DocumentRow, lsn: number, expired: boolean): void {
-    if (!this.#account.settings.avad) return;
+    if (!this.account.settings.avad) return;
     const values = JSON.parse(before.key) as unknown[];
     const keyMembers = this.container.definition.keyNames.flatMap((name, level) => {
       const value = values[level];
@@ -192,13 +184,15 @@ export class WriteTransaction {
       id: before.id,
     };
     const metadataJson = `${JSON.stringify(metadata).slice(0, -1)},"partitionKey":{${keyMembers.join(',')}}}`;
-    this.#account.feeds.record({
-      container: before.container,
-      range: before.range,
+    const { container, range, epk } = before;
+    const [ts, bytes] = [this.nowTs, metadataJson.length];
+    this.account.feeds.record({
+      container,
+      range,
       lsn,
-      epk: before.epk,
-      ts: this.nowTs,
-      bytes: metadataJson.length,
+      epk,
+      ts,
+      bytes,
       entry: `{"metadata":${metadataJson}}`,
     });
   }
@@ -206,21 +200,21 @@ export class WriteTransaction {
   #save(): void {
     for (const [range, staged] of this.#staged) {
       if (staged.writes === 0) continue;
-      this.#account.saveRange(this.container, { ...range, ...staged });
+      this.account.saveRange(this.container, { ...range, ...staged });
     }
     if (this.#nextItem === this.container.nextItem) return;
     const { number, nextRange } = this.container;
-    this.#account.catalog.countContainer({ number, nextRange, nextItem: this.#nextItem });
+    this.account.catalog.countContainer({ number, nextRange, nextItem: this.#nextItem });
   }
 
   #publish(): void {
     this.container.nextItem = this.#nextItem;
-    const atMs = this.#account.machineMs();
+    const atMs = this.account.machineMs();
     for (const [range, staged] of this.#staged) {
       if (staged.writes === 0) continue;
       const { lsn, documents, bytes } = staged;
       Object.assign(range, { lsn, documents, bytes });
-      if (this.#account.settings.replicaLagMs === 0) continue;
+      if (this.account.settings.replicaLagMs === 0) continue;
       range.commits.push({ lsn, atMs });
       if (range.commits.length > COMMITS_KEPT) range.commits.splice(0, COMMITS_KEPT / 2);
     }

@@ -187,7 +187,7 @@ function bulkOne(
     });
   }
   account.admit(container, range, priority);
-  const result = attempt(() => succeeded(request, execute(account, transaction, operation), operation.kind));
+  const result = attempt(() => succeeded(request, execute(transaction, operation), operation.kind));
   account.charge(container, range, result.chargeRu, priority);
   return result;
 }
@@ -254,7 +254,7 @@ function allOrNothing(
   for (const item of items) {
     const result = attempt(() => {
       const operation = { ...operationOf(transaction.container, item, key), sessionToken };
-      return succeeded(request, execute(request.account, transaction, operation), operation.kind);
+      return succeeded(request, execute(transaction, operation), operation.kind);
     });
     done.push(result);
     if (result.status < 400) continue;

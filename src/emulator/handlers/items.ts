@@ -67,7 +67,7 @@ function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
     outcome =
       kind === 'read'
         ? readDocument(account, container, operation)
-        : WriteTransaction.run(account, container, (transaction) => execute(account, transaction, operation));
+        : WriteTransaction.run(account, container, (transaction) => execute(transaction, operation));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     account.charge(container, range, error.chargeRu ?? REFUSED_RU, priority);

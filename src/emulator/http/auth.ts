@@ -45,9 +45,8 @@ export function authorize(request: AuthRequest, settings: AuthSettings): void {
     case 'aad':
       return authorizeAad(request, settings, token.signature);
     case 'resource':
-      throw unauthorized('Resource tokens (type=resource) are not supported here; use the account key.');
     case 'sas':
-      throw unauthorized('SAS tokens (type=sas) are not supported here; use the account key.');
+      throw unauthorized(`Tokens of type=${token.type} are not supported here; use the account key.`);
     default:
       throw unauthorized(
         'The authorization token has an unknown type; expected type=master or type=aad, ver=1.0 and sig.',

@@ -151,19 +151,11 @@ function firstToFire(rules: readonly Armed[], target: FaultTarget): FaultEffect 
 export function refusalFromFault(effect: FaultEffect | undefined): Refusal | undefined {
   if (effect?.status === undefined) return undefined;
   const { status, substatus, retryAfterMs, message = 'A fault rule refused this request.' } = effect;
-  return new Refusal(status, message, {
-    ...(substatus === undefined ? {} : { substatus }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
+  return new Refusal(status, message, { substatus, retryAfterMs });
 }
 
 function matches(match: Partial<FaultTarget>, target: FaultTarget): boolean {
-  return (
-    (match.op === undefined || match.op === target.op) &&
-    (match.db === undefined || match.db === target.db) &&
-    (match.coll === undefined || match.coll === target.coll) &&
-    (match.rangeId === undefined || match.rangeId === target.rangeId)
-  );
+  return Object.entries(match).every(([name, wanted]) => target[name as keyof FaultTarget] === wanted);
 }
 
 function fires(armed: Armed): boolean {

@@ -3,8 +3,8 @@
  * Cosmos SDK expects (`code` and `message`), with the substatus and the retry hint as headers.
  */
 interface RefusalParts {
-  readonly substatus?: number;
-  readonly retryAfterMs?: number;
+  readonly substatus?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
   readonly chargeRu?: number;
   /** Further members of the error body. */
   readonly body?: Readonly<Record<string, unknown>>;

@@ -95,24 +95,13 @@ function scriptRoutes(kind: string): Table {
 
 /** The words of the protocol at each level of a path; every other step is a name. */
 const WORDS_AT: readonly ReadonlySet<string>[] = [
-  new Set(['dbs', 'offers', '_emulator']),
-  new Set(['state', 'containers', 'account', 'clock', 'faults']),
-  new Set(['colls', 'users']),
-  new Set(),
-  new Set([
-    'docs',
-    'pkranges',
-    'sprocs',
-    'triggers',
-    'udfs',
-    'conflicts',
-    'operations',
-    'split',
-    'merge',
-    'purge-expired',
-  ]),
-  new Set(['partitionkeydelete']),
-];
+  'dbs offers _emulator',
+  'state containers account clock faults',
+  'colls users',
+  '',
+  'docs pkranges sprocs triggers udfs conflicts operations split merge purge-expired',
+  'partitionkeydelete',
+].map((words) => new Set(words.split(' ')));
 
 function patternOf(segments: readonly string[]): string {
   const isAdmin = segments[0] === '_emulator';

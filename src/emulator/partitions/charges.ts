@@ -34,32 +34,27 @@ export function roundRu(ru: number): number {
   return Math.round(ru * 100) / 100;
 }
 
-/** A point read. */
 export function readCharge(bytes: number): number {
   return roundRu(interpolate(READ_RU, bytes));
 }
 
-export function createCharge(bytes: number, terms: number): number {
+/** A create, or a delete. */
+export function writeCharge(bytes: number, terms: number): number {
   return roundRu(interpolate(WRITE_RU, bytes) + TERM_RU * terms);
 }
 
-/** `changedTerms` counts removed and added terms. Both versions are charged by their size. */
-export function replaceCharge(oldBytes: number, newBytes: number, changedTerms: number): number {
-  return roundRu(replaceRu(oldBytes, newBytes, changedTerms));
-}
-
-export function patchCharge(change: {
-  readonly oldBytes: number;
-  readonly newBytes: number;
-  readonly changedTerms: number;
-  readonly operations: number;
-}): number {
-  const { oldBytes, newBytes, changedTerms, operations } = change;
-  return roundRu(replaceRu(oldBytes, newBytes, changedTerms) + PATCH_OPERATION_RU * operations);
-}
-
-export function deleteCharge(bytes: number, terms: number): number {
-  return createCharge(bytes, terms);
+/**
+ * A replace, or a patch with that many operations. Both versions are charged by their size; `changedTerms` counts removed
+ * and added terms.
+ */
+export function replaceCharge(
+  oldBytes: number,
+  newBytes: number,
+  changedTerms: number,
+  patchOperations = 0,
+): number {
+  const documentsRu = interpolate(WRITE_RU, oldBytes) + interpolate(WRITE_RU, newBytes);
+  return roundRu(documentsRu + TERM_RU * changedTerms + PATCH_OPERATION_RU * patchOperations);
 }
 
 /** A page of a feed, from the sizes of its items. The number of pages makes no difference. */
@@ -79,10 +74,6 @@ export function queryCharge(
   const { items, bytes } = loaded;
   const reads = items === 0 ? 0 : items * interpolate(READ_RU, bytes / items);
   return roundRu(QUERY_RANGE_RU * ranges + reads);
-}
-
-function replaceRu(oldBytes: number, newBytes: number, changedTerms: number): number {
-  return interpolate(WRITE_RU, oldBytes) + interpolate(WRITE_RU, newBytes) + TERM_RU * changedTerms;
 }
 
 /** Linear between the columns, flat below the first; above the last column the last slope continues. */

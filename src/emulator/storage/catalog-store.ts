@@ -14,16 +14,15 @@ export interface DatabaseRow {
   ts: number;
 }
 
-export interface ContainerRow {
-  number: number;
+export interface ContainerRow extends DatabaseRow {
   database: number;
-  id: string;
-  rid: string;
-  body: string;
-  etag: string;
-  ts: number;
   next_range: number;
   next_item: number;
+}
+
+export interface ScriptRow extends DatabaseRow {
+  container: number;
+  kind: string;
 }
 
 export interface RangeRow {
@@ -42,17 +41,6 @@ interface OfferRow {
   id: string;
   resource: string;
   content: string;
-  etag: string;
-  ts: number;
-}
-
-export interface ScriptRow {
-  number: number;
-  container: number;
-  kind: string;
-  id: string;
-  rid: string;
-  body: string;
   etag: string;
   ts: number;
 }

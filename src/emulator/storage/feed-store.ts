@@ -50,29 +50,23 @@ export class FeedStore {
   readonly #sql;
 
   constructor(database: Database) {
+    const edgeOf = (source: string) =>
+      database.prepare(`SELECT lsn, bytes FROM ${source} ORDER BY lsn LIMIT @limit`).raw();
+    const pageOf = (item: string, source: string, tie: string) =>
+      database.prepare<FeedWindow & { seen?: number }, FeedBody>(
+        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
+           SELECT ${item} AS item FROM ${source} ORDER BY lsn, ${tie})`,
+      );
     this.#sql = {
-      edge: database
-        .prepare(`SELECT lsn, bytes FROM documents WHERE ${VISIBLE} ORDER BY lsn LIMIT @limit`)
-        .raw(),
-      page: database.prepare<FeedWindow, FeedBody>(
-        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
-           SELECT ${AS_FEED_ITEM} AS item FROM documents WHERE ${VISIBLE} ORDER BY lsn, position)`,
-      ),
-      laggingEdge: database.prepare(`SELECT lsn, bytes FROM ${LAGGING} ORDER BY lsn LIMIT @limit`).raw(),
-      laggingPage: database.prepare<FeedWindow & { seen: number }, FeedBody>(
-        `SELECT count(*) AS count, CAST(group_concat(item, ',') AS BLOB) AS body FROM (
-           SELECT ${AS_FEED_ITEM} AS item FROM ${LAGGING} ORDER BY lsn, position)`,
-      ),
+      edge: edgeOf(`documents WHERE ${VISIBLE}`),
+      page: pageOf(AS_FEED_ITEM, `documents WHERE ${VISIBLE}`, 'position'),
+      laggingEdge: edgeOf(LAGGING),
+      laggingPage: pageOf(AS_FEED_ITEM, LAGGING, 'position'),
+      changesEdge: edgeOf(`changes WHERE ${WINDOW}`),
+      changesPage: pageOf('entry', `changes WHERE ${WINDOW}`, 'number'),
       record: database.prepare<ChangeRow>(
         `INSERT INTO changes (container, range, lsn, epk, ts, bytes, entry)
          VALUES (@container, @range, @lsn, @epk, @ts, @bytes, @entry)`,
-      ),
-      changesEdge: database
-        .prepare(`SELECT lsn, bytes FROM changes WHERE ${WINDOW} ORDER BY lsn LIMIT @limit`)
-        .raw(),
-      changesPage: database.prepare<FeedWindow, FeedBody>(
-        `SELECT count(*) AS count, CAST(group_concat(entry, ',') AS BLOB) AS body FROM (
-           SELECT entry FROM changes WHERE ${WINDOW} ORDER BY lsn, number)`,
       ),
       // Without INDEXED BY, SQLite would scan all changes at every read of the feed, although hardly any is old.
       oldChanges: database.prepare<[number], { container: number; range: number; lsn: number }>(
@@ -89,15 +83,14 @@ export class FeedStore {
    * replica has reached, and versions that were replaced later still show.
    */
   edge(window: FeedWindow, limit: number, lagging: boolean): [lsn: number, bytes: number][] {
-    if (!lagging) return this.#sql.edge.all({ ...window, limit }) as [number, number][];
-    return this.#sql.laggingEdge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
+    const edge = lagging ? this.#sql.laggingEdge : this.#sql.edge;
+    return edge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
   }
 
   /** All documents of a window as the text of a JSON array without its brackets. */
   page(window: FeedWindow, seenLsn: number, lagging: boolean): FeedBody {
-    const none = { count: 0, body: null };
-    if (!lagging) return this.#sql.page.get(window) ?? none;
-    return this.#sql.laggingPage.get({ ...window, seen: seenLsn }) ?? none;
+    const page = lagging ? this.#sql.laggingPage : this.#sql.page;
+    return page.get({ ...window, seen: seenLsn }) ?? { count: 0, body: null };
   }
 
   record(row: ChangeRow): void {

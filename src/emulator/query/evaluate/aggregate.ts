@@ -6,7 +6,7 @@
  */
 import { InternalError } from '../../../lib/errors.ts';
 import { evaluator } from './evaluator.ts';
-import type { QueryRow } from './values.ts';
+import { finite, order, type QueryRow, type SqlValue } from './values.ts';
 import type {
   AggregateExpression,
   AggregateName,
@@ -15,8 +15,6 @@ import type {
   Selection,
 } from '../parse/syntax.ts';
 import { toJson } from './text.ts';
-import { finite, order } from './values.ts';
-import type { SqlValue } from './values.ts';
 
 /** Takes documents one by one; the result is the text of one item, or none. */
 interface Aggregation {

@@ -7,11 +7,9 @@
 import { unreachable } from '../../../lib/assert.ts';
 import { InternalError } from '../../../lib/errors.ts';
 import { likeMatcher } from './like.ts';
-import type { QueryRow } from './values.ts';
+import { compare, equal, finite, type QueryRow, type SqlValue, stepInto } from './values.ts';
 import type { ArithmeticOperator, NamedExpression, Expression } from '../parse/syntax.ts';
 import { concatenate } from './text.ts';
-import { compare, equal, finite, stepInto } from './values.ts';
-import type { SqlValue } from './values.ts';
 
 type Evaluate = (row: QueryRow) => SqlValue;
 

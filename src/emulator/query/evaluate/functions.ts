@@ -5,8 +5,7 @@
  * ones included.
  */
 import { concatenate, toJson, refuseLongText } from './text.ts';
-import { finite, isSqlArray, isSqlObject, same } from './values.ts';
-import type { SqlValue } from './values.ts';
+import { finite, isSqlArray, isSqlObject, same, type SqlValue } from './values.ts';
 
 export interface ScalarFunction {
   readonly argsMin: number;

@@ -4,8 +4,7 @@
  * Invariant: their length is bounded, because nested REPLACEs and repeated properties multiply it.
  */
 import { Refusal } from '../../http/refusal.ts';
-import { isSqlArray, isSqlObject } from './values.ts';
-import type { SqlValue } from './values.ts';
+import { isSqlArray, isSqlObject, type SqlValue } from './values.ts';
 
 /** Far above the size of a document, far below what the process can hold. */
 const TEXT_UNITS_MAX = 16 * 1024 * 1024;

@@ -27,11 +27,7 @@ const TYPE_RANK: Readonly<Record<ValueType, number>> = {
 
 function typeOf(value: SqlValue): ValueType {
   if (value === null) return 'null';
-  if (isSqlArray(value)) return 'array';
-  const type = typeof value;
-  return type === 'undefined' || type === 'boolean' || type === 'number' || type === 'string'
-    ? type
-    : 'object';
+  return isSqlArray(value) ? 'array' : (typeof value as ValueType);
 }
 
 export function isSqlArray(value: SqlValue): value is readonly SqlValue[] {

@@ -5,8 +5,7 @@
  * objects are only distinguished from other types; among themselves, as for all ties, positions decide.
  */
 import { parseJson } from '../../json/json-value.ts';
-import { order } from '../evaluate/values.ts';
-import type { SqlValue } from '../evaluate/values.ts';
+import { order, type SqlValue } from '../evaluate/values.ts';
 
 export interface OrderKey {
   readonly value: SqlValue;

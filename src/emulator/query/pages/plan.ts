@@ -10,44 +10,10 @@ import { Refusal } from '../../http/refusal.ts';
 import { isAggregating } from '../evaluate/aggregate.ts';
 import type { AggregateExpression, AggregateName, Selection, Statement } from '../parse/syntax.ts';
 
-interface QueryPlan {
-  readonly partitionedQueryExecutionInfoVersion: 2;
-  readonly queryInfo: QueryInfo;
-  readonly queryRanges: readonly [
-    {
-      readonly min: string;
-      readonly max: string;
-      readonly isMinInclusive: true;
-      readonly isMaxInclusive: false;
-    },
-  ];
-}
-
-type Merge = 'Count' | 'Sum' | 'Min' | 'Max' | 'Average';
-
-interface QueryInfo {
-  readonly distinctType: 'None';
-  readonly top: number | null;
-  readonly offset: number | null;
-  readonly limit: number | null;
-  readonly orderBy: readonly ('Ascending' | 'Descending')[];
-  readonly orderByExpressions: readonly string[];
-  readonly groupByExpressions: readonly string[];
-  readonly groupByAliases: readonly string[];
-  /** The merge of the one aggregate of SELECT VALUE. */
-  readonly aggregates: readonly Merge[];
-  /** The merges of aggregates with a name. */
-  readonly groupByAliasToAggregateType: Readonly<Record<string, Merge>>;
-  /** The query for each range; empty if that is the query itself. */
-  readonly rewrittenQuery: string;
-  readonly hasSelectValue: boolean;
-  readonly hasNonStreamingOrderBy: false;
-}
-
 /** Here the client inserts a condition when it resumes from its own position, otherwise `true`. */
 const FILTER = '{documentdb-formattableorderbyquery-filter}';
 
-const MERGES: Readonly<Record<AggregateName, Merge>> = {
+const MERGES: Readonly<Record<AggregateName, string>> = {
   COUNT: 'Count',
   SUM: 'Sum',
   MIN: 'Min',
@@ -61,10 +27,7 @@ export function needsPlan(statement: Statement): boolean {
   return isAggregating(statement.selection) || statement.orderBy !== undefined || statement.limit < Infinity;
 }
 
-export function planOf(
-  statement: Statement,
-  part: { readonly min: string; readonly max: string },
-): QueryPlan {
+export function planOf(statement: Statement, part: { readonly min: string; readonly max: string }) {
   const { selection, orderBy, top, offset, limit } = statement;
   const isSlice = top === undefined && limit < Infinity;
   const merges = columnsOf(selection).map(({ name, of }) => [name, MERGES[of.name]] as const);
@@ -80,8 +43,10 @@ export function planOf(
       orderByExpressions: orderBy === undefined ? [] : [orderBy.text],
       groupByExpressions: [],
       groupByAliases: [],
+      // How to merge the one aggregate of SELECT VALUE, or the aggregates with a name.
       aggregates: isNamed ? [] : merges.map(([, merge]) => merge),
       groupByAliasToAggregateType: isNamed ? Object.fromEntries(merges) : {},
+      // The query for each range; empty if that is the query itself.
       rewrittenQuery: needsPlan(statement) ? rewritten(statement) : '',
       hasSelectValue: selection.kind === 'value',
       hasNonStreamingOrderBy: false,

@@ -6,8 +6,7 @@
 import { functionNamed } from '../evaluate/functions.ts';
 import type { Token } from './lexer.ts';
 import { AGGREGATES, ARITHMETIC, BEYOND, BITWISE, COMPARISONS, CONSTANTS, POWER } from './operators.ts';
-import { unsupported } from './syntax.ts';
-import type { NamedExpression, Expression } from './syntax.ts';
+import { type Expression, type NamedExpression, unsupported } from './syntax.ts';
 import type { TokenReader } from './token-reader.ts';
 import type { PathStep, SqlValue } from '../evaluate/values.ts';
 

@@ -4,6 +4,7 @@
  * Invariant: every token knows where it starts. The text of a string token has its escapes resolved, that of a keyword
  * is in capitals.
  */
+import { parseJson } from '../../json/json-value.ts';
 import { syntaxError } from './syntax.ts';
 
 export interface Token {
@@ -91,25 +92,15 @@ function closingQuote(source: string, open: number): number {
 }
 
 const ESCAPE = /\\(?:u([0-9a-f]{4})|([^]))/gi;
-const ESCAPED: Readonly<Record<string, string>> = {
-  '"': '"',
-  "'": "'",
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
 
 function unescape(source: string, start: number, end: number): string {
   const body = source.slice(start, end);
   if (!body.includes('\\')) return body;
   return body.replace(ESCAPE, (_all, hex: string | undefined, letter: string | undefined, offset: number) => {
     if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-    const meant = letter === undefined || !Object.hasOwn(ESCAPED, letter) ? undefined : ESCAPED[letter];
-    if (meant === undefined) throw syntaxError(source, start + offset, 'Unknown escape in a string.');
+    // Apart from \' the escapes are those of JSON.
+    const meant = letter === "'" ? letter : parseJson(`"\\${letter}"`);
+    if (typeof meant !== 'string') throw syntaxError(source, start + offset, 'Unknown escape in a string.');
     return meant;
   });
 }

@@ -6,38 +6,15 @@ import type { ComparisonOperator, SqlValue } from '../evaluate/values.ts';
  * Binding powers, weakest first, as in the service's grammar. There `||` is weaker than `=`, so a concatenation to
  * compare with needs parentheses. A leading NOT binds like a sign: `NOT c.a = 1` is `(NOT c.a) = 1`.
  */
-export const POWER: ReadonlyMap<string, number> = new Map([
-  ['?', 1],
-  ['??', 2],
-  ['OR', 3],
-  ['AND', 4],
-  ['NOT', 5],
-  ['IN', 5],
-  ['BETWEEN', 5],
-  ['LIKE', 5],
-  ['||', 6],
-  ['=', 7],
-  ['!=', 7],
-  ['<>', 7],
-  ['<', 8],
-  ['<=', 8],
-  ['>', 8],
-  ['>=', 8],
-  ['+', 9],
-  ['-', 9],
-  ['*', 10],
-  ['/', 10],
-  ['%', 10],
-]);
+export const POWER: ReadonlyMap<string, number> = new Map(
+  ['?', '??', 'OR', 'AND', 'NOT IN BETWEEN LIKE', '||', '= != <>', '< <= > >=', '+ -', '* / %'].flatMap(
+    (level, index) => level.split(' ').map((operator) => [operator, index + 1] as const),
+  ),
+);
 
 export const COMPARISONS: ReadonlyMap<string, ComparisonOperator> = new Map([
-  ['=', '='],
-  ['!=', '!='],
+  ...(['=', '!=', '<', '<=', '>', '>='] as const).map((operator) => [operator, operator] as const),
   ['<>', '!='],
-  ['<', '<'],
-  ['<=', '<='],
-  ['>', '>'],
-  ['>=', '>='],
 ]);
 
 export const ARITHMETIC: ReadonlyMap<string, ArithmeticOperator> = new Map(

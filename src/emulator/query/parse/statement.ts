@@ -5,10 +5,16 @@
  * a correct one.
  */
 import { aggregatesIn, isMadeOfAggregates } from '../evaluate/aggregate.ts';
-import { ExpressionParser } from './expression.ts';
-import type { Mention } from './expression.ts';
-import { syntaxError, unsupported } from './syntax.ts';
-import type { Expression, OrderBy, SelectedExpression, Selection, Statement } from './syntax.ts';
+import { ExpressionParser, type Mention } from './expression.ts';
+import {
+  type Expression,
+  type OrderBy,
+  type SelectedExpression,
+  type Selection,
+  type Statement,
+  syntaxError,
+  unsupported,
+} from './syntax.ts';
 import { TokenReader } from './token-reader.ts';
 import type { SqlValue } from '../evaluate/values.ts';
 

@@ -1,6 +1,5 @@
 /** Tokens with one token of lookahead, which both parsers read from. */
-import { lex } from './lexer.ts';
-import type { Token } from './lexer.ts';
+import { lex, type Token } from './lexer.ts';
 import { syntaxError } from './syntax.ts';
 
 export class TokenReader {

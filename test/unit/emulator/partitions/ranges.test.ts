@@ -191,7 +191,7 @@ describe('a container whose ranges come and go', () => {
       for (let number = 0; number < 40; number += 1) {
         const [id, user] = [`${number}`, `u${number}`];
         const text = JSON.stringify({ id, pk: 'tenant', user, text: 'x'.repeat(200) });
-        execute(memory.account, transaction, { kind: 'create', id, key: ['tenant', user], text });
+        execute(transaction, { kind: 'create', id, key: ['tenant', user], text });
       }
     });
     for (let tick = 0; tick < 20; tick += 1) splitOutgrown(memory.account);
