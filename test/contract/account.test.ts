@@ -48,7 +48,7 @@ function portOf(backend: Backend): number {
 }
 
 forEachBackend('account document', (backend) => {
-  it('names itself and sends the SDK back to its own URL', async () => {
+  it('read -> its name and its own URL', async () => {
     const { resource } = await backend.client().getDatabaseAccount();
     expect(resource).toBeDefined();
     expect(resource?.consistencyPolicy).toEqual(expect.any(String));
@@ -73,7 +73,7 @@ forEachBackend('account document', (backend) => {
     }
   });
 
-  it.skipIf(backend.live)('answers with the very endpoint it was reached at', async () => {
+  it.skipIf(backend.live)('read -> the endpoint of the request', async () => {
     const document = parseJson<{ writableLocations: { databaseAccountEndpoint: string }[] }>(
       await backend.raw.send('GET', '/'),
     );
@@ -83,7 +83,7 @@ forEachBackend('account document', (backend) => {
     );
   });
 
-  it('is read once, not once per operation', async () => {
+  it('several operations of the SDK -> one read', async () => {
     const paths: string[] = [];
     const client = backend.client({
       connectionPolicy: { enableBackgroundEndpointRefreshing: false },
@@ -97,7 +97,7 @@ forEachBackend('account document', (backend) => {
     expect(paths.filter((path) => path.includes('/dbs/')).length).toBe(4);
   });
 
-  it('puts an activity id, a version and a charge on every answer', async () => {
+  it('every reply -> activity id, version and charge', async () => {
     for (const path of ['/', '/dbs', `/dbs/${backend.lab.databaseId}`, '/dbs/nowhere']) {
       const { headers } = await backend.raw.send('GET', path);
       expect(headers['x-ms-activity-id'], path).toMatch(/^[0-9a-f-]{36}$/);
@@ -106,7 +106,7 @@ forEachBackend('account document', (backend) => {
     }
   });
 
-  it('accepts a connection string', async () => {
+  it('a connection string -> accepted', async () => {
     const connectionString = `AccountEndpoint=${backend.lab.endpoint};AccountKey=${backend.lab.key};`;
     const client = new backend.sdk.CosmosClient(connectionString);
     const { statusCode } = await client.database(backend.lab.databaseId).read();
@@ -116,7 +116,7 @@ forEachBackend('account document', (backend) => {
 });
 
 forEachBackend('master key', (backend) => {
-  it('is checked: another key is told 401 through the SDK', async () => {
+  it('another key through the SDK -> 401', async () => {
     const client = backend.client({ key: Buffer.alloc(64, 7).toString('base64') });
     const error = await failure(client.database(backend.lab.databaseId).read());
     expect(error.code).toBe(401);
@@ -124,7 +124,7 @@ forEachBackend('master key', (backend) => {
     expect(error.body?.code).toEqual(expect.any(String));
   });
 
-  it('signs verb, type, link and date: any other one is refused with a JSON body', async () => {
+  it('another verb, type, link or date -> 401 with a JSON body', async () => {
     const path = `/dbs/${backend.lab.databaseId}`;
     const { raw } = backend;
     expect((await raw.send('GET', path)).status).toBe(200);
@@ -138,7 +138,7 @@ forEachBackend('master key', (backend) => {
     expect(refusalOf(await raw.send('GET', path, { headers: { 'x-ms-date': otherDate } }))).toBe('401/0');
   });
 
-  it('signs the link with its case and its names unescaped', async () => {
+  it('the signed link -> case and names unescaped', async () => {
     const id = 'Mixed Case é 100%';
     await backend.lab.database.containers.create({
       id,
@@ -149,7 +149,7 @@ forEachBackend('master key', (backend) => {
     await backend.lab.database.container(id).delete();
   });
 
-  it('goes stale: fourteen minutes are fine, sixteen are not, either way', async () => {
+  it('a date 14 minutes off -> accepted, 16 minutes -> refused', async () => {
     const path = `/dbs/${backend.lab.databaseId}`;
     const at = (minutes: number): Promise<Reply> =>
       backend.raw.send('GET', path, { date: new Date(Date.now() + minutes * MINUTE_MS) });
@@ -167,7 +167,7 @@ forEachBackend('master key', (backend) => {
     ['another version', { authorization: encodeURIComponent('type=master&ver=9.9&sig=AAAA') }],
     ['no date', { 'x-ms-date': undefined }],
     ['a date that is none', { 'x-ms-date': 'yesterday' }],
-  ])('is asked for: %s is refused with 401', async (_what, headers) => {
+  ])('%s -> 401', async (_what, headers) => {
     expect(refusalOf(await backend.raw.send('GET', `/dbs/${backend.lab.databaseId}`, { headers }))).toBe(
       '401/0',
     );
@@ -175,7 +175,7 @@ forEachBackend('master key', (backend) => {
 });
 
 forEachBackend('transport', (backend) => {
-  it('keeps connections alive', async () => {
+  it('several requests -> one connection', async () => {
     const agent = backend.lab.endpoint.startsWith('https:')
       ? new https.Agent({ keepAlive: true, maxSockets: 1 })
       : new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -186,13 +186,16 @@ forEachBackend('transport', (backend) => {
     expect(replies.map((reply) => reply.reusedSocket)).toEqual([false, true, true]);
   });
 
-  it.skipIf(backend.live || outsideAddress() === undefined)('is bound to the loopback only', async () => {
-    const error = await failure(openSocket(portOf(backend), outsideAddress()));
-    expect(error.code).toBe('ECONNREFUSED');
-  });
+  it.skipIf(backend.live || outsideAddress() === undefined)(
+    'a request from another address -> refused',
+    async () => {
+      const error = await failure(openSocket(portOf(backend), outsideAddress()));
+      expect(error.code).toBe('ECONNREFUSED');
+    },
+  );
 
   it.skipIf(backend.live || outsideAddress() === undefined)(
-    'listens elsewhere when told to, but keeps its controls to the loopback',
+    'another --host -> serves there, but the admin routes only on loopback',
     async () => {
       await using emulator = await startTestEmulator({ host: '0.0.0.0' });
       const { port } = new URL(emulator.endpoint);
@@ -207,7 +210,7 @@ forEachBackend('transport', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('takes another key than the published one', async () => {
+  it.skipIf(backend.live)('another key than the published one -> accepted', async () => {
     const key = Buffer.alloc(64, 42).toString('base64');
     await using lab = await backend.freshLab({ key });
     expect(lab.emulator.connectionString).toContain(`AccountKey=${key}`);
@@ -218,7 +221,7 @@ forEachBackend('transport', (backend) => {
     expect((await failure(stranger.database('contract').read())).code).toBe(401);
   });
 
-  it.skipIf(backend.live)('closes although clients keep sockets open, idle or half spoken', async () => {
+  it.skipIf(backend.live)('idle or incomplete sockets -> the emulator closes', async () => {
     const emulator = await startTestEmulator();
     const account = new RawAccount(emulator);
     await account.send('GET', '/dbs');
@@ -233,7 +236,7 @@ forEachBackend('transport', (backend) => {
     halfSpoken.destroy();
   });
 
-  it.skipIf(backend.live)('says so when its port is taken, and fails no other way', async () => {
+  it.skipIf(backend.live)('the port is in use -> an error that says so', async () => {
     const error = await failure(startTestEmulator({ port: portOf(backend) }));
     expect(error.message).toMatch(/EADDRINUSE|in use/);
   });
@@ -241,7 +244,7 @@ forEachBackend('transport', (backend) => {
 
 describe('https and Entra tokens', () => {
   forEachBackend('https', (backend) => {
-    it.skipIf(backend.live)('serves the SDK with the certificate it made at start', async () => {
+    it.skipIf(backend.live)('the SDK trusts the certificate -> served', async () => {
       await using lab = await backend.freshLab({ https: true });
       expect(lab.endpoint).toMatch(/^https:/);
       const certificate = lab.emulator.certificate ?? '';
@@ -251,20 +254,20 @@ describe('https and Entra tokens', () => {
       expect(statusCode).toBe(200);
     });
 
-    it.skipIf(backend.live)('is not trusted without that certificate', async () => {
+    it.skipIf(backend.live)('the certificate is not trusted -> the SDK refuses it', async () => {
       await using emulator = await startTestEmulator({ https: true });
       const asked = exchange({ method: 'GET', endpoint: emulator.endpoint, path: '/' });
       expect((await failure(asked)).code).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
     });
 
-    it.skipIf(backend.live)('makes another certificate at every start', async () => {
+    it.skipIf(backend.live)('a restart -> another certificate', async () => {
       await using first = await startTestEmulator({ https: true });
       await using second = await startTestEmulator({ https: true });
       expect(first.certificate).not.toBe(second.certificate);
       expect(backend.lab.emulator.certificate).toBeUndefined();
     });
 
-    it.skipIf(backend.live)('accepts an Entra token for data, or refuses it, by a switch', async () => {
+    it.skipIf(backend.live)('an Entra token -> accepted for data if aad is on', async () => {
       await using lab = await backend.freshLab({ https: true, settings: { aad: true } });
       const { container } = await lab.container();
       const client = lab.client({ aadCredentials: credential });
@@ -282,7 +285,7 @@ describe('https and Entra tokens', () => {
       expect(error.body?.code).toEqual(expect.any(String));
     });
 
-    it.skipIf(backend.live)('wants the token JWT-shaped and not expired', async () => {
+    it.skipIf(backend.live)('an Entra token that is not a JWT or has expired -> refused', async () => {
       await using emulator = await startTestEmulator({ https: true, settings: { aad: true } });
       const ask = (token: string): Promise<Reply> =>
         exchange({
@@ -298,7 +301,7 @@ describe('https and Entra tokens', () => {
       expect(refusalOf(await ask(jwt({ exp: Math.floor(Date.now() / 1000) - 3600 })))).toBe('401/0');
     });
 
-    it.skipIf(backend.live)('does not let an Entra identity create or resize containers', async () => {
+    it.skipIf(backend.live)('an Entra identity creates or resizes a container -> 403', async () => {
       await using lab = await backend.freshLab({ https: true, settings: { aad: true } });
       const client = lab.client({ aadCredentials: credential });
       const create = client
@@ -314,7 +317,7 @@ describe('https and Entra tokens', () => {
 forEachBackend('bad input', (backend) => {
   const anyBody = { 'content-type': 'application/json' };
 
-  it('turns broken requests away with the right status and a JSON body', async () => {
+  it('invalid requests -> their status and a JSON body', async () => {
     const { wire } = await backend.container();
     const { raw } = backend;
     const docs = `${wire.path}/docs`;
@@ -346,7 +349,7 @@ forEachBackend('bad input', (backend) => {
     );
   });
 
-  it.skipIf(backend.live)('knows no other routes', async () => {
+  it.skipIf(backend.live)('an unknown route -> 404', async () => {
     const { raw } = backend;
     expect(refusalOf(await raw.send('GET', '/nothing/here/at/all'))).toBe('404/0');
     expect(refusalOf(await raw.send('PUT', '/dbs', { body: '{}' }))).toBe('405/0');
@@ -354,14 +357,14 @@ forEachBackend('bad input', (backend) => {
     expect(refusalOf(await raw.send('GET', '/%E0%A4%A', { signAs: { type: '', link: '' } }))).toBe('400/0');
   });
 
-  it('refuses a body of three megabytes and lives on', async () => {
+  it('a body of 3 MB -> 413, and the emulator serves on', async () => {
     const { wire } = await backend.container();
     const body = JSON.stringify({ id: 'big', pk: 'a', fill: 'x'.repeat(3 * 1024 * 1024) });
     expect(refusalOf(await wire.create(body, ['a']))).toBe('413/0');
     expect((await wire.create('{"id":"small","pk":"a"}', ['a'])).status).toBe(201);
   });
 
-  it.skipIf(backend.live)('survives what is no HTTP at all', async () => {
+  it.skipIf(backend.live)('bytes that are not HTTP -> the emulator serves on', async () => {
     const port = portOf(backend);
     const garbage = await openSocket(port);
     garbage.write(Buffer.from([0, 1, 2, 3, 255, 254, 13, 10, 13, 10]));

@@ -42,7 +42,7 @@ function told(all: readonly Version[]): string[] {
 forEachBackend(
   'all versions and deletes',
   (backend) => {
-    it.skipIf(!backend.servesAvad)('tells every create, replace and delete, in order', async () => {
+    it.skipIf(!backend.servesAvad)('creates, replaces and deletes -> one entry each, in order', async () => {
       const { container, wire } = await backend.container();
       const start = await nowOf(wire);
       await container.items.create({ id: 'a', pk: 'p', n: 1 });
@@ -68,7 +68,7 @@ forEachBackend(
       expect(latest.items.map((doc) => doc.id)).toEqual(['b', 'a']);
     });
 
-    it.skipIf(!backend.servesAvad)('says when, and what came before', async () => {
+    it.skipIf(!backend.servesAvad)('an entry -> its time and the previous LSN', async () => {
       const { container, wire } = await backend.container();
       const start = await nowOf(wire);
       await container.items.create({ id: 'a', pk: 'p' });
@@ -93,7 +93,7 @@ forEachBackend(
       expect(Number.isInteger(deleted?.metadata.crts)).toBe(true);
     });
 
-    it.skipIf(!backend.servesAvad)('of a delete tells id and key, and no body', async () => {
+    it.skipIf(!backend.servesAvad)('a delete -> id and key, without a body', async () => {
       const { container, wire } = await backend.container();
       await container.items.create({ id: 'a', pk: 'p', n: 1 });
       const start = await nowOf(wire);
@@ -108,7 +108,7 @@ forEachBackend(
       expect(deleted?.metadata.timeToLiveExpired ?? false).toBe(false);
     });
 
-    it.skipIf(!backend.servesAvad)('of a delete tells every level of a hierarchical key', async () => {
+    it.skipIf(!backend.servesAvad)('a delete with a hierarchical key -> every level', async () => {
       const { container, wire } = await backend.container({
         partitionKey: multiHashKey('/tenant', '/user'),
       });
@@ -119,7 +119,7 @@ forEachBackend(
       expect(deleted?.metadata).toMatchObject({ id: 'a', partitionKey: { tenant: 't', user: 7 } });
     });
 
-    it.skipIf(backend.live)('tells of an expiry when the item is purged, not before', async () => {
+    it.skipIf(backend.live)('an expiry -> an entry when the item is purged, not before', async () => {
       const { container, wire } = await backend.container({ defaultTtl: 30 });
       const start = await nowOf(wire);
       await container.items.create({ id: 'a', pk: 'p' });
@@ -132,7 +132,7 @@ forEachBackend(
       expect(all[1]?.metadata).toMatchObject({ timeToLiveExpired: true, partitionKey: { pk: 'p' } });
     });
 
-    it.skipIf(backend.live)('tells of an expiry without being asked to purge, after a while', async () => {
+    it.skipIf(backend.live)('an expiry without a purge request -> an entry after a while', async () => {
       await using lab = await backend.freshLab({ settings: { avad: true, ttlPurgeDelayMs: 0 } });
       const { container, wire } = await lab.container({ defaultTtl: 30 });
       const start = await nowOf(wire);
@@ -148,7 +148,7 @@ forEachBackend(
       expect(all[1]?.metadata).toMatchObject({ operationType: 'delete', timeToLiveExpired: true });
     });
 
-    it.skipIf(backend.live)('tells of every purged item when many expire', async () => {
+    it.skipIf(backend.live)('many items expire -> one entry each', async () => {
       const { wire } = await backend.container({ defaultTtl: 30 });
       const start = await nowOf(wire);
       await wire.seed(Array.from({ length: 10 }, (_, n) => ({ id: `d${n}`, pk: `k${n % 3}` })));
@@ -160,17 +160,20 @@ forEachBackend(
       expect(expired).toHaveLength(10);
     });
 
-    it.skipIf(!backend.servesAvad)('starts now or at an etag: beginning and time are refused', async () => {
-      const { wire } = await backend.container();
-      const scope = await whole(wire);
-      const atBeginning = await wire.readFeed(scope, 'beginning', AVAD);
-      expect(atBeginning.status).toBe(400);
-      expect(parseJson(atBeginning)['message']).toMatch(/retention/i);
-      const atTime = await wire.readFeed(scope, 'beginning', { ...AVAD, since: new Date() });
-      expect(atTime.status).toBe(400);
-    });
+    it.skipIf(!backend.servesAvad)(
+      'a start now or at an etag -> accepted; from the beginning or a time -> refused',
+      async () => {
+        const { wire } = await backend.container();
+        const scope = await whole(wire);
+        const atBeginning = await wire.readFeed(scope, 'beginning', AVAD);
+        expect(atBeginning.status).toBe(400);
+        expect(parseJson(atBeginning)['message']).toMatch(/retention/i);
+        const atTime = await wire.readFeed(scope, 'beginning', { ...AVAD, since: new Date() });
+        expect(atTime.status).toBe(400);
+      },
+    );
 
-    it.skipIf(backend.live)('forgets what is older than the retention, and refuses to pretend', async () => {
+    it.skipIf(backend.live)('a position before the retention -> refused', async () => {
       await using lab = await backend.freshLab({ settings: { avad: true, retentionSeconds: 60 } });
       const { container, wire } = await lab.container();
       const start = await nowOf(wire);
@@ -186,7 +189,7 @@ forEachBackend(
       expect(told(await versions(wire, again))).toEqual(['create b']);
     });
 
-    it.skipIf(backend.live)('is refused where the account has it off', async () => {
+    it.skipIf(backend.live)('avad is off -> refused', async () => {
       await using lab = await backend.freshLab({ settings: { avad: false } });
       const { wire } = await lab.container();
       const reply = await wire.readFeed(await whole(wire), 'now', AVAD);
@@ -197,7 +200,7 @@ forEachBackend(
     });
 
     it.skipIf(!backend.servesAvad)(
-      'and the latest versions are two feeds: neither takes the position of the other',
+      'a position of the latest-version feed -> refused, and the reverse',
       async () => {
         const { container, wire } = await backend.container();
         const scope = await whole(wire);
@@ -212,26 +215,29 @@ forEachBackend(
       },
     );
 
-    it.skipIf(!backend.servesAvad)('never cuts a transaction', async () => {
-      const { wire } = await backend.container();
-      const scope = await whole(wire);
-      const start = await nowOf(wire);
-      const ops = (ids: readonly string[]): Operation[] =>
-        ids.map((id) => ({ operationType: 'Create', resourceBody: { id, pk: 'p' } }));
-      await wire.seed([{ id: 'x', pk: 'p' }]);
-      await wire.batch(ops(['a', 'b', 'c']), ['p']);
-      await wire.batch(ops(['d', 'e', 'f']), ['p']);
-      const { pages, items } = await wire.drain<Version>(scope, start, { ...AVAD, max: 2 });
-      expect(items).toHaveLength(7);
-      for (const page of pages) {
-        const lsns = new Set(page.items.map((version) => version.metadata.lsn));
-        const others = pages.filter((other) => other !== page).flatMap((other) => other.items);
-        expect(others.filter((version) => lsns.has(version.metadata.lsn))).toEqual([]);
-      }
-      expect(new Set(items.map((version) => version.metadata.lsn)).size).toBe(3);
-    });
+    it.skipIf(!backend.servesAvad)(
+      'a page limit within a transaction -> the page ends after it',
+      async () => {
+        const { wire } = await backend.container();
+        const scope = await whole(wire);
+        const start = await nowOf(wire);
+        const ops = (ids: readonly string[]): Operation[] =>
+          ids.map((id) => ({ operationType: 'Create', resourceBody: { id, pk: 'p' } }));
+        await wire.seed([{ id: 'x', pk: 'p' }]);
+        await wire.batch(ops(['a', 'b', 'c']), ['p']);
+        await wire.batch(ops(['d', 'e', 'f']), ['p']);
+        const { pages, items } = await wire.drain<Version>(scope, start, { ...AVAD, max: 2 });
+        expect(items).toHaveLength(7);
+        for (const page of pages) {
+          const lsns = new Set(page.items.map((version) => version.metadata.lsn));
+          const others = pages.filter((other) => other !== page).flatMap((other) => other.items);
+          expect(others.filter((version) => lsns.has(version.metadata.lsn))).toEqual([]);
+        }
+        expect(new Set(items.map((version) => version.metadata.lsn)).size).toBe(3);
+      },
+    );
 
-    it.skipIf(!backend.servesAvad)('ends with 304 and an etag', async () => {
+    it.skipIf(!backend.servesAvad)('nothing new -> 304 with an etag', async () => {
       const { container, wire } = await backend.container();
       const scope = await whole(wire);
       const start = await nowOf(wire);
@@ -243,7 +249,7 @@ forEachBackend(
       expect(told(await versions(wire, { etag: end.etag }))).toEqual(['delete a']);
     });
 
-    it.skipIf(!backend.servesAvad)('can be read for one key and for a part of the key space', async () => {
+    it.skipIf(!backend.servesAvad)('one key or a part of the key space -> only its entries', async () => {
       const { wire } = await backend.container();
       const { rangeId } = await whole(wire);
       const byKey = await nowOf(wire, { key: ['p'] });
@@ -266,7 +272,7 @@ forEachBackend(
       expect(seen.sort()).toEqual(['d0', ...docs.map((doc) => doc.id)].sort());
     });
 
-    it.skipIf(backend.live)('survives a split: children go on where the parent was', async () => {
+    it.skipIf(backend.live)("a split -> the children continue from the parent's position", async () => {
       const { container, wire } = await backend.container();
       const start = await nowOf(wire);
       await wire.seed(Array.from({ length: 12 }, (_, n) => ({ id: `d${n}`, pk: `k${n}` })));
@@ -280,7 +286,7 @@ forEachBackend(
       expect(seen.sort()).toEqual(expected.sort());
     });
 
-    it.skipIf(!backend.servesAvad)('through the SDK', async () => {
+    it.skipIf(!backend.servesAvad)('the SDK -> reads every entry', async () => {
       const { container, wire } = await backend.container();
       const { ChangeFeedMode, ChangeFeedStartFrom } = backend.sdk;
       const iterator = container.items.getChangeFeedIterator<Version>({
@@ -299,7 +305,7 @@ forEachBackend(
       expect((await failure(fromBeginning.readNext())).code).toBe(400);
     });
 
-    it.skipIf(backend.live)('keeps numbers and names as they were written', async () => {
+    it.skipIf(backend.live)('numbers and names -> as they were written', async () => {
       const { wire } = await backend.container();
       const start = await nowOf(wire);
       const members = '"big":9223372036854775807,"price":1.10,"__proto__":{"x":1},"e":"\\u00e9"';

@@ -18,7 +18,7 @@ function statuses(results: readonly { statusCode: number }[]): number[] {
 }
 
 forEachBackend('transactional batch', (backend) => {
-  it('does everything, in order, and sees its own work', async () => {
+  it('several operations -> done in order, each sees the ones before', async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'old', pk: 'p', n: 1 });
     await container.items.create({ id: 'doomed', pk: 'p' });
@@ -47,7 +47,7 @@ forEachBackend('transactional batch', (backend) => {
     expect((await container.item('doomed', 'p').read()).statusCode).toBe(404);
   });
 
-  it('does nothing when one operation fails: that one tells why, the others 424', async () => {
+  it('one operation fails -> nothing is written, its own status, 424 for the others', async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'there', pk: 'p', n: 1 });
     const { code, result } = await container.items.batch(
@@ -101,7 +101,7 @@ forEachBackend('transactional batch', (backend) => {
     expect((await wire.read('first', ['p'])).status).toBe(404);
   });
 
-  it('is one transaction in the feed', async () => {
+  it('read from the feed -> one transaction', async () => {
     const { container, wire } = await backend.container();
     await container.items.batch(
       [1, 2, 3, 4].map((n) => ({ operationType: 'Create' as const, resourceBody: { id: `d${n}`, pk: 'p' } })),
@@ -113,7 +113,7 @@ forEachBackend('transactional batch', (backend) => {
     expect(new Set(items.map((doc) => doc._ts)).size).toBe(1);
   });
 
-  it('takes a hundred operations and no more', async () => {
+  it('100 operations -> accepted, 101 -> refused', async () => {
     const { wire } = await backend.container();
     const ops = (count: number): Operation[] =>
       Array.from({ length: count }, (_, n) => ({
@@ -126,7 +126,7 @@ forEachBackend('transactional batch', (backend) => {
     expect(resultsOf(reply)).toHaveLength(100);
   });
 
-  it('takes two megabytes and no more', async () => {
+  it('2 MB -> accepted, more -> refused', async () => {
     const { wire } = await backend.container();
     const fill = 'x'.repeat(MIB);
     const ops = [1, 2].map((n) => ({
@@ -139,7 +139,7 @@ forEachBackend('transactional batch', (backend) => {
     expect((await wire.read('d1', ['p'])).status).toBe(404);
   });
 
-  it('sends no bodies back when asked for little', async () => {
+  it('prefer minimal -> no bodies in the reply', async () => {
     const { container } = await backend.container();
     const { code, result } = await container.items.batch(
       [
@@ -156,7 +156,7 @@ forEachBackend('transactional batch', (backend) => {
     }
   });
 
-  it('works under missing, null and hierarchical keys', async () => {
+  it('missing, null and hierarchical keys -> accepted', async () => {
     const { container, wire } = await backend.container();
     const create = (body: Record<string, unknown>): Operation => ({
       operationType: 'Create',
@@ -177,7 +177,7 @@ forEachBackend('transactional batch', (backend) => {
 });
 
 forEachBackend('bulk', (backend) => {
-  it('answers each operation for itself, in order', async () => {
+  it('several operations -> one result each, in order', async () => {
     const { container, wire } = await backend.container();
     const there = (await container.items.create({ id: 'there', pk: 'p', n: 1 })).resource;
     await container.items.create({ id: 'doomed', pk: 'p' });
@@ -233,7 +233,7 @@ forEachBackend('bulk', (backend) => {
     expect(Math.abs(sum - chargeOf(reply))).toBeLessThan(1);
   });
 
-  it('is 200 when all is well', async () => {
+  it('all operations succeed -> 200', async () => {
     const { wire } = await backend.container();
     const op: Operation = {
       operationType: 'Upsert',
@@ -245,7 +245,7 @@ forEachBackend('bulk', (backend) => {
     expect(statuses(resultsOf(reply))).toEqual([201, 200, 200]);
   });
 
-  it('through the SDK keeps the order of the input over several ranges', async () => {
+  it('the SDK over several ranges -> results in the order of the input', async () => {
     const { container, wire } = backend.live ? await backend.container() : await backend.splitContainer(3);
     const operations: OperationInput[] = Array.from({ length: 90 }, (_, n) => ({
       operationType: 'Create',
@@ -262,7 +262,7 @@ forEachBackend('bulk', (backend) => {
     expect((await container.items.readAll().fetchAll()).resources).toHaveLength(90);
   });
 
-  it('stops at the first failure when told to: the rest is 424 and not done', async () => {
+  it('continue-on-error is off -> stops at the first failure, 424 for the rest', async () => {
     const { container, wire } = await backend.container();
     await container.items.create({ id: 'there', pk: 'p' });
     const create = (id: string): Operation => ({
@@ -283,7 +283,7 @@ forEachBackend('bulk', (backend) => {
     expect((await container.item('b', 'p').read()).statusCode).toBe(404);
   });
 
-  it('sends no bodies back when asked for little, except where bodies were asked for', async () => {
+  it('prefer minimal -> no bodies except those of reads', async () => {
     const { wire } = await backend.container();
     const at = { partitionKey: opKey('p') };
     const reply = await wire.bulk(
@@ -302,7 +302,7 @@ forEachBackend('bulk', (backend) => {
     expect(read?.resourceBody).toMatchObject({ id: 'a' });
   });
 
-  it('takes keys of every kind', async () => {
+  it('keys of every kind -> accepted', async () => {
     const { container } = await backend.container();
     const bodies: Record<string, unknown>[] = [
       { id: 'a' },
@@ -319,7 +319,7 @@ forEachBackend('bulk', (backend) => {
     expect((await container.items.readAll().fetchAll()).resources).toHaveLength(bodies.length);
   });
 
-  it('reaches ids that no URL can carry', async () => {
+  it('ids that no URL can contain -> reachable', async () => {
     const { wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     const ids = ['a?b', 'a#b', 'a%2Fb', ' lead', 'ünï😀', '..', '.'];
@@ -341,7 +341,7 @@ forEachBackend('bulk', (backend) => {
     expect(statuses(resultsOf(deleted))).toEqual(ids.map(() => 204));
   });
 
-  it('shares one sequence number within a request', async () => {
+  it('one request -> one LSN', async () => {
     const { wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     const ops = [1, 2, 3].map((n): Operation => ({
@@ -355,7 +355,7 @@ forEachBackend('bulk', (backend) => {
     expect(new Set(items.map((doc) => doc._lsn)).size).toBe(1);
   });
 
-  it('refuses more than two megabytes as a whole', async () => {
+  it('more than 2 MB -> refused as a whole', async () => {
     const { container, wire } = await backend.container();
     const fill = 'x'.repeat(700_000);
     const ops = [1, 2, 3, 4].map((n): Operation => ({
@@ -368,7 +368,7 @@ forEachBackend('bulk', (backend) => {
     expect((await container.items.readAll().fetchAll()).resources).toEqual([]);
   });
 
-  it('marks what no longer fits into the answer with 413/3402', async () => {
+  it('a read that does not fit into the reply -> 413/3402', async () => {
     const { wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     const fill = 'x'.repeat(1_800_000);
@@ -383,7 +383,7 @@ forEachBackend('bulk', (backend) => {
     expect(results.at(-1)).toMatchObject({ statusCode: 413, subStatusCode: 3402 });
   });
 
-  it('sends a request for a range that is not there away with 410/1002', async () => {
+  it('an unknown range -> 410/1002', async () => {
     const { wire } = await backend.container();
     const op: Operation = {
       operationType: 'Create',
@@ -396,7 +396,7 @@ forEachBackend('bulk', (backend) => {
     expect(parseJson(reply)['message']).toEqual(expect.any(String));
   });
 
-  it.skipIf(backend.live)('does not store a document in a range its key does not belong to', async () => {
+  it.skipIf(backend.live)('a key of another range -> not stored', async () => {
     const { container, wire } = await backend.splitContainer(2);
     const ranges = await wire.ranges();
     const op: Operation = {
@@ -415,7 +415,7 @@ forEachBackend('bulk', (backend) => {
     ['no array', '{"operationType":"Create"}'],
     ['no JSON', '[{"operationType":'],
     ['an empty array', '[]'],
-  ])('refuses %s with 400', async (_what, body) => {
+  ])('%s -> 400', async (_what, body) => {
     const { wire } = await backend.container();
     const reply = await wire.bulk((await wire.onlyRange()).id, body);
     expect(reply.status).toBe(400);
@@ -431,7 +431,7 @@ forEachBackend('bulk', (backend) => {
     ['a key that is no JSON', '{"operationType":"Read","id":"a","partitionKey":"p"}'],
     ['a key of an object', '{"operationType":"Read","id":"a","partitionKey":"[{\\"x\\":1}]"}'],
     ['no id', '{"operationType":"Delete","partitionKey":"[\\"p\\"]"}'],
-  ])('answers %s with 400, as a whole or for that operation', async (_what, op) => {
+  ])('%s -> 400 for the request or for that operation', async (_what, op) => {
     const { container, wire } = await backend.container();
     const good =
       '{"operationType":"Create","resourceBody":{"id":"good","pk":"p"},"partitionKey":"[\\"p\\"]"}';
@@ -441,7 +441,7 @@ forEachBackend('bulk', (backend) => {
     expect((await container.item('good', 'p').read()).statusCode).toBe(reply.status === 207 ? 200 : 404);
   });
 
-  it('in the SDK throws over a hundred operations of one range', async () => {
+  it('the SDK with more than 100 operations of one range -> throws', async () => {
     const { container } = await backend.container();
     const operations: OperationInput[] = Array.from({ length: 101 }, (_, n) => ({
       operationType: 'Create',

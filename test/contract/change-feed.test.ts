@@ -27,7 +27,7 @@ async function whole(wire: WireContainer): Promise<Scope> {
 }
 
 forEachBackend('feed order', (backend) => {
-  it('shows every document in the order of its last change, with its sequence number', async () => {
+  it('several changes -> documents in the order of their last change, with LSN', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(docs('a', 'b', 'c', 'd'));
     await container.item('b', 'b').replace({ id: 'b', pk: 'b', n: 2 });
@@ -50,7 +50,7 @@ forEachBackend('feed order', (backend) => {
     expect(_lsn).toBeGreaterThan(0);
   });
 
-  it('ends with 304 and an etag, without a body', async () => {
+  it('nothing new -> 304 with an etag, without a body', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('a'));
@@ -67,7 +67,7 @@ forEachBackend('feed order', (backend) => {
     expect(ids((await wire.drain(scope, { etag: page.etag })).items)).toEqual(['b']);
   });
 
-  it('of an empty container is 304 with an etag that stays good', async () => {
+  it('an empty container -> 304 with an etag that stays valid', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     const empty = await wire.feed(scope, 'beginning');
@@ -76,7 +76,7 @@ forEachBackend('feed order', (backend) => {
     expect(ids((await wire.drain(scope, { etag: empty.etag })).items)).toEqual(['a']);
   });
 
-  it('moves a changed document behind the reader, who sees it again', async () => {
+  it('a document that was read changes -> it shows again', async () => {
     const { container, wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('a', 'b', 'c'));
@@ -88,7 +88,7 @@ forEachBackend('feed order', (backend) => {
     expect(ids(rest.items)).toEqual(['b', 'a', 'c']);
   });
 
-  it('says the same again when the same position is read again', async () => {
+  it('the same position twice -> the same page', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('a', 'b', 'c'));
@@ -101,7 +101,7 @@ forEachBackend('feed order', (backend) => {
 });
 
 forEachBackend('feed start', (backend) => {
-  it('now sees only what comes after', async () => {
+  it('now -> only later changes', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('old'));
@@ -112,7 +112,7 @@ forEachBackend('feed start', (backend) => {
     expect(ids((await wire.drain(scope, { etag: now.etag })).items)).toEqual(['new']);
   });
 
-  it.skipIf(backend.live)('at a time sees what was changed after it', async () => {
+  it.skipIf(backend.live)('a time -> only later changes', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('old'));
@@ -126,7 +126,7 @@ forEachBackend('feed start', (backend) => {
     expect(future.status).toBe(304);
   });
 
-  it.skipIf(backend.live)('time is exclusive and counts whole seconds', async () => {
+  it.skipIf(backend.live)('a time -> exclusive, in whole seconds', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('a'));
@@ -137,7 +137,7 @@ forEachBackend('feed start', (backend) => {
     expect(ids((await wire.drain(scope, 'beginning', { since: before })).items)).toEqual(['a']);
   });
 
-  it.skipIf(backend.live)('an etag wins over a time sent with it', async () => {
+  it.skipIf(backend.live)('an etag and a time -> the etag counts', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('a', 'b'));
@@ -146,7 +146,7 @@ forEachBackend('feed start', (backend) => {
     expect(ids((await wire.drain(scope, { etag: first.etag }, { since })).items)).toEqual(['b']);
   });
 
-  it('is refused where the position is nonsense', async () => {
+  it('an invalid position -> 400', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     const reply = await wire.readFeed(scope, { etag: '"nonsense"' });
@@ -160,7 +160,7 @@ forEachBackend('feed start', (backend) => {
 });
 
 forEachBackend('feed scope', (backend) => {
-  it('one logical key sees only its own documents', async () => {
+  it('one logical key -> only its documents', async () => {
     const { wire } = await backend.container();
     await wire.seed([
       { id: '1', pk: 'p' },
@@ -178,14 +178,14 @@ forEachBackend('feed scope', (backend) => {
     expect(now.status).toBe(304);
   });
 
-  it('a missing and a null key are logical keys too', async () => {
+  it('a missing or null key -> only its documents', async () => {
     const { wire } = await backend.container();
     await wire.seed([{ id: '1' }, { id: '2', pk: null }, { id: '3', pk: 'x' }]);
     expect(ids((await wire.drain({ key: [{}] }, 'beginning')).items)).toEqual(['1']);
     expect(ids((await wire.drain({ key: [null] }, 'beginning')).items)).toEqual(['2']);
   });
 
-  it.skipIf(backend.live)('ranges are read apart and cover everything', async () => {
+  it.skipIf(backend.live)('each range -> together all documents, each once', async () => {
     const { wire } = await backend.splitContainer(3);
     const names = Array.from({ length: 30 }, (_, n) => `d${n}`);
     await wire.seed(docs(...names));
@@ -198,7 +198,7 @@ forEachBackend('feed scope', (backend) => {
 });
 
 forEachBackend('feed pages', (backend) => {
-  it('hold as many documents as asked for', async () => {
+  it('an item limit -> that many documents', async () => {
     const { wire } = await backend.container();
     await wire.seed(docs('a', 'b', 'c', 'd', 'e'));
     const { pages, items } = await wire.drain(await whole(wire), 'beginning', { max: 2 });
@@ -206,7 +206,7 @@ forEachBackend('feed pages', (backend) => {
     expect(ids(items)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('never cut a transaction', async () => {
+  it('a limit within a transaction -> the page ends after it', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     await wire.seed(docs('before'));
@@ -233,7 +233,7 @@ forEachBackend('feed pages', (backend) => {
     expect(pages.some((page) => page.items.length >= 5)).toBe(true);
   });
 
-  it('stay below four megabytes', async () => {
+  it('no item limit -> at most 4 MB', async () => {
     const { wire } = await backend.container();
     const fill = 'x'.repeat(1_500_000);
     await wire.seed(['a', 'b', 'c', 'd'].map((id) => ({ id, pk: id, fill })));
@@ -243,7 +243,7 @@ forEachBackend('feed pages', (backend) => {
     for (const page of pages) expect(page.reply.text.length).toBeLessThan(4.2 * 1024 * 1024);
   });
 
-  it.skipIf(backend.live)('are as small as the emulator is told', async () => {
+  it.skipIf(backend.live)('pageBytes -> pages of that size', async () => {
     await using lab = await backend.freshLab({ settings: { pageBytes: 4000 } });
     const { wire } = await lab.container();
     await wire.seed(Array.from({ length: 12 }, (_, n) => ({ id: `d${n}`, pk: 'p', fill: 'x'.repeat(1000) })));
@@ -254,7 +254,7 @@ forEachBackend('feed pages', (backend) => {
 });
 
 forEachBackend('feed replicas', (backend) => {
-  it('refuse a session that asks for more than there is', async () => {
+  it('a session token ahead of the range -> 404/1002', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     const written = await wire.create('{"id":"a","pk":"p"}', ['p']);
@@ -266,7 +266,7 @@ forEachBackend('feed replicas', (backend) => {
     expect([reply.status, substatusOf(reply)]).toEqual([404, 1002]);
   });
 
-  it('carry a session token that a later read may ask for', async () => {
+  it('a page -> a session token that a later read may send', async () => {
     const { wire } = await backend.container();
     const scope = await whole(wire);
     const written = await wire.create('{"id":"a","pk":"p"}', ['p']);
@@ -276,7 +276,7 @@ forEachBackend('feed replicas', (backend) => {
   });
 
   it.skipIf(backend.live)(
-    'may lag: without the newest session token the end comes too early, with it never',
+    'a lag -> the feed ends early without the newest token, never with it',
     async () => {
       await using lab = await backend.freshLab({ settings: { replicaLagMs: 600_000 } });
       const { wire } = await lab.container();
@@ -294,7 +294,7 @@ forEachBackend('feed replicas', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('never skip what a lagging now had not seen', async () => {
+  it.skipIf(backend.live)('a start now on a lagging replica -> nothing is skipped later', async () => {
     await using lab = await backend.freshLab({ settings: { replicaLagMs: 600_000 } });
     const { wire } = await lab.container();
     const scope = await whole(wire);
@@ -309,7 +309,7 @@ forEachBackend('feed through the SDK', (backend) => {
   const { ChangeFeedStartFrom, ChangeFeedMode } = backend.sdk;
   const mode = { changeFeedMode: ChangeFeedMode.LatestVersion };
 
-  it('from the beginning, page by page, on from a token', async () => {
+  it('from the beginning -> page by page, resumes from a token', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(docs('a', 'b', 'c'));
     const start = container.items.getChangeFeedIterator<Doc>({
@@ -333,7 +333,7 @@ forEachBackend('feed through the SDK', (backend) => {
     expect(ids((await resumed.readNext()).result)).toEqual(['d']);
   });
 
-  it('from now, for one key and for one range', async () => {
+  it('from now, for one key or range -> only later changes', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(docs('old'));
     const [range] = await container.getFeedRanges();
@@ -353,7 +353,7 @@ forEachBackend('feed through the SDK', (backend) => {
     expect(ids((await byKey.readNext()).result)).toEqual(['new']);
   });
 
-  it.skipIf(backend.live)('from a time, which is sent on with every later page', async () => {
+  it.skipIf(backend.live)('from a time -> sent with every later page', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(docs('old'));
     await backend.admin.clock(60 * SECOND_MS);
@@ -372,7 +372,7 @@ forEachBackend('feed through the SDK', (backend) => {
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  it('refuses a token of a container that was made anew', async () => {
+  it('a token of a recreated container -> refused', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(docs('a'));
     const iterator = container.items.getChangeFeedIterator<Doc>({
@@ -391,7 +391,7 @@ forEachBackend('feed through the SDK', (backend) => {
     expect(error.message).toContain('continuation token');
   });
 
-  it('reads while writers write, and misses nothing', async () => {
+  it('writes meanwhile -> none is missed', async () => {
     const { container, wire } = await backend.container();
     const scope = await whole(wire);
     const names = Array.from({ length: 60 }, (_, n) => `d${n}`);

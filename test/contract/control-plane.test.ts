@@ -22,7 +22,7 @@ function content(throughput: number, autoscaleMax?: number): NonNullable<OfferDe
 }
 
 forEachBackend('databases', (backend) => {
-  it('are created, read, listed and deleted', async () => {
+  it('create, read, list, delete -> work', async () => {
     const client = backend.client();
     const id = `${backend.lab.databaseId}-second`;
     const created = await client.databases.create({ id });
@@ -42,7 +42,7 @@ forEachBackend('databases', (backend) => {
     expect((await failure(client.database(id).delete())).code).toBe(404);
   });
 
-  it('are made only if they do not exist', async () => {
+  it('createIfNotExists of an existing one -> returns it', async () => {
     const client = backend.client();
     const id = `${backend.lab.databaseId}-maybe`;
     expect((await client.databases.createIfNotExists({ id })).statusCode).toBe(201);
@@ -50,7 +50,7 @@ forEachBackend('databases', (backend) => {
     await client.database(id).delete();
   });
 
-  it('take their containers along, and come back as somebody else', async () => {
+  it('deleted and recreated -> no containers, another resource id', async () => {
     const client = backend.client();
     const id = `${backend.lab.databaseId}-gone`;
     const first = await client.databases.create({ id });
@@ -62,14 +62,14 @@ forEachBackend('databases', (backend) => {
     await second.database.delete();
   });
 
-  it.each(['a/b', 'a\\b', 'a?b', 'a#b', ''])('refuse the id %j', async (id) => {
+  it.each(['a/b', 'a\\b', 'a?b', 'a#b', ''])('id %j -> refused', async (id) => {
     const body = JSON.stringify({ id });
     const reply = await backend.raw.send('POST', '/dbs', { body });
     expect(reply.status).toBe(400);
     expect(parseJson(reply)).toMatchObject({ code: expect.any(String), message: expect.any(String) });
   });
 
-  it.skipIf(backend.live)('may own the throughput, their containers then have none', async () => {
+  it.skipIf(backend.live)('throughput on the database -> its containers have none', async () => {
     const client = backend.client();
     const { database } = await client.databases.create({ id: 'shared', throughput: 600 });
     const offer = await database.readOffer();
@@ -125,7 +125,7 @@ function definitionFor(backend: Backend): Record<string, unknown> {
 }
 
 forEachBackend('containers', (backend) => {
-  it('keep every setting they were created with', async () => {
+  it('every setting -> kept', async () => {
     const definition = definitionFor(backend);
     const { database } = backend.lab;
     const created = await database.containers.create({
@@ -140,7 +140,7 @@ forEachBackend('containers', (backend) => {
     await created.container.delete();
   });
 
-  it('get the service defaults for what was left out', async () => {
+  it('settings left out -> the defaults of the service', async () => {
     const { container } = await backend.container();
     const { resource } = await container.read();
     expect(resource?.indexingPolicy).toMatchObject({
@@ -156,7 +156,7 @@ forEachBackend('containers', (backend) => {
     expect(resource?.defaultTtl ?? undefined).toBeUndefined();
   });
 
-  it('have system properties of the right shape', async () => {
+  it('system properties -> the form of the service', async () => {
     const { container } = await backend.container();
     const { resource, headers } = await container.read();
     const database = (await backend.lab.database.read()).resource;
@@ -175,7 +175,7 @@ forEachBackend('containers', (backend) => {
     expect(headers['etag']).toBe(resource?._etag);
   });
 
-  it('are made only if they do not exist, and are not compared then', async () => {
+  it('createIfNotExists with other settings -> returns the existing one', async () => {
     const { containers } = backend.lab.database;
     const body = { id: 'once', partitionKey: { paths: ['/pk'] } };
     const first = await containers.createIfNotExists(body);
@@ -188,7 +188,7 @@ forEachBackend('containers', (backend) => {
     expect((await failure(first.container.read())).code).toBe(404);
   });
 
-  it('are replaced: indexing and TTL change, the rest of the document stays', async () => {
+  it('a replace -> indexing and TTL change, the rest stays', async () => {
     const { container } = await backend.container({ defaultTtl: 100 });
     const before = (await container.read()).resource;
     if (before?.indexingPolicy === undefined) throw new Error('no indexing policy');
@@ -214,7 +214,7 @@ forEachBackend('containers', (backend) => {
     expect(without?.defaultTtl ?? undefined).toBeUndefined();
   });
 
-  it('are replaced only by whoever has seen the newest version', async () => {
+  it('a replace with an old etag -> 412', async () => {
     const { container } = await backend.container();
     const { resource } = await container.read();
     const body = {
@@ -228,7 +228,7 @@ forEachBackend('containers', (backend) => {
     expect((await container.replace(body, fresh)).statusCode).toBe(200);
   });
 
-  it('cannot change their key or their unique keys', async () => {
+  it('a replace with another key or other unique keys -> refused', async () => {
     const { container } = await backend.container({ uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/u'] }] } });
     const { resource } = await container.read();
     if (resource === undefined) throw new Error('no container');
@@ -263,7 +263,7 @@ forEachBackend('containers', (backend) => {
         uniqueKeyPolicy: { uniqueKeys: [{ paths: Array.from({ length: 17 }, (_, i) => `/u${i}`) }] },
       },
     ],
-  ])('are refused with 400: %s', async (_what, body) => {
+  ])('%s -> 400', async (_what, body) => {
     const reply = await backend.raw.send('POST', `/dbs/${backend.lab.databaseId}/colls`, {
       body: JSON.stringify({ id: 'refused', ...body }),
     });
@@ -271,7 +271,7 @@ forEachBackend('containers', (backend) => {
     expect(parseJson(reply)['message']).toEqual(expect.any(String));
   });
 
-  it('are refused in a database that is not there', async () => {
+  it('an unknown database -> 404', async () => {
     const create = backend
       .client()
       .database('nowhere')
@@ -279,14 +279,14 @@ forEachBackend('containers', (backend) => {
     expect((await failure(create)).code).toBe(404);
   });
 
-  it.skipIf(backend.live)('refuse their own feed retention where backups are continuous', async () => {
+  it.skipIf(backend.live)('a feed retention while avad is on -> refused', async () => {
     await using lab = await backend.freshLab({ settings: { avad: true } });
     const minutes = backend.sdk.ChangeFeedRetentionTimeSpan.fromMinutes(10);
     const create = lab.container({ changeFeedPolicy: new backend.sdk.ChangeFeedPolicy(minutes) });
     expect((await failure(create)).code).toBe(400);
   });
 
-  it('tell how much they hold', async () => {
+  it('quota info requested -> counts and sizes', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([1, 2, 3].map((n) => ({ id: `d${n}`, pk: 'a' })));
     const { headers } = await container.read({ populateQuotaInfo: true });
@@ -297,7 +297,7 @@ forEachBackend('containers', (backend) => {
     expect(headers['x-ms-resource-usage']).toMatch(exact);
   });
 
-  it.skipIf(backend.live)('tell what their ranges hold', async () => {
+  it.skipIf(backend.live)('partition statistics requested -> sizes by range and key', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([1, 2, 3].map((n) => ({ id: `d${n}`, pk: 'a' })));
     const initialHeaders = { 'x-ms-documentdb-populatepartitionstatistics': 'true' };
@@ -331,7 +331,7 @@ forEachBackend('partition keys', (backend) => {
       body: { a: 'x', b: true, c: null },
       value: ['x', true, null],
     },
-  ])('$what: stored as given, found by it', async ({ definition, body, value }) => {
+  ])('$what -> stored as given and found by it', async ({ definition, body, value }) => {
     const { container } = await backend.container({ partitionKey: structuredClone(definition) });
     expect((await container.read()).resource?.partitionKey).toEqual(definition);
     const created = await container.items.create({ id: 'one', ...body });
@@ -346,7 +346,7 @@ forEachBackend('partition keys', (backend) => {
     expect((await container.item('two', value).delete()).statusCode).toBe(204);
   });
 
-  it('a bare path means version 1', async () => {
+  it('paths without a version -> version 1', async () => {
     const { resource } = await backend.lab.database.containers.create({ id: 'bare', partitionKey: '/pk' });
     expect(resource?.partitionKey?.paths).toEqual(['/pk']);
     expect(resource?.partitionKey?.version ?? 1).toBe(1);
@@ -359,7 +359,7 @@ forEachBackend('partition keys', (backend) => {
 });
 
 forEachBackend('throughput', (backend) => {
-  it('set by hand: created, read, replaced', async () => {
+  it('manual -> created, read, replaced', async () => {
     const { container } = await backend.container({ throughput: 500 });
     const { resource, offer } = await container.readOffer();
     expect(resource).toMatchObject({
@@ -379,12 +379,12 @@ forEachBackend('throughput', (backend) => {
   });
 
   // Live, the database of the suite owns the throughput.
-  it.skipIf(backend.live)('a container of its own starts with 400', async () => {
+  it.skipIf(backend.live)('a container without throughput -> 400 RU/s', async () => {
     const { container } = await backend.container();
     expect((await container.readOffer()).resource?.content?.offerThroughput).toBe(400);
   });
 
-  it('autoscale: created, read, replaced', async () => {
+  it('autoscale -> created, read, replaced', async () => {
     const { container } = await backend.container({ maxThroughput: 1000 });
     const { resource, offer } = await container.readOffer();
     expect(resource?.content?.offerAutopilotSettings?.maxThroughput).toBe(1000);
@@ -403,7 +403,7 @@ forEachBackend('throughput', (backend) => {
     ['autoscale below 1000', 'x-ms-cosmos-offer-autopilot-settings', '{"maxThroughput":500}'],
     ['autoscale between steps of 1000', 'x-ms-cosmos-offer-autopilot-settings', '{"maxThroughput":1500}'],
     ['autoscale that is no JSON', 'x-ms-cosmos-offer-autopilot-settings', '{'],
-  ])('is refused: %s', async (_what, header, value) => {
+  ])('%s -> refused', async (_what, header, value) => {
     const reply = await backend.raw.send('POST', `/dbs/${backend.lab.databaseId}/colls`, {
       body: JSON.stringify({ id: 'refused', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } }),
       headers: { [header]: value },
@@ -413,7 +413,7 @@ forEachBackend('throughput', (backend) => {
     expect(missing.code).toBe(404);
   });
 
-  it.skipIf(backend.live)('cannot go below a hundredth of its peak, or a tenth under autoscale', async () => {
+  it.skipIf(backend.live)('below a hundredth of its peak, or a tenth with autoscale -> refused', async () => {
     const manual = await backend.container({ throughput: 60_000 });
     const byHand = await manual.container.readOffer();
     if (byHand.resource === undefined || byHand.offer === undefined) throw new Error('no offer');
@@ -439,12 +439,12 @@ forEachBackend('throughput', (backend) => {
     { body: { throughput: 24_000 }, ranges: 4 },
     { body: { maxThroughput: 10_000 }, ranges: 1 },
     { body: { maxThroughput: 30_000 }, ranges: 3 },
-  ])('decides the number of ranges at creation: $body gives $ranges', async ({ body, ranges }) => {
+  ])('created with $body -> $ranges ranges', async ({ body, ranges }) => {
     const { wire } = await backend.container(body);
     expect(await wire.ranges()).toHaveLength(ranges);
   });
 
-  it.skipIf(backend.live)('raised beyond what the ranges can serve splits them', async () => {
+  it.skipIf(backend.live)('raised beyond what the ranges can serve -> they split', async () => {
     const { container, wire } = await backend.container({ throughput: 400 });
     const { resource, offer } = await container.readOffer();
     if (resource === undefined || offer === undefined) throw new Error('no offer');
@@ -455,7 +455,7 @@ forEachBackend('throughput', (backend) => {
     expect((await container.readOffer()).resource?.content?.offerThroughput).toBe(20_000);
   });
 
-  it.skipIf(backend.live)('takes its time beyond that, and says that it is pending', async () => {
+  it.skipIf(backend.live)('raised beyond what the ranges can serve -> pending for scaleUpMs', async () => {
     await using lab = await backend.freshLab({ settings: { scaleUpMs: 600_000 } });
     const { container, wire } = await lab.container({ throughput: 400 });
     const { resource, offer } = await container.readOffer();
@@ -466,7 +466,7 @@ forEachBackend('throughput', (backend) => {
     expect(await wire.ranges()).toHaveLength(1);
   });
 
-  it.skipIf(backend.live)('is not changed while an earlier change is pending', async () => {
+  it.skipIf(backend.live)('a change while another is pending -> refused', async () => {
     await using lab = await backend.freshLab({ settings: { scaleUpMs: 600_000 } });
     const { container } = await lab.container({ throughput: 400 });
     const { resource, offer } = await container.readOffer();
@@ -480,7 +480,7 @@ forEachBackend('throughput', (backend) => {
 forEachBackend('scripts', (backend) => {
   const BODY = 'function () { getContext().getResponse().setBody("é \\u0041"); }';
 
-  it('are stored, listed, replaced and deleted, whatever they say', async () => {
+  it('any text -> stored, listed, replaced and deleted', async () => {
     const { container } = await backend.container();
     const { scripts } = container;
     const { TriggerType, TriggerOperation } = backend.sdk;
@@ -519,7 +519,7 @@ forEachBackend('scripts', (backend) => {
     expect((await failure(scripts.trigger('trig').read())).code).toBe(404);
   });
 
-  it.skipIf(backend.live)('are not run, and whoever asks is told so', async () => {
+  it.skipIf(backend.live)('execute -> 501', async () => {
     const { container } = await backend.container();
     await container.scripts.storedProcedures.create({ id: 'proc', body: BODY });
     const error = await failure(container.scripts.storedProcedure('proc').execute('a', []));
@@ -529,7 +529,7 @@ forEachBackend('scripts', (backend) => {
     expect([404, 501]).toContain((await failure(missing)).code);
   });
 
-  it.skipIf(backend.live)('asked for as triggers are not passed over in silence', async () => {
+  it.skipIf(backend.live)('a write that names a trigger -> 501', async () => {
     const { container } = await backend.container();
     const { TriggerType, TriggerOperation } = backend.sdk;
     await container.scripts.triggers.create({
@@ -545,13 +545,13 @@ forEachBackend('scripts', (backend) => {
     expect((await container.item('a', 'a').read()).statusCode).toBe(404);
   });
 
-  it('leave no conflicts behind', async () => {
+  it('the conflicts feed -> empty', async () => {
     const { container } = await backend.container();
     const { resources } = await container.conflicts.readAll().fetchAll();
     expect(resources).toEqual([]);
   });
 
-  it('are not there for a container that is not there', async () => {
+  it('an unknown container -> 404', async () => {
     const reply = await backend.raw.send('GET', `/dbs/${backend.lab.databaseId}/colls/nowhere/sprocs`);
     expect(reply.status).toBe(404);
     expect(substatusOf(reply)).toBeTypeOf('number');

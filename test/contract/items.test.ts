@@ -48,7 +48,7 @@ forEachBackend('items', (backend) => {
     expect(missing.resource).toBeUndefined();
   });
 
-  it('upsert creates with 201 and replaces with 200', async () => {
+  it('upsert -> 201 for a new item, 200 for an existing one', async () => {
     const { container } = await backend.container();
     expect((await container.items.upsert({ id: 'a', pk: 'p', n: 1 })).statusCode).toBe(201);
     const again = await container.items.upsert<Doc>({ id: 'a', pk: 'p', m: 2 });
@@ -57,7 +57,7 @@ forEachBackend('items', (backend) => {
     expect(again.resource).not.toHaveProperty('n');
   });
 
-  it('refuse a second create, and all but create and upsert want the item to be there', async () => {
+  it('a second create -> 409; replace, delete and patch of a missing item -> 404', async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p' });
     const twice = await failure(container.items.create({ id: 'a', pk: 'p' }));
@@ -69,7 +69,7 @@ forEachBackend('items', (backend) => {
     expect((await failure(ghost.patch([{ op: 'set', path: '/n', value: 1 }]))).code).toBe(404);
   });
 
-  it('carry system properties of the right shape', async () => {
+  it('system properties -> the form of the service', async () => {
     const { container } = await backend.container();
     const { resource, headers } = await container.items.create({ id: 'a', pk: 'p' });
     const parent = (await container.read()).resource;
@@ -86,7 +86,7 @@ forEachBackend('items', (backend) => {
     expect(drift).toBeLessThan(backend.live ? 300 : 5);
   });
 
-  it('answer with the headers a client keeps its session by', async () => {
+  it('a write or read -> the headers of a session', async () => {
     const { container, wire } = await backend.container();
     const { headers } = await container.items.create({ id: 'a', pk: 'p' });
     const rid = (await container.read()).resource?._rid;
@@ -102,14 +102,14 @@ forEachBackend('items', (backend) => {
     );
   });
 
-  it('get an id from the SDK when they have none, but must have one on the wire', async () => {
+  it('no id -> added by the SDK; without it on the wire -> 400', async () => {
     const { container, wire } = await backend.container();
     const { resource } = await container.items.create({ pk: 'p' });
     expect(resource?.['id' as never]).toMatch(/^[0-9a-f-]{36}$/);
     expect((await wire.create('{"pk":"p"}', ['p'])).status).toBe(400);
   });
 
-  it('are read all, and deleted by key', async () => {
+  it('read all, delete by key -> work', async () => {
     const { container, wire } = await backend.container();
     const docs = Array.from({ length: 12 }, (_, n) => ({ id: `d${n}`, pk: n % 2 === 0 ? 'even' : 'odd' }));
     await wire.seed(docs);
@@ -205,7 +205,7 @@ const BAD_PATCHES: readonly { what: string; ops: PatchOperation[] }[] = [
 ];
 
 forEachBackend('patch', (backend) => {
-  it('sets, adds, replaces, removes and increments', async () => {
+  it('set, add, replace, remove, incr -> applied', async () => {
     const { container } = await backend.container();
     for (const { what, ops, result } of PATCHES) {
       const before = await container.items.upsert(PATCH_BASE);
@@ -218,7 +218,7 @@ forEachBackend('patch', (backend) => {
     expect(resource).not.toHaveProperty('deep');
   });
 
-  it('refuses the impossible with 400 and changes nothing', async () => {
+  it('an impossible operation -> 400, nothing changes', async () => {
     const { container } = await backend.container();
     const before = await container.items.create(PATCH_BASE);
     for (const { what, ops } of BAD_PATCHES) {
@@ -228,7 +228,7 @@ forEachBackend('patch', (backend) => {
     expect(after.resource?._etag).toBe(before.resource?._etag);
   });
 
-  it('is applied only where its condition holds', async () => {
+  it('a condition -> applied only if it holds', async () => {
     const { container } = await backend.container();
     await container.items.create(PATCH_BASE);
     const item = container.item('a', 'p');
@@ -245,7 +245,7 @@ forEachBackend('etags', (backend) => {
   const match = (condition: string) => ({ accessCondition: { type: 'IfMatch', condition } });
   const noneMatch = (condition: string) => ({ accessCondition: { type: 'IfNoneMatch', condition } });
 
-  it('if-match guards every write', async () => {
+  it('if-match with an old etag -> 412 for every write', async () => {
     const { container } = await backend.container();
     const created = await container.items.create({ id: 'a', pk: 'p' });
     const item = container.item('a', 'p');
@@ -268,14 +268,14 @@ forEachBackend('etags', (backend) => {
     ]);
   });
 
-  it('a write that changes nothing still makes a new version', async () => {
+  it('a write without a change -> a new version', async () => {
     const { container } = await backend.container();
     const first = await container.items.upsert({ id: 'a', pk: 'p' });
     const second = await container.items.upsert({ id: 'a', pk: 'p' });
     expect(second.resource?._etag).not.toBe(first.resource?._etag);
   });
 
-  it('if-match any version wants an item to be there', async () => {
+  it('if-match * -> needs an existing item', async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p' });
     expect((await container.item('a', 'p').replace({ id: 'a', pk: 'p' }, match('*'))).statusCode).toBe(200);
@@ -283,7 +283,7 @@ forEachBackend('etags', (backend) => {
     expect([404, 412]).toContain((await failure(ghost)).code);
   });
 
-  it('if-none-match spares a reader what it has', async () => {
+  it('if-none-match with the present etag -> 304', async () => {
     const { container } = await backend.container();
     const { resource } = await container.items.create({ id: 'a', pk: 'p' });
     const same = await container.item('a', 'p').read(noneMatch(resource?._etag ?? ''));
@@ -292,7 +292,7 @@ forEachBackend('etags', (backend) => {
     expect(other.statusCode).toBe(200);
   });
 
-  it('if-none-match guards writes too', async () => {
+  it('if-none-match on a write -> 412 if it matches', async () => {
     const { container } = await backend.container();
     const { resource } = await container.items.create({ id: 'a', pk: 'p' });
     const item = container.item('a', 'p');
@@ -325,7 +325,7 @@ const KEYS: readonly { key: Key; value: PartitionKey; body: Record<string, unkno
 ];
 
 forEachBackend('identity', (backend) => {
-  it('is key and id: one id lives under every kind of key', async () => {
+  it('one id with several keys -> several items', async () => {
     const { container, wire } = await backend.container();
     for (const [n, { key, body }] of KEYS.entries()) {
       const reply = await wire.create(JSON.stringify({ id: 'same', n, ...body }), key);
@@ -343,7 +343,7 @@ forEachBackend('identity', (backend) => {
     expect((await wire.read('same', [1])).status).toBe(404);
   });
 
-  it('sees one number in 1, 1.0 and 1e0, and none apart in -0 and 0', async () => {
+  it('1, 1.0 and 1e0 -> one number; -0 and 0 too', async () => {
     const { wire } = await backend.container();
     expect((await wire.create('{"id":"n","pk":1}', [1])).status).toBe(201);
     expect((await wire.create('{"id":"n","pk":1.0}', [1])).status).toBe(409);
@@ -353,7 +353,7 @@ forEachBackend('identity', (backend) => {
     expect((await wire.create('{"id":"z","pk":0}', [0])).status).toBe(409);
   });
 
-  it('cannot be written under another key than the body has', async () => {
+  it('another key than the one in the body -> refused', async () => {
     const { container, wire } = await backend.container();
     for (const key of [['b'], [1], [null], NONE]) {
       const reply = await wire.create('{"id":"a","pk":"a"}', key);
@@ -365,7 +365,7 @@ forEachBackend('identity', (backend) => {
     expect(moved.status).toBe(400);
   });
 
-  it('keeps levels of a hierarchical key apart', async () => {
+  it('hierarchical keys that differ in one level -> different items', async () => {
     const { wire } = await backend.container({
       partitionKey: multiHashKey('/a', '/b'),
     });
@@ -395,7 +395,7 @@ forEachBackend('limits', (backend) => {
     ['beyond ASCII', 'é日本😀'],
     ['quotes and braces', `"{'}`],
     ['1023 bytes', 'i'.repeat(1023)],
-  ])('takes the id: %s', async (_what, id) => {
+  ])('id %s -> accepted', async (_what, id) => {
     const { container, wire } = await backend.container();
     expect((await container.items.create({ id, pk: 'p' })).statusCode).toBe(201);
     expect(parseJson<Doc>(await wire.read(id, ['p'])).id).toBe(id);
@@ -411,13 +411,13 @@ forEachBackend('limits', (backend) => {
     ['null', 'null'],
     ['1024 bytes', `"${'i'.repeat(1024)}"`],
     ['1024 bytes in 512 characters', `"${'é'.repeat(512)}"`],
-  ])('refuses the id: %s', async (_what, id) => {
+  ])('id %s -> refused', async (_what, id) => {
     const { wire } = await backend.container();
     expect((await wire.create(`{"id":${id},"pk":"p"}`, ['p'])).status).toBe(400);
     expect((await wire.upsert(`{"id":${id},"pk":"p"}`, ['p'])).status).toBe(400);
   });
 
-  it('takes keys of 2048 bytes under version 2 and of 101 under version 1', async () => {
+  it('keys of 2048 bytes (version 2) and 101 bytes (version 1) -> accepted', async () => {
     const v2 = await backend.container();
     const v1 = await backend.container({
       partitionKey: hashKey('/pk', 1),
@@ -440,7 +440,7 @@ forEachBackend('limits', (backend) => {
     expect((await v1.wire.read('k', ['k'.repeat(101)])).status).toBe(200);
   });
 
-  it('takes a document of almost two megabytes and not one beyond', async () => {
+  it('a document of almost 2 MB -> accepted, a larger one -> 413', async () => {
     const { wire } = await backend.container();
     expect((await wire.create(documentOf(2 * MIB - 2048, 'fits', 'p'), ['p'])).status).toBe(201);
     const tooBig = await wire.create(documentOf(2 * MIB + 1, 'bursts', 'p'), ['p']);
@@ -453,7 +453,7 @@ forEachBackend('limits', (backend) => {
   });
 
   it.skipIf(backend.live)(
-    'fills a logical partition to its limit, and its neighbour stays open',
+    'a logical partition is full -> 403/1014, its neighbour accepts writes',
     async () => {
       await using lab = await backend.freshLab({ settings: { logicalPartitionLimitBytes: 20_000 } });
       const { container } = await lab.container();
@@ -473,7 +473,7 @@ forEachBackend('limits', (backend) => {
 });
 
 forEachBackend('refusals', (backend) => {
-  it('tell how new they are by a session token, as the SDK expects of 404, 409 and 412', async () => {
+  it('404, 409 and 412 -> have a session token', async () => {
     const { container, wire } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p' });
     const present = await wire.read('a', ['p']);
@@ -493,7 +493,7 @@ forEachBackend('refusals', (backend) => {
 forEachBackend('unique keys', (backend) => {
   const uniqueKeyPolicy = { uniqueKeys: [{ paths: ['/email'] }, { paths: ['/a', '/b/c'] }] };
 
-  it('hold within one logical partition, on every kind of write', async () => {
+  it('a taken value in the same logical partition -> 409 for every kind of write', async () => {
     const { container } = await backend.container({ uniqueKeyPolicy });
     const doc = (id: string, pk: string, email: unknown, a: number) => ({ id, pk, email, a });
     await container.items.create(doc('1', 'p', 'x', 1));
@@ -510,7 +510,7 @@ forEachBackend('unique keys', (backend) => {
     expect(await statusOf(container.items.create(doc('3', 'p', 'x', 3)))).toBe(201);
   });
 
-  it('compare all their paths together, nested ones too', async () => {
+  it('several paths, nested ones too -> compared together', async () => {
     const { container } = await backend.container({ uniqueKeyPolicy });
     const doc = (id: string, a: unknown, c: unknown) => ({ id, pk: 'p', email: id, a, b: { c } });
     expect(await statusOf(container.items.create(doc('1', 1, 1)))).toBe(201);
@@ -519,7 +519,7 @@ forEachBackend('unique keys', (backend) => {
     expect(await statusOf(container.items.create(doc('4', 1, 1)))).toBe(409);
   });
 
-  it('count a missing value as null: one per partition', async () => {
+  it('a missing value -> counts as null, one per partition', async () => {
     const { container } = await backend.container({
       uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] },
     });
@@ -531,12 +531,12 @@ forEachBackend('unique keys', (backend) => {
 });
 
 forEachBackend('time to live', (backend) => {
-  it.each(['0', 'null', '"10"', '1.5', '-2', '2147483648'])('refuses the item ttl %s', async (ttl) => {
+  it.each(['0', 'null', '"10"', '1.5', '-2', '2147483648'])('ttl %s -> refused', async (ttl) => {
     const { wire } = await backend.container({ defaultTtl: -1 });
     expect((await wire.create(`{"id":"a","pk":"p","ttl":${ttl}}`, ['p'])).status).toBe(400);
   });
 
-  it.skipIf(backend.live)('hides what has expired from everybody at once, before any purge', async () => {
+  it.skipIf(backend.live)('an expired item -> invisible at once, before the purge', async () => {
     const { container, wire } = await backend.container({ defaultTtl: 60 });
     await wire.seed([
       { id: 'default', pk: 'p' },
@@ -566,7 +566,7 @@ forEachBackend('time to live', (backend) => {
     expect(await visible()).toEqual(['never', 'long']);
   });
 
-  it.skipIf(backend.live)('treats an expired item as absent in every write', async () => {
+  it.skipIf(backend.live)('a write to an expired item -> as if it did not exist', async () => {
     const { container } = await backend.container({ defaultTtl: 5 });
     for (const id of ['a', 'b', 'c', 'd']) await container.items.create({ id, pk: 'p' });
     await backend.admin.clock(20 * SECOND_MS);
@@ -576,7 +576,7 @@ forEachBackend('time to live', (backend) => {
     expect((await container.items.create({ id: 'd', pk: 'p' })).statusCode).toBe(201);
   });
 
-  it.skipIf(backend.live)('gives up its unique values when it expires, not when it is purged', async () => {
+  it.skipIf(backend.live)('an expired item -> its unique values are free before the purge', async () => {
     const { container } = await backend.container({
       defaultTtl: 5,
       uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] },
@@ -587,7 +587,7 @@ forEachBackend('time to live', (backend) => {
     expect((await container.items.create({ id: 'b', pk: 'p', email: 'x' })).statusCode).toBe(201);
   });
 
-  it.skipIf(backend.live)('starts again with every write', async () => {
+  it.skipIf(backend.live)('a write -> the lifetime starts again', async () => {
     const { container } = await backend.container({ defaultTtl: 30 });
     await container.items.create({ id: 'a', pk: 'p' });
     await backend.admin.clock(20 * SECOND_MS);
@@ -598,7 +598,7 @@ forEachBackend('time to live', (backend) => {
     expect((await container.item('a', 'p').read()).statusCode).toBe(404);
   });
 
-  it.skipIf(backend.live)('is off where the container has none, whatever the item says', async () => {
+  it.skipIf(backend.live)("no TTL on the container -> the item's ttl has no effect", async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p', ttl: 1 });
     await backend.admin.clock(100 * SECOND_MS);
@@ -606,7 +606,7 @@ forEachBackend('time to live', (backend) => {
     expect((await container.item('a', 'p').read()).statusCode).toBe(200);
   });
 
-  it.skipIf(backend.live)('switched off before the purge brings the expired back', async () => {
+  it.skipIf(backend.live)('TTL switched off before the purge -> expired items reappear', async () => {
     const { container } = await backend.container({ defaultTtl: 5 });
     await container.items.create({ id: 'a', pk: 'p' });
     await backend.admin.clock(20 * SECOND_MS);
@@ -617,7 +617,7 @@ forEachBackend('time to live', (backend) => {
     expect((await container.item('a', 'p').read()).statusCode).toBe(200);
   });
 
-  it.skipIf(backend.live)('purged for good, an item does not come back', async () => {
+  it.skipIf(backend.live)('TTL switched off after the purge -> the item stays deleted', async () => {
     const { container, wire } = await backend.container({ defaultTtl: 5 });
     await container.items.create({ id: 'a', pk: 'p' });
     await backend.admin.clock(20 * SECOND_MS);
@@ -630,7 +630,7 @@ forEachBackend('time to live', (backend) => {
 });
 
 forEachBackend('point reads', (backend) => {
-  it('name the missing container and the missing database', async () => {
+  it('an unknown container or database -> named in the 404', async () => {
     const { raw } = backend;
     const key = { headers: { 'x-ms-documentdb-partitionkey': '["p"]' } };
     const database = `/dbs/${backend.lab.databaseId}`;
@@ -643,7 +643,7 @@ forEachBackend('point reads', (backend) => {
     }
   });
 
-  it('want a key', async () => {
+  it('no key -> 400', async () => {
     const { container, wire } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p' });
     expect((await backend.raw.send('GET', wire.itemPath('a'))).status).toBe(400);

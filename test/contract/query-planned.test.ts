@@ -127,7 +127,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     return state.requests.byOperation['query'] ?? {};
   };
 
-  it.skipIf(backend.live)('answer as the direct mode does', async () => {
+  it.skipIf(backend.live)('every query -> the same results as in direct mode', async () => {
     const { container } = await readings();
     for (const query of [...SETTLED, UNDEFINED]) {
       await use('direct');
@@ -148,7 +148,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('answer as the direct mode does, whatever is put together', async () => {
+  it.skipIf(backend.live)('random queries -> the same results as in direct mode', async () => {
     const { container } = await readings();
     const select = fc.constantFrom('*', 'VALUE c.n', 'c.id, c.n', 'VALUE {"n": c.n, "name": c.name}');
     const where = fc.constantFrom(
@@ -178,7 +178,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('keep the order among ties, and lose none of them', async () => {
+  it.skipIf(backend.live)('ties -> keep their order, none is lost', async () => {
     const { container } = await readings();
     await use('planned');
     for (const direction of ['ASC', 'DESC']) {
@@ -190,7 +190,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('come in pages of the size that was asked for, or of ten (trap 17)', async () => {
+  it.skipIf(backend.live)('a page size -> pages of that size, by default of ten (trap 17)', async () => {
     const { container } = await readings();
     await use('planned');
     const sizes = async (query: string, options: FeedOptions): Promise<number[]> => {
@@ -208,7 +208,7 @@ forEachBackend('planned queries', (backend: Backend) => {
   });
 
   it.skipIf(backend.live)(
-    'cost a plan each, and one request per range more when they need merging (trap 17)',
+    'a query -> one plan request, and one request per range if merged (trap 17)',
     async () => {
       const { container } = await readings();
       await use('planned');
@@ -252,7 +252,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     },
   );
 
-  it.skipIf(backend.live)('within one key, or one range, are answered directly in both modes', async () => {
+  it.skipIf(backend.live)('within one key or range -> answered directly in both modes', async () => {
     const { container, wire } = await readings();
     const ofKey = READINGS.filter(({ pk }) => pk === 'k1')
       .map(({ n }) => n)
@@ -277,34 +277,37 @@ forEachBackend('planned queries', (backend: Backend) => {
     }
   });
 
-  it.skipIf(backend.live)('are refused with the plan, even where there is one range', async () => {
-    const { container, wire } = await backend.container();
-    await wire.seed(READINGS.slice(0, 9));
-    await use('planned');
-    for (const query of [
-      'SELECT VALUE COUNT(1) FROM c',
-      'SELECT * FROM c ORDER BY c.n',
-      'SELECT TOP 1 * FROM c',
-      'SELECT * FROM c OFFSET 1 LIMIT 1',
-    ]) {
-      const reply = await wire.query(query);
-      expect(reply.status, query).toBe(400);
-      expect(reply.headers['x-ms-substatus'], query).toBe('1004');
-      const body = parseJson<{ code: string; message: string; additionalErrorInfo: string }>(reply);
-      expect(body).toMatchObject({ code: 'BadRequest', message: expect.any(String) });
-      const plan = await wire.query(
-        query,
-        {},
-        { 'x-ms-documentdb-isquery': undefined, 'x-ms-cosmos-is-query-plan-request': 'True' },
-      );
-      expect(plan.status, query).toBe(200);
-      expect(JSON.parse(body.additionalErrorInfo), query).toEqual(parseJson(plan));
-    }
-    expect((await wire.query('SELECT * FROM c WHERE c.n > 1')).status).toBe(200);
-    expect(await all(container, 'SELECT VALUE COUNT(1) FROM c')).toEqual([9]);
-  });
+  it.skipIf(backend.live)(
+    'the whole container -> refused with the plan, even with a single range',
+    async () => {
+      const { container, wire } = await backend.container();
+      await wire.seed(READINGS.slice(0, 9));
+      await use('planned');
+      for (const query of [
+        'SELECT VALUE COUNT(1) FROM c',
+        'SELECT * FROM c ORDER BY c.n',
+        'SELECT TOP 1 * FROM c',
+        'SELECT * FROM c OFFSET 1 LIMIT 1',
+      ]) {
+        const reply = await wire.query(query);
+        expect(reply.status, query).toBe(400);
+        expect(reply.headers['x-ms-substatus'], query).toBe('1004');
+        const body = parseJson<{ code: string; message: string; additionalErrorInfo: string }>(reply);
+        expect(body).toMatchObject({ code: 'BadRequest', message: expect.any(String) });
+        const plan = await wire.query(
+          query,
+          {},
+          { 'x-ms-documentdb-isquery': undefined, 'x-ms-cosmos-is-query-plan-request': 'True' },
+        );
+        expect(plan.status, query).toBe(200);
+        expect(JSON.parse(body.additionalErrorInfo), query).toEqual(parseJson(plan));
+      }
+      expect((await wire.query('SELECT * FROM c WHERE c.n > 1')).status).toBe(200);
+      expect(await all(container, 'SELECT VALUE COUNT(1) FROM c')).toEqual([9]);
+    },
+  );
 
-  it.skipIf(backend.live)('return documents as they are stored', async () => {
+  it.skipIf(backend.live)('documents -> returned as they are stored', async () => {
     const { wire } = await backend.splitContainer(2);
     const text = '{"id":"a","pk":"p","big":9223372036854775807,"price":1.10,"word":"\\u00e9"';
     await wire.create(`${text}}`, ['p']);
@@ -346,31 +349,28 @@ forEachBackend('planned queries', (backend: Backend) => {
     return { container: backend.lab.through(backend.client({ onRequest }), container), calls };
   };
 
-  it.skipIf(backend.live)(
-    'that meet a split between two pages ask the gone range for ever: the SDK repairs nothing',
-    async () => {
-      await use('planned');
-      const { container, wire } = await backend.splitContainer(2);
-      await wire.seed(READINGS);
-      const client = patient(container, 20);
-      const ordered = 'SELECT VALUE c.n FROM c ORDER BY c.n';
-      const iterator = client.container.items.query<number>(ordered, { maxItemCount: 5 });
-      expect((await iterator.fetchNext()).resources).toEqual([0, 1, 2, 3, 4]);
-      client.calls.length = 0;
-      const ranges = await wire.ranges();
-      for (const { id } of ranges) await backend.admin.split(wire.adminPath, { rangeId: id });
-      const rest = async (): Promise<void> => {
-        while (iterator.hasMoreResults()) await iterator.fetchNext();
-      };
-      expect((await failure(rest())).message).toBe('enough');
-      // Not one look at the new ranges.
-      expect(client.calls.every((call) => ranges.some(({ id }) => call === `range ${id}`))).toBe(true);
-      expect((await queriesByStatus())['410/1002']).toBeGreaterThanOrEqual(20);
-    },
-  );
+  it.skipIf(backend.live)('a split between two pages -> the SDK asks the gone range forever', async () => {
+    await use('planned');
+    const { container, wire } = await backend.splitContainer(2);
+    await wire.seed(READINGS);
+    const client = patient(container, 20);
+    const ordered = 'SELECT VALUE c.n FROM c ORDER BY c.n';
+    const iterator = client.container.items.query<number>(ordered, { maxItemCount: 5 });
+    expect((await iterator.fetchNext()).resources).toEqual([0, 1, 2, 3, 4]);
+    client.calls.length = 0;
+    const ranges = await wire.ranges();
+    for (const { id } of ranges) await backend.admin.split(wire.adminPath, { rangeId: id });
+    const rest = async (): Promise<void> => {
+      while (iterator.hasMoreResults()) await iterator.fetchNext();
+    };
+    expect((await failure(rest())).message).toBe('enough');
+    // Not one look at the new ranges.
+    expect(client.calls.every((call) => ranges.some(({ id }) => call === `range ${id}`))).toBe(true);
+    expect((await queriesByStatus())['410/1002']).toBeGreaterThanOrEqual(20);
+  });
 
   it.skipIf(backend.live)(
-    'begun after a split find the new ranges, unless the client remembers the old ones',
+    'begun after a split -> uses the new ranges, unless the client cached the old ones',
     async () => {
       await use('planned');
       const { container, wire } = await backend.splitContainer(2);
@@ -394,44 +394,41 @@ forEachBackend('planned queries', (backend: Backend) => {
     },
   );
 
-  it.skipIf(backend.live)(
-    'can be continued range by range with the tokens of a range that has split',
-    async () => {
-      await use('planned');
-      const { wire } = await backend.splitContainer(2);
-      await wire.seed(READINGS);
-      const [range] = await wire.ranges();
-      const asked =
-        'SELECT c._rid, [{"item": c.n}] AS orderByItems, c.n AS payload FROM c WHERE (true) ORDER BY c.n';
-      interface Page {
-        readonly Documents: readonly { readonly payload: number }[];
-      }
-      const ask = async (
-        rangeId: string,
-        max: string,
-        token?: string,
-      ): Promise<{ found: number[]; token: string | undefined }> => {
-        const reply = await wire.query(
-          asked,
-          { rangeId },
-          { 'x-ms-max-item-count': max, 'x-ms-continuation': token },
-        );
-        expect(reply.status).toBe(200);
-        const found = parseJson<Page>(reply).Documents.map(({ payload }) => payload);
-        return { found, token: reply.headers['x-ms-continuation'] as string | undefined };
-      };
-      const whole = await ask(range?.id ?? '', '100');
-      const first = await ask(range?.id ?? '', '5');
-      await backend.admin.split(wire.adminPath, { rangeId: range?.id ?? '' });
-      const children = (await wire.ranges()).filter(({ parents }) => parents?.includes(range?.id ?? ''));
-      const rest = await Promise.all(children.map(({ id }) => ask(id, '100', first.token)));
-      expect(rest).toHaveLength(2);
-      const sorted = rest.flatMap(({ found }) => found).toSorted((a, b) => a - b);
-      expect([...first.found, ...sorted]).toEqual(whole.found);
-    },
-  );
+  it.skipIf(backend.live)('tokens of a range that has split -> valid on its children', async () => {
+    await use('planned');
+    const { wire } = await backend.splitContainer(2);
+    await wire.seed(READINGS);
+    const [range] = await wire.ranges();
+    const asked =
+      'SELECT c._rid, [{"item": c.n}] AS orderByItems, c.n AS payload FROM c WHERE (true) ORDER BY c.n';
+    interface Page {
+      readonly Documents: readonly { readonly payload: number }[];
+    }
+    const ask = async (
+      rangeId: string,
+      max: string,
+      token?: string,
+    ): Promise<{ found: number[]; token: string | undefined }> => {
+      const reply = await wire.query(
+        asked,
+        { rangeId },
+        { 'x-ms-max-item-count': max, 'x-ms-continuation': token },
+      );
+      expect(reply.status).toBe(200);
+      const found = parseJson<Page>(reply).Documents.map(({ payload }) => payload);
+      return { found, token: reply.headers['x-ms-continuation'] as string | undefined };
+    };
+    const whole = await ask(range?.id ?? '', '100');
+    const first = await ask(range?.id ?? '', '5');
+    await backend.admin.split(wire.adminPath, { rangeId: range?.id ?? '' });
+    const children = (await wire.ranges()).filter(({ parents }) => parents?.includes(range?.id ?? ''));
+    const rest = await Promise.all(children.map(({ id }) => ask(id, '100', first.token)));
+    expect(rest).toHaveLength(2);
+    const sorted = rest.flatMap(({ found }) => found).toSorted((a, b) => a - b);
+    expect([...first.found, ...sorted]).toEqual(whole.found);
+  });
 
-  it.skipIf(backend.live)('that ranges cannot share are refused by name', async () => {
+  it.skipIf(backend.live)('an aggregate that cannot be merged -> refused by name', async () => {
     const { container } = await readings();
     await use('planned');
     const error = await failure(all(container, 'SELECT VALUE {"n": COUNT(1)} FROM c'));
@@ -443,7 +440,7 @@ forEachBackend('planned queries', (backend: Backend) => {
     expect(await all(container, 'SELECT * FROM c ORDER BY c.score')).toHaveLength(COUNT);
   });
 
-  it.skipIf(backend.live)('can be made to need their plan in the direct mode too', async () => {
+  it.skipIf(backend.live)('the SDK forces a plan -> used in direct mode too', async () => {
     const { container } = await readings();
     await use('direct');
     const options = { forceQueryPlan: true, maxItemCount: 100 };

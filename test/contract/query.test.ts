@@ -165,18 +165,18 @@ forEachBackend('queries', (backend) => {
   const ask = async <T>(query: string | SqlQuerySpec): Promise<T[]> =>
     (await (await people()).container.items.query<T>(query).fetchAll()).resources;
 
-  it('filter', async () => {
+  it('WHERE -> the matching documents', async () => {
     for (const [where, keep] of FILTERS) {
       const found = await ask<string>(`SELECT VALUE c.id FROM c WHERE ${where}`);
       expect([...found].sort(), where).toEqual(ids(keep));
     }
   });
 
-  it('project, order, limit and aggregate', async () => {
+  it('projections, ORDER BY, limits and aggregates -> their results', async () => {
     for (const [query, result] of QUERIES) expect(await ask(query), query).toEqual(result);
   });
 
-  it('select everything, as it is stored', async () => {
+  it('SELECT * -> documents as they are stored', async () => {
     const { container, wire } = await people();
     const all = await ask<Person>('SELECT * FROM c');
     expect([...all].sort((a, b) => a.n - b.n)).toMatchObject(PEOPLE);
@@ -186,7 +186,7 @@ forEachBackend('queries', (backend) => {
     expect(readAll).toHaveLength(PEOPLE.length);
   });
 
-  it('take parameters of every type', async () => {
+  it('parameters of every type -> accepted', async () => {
     const cases: [string, unknown, string[]][] = [
       ['c.n = @v', 4, ids((p) => p.n === 4)],
       ['c.name = @v', 'Ada', ids((p) => p.name === 'Ada')],
@@ -204,7 +204,7 @@ forEachBackend('queries', (backend) => {
     }
   });
 
-  it('are answered page by page, each document once', async () => {
+  it('several pages -> each document once', async () => {
     const { container } = await people();
     for (const query of [
       'SELECT * FROM c',
@@ -223,7 +223,7 @@ forEachBackend('queries', (backend) => {
     }
   });
 
-  it('go on from a continuation in another client', async () => {
+  it('a continuation in another client -> resumes', async () => {
     const { container } = await people();
     const first = await container.items.query<Person>('SELECT * FROM c', { maxItemCount: 8 }).fetchNext();
     expect(first.resources.length).toBeLessThanOrEqual(8);
@@ -239,7 +239,7 @@ forEachBackend('queries', (backend) => {
     expect(seen.sort()).toEqual(ids(() => true));
   });
 
-  it('within one key see that key only', async () => {
+  it('within one key -> documents of that key only', async () => {
     const { container } = await people();
     const options = { partitionKey: 'k1' };
     const { resources } = await container.items.query<number>('SELECT VALUE c.n FROM c', options).fetchAll();
@@ -248,7 +248,7 @@ forEachBackend('queries', (backend) => {
     expect(count.resources).toEqual([5]);
   });
 
-  it('within one range see that range only', async () => {
+  it('within one range -> documents of that range only', async () => {
     const { wire } = await people();
     const seen: string[] = [];
     for (const range of await wire.ranges()) {
@@ -259,7 +259,7 @@ forEachBackend('queries', (backend) => {
     expect(seen.sort()).toEqual(ids(() => true));
   });
 
-  it('find documents without a key, and with a null one', async () => {
+  it('documents without a key or with a null key -> found', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([{ id: 'none' }, { id: 'null', pk: null }, { id: 'text', pk: 'null' }]);
     const where = async (filter: string): Promise<string[]> =>
@@ -269,14 +269,14 @@ forEachBackend('queries', (backend) => {
     expect(await where('IS_NULL(c.pk)')).toEqual(['null']);
   });
 
-  it('see system properties', async () => {
+  it('system properties -> visible to filters', async () => {
     const found = await ask<{ _ts: number; _etag: string }>(
       "SELECT c._ts, c._etag FROM c WHERE c.id = 'p01' AND c._ts > 0",
     );
     expect(found).toEqual([{ _ts: expect.any(Number), _etag: expect.stringMatching(/^"/) }]);
   });
 
-  it('answer with the reply the SDK reads', async () => {
+  it('a query -> the reply has the form that the SDK reads', async () => {
     const { wire } = await people();
     const reply = await wire.query('SELECT * FROM c', {}, { 'x-ms-max-item-count': '5' });
     expect(parseJson(reply)).toMatchObject({
@@ -288,47 +288,50 @@ forEachBackend('queries', (backend) => {
     expect(Number(reply.headers['x-ms-request-charge'])).toBeGreaterThan(0);
   });
 
-  it.skipIf(backend.live)('that count everything count what others would see, in every part', async () => {
-    const { wire } = await backend.splitContainer(3, { defaultTtl: -1 });
-    await wire.seed(
-      Array.from({ length: 40 }, (_, n) => ({ id: `d${n}`, pk: `k${n}`, ttl: n % 3 === 0 ? 5 : -1 })),
-    );
-    const countOf = async (query: string, scope: Scope = {}): Promise<number> =>
-      Number(parseJson<{ Documents: unknown[] }>(await wire.query(query, scope)).Documents[0]);
-    const ranges = await wire.ranges();
-    const parts: Scope[] = ranges.flatMap(({ id, minInclusive, maxExclusive }) => {
-      const middle = `${minInclusive || '0'}8`;
-      return [
-        { rangeId: id },
-        { rangeId: id, startEpk: minInclusive, endEpk: middle },
-        { rangeId: id, startEpk: middle, endEpk: maxExclusive },
-      ];
-    });
-    for (const expected of [40, 26]) {
-      expect(await countOf('SELECT VALUE COUNT(1) FROM c')).toBe(expected);
-      let counted = 0;
-      for (const part of parts) {
-        // Only the second has to be looked for in the documents.
-        const [fast, slow] = [
-          await countOf('SELECT VALUE COUNT(1) FROM c', part),
-          await countOf('SELECT VALUE COUNT(c.id) FROM c', part),
+  it.skipIf(backend.live)(
+    'counts of everything -> equal the documents that queries return, in every part',
+    async () => {
+      const { wire } = await backend.splitContainer(3, { defaultTtl: -1 });
+      await wire.seed(
+        Array.from({ length: 40 }, (_, n) => ({ id: `d${n}`, pk: `k${n}`, ttl: n % 3 === 0 ? 5 : -1 })),
+      );
+      const countOf = async (query: string, scope: Scope = {}): Promise<number> =>
+        Number(parseJson<{ Documents: unknown[] }>(await wire.query(query, scope)).Documents[0]);
+      const ranges = await wire.ranges();
+      const parts: Scope[] = ranges.flatMap(({ id, minInclusive, maxExclusive }) => {
+        const middle = `${minInclusive || '0'}8`;
+        return [
+          { rangeId: id },
+          { rangeId: id, startEpk: minInclusive, endEpk: middle },
+          { rangeId: id, startEpk: middle, endEpk: maxExclusive },
         ];
-        expect(fast, JSON.stringify(part)).toBe(slow);
-        if (part.startEpk === undefined) counted += fast;
+      });
+      for (const expected of [40, 26]) {
+        expect(await countOf('SELECT VALUE COUNT(1) FROM c')).toBe(expected);
+        let counted = 0;
+        for (const part of parts) {
+          // Only the second has to be looked for in the documents.
+          const [fast, slow] = [
+            await countOf('SELECT VALUE COUNT(1) FROM c', part),
+            await countOf('SELECT VALUE COUNT(c.id) FROM c', part),
+          ];
+          expect(fast, JSON.stringify(part)).toBe(slow);
+          if (part.startEpk === undefined) counted += fast;
+        }
+        expect(counted).toBe(expected);
+        await backend.admin.clock(10 * 1000);
       }
-      expect(counted).toBe(expected);
-      await backend.admin.clock(10 * 1000);
-    }
-    expect(await countOf('SELECT VALUE COUNT(undefined) FROM c')).toBe(0);
-    expect(await countOf('SELECT VALUE COUNT(1) FROM c', { key: ['k1'] })).toBe(1);
-    expect(
-      await wire
-        .query('SELECT COUNT(1) AS n, [COUNT(1)] AS list FROM c')
-        .then((reply) => parseJson<{ Documents: unknown[] }>(reply).Documents),
-    ).toEqual([{ n: 26, list: [26] }]);
-  });
+      expect(await countOf('SELECT VALUE COUNT(undefined) FROM c')).toBe(0);
+      expect(await countOf('SELECT VALUE COUNT(1) FROM c', { key: ['k1'] })).toBe(1);
+      expect(
+        await wire
+          .query('SELECT COUNT(1) AS n, [COUNT(1)] AS list FROM c')
+          .then((reply) => parseJson<{ Documents: unknown[] }>(reply).Documents),
+      ).toEqual([{ n: 26, list: [26] }]);
+    },
+  );
 
-  it.skipIf(backend.live)('beyond the subset are refused with 400 and the name of the feature', async () => {
+  it.skipIf(backend.live)('unsupported SQL -> 400 that names the feature', async () => {
     for (const [query, word] of REFUSED) {
       const error = await failure(ask(query));
       expect(error.code, query).toBe(400);
@@ -336,7 +339,7 @@ forEachBackend('queries', (backend) => {
     }
   });
 
-  it('that are no queries are refused with 400', async () => {
+  it('invalid queries -> 400', async () => {
     const { wire } = await people();
     for (const query of BROKEN) {
       const reply = await wire.query(query);
@@ -349,7 +352,7 @@ forEachBackend('queries', (backend) => {
     expect([noQuery, noJson, badParameters]).toEqual([400, 400, 400]);
   });
 
-  it.skipIf(backend.live)('as deep as they like cannot hurt', async () => {
+  it.skipIf(backend.live)('very deep queries -> answered or refused', async () => {
     const { wire } = await people();
     const deep = `SELECT * FROM c WHERE ${'('.repeat(5000)}true${')'.repeat(5000)}`;
     const long = `SELECT * FROM c WHERE ${Array.from({ length: 3000 }, (_, n) => `c.n = ${n}`).join(' OR ')}`;

@@ -125,7 +125,7 @@ async function readEverything(wire: WireContainer): Promise<string[]> {
 
 describe('placement', () => {
   forEachBackend('hashing', (backend) => {
-    it.each([1, 2])('version %i puts every key where the SDK looks for it', async (version) => {
+    it.each([1, 2])('version %i -> every key is where the SDK looks for it', async (version) => {
       const { wire } = await backend.container({
         partitionKey: hashKey('/pk', version),
       });
@@ -145,7 +145,7 @@ describe('placement', () => {
       }
     });
 
-    it('a hierarchical key is the chain of its levels', async () => {
+    it('a hierarchical key -> the concatenated hashes of its levels', async () => {
       const { wire } = await backend.container({
         partitionKey: multiHashKey('/a', '/b', '/c'),
       });
@@ -161,7 +161,7 @@ describe('placement', () => {
       expect(idsOf((await wire.drain(prefix, 'beginning')).items)).toEqual(['v0']);
     });
 
-    it('-0 lives where 0 does', async () => {
+    it('-0 -> the same range as 0', async () => {
       const { wire } = await backend.container();
       const { id: rangeId } = await wire.onlyRange();
       expect((await wire.create('{"id":"z","pk":-0}', [0])).status).toBe(201);
@@ -171,14 +171,14 @@ describe('placement', () => {
   });
 
   forEachBackend('range map', (backend) => {
-    it('one range spans everything', async () => {
+    it('one range -> spans the hash space', async () => {
       const { wire } = await backend.container();
       const ranges = await wire.ranges();
       expectTiling(ranges);
       expect(ranges).toHaveLength(1);
     });
 
-    it.skipIf(backend.live)('version 2 bounds are evenly spaced below 40..', async () => {
+    it.skipIf(backend.live)('version 2 -> bounds evenly spaced below 40..', async () => {
       const { wire } = await backend.container({ throughput: 24_000 });
       const ranges = await wire.ranges();
       expectTiling(ranges);
@@ -191,30 +191,27 @@ describe('placement', () => {
       }
     });
 
-    it.skipIf(backend.live).each([1, 2])(
-      'version %i keys spread over all ranges, each in its own',
-      async (version) => {
-        const { container, wire } = await backend.container({
-          throughput: 24_000,
-          partitionKey: hashKey('/pk', version),
-        });
-        expectTiling(await wire.ranges());
-        const operations = numbered(80).map(
-          (resourceBody) => ({ operationType: 'Create', resourceBody }) as OperationInput,
-        );
-        const results = await container.items.bulk(operations);
-        expect(results.every((result) => result.statusCode === 201)).toBe(true);
-        const seen: string[] = [];
-        for (const range of await wire.ranges()) {
-          const { items } = await wire.drain({ rangeId: range.id }, 'beginning');
-          expect(items.length, `range ${range.minInclusive}`).toBeGreaterThan(5);
-          seen.push(...idsOf(items));
-        }
-        expect(seen.sort()).toEqual(idsOf(numbered(80)));
-      },
-    );
+    it.skipIf(backend.live).each([1, 2])('version %i -> keys spread over all ranges', async (version) => {
+      const { container, wire } = await backend.container({
+        throughput: 24_000,
+        partitionKey: hashKey('/pk', version),
+      });
+      expectTiling(await wire.ranges());
+      const operations = numbered(80).map(
+        (resourceBody) => ({ operationType: 'Create', resourceBody }) as OperationInput,
+      );
+      const results = await container.items.bulk(operations);
+      expect(results.every((result) => result.statusCode === 201)).toBe(true);
+      const seen: string[] = [];
+      for (const range of await wire.ranges()) {
+        const { items } = await wire.drain({ rangeId: range.id }, 'beginning');
+        expect(items.length, `range ${range.minInclusive}`).toBeGreaterThan(5);
+        seen.push(...idsOf(items));
+      }
+      expect(seen.sort()).toEqual(idsOf(numbered(80)));
+    });
 
-    it.skipIf(backend.live)('places the vectors in the range that holds their EPK', async () => {
+    it.skipIf(backend.live)('known effective keys -> in the range that contains them', async () => {
       const { wire } = await backend.container({ throughput: 24_000 });
       const ranges = await wire.ranges();
       for (const [n, { key, text, v2 }] of VECTORS.entries()) {
@@ -230,7 +227,7 @@ describe('placement', () => {
       }
     });
 
-    it('is what the SDK offers as feed ranges', async () => {
+    it("the list of ranges -> the SDK's feed ranges", async () => {
       const { container, wire } = backend.live ? await backend.container() : await backend.splitContainer(3);
       const offered = await container.getFeedRanges();
       const bounds = (await wire.ranges()).map(({ minInclusive, maxExclusive }) => ({
@@ -247,7 +244,7 @@ describe('placement', () => {
 forEachBackend('partial reads', (backend) => {
   const WINDOWS = ['', '0800', '11622DAA78F835834610ABE56EFF5CB5', '2', '33FF', 'FF'];
 
-  it('by EPK headers cut the feed and the query into disjoint parts', async () => {
+  it('EPK headers -> disjoint parts of feed and query', async () => {
     const { wire } = await backend.container();
     await wire.seed(numbered(40));
     const { id: rangeId } = await wire.onlyRange();
@@ -267,7 +264,7 @@ forEachBackend('partial reads', (backend) => {
     expect(counted).toBe(40);
   });
 
-  it('through the SDK: a hand-made token reads one part from its beginning, and goes on there', async () => {
+  it('the SDK with a hand-made token -> reads one part from its beginning and resumes there', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(numbered(40));
     const rid = (await container.read()).resource?._rid;
@@ -295,7 +292,7 @@ forEachBackend('partial reads', (backend) => {
     expect(seen.sort()).toEqual(idsOf(numbered(40)));
   });
 
-  it('through the SDK: initialHeaders scope a count to one range', async () => {
+  it('the SDK with initialHeaders -> counts one range', async () => {
     const { container, wire } = backend.live ? await backend.container() : await backend.splitContainer(3);
     await wire.seed(numbered(40));
     let total = 0;
@@ -310,7 +307,7 @@ forEachBackend('partial reads', (backend) => {
     expect(total).toBe(40);
   });
 
-  it('by hierarchical prefix, in feed and query', async () => {
+  it('a hierarchical prefix -> scopes feed and query', async () => {
     const { container, wire } = await backend.container({
       partitionKey: multiHashKey('/a', '/b'),
     });
@@ -334,7 +331,7 @@ forEachBackend('partial reads', (backend) => {
     expect(idsOf(resources)).toEqual(expected);
   });
 
-  it('of a range that is not there are gone', async () => {
+  it('an unknown range -> 410/1002', async () => {
     const { wire } = await backend.container();
     expect(refusalOf(await wire.readFeed({ rangeId: '777' }, 'beginning'))).toBe('410/1002');
     expect(refusalOf(await wire.query('SELECT * FROM c', { rangeId: '777' }))).toBe('410/1002');
@@ -342,7 +339,7 @@ forEachBackend('partial reads', (backend) => {
 });
 
 forEachBackend('split', (backend) => {
-  it.skipIf(backend.live)('replaces the parent by children that tile it and own its documents', async () => {
+  it.skipIf(backend.live)('a range is split -> its children tile it and have its documents', async () => {
     const { wire } = await backend.container();
     await wire.seed(numbered(40));
     const parent = await wire.onlyRange();
@@ -358,7 +355,7 @@ forEachBackend('split', (backend) => {
     expect(await readEverything(wire)).toEqual(idsOf(numbered(40)));
   });
 
-  it.skipIf(backend.live)('leaves requests to the parent with 410/1002', async () => {
+  it.skipIf(backend.live)('a request to the parent -> 410/1002', async () => {
     const { wire } = await backend.container();
     const { id: rangeId } = await wire.onlyRange();
     const { etag } = await wire.feed({ rangeId }, 'now');
@@ -376,7 +373,7 @@ forEachBackend('split', (backend) => {
   });
 
   it.skipIf(backend.live)(
-    'lets each child go on from the parent position, missing and repeating nothing',
+    'the position of the parent -> each child continues, nothing is missing or repeated',
     async () => {
       const { wire } = await backend.container();
       await wire.seed(numbered(20));
@@ -400,25 +397,28 @@ forEachBackend('split', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('of a split leaves grandchildren that still know the first position', async () => {
-    const { wire } = await backend.container();
-    await wire.seed(numbered(30));
-    const { id } = await wire.onlyRange();
-    const first = await wire.feed({ rangeId: id }, 'beginning', { max: 10 });
-    await backend.admin.split(wire.adminPath);
-    const [child] = await wire.ranges();
-    await backend.admin.split(wire.adminPath, child === undefined ? {} : { rangeId: child.id });
-    const ranges = await wire.ranges();
-    expectTiling(ranges);
-    const rest: string[] = [];
-    for (const range of ranges) {
-      rest.push(...idsOf((await wire.drain({ rangeId: range.id }, { etag: first.etag })).items));
-    }
-    expect([...idsOf(first.items), ...rest].sort()).toEqual(idsOf(numbered(30)));
-    for (const range of ranges) expect(range.parents).toContain(id);
-  });
+  it.skipIf(backend.live)(
+    'a split of a split -> the first position is valid on the grandchildren',
+    async () => {
+      const { wire } = await backend.container();
+      await wire.seed(numbered(30));
+      const { id } = await wire.onlyRange();
+      const first = await wire.feed({ rangeId: id }, 'beginning', { max: 10 });
+      await backend.admin.split(wire.adminPath);
+      const [child] = await wire.ranges();
+      await backend.admin.split(wire.adminPath, child === undefined ? {} : { rangeId: child.id });
+      const ranges = await wire.ranges();
+      expectTiling(ranges);
+      const rest: string[] = [];
+      for (const range of ranges) {
+        rest.push(...idsOf((await wire.drain({ rangeId: range.id }, { etag: first.etag })).items));
+      }
+      expect([...idsOf(first.items), ...rest].sort()).toEqual(idsOf(numbered(30)));
+      for (const range of ranges) expect(range.parents).toContain(id);
+    },
+  );
 
-  it.skipIf(backend.live)('answers 410/1007 while it lasts and 410/1002 when it is over', async () => {
+  it.skipIf(backend.live)('requests meanwhile -> 410/1007, afterwards 410/1002', async () => {
     const { wire } = await backend.container();
     await wire.seed(numbered(10));
     const { id: rangeId } = await wire.onlyRange();
@@ -441,7 +441,7 @@ forEachBackend('split', (backend) => {
     expect(await readEverything(wire)).toEqual(idsOf(numbered(10)));
   });
 
-  it.skipIf(backend.live)('keeps whoever names a key waiting, too', async () => {
+  it.skipIf(backend.live)('requests with a key meanwhile -> 410/1007 too', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([{ id: 'a', pk: 'k' }]);
     const { id: rangeId } = await wire.onlyRange();
@@ -460,7 +460,7 @@ forEachBackend('split', (backend) => {
   });
 
   it.skipIf(backend.live)(
-    'is survived by a client with an old map: points, bulk, queries and feeds',
+    'a client with an old range map -> point reads, bulk, queries and feeds succeed',
     async () => {
       const { container, wire } = await backend.container();
       await wire.seed(numbered(20));
@@ -490,7 +490,7 @@ forEachBackend('split', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('loses nothing that is written while it happens', async () => {
+  it.skipIf(backend.live)('writes meanwhile -> none is lost', async () => {
     const { container, wire } = await backend.container();
     const write = async (from: number): Promise<void> => {
       for (let n = from; n < from + 40; n += 1) await container.items.upsert({ id: `d${n}`, pk: `k${n}` });
@@ -507,7 +507,7 @@ forEachBackend('split', (backend) => {
     expect((await container.items.readAll().fetchAll()).resources).toHaveLength(120);
   });
 
-  it.skipIf(backend.live)('of nothing, or of a range that is not there, is refused or harmless', async () => {
+  it.skipIf(backend.live)('an empty container or an unknown range -> harmless or refused', async () => {
     const { wire } = await backend.container();
     await backend.admin.split(wire.adminPath);
     expectTiling(await wire.ranges());
@@ -519,7 +519,7 @@ forEachBackend('split', (backend) => {
     expect(nowhere.status).toBe(404);
   });
 
-  it.skipIf(backend.live)('happens by itself when a range outgrows its limit', async () => {
+  it.skipIf(backend.live)('a range exceeds rangeLimitBytes -> split automatically', async () => {
     const rangeLimitBytes = 60_000;
     await using lab = await backend.freshLab({ settings: { rangeLimitBytes } });
     const { container, wire } = await lab.container();
@@ -544,7 +544,7 @@ forEachBackend('split', (backend) => {
 });
 
 forEachBackend('merge', (backend) => {
-  it.skipIf(backend.live)('makes one range of two; old positions go on with EPK headers', async () => {
+  it.skipIf(backend.live)('two ranges -> one; old positions are valid with EPK headers', async () => {
     const { container, wire } = await backend.splitContainer(2);
     await wire.seed(numbered(30));
     const before = await wire.ranges();
@@ -580,7 +580,7 @@ forEachBackend('merge', (backend) => {
     expect((await container.item('d1', 'k1').read()).statusCode).toBe(200);
   });
 
-  it.skipIf(backend.live)('is survived by a feed of the SDK', async () => {
+  it.skipIf(backend.live)('a feed of the SDK -> continues', async () => {
     const { container, wire } = await backend.splitContainer(2);
     await wire.seed(numbered(20));
     const feed = container.items.getChangeFeedIterator<Doc>({
@@ -604,29 +604,26 @@ forEachBackend('merge', (backend) => {
     expect(await drain()).toEqual(idsOf(numbered(10, 50)));
   });
 
-  it.skipIf(backend.live)(
-    'is refused while all versions and deletes are on, and for ranges that do not touch',
-    async () => {
-      await using lab = await backend.freshLab({ settings: { avad: true } });
-      const { wire } = await lab.splitContainer(2);
-      const rangeIds = (await wire.ranges()).map((range) => range.id);
-      const refused = await lab.admin.send('POST', `containers/${wire.adminPath}/merge`, { rangeIds });
-      expect(refused.status).toBe(400);
-      expect(parseJson(refused)['message']).toEqual(expect.any(String));
+  it.skipIf(backend.live)('avad is on, or the ranges are not adjacent -> refused', async () => {
+    await using lab = await backend.freshLab({ settings: { avad: true } });
+    const { wire } = await lab.splitContainer(2);
+    const rangeIds = (await wire.ranges()).map((range) => range.id);
+    const refused = await lab.admin.send('POST', `containers/${wire.adminPath}/merge`, { rangeIds });
+    expect(refused.status).toBe(400);
+    expect(parseJson(refused)['message']).toEqual(expect.any(String));
 
-      const three = await backend.splitContainer(3);
-      const [first, , third] = await three.wire.ranges();
-      const apart = await backend.admin.send('POST', `containers/${three.wire.adminPath}/merge`, {
-        rangeIds: [first?.id, third?.id],
-      });
-      expect(apart.status).toBe(400);
-    },
-  );
+    const three = await backend.splitContainer(3);
+    const [first, , third] = await three.wire.ranges();
+    const apart = await backend.admin.send('POST', `containers/${three.wire.adminPath}/merge`, {
+      rangeIds: [first?.id, third?.id],
+    });
+    expect(apart.status).toBe(400);
+  });
 });
 
 describe('misrouted', () => {
   forEachBackend('operations', (backend: Backend) => {
-    it.skipIf(backend.live)('a feed of a logical key needs no range, and follows a split', async () => {
+    it.skipIf(backend.live)('a feed of a logical key -> needs no range, and follows a split', async () => {
       const { wire } = await backend.container();
       await wire.seed([
         { id: 'a', pk: 'p' },
@@ -642,7 +639,7 @@ describe('misrouted', () => {
       expect(idsOf((await wire.drain({ key: ['p'] }, { etag })).items)).toEqual(['c']);
     });
 
-    it.skipIf(backend.live)('a batch needs no range either', async () => {
+    it.skipIf(backend.live)('a batch -> needs no range', async () => {
       const { wire } = await backend.splitContainer(3);
       const reply = await wire.batch(
         [{ operationType: 'Create', resourceBody: { id: 'a', pk: 'p' } }],
@@ -651,7 +648,7 @@ describe('misrouted', () => {
       expect(parseJson<OperationResult[]>(reply).map((result) => result.statusCode)).toEqual([201]);
     });
 
-    it('a failed feed of the SDK names the status', async () => {
+    it('a failed feed of the SDK -> names the status', async () => {
       const { container } = await backend.container();
       await container.delete();
       const iterator = container.items.getChangeFeedIterator();

@@ -43,7 +43,7 @@ async function exhaust(wire: WireContainer, pk: string): Promise<Reply> {
 forEachBackend(
   'charges',
   (backend) => {
-    it.skipIf(backend.live)('follow the table for documents of a kilobyte and less', async () => {
+    it.skipIf(backend.live)('a document of at most 1 KB -> the charges of the table', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const at = ['p'];
       expect(chargeOf(await create(wire, { id: 'a', pk: 'p' }))).toBeCloseTo(4.95, 2);
@@ -57,7 +57,7 @@ forEachBackend(
       expect(chargeOf(await wire.delete('a', at))).toBeCloseTo(1.24, 2);
     });
 
-    it.skipIf(backend.live)('grow with the size of the document', async () => {
+    it.skipIf(backend.live)('a larger document -> higher charges', async () => {
       const { wire } = await backend.container(UNINDEXED);
       for (const [kib, write, read] of [
         [8, 7.04, 1.33],
@@ -84,7 +84,7 @@ forEachBackend(
       }
     });
 
-    it('count what is indexed', async () => {
+    it('more indexed terms -> higher charges', async () => {
       const { wire } = await backend.container();
       const plain = chargeOf(await create(wire, { id: 'plain', pk: 'p' }));
       const terms = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`t${n}`, n]));
@@ -95,7 +95,7 @@ forEachBackend(
       expect(indexed - plain).toBeCloseTo(expected, 1);
     });
 
-    it('cover feeds, queries and failures', async () => {
+    it('feeds, queries and failures -> charged as well', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const scope = { rangeId: (await wire.onlyRange()).id };
       await wire.seed(['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, pk: 'p' })));
@@ -113,7 +113,7 @@ forEachBackend(
       expect(chargeOf(conflict)).toBeCloseTo(1.24, 2);
     });
 
-    it('are reported per operation, and add up', async () => {
+    it('a bulk request -> a charge per operation, and their sum', async () => {
       const { container, wire } = await backend.container(UNINDEXED);
       const ops = ['a', 'b', 'c'].map((id): Operation => ({
         operationType: 'Create',
@@ -137,7 +137,7 @@ forEachBackend(
 forEachBackend(
   'budgets',
   (backend) => {
-    it.skipIf(backend.live)('end in 429/3200 with a hint, and refill', async () => {
+    it.skipIf(backend.live)('used up -> 429/3200 with a wait, then refilled', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const refused = await exhaust(wire, 'p');
       expect(substatusOf(refused)).toBe(3200);
@@ -151,20 +151,23 @@ forEachBackend(
       });
     });
 
-    it.skipIf(backend.live)('let a request run to its end, and collect the debt afterwards', async () => {
-      const { wire } = await backend.container(UNINDEXED);
-      const big = await create(wire, sized('big', 1800));
-      expect(big.status).toBe(201);
-      expect(chargeOf(big)).toBeGreaterThan(800);
-      const next = await create(wire, { id: 'small', pk: 'p' });
-      expect(next.status).toBe(429);
-      expect(Number(headerOf(next, 'x-ms-retry-after-ms'))).toBeGreaterThan(100);
-      await until(async () => (await create(wire, { id: 'small', pk: 'p' })).status === 201, {
-        what: 'the debt paid',
-      });
-    });
+    it.skipIf(backend.live)(
+      'a request exceeds the budget -> it completes, and later seconds pay',
+      async () => {
+        const { wire } = await backend.container(UNINDEXED);
+        const big = await create(wire, sized('big', 1800));
+        expect(big.status).toBe(201);
+        expect(chargeOf(big)).toBeGreaterThan(800);
+        const next = await create(wire, { id: 'small', pk: 'p' });
+        expect(next.status).toBe(429);
+        expect(Number(headerOf(next, 'x-ms-retry-after-ms'))).toBeGreaterThan(100);
+        await until(async () => (await create(wire, { id: 'small', pk: 'p' })).status === 201, {
+          what: 'the debt paid',
+        });
+      },
+    );
 
-    it.skipIf(backend.live)('throttle single operations of a bulk request', async () => {
+    it.skipIf(backend.live)('used up within a bulk request -> single operations are refused', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const { id: rangeId } = await wire.onlyRange();
       const ops = (round: number): Operation[] =>
@@ -186,7 +189,7 @@ forEachBackend(
       }
     });
 
-    it.skipIf(backend.live)('are waited for by the SDK, which then succeeds', async () => {
+    it.skipIf(backend.live)('used up -> the SDK waits and succeeds', async () => {
       const { container } = await backend.container(UNINDEXED);
       let throttled = 0;
       const client = backend.client({
@@ -214,7 +217,7 @@ forEachBackend(
       expect(error.retryAfterInMs).toBeGreaterThan(0);
     });
 
-    it.skipIf(backend.live)('change with the offer, at once', async () => {
+    it.skipIf(backend.live)('the offer changes -> the budget changes at once', async () => {
       const { container, wire } = await backend.container(UNINDEXED);
       const refused = await exhaust(wire, 'p');
       expect(refused.status).toBe(429);
@@ -224,7 +227,7 @@ forEachBackend(
       for (let n = 0; n < 60; n += 1) expect((await create(wire, sized(`after${n}`, 64))).status).toBe(201);
     });
 
-    it.skipIf(backend.live)('belong to ranges: a busy one leaves its neighbour alone', async () => {
+    it.skipIf(backend.live)('one range is busy -> its neighbour is not throttled', async () => {
       const { wire } = await backend.splitContainer(2, UNINDEXED);
       const [first, second] = await wire.ranges();
       const keys = Array.from({ length: 20 }, (_, n) => `k${n}`);
@@ -243,7 +246,7 @@ forEachBackend(
       expect((await wire.read(quiet, [quiet])).status).toBe(200);
     });
 
-    it.skipIf(backend.live)('run out for low priority first', async () => {
+    it.skipIf(backend.live)('both priorities compete -> Low is refused first', async () => {
       const { wire } = await backend.container(UNINDEXED);
       const served = { Low: 0, High: 0 };
       const endsAt = Date.now() + CONTENTION_MS;
@@ -261,7 +264,7 @@ forEachBackend(
       expect(served.High).toBeGreaterThan(served.Low);
     });
 
-    it.skipIf(backend.live)('do not matter when switched off, but charges are still told', async () => {
+    it.skipIf(backend.live)('ru is off -> no throttling, but replies still state charges', async () => {
       await using lab = await backend.freshLab({ settings: { ru: 'off' } });
       const { container, wire } = await lab.container(UNINDEXED);
       for (let n = 0; n < 40; n += 1) {

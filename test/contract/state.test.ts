@@ -34,7 +34,7 @@ async function withDataFile(work: (file: string) => Promise<void>): Promise<void
 }
 
 forEachBackend('state', (backend) => {
-  it.skipIf(backend.live)('lists ranges with their documents and bytes', async () => {
+  it.skipIf(backend.live)('GET state -> ranges with their documents and bytes', async () => {
     await using lab = await backend.freshLab();
     const { wire } = await lab.splitContainer(2);
     await wire.seed(
@@ -54,7 +54,7 @@ forEachBackend('state', (backend) => {
     expect(rangesIn(await lab.admin.state()).reduce((sum, range) => sum + range.documents, 0)).toBe(19);
   });
 
-  it.skipIf(backend.live)('names databases and containers, totals and counted requests', async () => {
+  it.skipIf(backend.live)('GET state -> databases, containers, totals and request counts', async () => {
     await using lab = await backend.freshLab();
     const { container, wire } = await lab.container();
     await wire.create('{"id":"a","pk":"p"}', ['p']);
@@ -67,7 +67,7 @@ forEachBackend('state', (backend) => {
     expect(JSON.stringify(await lab.admin.state())).not.toBe(before);
   });
 
-  it.skipIf(backend.live)('is given to anybody on this machine, by plain fetch', async () => {
+  it.skipIf(backend.live)('a plain fetch from this machine without a key -> the state', async () => {
     const reply = await fetch(new URL('/_emulator/state', backend.lab.endpoint), {
       headers: { connection: 'close' },
     });
@@ -75,13 +75,13 @@ forEachBackend('state', (backend) => {
     expect(await reply.json()).toEqual(expect.any(Object));
   });
 
-  it.skipIf(backend.live)('shows no key', async () => {
+  it.skipIf(backend.live)('GET state -> contains no key', async () => {
     expect(JSON.stringify(await backend.admin.state())).not.toContain(backend.lab.key);
   });
 });
 
 forEachBackend('controls', (backend) => {
-  it.skipIf(backend.live)('refuse what they do not understand', async () => {
+  it.skipIf(backend.live)('an unknown field or value -> 400', async () => {
     const wrong: [string, string, unknown][] = [
       ['PUT', 'account', '{'],
       ['PUT', 'account', []],
@@ -102,7 +102,7 @@ forEachBackend('controls', (backend) => {
     expect((await backend.admin.send('DELETE', 'account')).status).toBe(405);
   });
 
-  it.skipIf(backend.live)('move the clock, for stamps and for the date of every answer', async () => {
+  it.skipIf(backend.live)('a clock offset -> moves timestamps and the date of every reply', async () => {
     const { wire } = await backend.container();
     await backend.admin.clock(300 * SECOND_MS);
     const reply = await wire.create('{"id":"a","pk":"p"}', ['p']);
@@ -118,7 +118,7 @@ forEachBackend('controls', (backend) => {
     expect(items.map((doc) => doc.id)).toEqual(['a', 'b']);
   });
 
-  it.skipIf(backend.live)('keep two emulators apart', async () => {
+  it.skipIf(backend.live)('two emulators in one process -> share nothing', async () => {
     await using other = await backend.freshLab();
     const { container } = await backend.container();
     await other.admin.faults([{ match: { op: 'create' }, effect: { status: 500 } }]);
@@ -130,7 +130,7 @@ forEachBackend('controls', (backend) => {
 
 forEachBackend('a data file', (backend) => {
   it.skipIf(backend.live)(
-    'keeps documents, positions, ranges, settings and scripts over a restart',
+    'a restart -> documents, positions, ranges, settings and scripts are kept',
     async () => {
       await withDataFile(async (data) => {
         const definition = hashKey();
@@ -183,7 +183,7 @@ forEachBackend('a data file', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('and port are free again once the emulator is closed', async () => {
+  it.skipIf(backend.live)('the emulator is closed -> file and port are free again', async () => {
     await withDataFile(async (data) => {
       const first = await startTestEmulator({ data });
       const { port } = new URL(first.endpoint);

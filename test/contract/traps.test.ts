@@ -107,7 +107,7 @@ forEachBackend('feed traps', (backend) => {
     });
 
   it.skipIf(backend.live).each([1008, 1000, 0])(
-    '1: 410/%i is returned as an empty page and wipes the position',
+    '1: 410/%i -> an empty page, and the position is lost',
     async (substatus) => {
       const { container, wire } = await backend.container();
       await wire.seed(['a', 'b', 'c', 'd'].map((id) => ({ id, pk: id })));
@@ -121,7 +121,7 @@ forEachBackend('feed traps', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('1: a feed from now loses what came in between, without a word', async () => {
+  it.skipIf(backend.live)('1: a feed from now -> loses earlier changes without an error', async () => {
     const { container, wire } = await backend.container();
     const iterator = container.items.getChangeFeedIterator<Doc>({
       ...latest,
@@ -134,7 +134,7 @@ forEachBackend('feed traps', (backend) => {
     expect((await iterator.readNext()).statusCode).toBe(304);
   });
 
-  it.skipIf(backend.live)('1: so does a page without an etag', async () => {
+  it.skipIf(backend.live)('1: a page without an etag -> loses changes without an error', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(['a', 'b', 'c'].map((id) => ({ id, pk: id })));
     const iterator = beginning(container);
@@ -145,7 +145,7 @@ forEachBackend('feed traps', (backend) => {
   });
 
   it.skipIf(backend.live)(
-    '2: two splits under one iterator of several ranges are an endless loop',
+    '2: two splits under one iterator of several ranges -> an endless loop',
     async () => {
       const { container, wire } = await backend.splitContainer(2);
       const [first, second] = await wire.ranges();
@@ -178,18 +178,21 @@ forEachBackend('feed traps', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('3: 410/1007 under an unchanged map is asked again for ever, at once', async () => {
-    const { container, wire } = await backend.container();
-    await wire.seed([{ id: 'a', pk: 'p' }]);
-    const guard = countRequests(isFeed);
-    const client = backend.client({ onRequest: guard.onRequest });
-    await strike('read-feed', { status: 410, substatus: 1007 });
-    const iterator = beginning(backend.lab.through(client, container));
-    expect((await failure(iterator.readNext())).message).toContain(`${ENDLESS}`);
-  });
+  it.skipIf(backend.live)(
+    '3: 410/1007 with an unchanged range map -> repeated forever without a pause',
+    async () => {
+      const { container, wire } = await backend.container();
+      await wire.seed([{ id: 'a', pk: 'p' }]);
+      const guard = countRequests(isFeed);
+      const client = backend.client({ onRequest: guard.onRequest });
+      await strike('read-feed', { status: 410, substatus: 1007 });
+      const iterator = beginning(backend.lab.through(client, container));
+      expect((await failure(iterator.readNext())).message).toContain(`${ENDLESS}`);
+    },
+  );
 
   it.skipIf(backend.live)(
-    '4: a token taken before every range was read makes the others start at the beginning',
+    '4: a token taken before every range was read -> the others start at the beginning',
     async () => {
       const { container, wire } = await backend.splitContainer(2);
       const old = await spread(wire, 'old');
@@ -223,7 +226,7 @@ forEachBackend('feed traps', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('5: a split of a split leaves a range twice in the token', async () => {
+  it.skipIf(backend.live)('5: a split of a split -> the token contains a range twice', async () => {
     const { container, wire } = await backend.container();
     const client = backend.client();
     const same = backend.lab.through(client, container);
@@ -241,40 +244,37 @@ forEachBackend('feed traps', (backend) => {
     expect(bounds.length).toBeGreaterThan(new Set(bounds).size);
   });
 
-  it.skipIf(backend.live)(
-    '6: the mode is not in the token: all versions resume as latest version',
-    async () => {
-      await using lab = await backend.freshLab({ settings: { avad: true } });
-      const { container } = await lab.container();
-      const sent: { aim: unknown; position: unknown }[] = [];
-      const client = lab.client({
-        onRequest: (context, next) => {
-          if (isFeed(context))
-            sent.push({ aim: headerIn(context, 'a-im'), position: headerIn(context, 'if-none-match') });
-          return next(context);
-        },
-      });
-      const same = lab.through(client, container);
-      const iterator = same.items.getChangeFeedIterator({
-        changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
-        changeFeedStartFrom: ChangeFeedStartFrom.Now(),
-      });
-      const { continuationToken } = await iterator.readNext();
-      const resumed = same.items.getChangeFeedIterator({
-        changeFeedStartFrom: ChangeFeedStartFrom.Continuation(continuationToken),
-      });
-      await resumed.readNext().catch(() => undefined);
-      expect(sent).toEqual([
-        { aim: 'Full-Fidelity Feed', position: '*' },
-        {
-          aim: 'Incremental Feed',
-          position: parseToken(continuationToken).Continuation[0]?.continuationToken,
-        },
-      ]);
-    },
-  );
+  it.skipIf(backend.live)('6: a token of all versions -> resumes as latest version', async () => {
+    await using lab = await backend.freshLab({ settings: { avad: true } });
+    const { container } = await lab.container();
+    const sent: { aim: unknown; position: unknown }[] = [];
+    const client = lab.client({
+      onRequest: (context, next) => {
+        if (isFeed(context))
+          sent.push({ aim: headerIn(context, 'a-im'), position: headerIn(context, 'if-none-match') });
+        return next(context);
+      },
+    });
+    const same = lab.through(client, container);
+    const iterator = same.items.getChangeFeedIterator({
+      changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
+      changeFeedStartFrom: ChangeFeedStartFrom.Now(),
+    });
+    const { continuationToken } = await iterator.readNext();
+    const resumed = same.items.getChangeFeedIterator({
+      changeFeedStartFrom: ChangeFeedStartFrom.Continuation(continuationToken),
+    });
+    await resumed.readNext().catch(() => undefined);
+    expect(sent).toEqual([
+      { aim: 'Full-Fidelity Feed', position: '*' },
+      {
+        aim: 'Incremental Feed',
+        position: parseToken(continuationToken).Continuation[0]?.continuationToken,
+      },
+    ]);
+  });
 
-  it('7: the charge of a page is cut to an integer', async () => {
+  it('7: the charge of a page -> truncated to an integer', async () => {
     const { container, wire } = await backend.container();
     await wire.seed(['a', 'b', 'c'].map((id) => ({ id, pk: id, fill: 'x'.repeat(2500) })));
     const page = await beginning(container, 10).readNext();
@@ -285,7 +285,7 @@ forEachBackend('feed traps', (backend) => {
   });
 
   it.skipIf(backend.live)(
-    '8: a feed error has its code and headers, but no substatus and no retry hint',
+    '8: a feed error -> code and headers, but no substatus and no retry hint',
     async () => {
       const { container } = await backend.container();
       const client = backend.client({ connectionPolicy: { retryOptions: { maxRetryAttemptCount: 0 } } });
@@ -298,7 +298,7 @@ forEachBackend('feed traps', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('8: an error of the range map loses even its code', async () => {
+  it.skipIf(backend.live)('8: an error of the range map -> its code is lost', async () => {
     const { container } = await backend.container();
     await strike('pkranges', { status: 403, substatus: 1028 });
     const error = await failure(beginning(container).readNext());
@@ -306,7 +306,7 @@ forEachBackend('feed traps', (backend) => {
     expect(error.message).not.toBe('');
   });
 
-  it.skipIf(backend.live)('16: a feed that times out is asked again more than a hundred times', async () => {
+  it.skipIf(backend.live)('16: a feed that times out -> more than a hundred requests', async () => {
     const { container } = await backend.container();
     await container.read();
     const guard = countRequests(isFeed);
@@ -339,7 +339,7 @@ forEachBackend('bulk and routing traps', (backend) => {
   const createOps = (...names: string[]): OperationInput[] =>
     names.map((id) => ({ operationType: 'Create', resourceBody: { id, pk: 'p' } }));
 
-  it.skipIf(backend.live)('3: bulk asks for ever, too, under 410/1007', async () => {
+  it.skipIf(backend.live)('3: bulk with 410/1007 -> repeated forever', async () => {
     const { container } = await backend.container();
     const guard = countRequests(isBatch);
     const client = backend.client({ onRequest: guard.onRequest });
@@ -348,30 +348,30 @@ forEachBackend('bulk and routing traps', (backend) => {
     expect(error.message).toContain(`${ENDLESS}`);
   });
 
+  it.skipIf(backend.live)('10: a failed bulk request -> no code, and a cause in 4.10 only', async () => {
+    const { container } = await backend.container();
+    await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 40 });
+    const error = await failure(container.items.bulk(createOps('a')));
+    expect(error.code).toBeUndefined();
+    const { cause } = error;
+    const told = cause === undefined ? undefined : (cause as { code?: number }).code;
+    expect(told).toBe(backend.generation === '4.9' ? undefined : 429);
+  });
+
   it.skipIf(backend.live)(
-    '10: a failed bulk request has lost its code; only 4.10 tells the cause',
+    '10: a throttled bulk request -> not retried; a throttled batch -> retried',
     async () => {
       const { container } = await backend.container();
-      await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 40 });
-      const error = await failure(container.items.bulk(createOps('a')));
-      expect(error.code).toBeUndefined();
-      const { cause } = error;
-      const told = cause === undefined ? undefined : (cause as { code?: number }).code;
-      expect(told).toBe(backend.generation === '4.9' ? undefined : 429);
+      await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 5 }, 1);
+      await failure(container.items.bulk(createOps('a')));
+      expect((await container.items.bulk(createOps('a')))[0]?.statusCode).toBe(201);
+      await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 5 }, 1);
+      const { code } = await container.items.batch(createOps('b'), 'p');
+      expect(code).toBe(200);
     },
   );
 
-  it.skipIf(backend.live)('10: a throttled bulk request is not retried, a throttled batch is', async () => {
-    const { container } = await backend.container();
-    await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 5 }, 1);
-    await failure(container.items.bulk(createOps('a')));
-    expect((await container.items.bulk(createOps('a')))[0]?.statusCode).toBe(201);
-    await strike('batch', { status: 429, substatus: 3200, retryAfterMs: 5 }, 1);
-    const { code } = await container.items.batch(createOps('b'), 'p');
-    expect(code).toBe(200);
-  });
-
-  it.skipIf(backend.live)('10: where a range has split, bulk fails with its write on its way', async () => {
+  it.skipIf(backend.live)('10: bulk after a split -> fails while its write is in flight', async () => {
     const { container, wire } = await backend.container();
     await container.items.bulk(createOps('a'));
     const { id } = await wire.onlyRange();
@@ -388,27 +388,24 @@ forEachBackend('bulk and routing traps', (backend) => {
     await until(isThere, { what: 'the write that nobody waits for' });
   });
 
-  it.skipIf(backend.live)('10: 410 without a split is taken for an unsupported key', async () => {
+  it.skipIf(backend.live)('10: 410 without a split -> reported as an unsupported key', async () => {
     const { container } = await backend.container();
     await strike('batch', { status: 410, substatus: 1008 }, 1);
     const error = await failure(container.items.bulk(createOps('a')));
     expect(error.message).toMatch(/unsupported partitionKey/);
   });
 
-  it.skipIf(backend.live)(
-    '10: a write whose answer never came is not retried, and may be there',
-    async () => {
-      const { container } = await backend.container();
-      const guard = countRequests(isBatch);
-      const same = backend.lab.through(backend.client({ onRequest: guard.onRequest }), container);
-      await strike('batch', { reset: 'after' }, 1);
-      await failure(same.items.bulk(createOps('a')));
-      expect(guard.count()).toBe(1);
-      expect((await container.item('a', 'p').read()).statusCode).toBe(200);
-    },
-  );
+  it.skipIf(backend.live)('10: a write without a reply -> not retried, possibly applied', async () => {
+    const { container } = await backend.container();
+    const guard = countRequests(isBatch);
+    const same = backend.lab.through(backend.client({ onRequest: guard.onRequest }), container);
+    await strike('batch', { reset: 'after' }, 1);
+    await failure(same.items.bulk(createOps('a')));
+    expect(guard.count()).toBe(1);
+    expect((await container.item('a', 'p').read()).statusCode).toBe(200);
+  });
 
-  it('11: an array where the key should be shifts the levels of a hierarchical key', async () => {
+  it('11: an array as a key -> shifts the levels of a hierarchical key', async () => {
     const { container, wire } = await backend.container({
       partitionKey: multiHashKey('/a', '/b'),
     });
@@ -436,27 +433,30 @@ forEachBackend('bulk and routing traps', (backend) => {
     expect((await wire.query('SELECT VALUE COUNT(1) FROM c')).text).toContain('[0]');
   });
 
-  it.skipIf(backend.live)('14: a failed range map poisons 4.9, an incomplete one both', async () => {
-    const poisoned = await backend.container();
-    const again = async (made: TestContainer): Promise<unknown> => {
-      const same = backend.lab.through(client, made.container);
-      return same.items.bulk(createOps(`d${Math.random()}`)).then(
-        (results) => results[0]?.statusCode,
-        () => 'failed',
-      );
-    };
-    const client = backend.client();
-    await strike('pkranges', { status: 403 }, 1);
-    expect(await again(poisoned)).toBe('failed');
-    expect(await again(poisoned)).toBe(backend.generation === '4.9' ? 'failed' : 201);
+  it.skipIf(backend.live)(
+    '14: a failed range map -> breaks 4.9; an incomplete one -> breaks both versions',
+    async () => {
+      const poisoned = await backend.container();
+      const again = async (made: TestContainer): Promise<unknown> => {
+        const same = backend.lab.through(client, made.container);
+        return same.items.bulk(createOps(`d${Math.random()}`)).then(
+          (results) => results[0]?.statusCode,
+          () => 'failed',
+        );
+      };
+      const client = backend.client();
+      await strike('pkranges', { status: 403 }, 1);
+      expect(await again(poisoned)).toBe('failed');
+      expect(await again(poisoned)).toBe(backend.generation === '4.9' ? 'failed' : 201);
 
-    const torn = await backend.splitContainer(2);
-    await strike('pkranges', { pkranges: 'incomplete' }, 1);
-    expect(await again(torn)).toBe('failed');
-    expect(await again(torn)).toBe('failed');
-  });
+      const torn = await backend.splitContainer(2);
+      await strike('pkranges', { pkranges: 'incomplete' }, 1);
+      expect(await again(torn)).toBe('failed');
+      expect(await again(torn)).toBe('failed');
+    },
+  );
 
-  it('15: a container made anew under another key is written with the old one', async () => {
+  it('15: a container recreated with another key -> written with the old key', async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p' });
     // Somebody else makes it anew; whoever does that knows the new key.
@@ -480,27 +480,30 @@ forEachBackend('bulk and routing traps', (backend) => {
     expect(keys).toContain('["q"]');
   });
 
-  it.skipIf(backend.live)('21: -0 is hashed unlike the 0 that travels, and lands nowhere wrong', async () => {
-    const { container, wire } = await backend.container({ throughput: 24_000 });
-    const ranges = await wire.ranges();
-    const guard = countRequests(isBatch);
-    const same = backend.lab.through(backend.client({ onRequest: guard.onRequest }), container);
-    const outcome = await same.items
-      .bulk([{ operationType: 'Create', resourceBody: { id: 'z', pk: -0 } }])
-      .then(
-        (results) => results[0]?.statusCode,
-        () => 'threw',
-      );
-    // Hashed as -0 the key belongs to the last range, as 0 to the second.
-    expect(outcome).not.toBe(201);
-    expect((await wire.read('z', [0])).status).toBe(404);
-    for (const range of ranges)
-      expect((await wire.drain({ rangeId: range.id }, 'beginning')).items).toEqual([]);
-  });
+  it.skipIf(backend.live)(
+    '21: -0 -> hashed differently from the 0 that is sent, without a wrong range',
+    async () => {
+      const { container, wire } = await backend.container({ throughput: 24_000 });
+      const ranges = await wire.ranges();
+      const guard = countRequests(isBatch);
+      const same = backend.lab.through(backend.client({ onRequest: guard.onRequest }), container);
+      const outcome = await same.items
+        .bulk([{ operationType: 'Create', resourceBody: { id: 'z', pk: -0 } }])
+        .then(
+          (results) => results[0]?.statusCode,
+          () => 'threw',
+        );
+      // Hashed as -0 the key belongs to the last range, as 0 to the second.
+      expect(outcome).not.toBe(201);
+      expect((await wire.read('z', [0])).status).toBe(404);
+      for (const range of ranges)
+        expect((await wire.drain({ rangeId: range.id }, 'beginning')).items).toEqual([]);
+    },
+  );
 });
 
 forEachBackend('data traps', (backend) => {
-  it.skipIf(backend.live)('12: the SDK rounds long integers, the account does not', async () => {
+  it.skipIf(backend.live)('12: long integers -> rounded by the SDK, not by the account', async () => {
     const { container, wire } = await backend.container();
     await wire.create('{"id":"a","pk":"p","n":9223372036854775807}', ['p']);
     const { resource } = await container.item('a', 'p').read<Doc>();
@@ -511,7 +514,7 @@ forEachBackend('data traps', (backend) => {
     expect((await wire.read('a', ['p'])).text).toContain('9223372036854776000');
   });
 
-  it('13: an id with a question mark is out of reach of URLs, not of bulk', async () => {
+  it('13: an id with a question mark -> unreachable by URL, reachable by bulk', async () => {
     const { container } = await backend.container();
     const [created] = await container.items.bulk([
       { operationType: 'Create', resourceBody: { id: 'a?b', pk: 'p' } },
@@ -529,7 +532,7 @@ forEachBackend('data traps', (backend) => {
     expect(read?.statusCode).toBe(200);
   });
 
-  it('24: __proto__ arrives as an ordinary property', async () => {
+  it('24: __proto__ -> arrives as an ordinary property', async () => {
     const { container, wire } = await backend.container();
     await wire.create('{"id":"a","pk":"p","__proto__":{"x":1}}', ['p']);
     const { resource } = await container.item('a', 'p').read<Doc>();
@@ -542,7 +545,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
   const strike = (op: FaultOp, effect: FaultEffect): Promise<void> =>
     backend.admin.faults([{ match: { op }, times: 1, effect }]);
 
-  it('17: the smallest query is two requests: a plan nobody needs, and the query', async () => {
+  it('17: the smallest query -> two requests, an unused plan and the query', async () => {
     const { container } = await backend.container();
     const posts: boolean[] = [];
     const client = backend.client({
@@ -558,7 +561,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
     expect(posts.filter((plan) => plan).length).toBeLessThanOrEqual(1);
   });
 
-  it('18: no session token is sent unless session consistency is asked for', async () => {
+  it('18: no consistency level given -> no session token is sent', async () => {
     const { container } = await backend.container();
     const tokensSent = async (options: ClientOptions): Promise<unknown[]> => {
       const tokens: unknown[] = [];
@@ -580,7 +583,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
   });
 
   it.skipIf(backend.live)(
-    '19: an empty error body is a TypeError without a status, never retried',
+    '19: an empty error body -> a TypeError without a status, never retried',
     async () => {
       const { container } = await backend.container();
       await strike('read', { status: 503, body: 'empty' });
@@ -590,7 +593,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
     },
   );
 
-  it.skipIf(backend.live)('19: a page of HTML is a SyntaxError, whatever its status', async () => {
+  it.skipIf(backend.live)('19: a page of HTML -> a SyntaxError, whatever its status', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([{ id: 'a', pk: 'p' }]);
     await strike('read', { status: 502, body: 'html' });
@@ -599,7 +602,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
     expect(await failure(container.item('a', 'p').read())).toBeInstanceOf(SyntaxError);
   });
 
-  it.skipIf(backend.live)('19: a garbage 200 of a bulk request loses what happened', async () => {
+  it.skipIf(backend.live)('19: a garbage 200 of a bulk request -> its outcome is lost', async () => {
     const { container } = await backend.container();
     await strike('batch', { body: 'html' });
     const error = await failure(
@@ -609,7 +612,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
     expect((await container.item('a', 'p').read()).statusCode).toBe(200);
   });
 
-  it.skipIf(backend.live)('19: an empty 200 reads as no document', async () => {
+  it.skipIf(backend.live)('19: an empty 200 -> reads as no document', async () => {
     const { container, wire } = await backend.container();
     await wire.seed([{ id: 'a', pk: 'p' }]);
     await strike('read', { body: 'empty' });
@@ -624,7 +627,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
   });
 
   it.skipIf(backend.live)(
-    'a 410 during a query is 503 from fetchAll and itself from fetchNext; neither it nor a 449 is retried',
+    'a 410 during a query -> 503 from fetchAll, 410 from fetchNext; not retried, nor is a 449',
     async () => {
       const { container } = await backend.container();
       const guard = countRequests((context) => String(context.path).includes('/docs'));
@@ -641,26 +644,23 @@ forEachBackend('error and transport traps', (backend: Backend) => {
     },
   );
 
-  it.skipIf(backend.live)(
-    '20: over http an agent of one’s own is refused, and so is an Entra token',
-    async () => {
-      const agent = new http.Agent();
-      const withAgent = backend.client({ agent, connectionPolicy: { enableEndpointDiscovery: false } });
-      const error = await failure(withAgent.database(backend.lab.databaseId).read());
-      expect(error.message).toMatch(/allowInsecureConnection/);
-      agent.destroy();
-      const getToken = async () => ({ token: 'a.b.c', expiresOnTimestamp: Date.now() + 60_000 });
-      const withToken = backend.client({ aadCredentials: { getToken } });
-      const refused = await within(
-        failure(withToken.database(backend.lab.databaseId).read()),
-        10_000,
-        'the refusal',
-      );
-      expect(refused.message).toMatch(/non-TLS/);
-    },
-  );
+  it.skipIf(backend.live)('20: http with a custom agent or an Entra token -> refused', async () => {
+    const agent = new http.Agent();
+    const withAgent = backend.client({ agent, connectionPolicy: { enableEndpointDiscovery: false } });
+    const error = await failure(withAgent.database(backend.lab.databaseId).read());
+    expect(error.message).toMatch(/allowInsecureConnection/);
+    agent.destroy();
+    const getToken = async () => ({ token: 'a.b.c', expiresOnTimestamp: Date.now() + 60_000 });
+    const withToken = backend.client({ aadCredentials: { getToken } });
+    const refused = await within(
+      failure(withToken.database(backend.lab.databaseId).read()),
+      10_000,
+      'the refusal',
+    );
+    expect(refused.message).toMatch(/non-TLS/);
+  });
 
-  it('a container read tells what the SDK needs for feeds, offers and routing', async () => {
+  it('a container read -> what the SDK needs for feeds, offers and routing', async () => {
     const { wire } = await backend.container();
     const body = parseJson<{ _rid: string; _self: string; partitionKey: object }>(
       await backend.raw.send('GET', wire.path),

@@ -64,7 +64,7 @@ function nested(depth: number): string {
 }
 
 forEachBackend('document text', (backend) => {
-  it.skipIf(backend.live).each(MEMBERS)('comes back byte for byte: %s', async (_what, members) => {
+  it.skipIf(backend.live).each(MEMBERS)('%s -> returned byte for byte', async (_what, members) => {
     const { wire } = await backend.container();
     const text = `{"id":"a","pk":"p",${members}}`;
     const created = await wire.create(text, AT);
@@ -76,7 +76,7 @@ forEachBackend('document text', (backend) => {
   it
     .skipIf(backend.live)
     .each(['create', 'upsert', 'replace', 'bulk create', 'bulk upsert', 'bulk replace', 'batch'])(
-    'is kept by %s',
+    'written by %s -> text unchanged',
     async (way) => {
       const { wire } = await backend.container();
       const members = MEMBERS.map(([, text]) => text)
@@ -107,7 +107,7 @@ forEachBackend('document text', (backend) => {
     },
   );
 
-  it.skipIf(backend.live)('survives a patch of something else', async () => {
+  it.skipIf(backend.live)('another property is patched -> text unchanged', async () => {
     const { wire } = await backend.container();
     const untouched =
       '"max":9223372036854775807,"price":1.10,"zero":-0,"e":"\\u00e9","__proto__":{"x":1.0},"z":1,"10":2';
@@ -125,7 +125,7 @@ forEachBackend('document text', (backend) => {
     expect(text).toContain('"big":9223372036854775807');
   });
 
-  it('gets its system properties from the account, once, whatever was sent', async () => {
+  it("system properties in the request -> replaced by the account's own", async () => {
     const { wire } = await backend.container();
     const sent =
       '{"_rid":"mine","id":"a","_self":"mine","_etag":"mine","pk":"p","_attachments":"mine","_ts":1,"n":1}';
@@ -139,7 +139,7 @@ forEachBackend('document text', (backend) => {
     expect(stored._ts).toBeGreaterThan(1_600_000_000);
   });
 
-  it('does not grow when it is written back as it was read', async () => {
+  it('written back as it was read -> same size', async () => {
     const { wire } = await backend.container();
     await wire.create('{"id":"a","pk":"p","n":1.50}', AT);
     const once = await wire.read('a', AT);
@@ -152,7 +152,7 @@ forEachBackend('document text', (backend) => {
     expect(Math.abs(thrice.text.length - once.text.length)).toBeLessThan(8);
   });
 
-  it.skipIf(backend.live)('may have white space anywhere', async () => {
+  it.skipIf(backend.live)('white space anywhere -> accepted and kept', async () => {
     const { wire } = await backend.container();
     const spaced = ' {\r\n\t"id" : "a" ,\n "pk":\t"p" , "list" : [ 1.0 , { } ] } ';
     expect((await wire.create(spaced, AT)).status).toBe(201);
@@ -161,7 +161,7 @@ forEachBackend('document text', (backend) => {
     expect(items).toMatchObject([{ id: 'a', list: [1, {}] }]);
   });
 
-  it('finds id and key behind escapes', async () => {
+  it('escaped id and key -> found', async () => {
     const { wire } = await backend.container();
     expect((await wire.create('{"\\u0069d":"\\u0061\\u00e9","p\\u006b":"\\u0070"}', AT)).status).toBe(201);
     const read = await wire.read('aé', AT);
@@ -169,7 +169,7 @@ forEachBackend('document text', (backend) => {
     expect(parseJson<Doc>(read)).toMatchObject({ id: 'aé', pk: 'p' });
   });
 
-  it('may be 128 levels deep, and no deeper', async () => {
+  it('128 levels -> accepted, 129 -> refused', async () => {
     const { wire } = await backend.container();
     expect((await wire.create(nested(128), AT)).status).toBe(201);
     expect((await wire.upsert(nested(130), AT)).status).toBe(400);
@@ -177,7 +177,7 @@ forEachBackend('document text', (backend) => {
     expect(parseJson<Doc>(await wire.read('deep', AT)).id).toBe('deep');
   });
 
-  it('counts two megabytes in bytes, not in characters', async () => {
+  it('two megabytes -> counted in bytes, not in characters', async () => {
     const { wire } = await backend.container();
     const wide = JSON.stringify({ id: 'wide', pk: 'p', fill: 'é'.repeat(MIB) });
     expect(wide.length).toBeLessThan(2 * MIB);
@@ -187,7 +187,7 @@ forEachBackend('document text', (backend) => {
     expect(parseJson<Doc>(await wire.read('fits', AT))['fill']).toHaveLength(MIB - 2048);
   });
 
-  it('with a number beyond every double is refused or kept, never changed', async () => {
+  it('a number beyond every double -> refused or kept, never changed', async () => {
     const { wire } = await backend.container();
     const reply = await wire.create('{"id":"a","pk":"p","n":1e400,"m":-1e999}', AT);
     const kept = (await wire.read('a', AT)).text.includes('"n":1e400,"m":-1e999');
@@ -210,7 +210,7 @@ forEachBackend('document text', (backend) => {
     '{"id":"a","pk":"p","a":[1,]}',
     '{"id":"a" "pk":"p"}',
     '{"id":"a","pk":"p","t":True}',
-  ])('that is no JSON is refused: %s', async (text) => {
+  ])('invalid JSON %s -> refused', async (text) => {
     const { wire } = await backend.container();
     expect((await wire.create(text, AT)).status).toBe(400);
     const op = `[{"operationType":"Upsert","resourceBody":${text},"partitionKey":"[\\"p\\"]"}]`;
@@ -221,7 +221,7 @@ forEachBackend('document text', (backend) => {
 });
 
 forEachBackend('numbers as the service may store them', (backend) => {
-  it.skipIf(backend.live)('are normalised: -0, 1.10 and 3.0 lose what a double does not keep', async () => {
+  it.skipIf(backend.live)('numbers: service -> -0, 1.10 and 3.0 are normalized', async () => {
     await using lab = await backend.freshLab({ settings: { numbers: 'service' } });
     const { wire } = await lab.container();
     const sent =
@@ -240,7 +240,7 @@ forEachBackend('numbers as the service may store them', (backend) => {
     expect((await wire.read('b', AT)).text).not.toContain('4.0');
   });
 
-  it.skipIf(backend.live)('stay as they are while something else is spoiled', async () => {
+  it.skipIf(backend.live)('a fault refuses one read -> unchanged in the next', async () => {
     const { wire } = await backend.container();
     const fault: FaultRule = { match: { op: 'read' }, times: 1, effect: { status: 503 } };
     await wire.create('{"id":"a","pk":"p","n":1.10}', AT);
