@@ -33,6 +33,22 @@ const BUSY_TIMEOUT_MS = 10_000;
 
 const SHIPPED = new URL('../../migrations/', import.meta.url);
 
+/**
+ * The open connections. The garbage collector closes a connection that nothing refers to, and releases its locks: another
+ * process could then use a file that is locked for the life of this one. So each is referred to here until it is closed.
+ */
+const open = new Set<Database>();
+
+function keptOpen(database: Database): Database {
+  const close = database.close.bind(database);
+  open.add(database);
+  database.close = () => {
+    open.delete(database);
+    return close();
+  };
+  return database;
+}
+
 /** Opens a database file. Damage, a full disk and a missing file become a LedgerError. */
 export function openDatabase(options: OpenOptions): Database {
   const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
@@ -42,7 +58,7 @@ export function openDatabase(options: OpenOptions): Database {
   try {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
     const Driver = loadDriver();
-    database = new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });
+    database = keptOpen(new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }));
     // Must come before the switch to WAL, which fixes the page size.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
     // Switching to WAL is a write; a read-only connection cannot do it and does not need it.

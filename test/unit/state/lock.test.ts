@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+// The collector closes a connection that nothing refers to, and the lock would go with it: a second mover could start.
+test('the lock is held until it is released, also when no variable refers to it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cosmig-lock-'));
+  const script = `
+    import { MoverLock } from ${JSON.stringify(new URL('../../../src/state/lock.ts', import.meta.url).href)};
+    const path = ${JSON.stringify(join(folder, 'ledger.db'))};
+    function take() { MoverLock.take(path); }
+    take();
+    for (let round = 0; round < 5; round += 1) {
+      await new Promise((done) => setTimeout(done, 5));
+      globalThis.gc();
+    }
+    const unreferenced = MoverLock.isHeld(path);
+    const other = path + '-other';
+    const lock = MoverLock.take(other);
+    lock.release();
+    console.log(JSON.stringify({ unreferenced, released: MoverLock.isHeld(other) }));
+  `;
+  const args = [
+    '--expose-gc',
+    '--import',
+    import.meta.resolve('tsx'),
+    '--input-type=module',
+    '--eval',
+    script,
+  ];
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(JSON.parse(stdout)).toEqual({ unreferenced: true, released: false });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
