@@ -198,7 +198,7 @@ describe('a full sequencer', () => {
     const holder = enter(sequencer, [1]);
     const waiting = enter(sequencer, [1]);
     expect(sequencer.hasRoom).toBe(false);
-    expect(() => enter(sequencer, [2])).toThrow('full sequencer');
+    expect(() => enter(sequencer, [2])).toThrow('only when there is room');
     const entered: number[] = [];
     const outside = [1, 2, 3].map(async (number) => {
       while (!sequencer.hasRoom) await sequencer.whenRoom(never);
