@@ -1,7 +1,6 @@
 /**
- * The one place where the parts of a run are wired together: accounts, containers, the ledger, load control, the apply
- * rule. What always holds: nothing is written anywhere before the preflight has passed, and what the ledger was begun
- * with is what is there now.
+ * Wires the parts of a run together: accounts, containers, the ledger, load control, the apply rule. Invariant: nothing is
+ * written before the preflight has passed, and the containers are those that the ledger was created for.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -31,14 +30,14 @@ import { RunCounters } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
 
-/** Both containers as they are, and how deletes of the source can be found. */
+/** Both containers as they are now, and how deletes of the source are found. */
 export interface Sides {
   readonly source: ContainerFacts;
   readonly target: ContainerFacts;
   readonly deletes: DeleteMode;
 }
 
-/** The ledger of this migration, begun or gone on with; refuses containers that are not those it was begun with. */
+/** Creates or opens the ledger of this migration. Refuses containers other than those it was created for. */
 export function openLedger(
   spec: MigrationSpec,
   { source, target, deletes }: Omit<Sides, 'deletes'> & { readonly deletes: DeleteMode | null },
@@ -56,7 +55,7 @@ export function openLedger(
   }
 }
 
-/** Whether a migration has begun: then its containers were looked at, and the target is ours. */
+/** Whether a migration has begun: then the preflight has passed, and the target is ours. */
 export function hasBegun(path: string): boolean {
   return Ledger.hasBegun(path);
 }
@@ -70,16 +69,16 @@ export interface ContextParts {
   readonly random: Random;
   readonly log: Log;
   readonly timing: Timing;
-  /** Aborted when there is no time left for order. */
+  /** Aborted when the run fails, or must end at once. */
   readonly signal: AbortSignal;
   readonly tasks: Tasks;
   readonly stopping: Stopping;
   readonly onPoint: (point: CrashPoint) => void;
-  /** Somebody waits for the service. */
+  /** A request waits before it is sent again. */
   readonly onWait: (side: SideName, wait: Wait) => void;
 }
 
-/** Turns that wait for their locks; more pages than these fill would only wait in memory. */
+/** Turns that may wait for their locks: more of them would only fill memory. */
 const WAITING_MAX = 50_000;
 
 export async function makeContext(parts: ContextParts): Promise<RunContext> {

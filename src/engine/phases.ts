@@ -4,7 +4,7 @@
  *   new -> copying -> tailing -> ready -> fencing -> drained -> proven -> committed
  *                        ^---------+---------+----------+---------+   backed out, or interrupted
  *
- * What always holds: only a committed migration has left its source, and nothing leads back from there.
+ * Invariant: only a committed migration has left its source, and no phase follows it.
  */
 import { InternalError } from '../lib/errors.ts';
 import type { PhaseEntry } from '../state/journal.ts';
@@ -40,7 +40,7 @@ export function isTailing(phase: Phase): boolean {
   return phase !== 'new' && phase !== 'copying' && phase !== 'committed';
 }
 
-/** A cutover is under way, or has died on its way. */
+/** A cutover is in progress, or was interrupted. */
 export function isCuttingOver(phase: Phase): boolean {
   return isTailing(phase) && phase !== 'tailing';
 }

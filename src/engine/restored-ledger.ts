@@ -1,14 +1,14 @@
 /**
- * A ledger that was put back from an older copy. Its positions go back, which only repeats; but copies that were made
- * since are unknown to it, and deletes and moves of their documents would find nothing to take away. So a comparison
- * is due as after lost deletes; and what is older than the commit goes on with nothing.
+ * A ledger that was restored from an older copy. Its older positions only cause repetition. But it does not know the
+ * documents that were copied since, so a later delete or move of one would find no slot to empty: a comparison of both sides
+ * is due, as after lost deletes. A ledger from before the commit of the migration is refused.
  */
 import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Ledger } from '../state/ledger.ts';
 
-/** Before a run begins. What is due is durable when it returns. */
-export function meetOlder(
+/** Called before a run begins. It is durable when it returns that a comparison is due. */
+export function checkRestored(
   ledger: Ledger,
   { nowMs, log }: { readonly nowMs: number; readonly log: Log },
 ): void {
@@ -17,17 +17,17 @@ export function meetOlder(
   const { phase } = ledger.migration.read();
   if (missed.phase === 'committed' && phase !== 'committed') {
     throw new NotReadyError('this ledger is from before the migration was committed', {
-      why: 'an older copy of it was put back; the target is in use, and nothing may be brought over any more',
-      hint: 'put the newest copy of the ledger in its place',
+      why: 'an older copy of it was restored; the target is in use, and nothing may be replicated to it',
+      hint: 'restore the newest copy of the ledger',
     });
   }
   for (const { number, sweepPending } of ledger.leases.live())
     if (!sweepPending) ledger.leases.change(number, { sweepPending: true });
   ledger.journal.append({ event: 'ledger restored', missedRun: missed.run }, nowMs);
   log.warn(
-    'this ledger is an older copy: documents that were copied since may stay where they do not belong',
+    'this ledger is an older copy: documents copied since then may stay in slots where they do not belong',
     {
-      now: 'run cosmig verify --repair when this run is over',
+      now: 'run cosmig verify --repair when this run has ended',
     },
   );
 }

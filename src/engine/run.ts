@@ -1,11 +1,11 @@
 /**
- * One run of the mover, from an open ledger to a picture of its end:
+ * One run, from an open ledger to a last snapshot:
  *
  *   prepare -> settle what the last run left -> anchors, once -> every lease -> index -> every lease of the tail
  *
- * It stops reading when it is told to, when its time is over, when there are too many letters, or when a document fails
- * that must not; what is under way is then finished and committed, as long as anything of it goes through. It is called
- * off by the abort signal alone, and by what no waiting mends; then the next run settles what is in doubt.
+ * It stops reading when it is asked to, when its time is over, when there are too many dead letters, or when a document fails
+ * that must not fail. Pages in flight are then finished and committed, as long as any request gets through. Only the abort
+ * signal and errors that no waiting cures end it at once; then the next run settles what is in doubt.
  */
 import { connect, type Account } from '../cosmos/account/client.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
@@ -23,7 +23,7 @@ import type { CutoverOptions, CutoverResult } from './cutover/contract.ts';
 import { cutOver } from './cutover/cutover.ts';
 import { refuseCommitted, runLeases, type LeasesParts } from './leases/run-leases.ts';
 import { whyLost } from './failure-cause.ts';
-import { meetOlder } from './restored-ledger.ts';
+import { checkRestored } from './restored-ledger.ts';
 import { enter, isCuttingOver, phaseOf } from './phases.ts';
 import { makeContext } from './assemble.ts';
 import type { CrashPoint } from './unit/crash-points.ts';
@@ -50,7 +50,7 @@ export interface RunParts {
   readonly abort: AbortSignal;
   /** What was typed, for the ledger's memory. */
   readonly command?: string;
-  /** What whoever watches should know, said once. */
+  /** Prints a message to the operator. */
   readonly say?: (text: string) => void;
   /** About once a second, and at the end. */
   readonly onSnapshot?: (snapshot: RunSnapshot) => void;
@@ -76,7 +76,7 @@ const STOPPED =
   'a cutover was interrupted, and the application may still be stopped: ' +
   'let it write to the source, or run cosmig cutover again';
 
-/** Tries letters once more; nothing is read from the feeds. */
+/** Retries dead letters; the feeds are not read. */
 export async function retryLetters(
   parts: RunParts,
   which: 'all' | readonly number[],
@@ -93,7 +93,7 @@ export async function retryLetters(
   });
 }
 
-/** Brings documents right that a comparison has found to differ, and what is new besides. */
+/** Catches up with the source, then repairs documents that a comparison has found to differ. */
 export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): Promise<RunSnapshot> {
   return withLedger('catch-up', { command: 'verify --repair', ...parts }, async (prepared, accounts) =>
     work('catch-up', { ...parts, ...prepared, accounts }, async (leases) => {
@@ -129,7 +129,7 @@ async function withLedger<T>(
   warnOfAge(ledger, parts);
   let number: number;
   try {
-    meetOlder(ledger, { nowMs: clock.now(), log });
+    checkRestored(ledger, { nowMs: clock.now(), log });
     number = ledger.runs.begin({ command, pid: process.pid, nowMs: clock.now() });
     ledger.noteProgress();
   } catch (error) {
@@ -253,7 +253,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
           drainMs: () => context.backlog.drainMs,
         }),
       );
-      // Who only waits for those that were called off is told as well.
+      // A task that only waits for aborted members must stop too.
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,
       });
@@ -263,7 +263,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
         await body({ context, reporter: current, reading });
       } catch (error) {
         if (members.signal.aborted) throw error;
-        // Told to stop, or refused: what is under way is finished all the same, and nothing is left to settle.
+        // Stopped, or refused: pages in flight are finished all the same, so that the next run has nothing to settle.
         if (error instanceof NotReadyError) stopping.stop(error);
         else if (error !== stopping.signal.reason) throw error;
       }
@@ -298,7 +298,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
   }
 }
 
-/** Often enough for who looks at the ledger from outside, and seldom enough not to be seen in its disk. */
+/** Often enough for a reader of the ledger, and seldom enough not to load its disk. */
 const REMEMBER_EVERY_MS = 5000;
 
 function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: RunSnapshot, clock: Clock): void {

@@ -1,6 +1,6 @@
 /**
- * Owns the grouping of intents: all that are asked for in one turn of the event loop are made durable with one sync. It is
- * what lets many ranges share the disk; a sync costs more than the intents it covers.
+ * Groups intents: all that are added in one turn of the event loop become durable with one sync. So many ranges can share the
+ * disk: a sync costs more than the intents it covers.
  */
 import type { PageStore } from './units.ts';
 import type { SessionToken } from './session-tokens.ts';

@@ -1,4 +1,4 @@
-/** Units of work as the ledger is told of them, and as a resume finds them: a page of a feed, a retry, a promotion. */
+/** Units of work as they are recorded in the ledger, and as the next run finds them: pages of a feed, and retries. */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Move } from './leases.ts';
 import type { LetterChange } from './dead-letters.ts';
@@ -8,7 +8,7 @@ import type { SessionToken } from './session-tokens.ts';
 
 export const CLAIM_KINDS = ['write', 'remove', 'takeover'] as const;
 
-/** One write, removal or takeover that may have happened; of a takeover, `identity` is who may have lost the slot. */
+/** One write, removal or takeover that may have happened; of a takeover, `identity` is the document that may have lost the slot. */
 export interface Claim {
   readonly kind: (typeof CLAIM_KINDS)[number];
   readonly identity: Buffer;
@@ -65,7 +65,7 @@ export interface Settlement {
   readonly overrides?: readonly Override[];
 }
 
-/** What a transaction says of the whole migration. */
+/** What a transaction records for the whole migration. */
 export interface Alongside {
   /** The newest of each source range. */
   readonly tokens?: readonly SessionToken[];

@@ -1,8 +1,8 @@
 /**
- * Owns the two transactions of a unit of work. INTENT: what may be written, removed or taken over, on the disk before the
- * first byte of it is sent. COMMIT: what became of it, and the position, once every outcome is known.
+ * Owns the two transactions of a unit of work. INTENT: what may be written, removed or taken over; it is on the disk before
+ * the first byte is sent. COMMIT: the outcomes and the position, when every outcome is known.
  *
- * What always holds: an intent stays until its unit is committed or settled; a lease's position moves past a page
+ * Invariant: an intent stays until its unit is committed or settled; a lease's position moves past a page
  * only when every older page of that lease is done; a segment without an outcome counts for nothing.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
@@ -88,7 +88,7 @@ export class PageStore {
     this.#sequence = this.#sql.sequence.get() ?? 0;
   }
 
-  /** Numbers units of work; ask when a page is read. */
+  /** Numbers units of work, in the order in which pages are read. */
   nextPage(): number {
     this.#page += 1;
     return this.#page;
@@ -127,7 +127,7 @@ export class PageStore {
     return this.#parts.transactions.read(() => this.#sql.pages.all());
   }
 
-  /** `keyLevels` of the source, which tell how many values name a document. */
+  /** `keyLevels` of the source: a document is named by its id and so many values. */
   readIntent(page: number, keyLevels: number): Unsettled {
     const width = 1 + keyLevels;
     return this.#parts.transactions.read(() => {
@@ -153,7 +153,7 @@ export class PageStore {
     });
   }
 
-  /** Ends the settling of a resume: its intents go, what they left in the target is known. Durable. */
+  /** Ends settling: the intents go, and the ledger knows what they left in the target. Durable. */
   settle({ pages, rows = [], overrides = [] }: Settlement, { tokens = [] }: Alongside = {}): void {
     this.#parts.transactions.durable(() => {
       for (const page of pages) {

@@ -61,9 +61,8 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
 }
 
 /**
- * Once more for one range, because AVAD no longer knows what we have not read yet. Draining takes documents back to
- * versions LV was beyond, so LV restarts before the old anchor, not where it ended; and deletes that nobody told of
- * are to be swept.
+ * Anchors one range again, because AVAD has forgotten changes that were not read. Draining AVAD may have set documents back
+ * to versions older than LV had shown, so LV restarts before the old anchor. Forgotten deletes are found by a comparison.
  */
 export async function anchorAgain(
   context: RunContext,
@@ -111,7 +110,7 @@ export async function endOf(
   return { lsn, page };
 }
 
-/** When this resolves the session knows the newest of a range: whoever reads with it sees no older end. */
+/** Afterwards the session knows the newest LSN of the range: a read with it sees no older end. */
 export async function seeNewest(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<void> {
   const { lane, sessions, patience } = context.sourceSide;
   await endOf(context, { mode: 'latest-version', range }, signal);

@@ -1,6 +1,6 @@
 /**
- * How many bytes of pages may be in memory at once, over all ranges: what keeps the memory of a run the same however
- * slow the target is. First come, first served; one page always fits.
+ * How many bytes of pages may be in memory at once, over all ranges, so that the memory of a run does not depend on the
+ * speed of the target. Invariant: one page always fits, however large it is.
  */
 import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
@@ -18,7 +18,7 @@ export class PageBudget {
     return this.#used;
   }
 
-  /** Waits until there is room, and takes it. */
+  /** Waits until there is room for so many bytes, and takes it. */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     while (this.#used > 0 && this.#used + bytes > this.#max) {
@@ -33,7 +33,7 @@ export class PageBudget {
     this.#used += bytes;
   }
 
-  /** More, or less, than was taken; nobody waits for what is there already. */
+  /** Corrects what was taken. It never waits: these bytes are in memory already. */
   adjust(deltaBytes: number): void {
     this.#used += deltaBytes;
     if (deltaBytes < 0) this.#wake();

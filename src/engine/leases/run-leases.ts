@@ -36,7 +36,7 @@ export interface LeasesParts {
   readonly look?: ReplicaChoice;
 }
 
-/** Runs them until the goal is reached, or nobody reads any more. */
+/** Runs the leases until the goal is reached, or until reading stops. */
 export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   const { context, reading } = parts;
   const { ledger, tasks, promoter } = context;
@@ -52,7 +52,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
     if (reading.aborted) return;
     await buildIndexes(context, reading);
     enter(context, { phase: 'tailing', why: null });
-    // Who holds a place is known for certain from here on.
+    // With the index, the ledger knows the document of every slot.
     tasks.start(async () => promoter.retryWaiting(reading));
     return;
   }
@@ -64,7 +64,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
 export function refuseCommitted(context: RunContext): void {
   if (phaseOf(context) !== 'committed') return;
   throw new NotReadyError('this migration is committed: the target is in use', {
-    why: 'changes of the source are not brought over any more, they might undo newer ones of the target',
+    why: 'changes of the source are no longer replicated: they might undo newer changes of the target',
     hint: 'see cosmig status; begin another migration with --ledger if the source is to be moved again',
   });
 }

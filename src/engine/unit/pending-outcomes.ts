@@ -1,6 +1,6 @@
 /**
- * What is known of documents and not yet committed, over what the ledger says. What always holds: whoever asks gets
- * the newest outcome, committed or not; what is committed and touched by nobody else leaves the memory, so that it
+ * Outcomes of documents that are not committed yet, over those in the ledger. Invariant: a caller gets the newest outcome,
+ * committed or not. An outcome leaves the memory when it is committed and no other unit has touched its document, so memory
  * does not grow with the number of documents.
  */
 import { mapKey } from '../../documents/hash.ts';
@@ -16,18 +16,18 @@ import { type Slot } from '../apply/identity.ts';
 export type OpenLetter = Extract<LetterChange, { change: 'open' }>['letter'];
 
 interface Pending {
-  /** How many units have touched it and are not committed. */
+  /** Units that have touched the document and are not committed. */
   units: number;
   row: Row | undefined;
   letter: LetterChange | undefined;
-  /** How often it was tried that the ledger does not know of. */
+  /** Attempts that the ledger does not know of. */
   attempts: number;
 }
 
 export class PendingOutcomes {
   /** Whether a document may have a row at all. */
   readonly filter: RowFilter;
-  /** Once there is one, everybody has to look. */
+  /** Whether letters must be looked up at all. */
   anyLetters: boolean;
   readonly #ledger: Ledger;
   readonly #pending = new Map<string, Pending>();
@@ -60,7 +60,7 @@ export class PendingOutcomes {
     return pending.change === 'open' ? pending.letter : null;
   }
 
-  /** Whether who leaves this slot may help; a letter may belong there and wait for something else. */
+  /** Whether the letter waits for this slot. A letter may belong there and wait for something else. */
   waitsForSlot(letter: OpenLetter | null, slot: Buffer): boolean {
     return letter !== null && letter.waits.for === 'slot' && letter.waits.slot.equals(slot);
   }
@@ -93,7 +93,7 @@ export class PendingOutcomes {
     return [...waiting, ...(this.#waiting.get(nameOf({ for: 'key', key }))?.values() ?? [])];
   }
 
-  // What follows is for units (unit-of-work.ts): they touch, say what is new, and let go when they are committed.
+  // For units of work only: they touch documents, set outcomes, and let go of both when they are committed.
 
   touch(identity: Buffer): void {
     const key = mapKey(identity);
@@ -126,8 +126,8 @@ export class PendingOutcomes {
   }
 
   /**
-   * The newest that is known of what a unit has touched, for the ledger: not the unit's own, since another may have been
-   * later. Attempts are told to the first who asks.
+   * The newest outcome of a document, for the commit of a unit that has touched it: another unit may have been later. The
+   * attempts are returned to the first caller only.
    */
   newest(identity: Buffer): { readonly row: Row | undefined; readonly letter: LetterChange | undefined } {
     const pending = this.#touched(identity);
@@ -161,7 +161,7 @@ export class PendingOutcomes {
   #waitNoMore({ letter }: Pending): void {
     if (letter?.change !== 'open' || letter.letter.waits.for === 'nothing') return;
     const name = nameOf(letter.letter.waits);
-    const others = must(this.#waiting.get(name), 'who waits is found by what he waits for');
+    const others = must(this.#waiting.get(name), 'a waiting letter is found by what it waits for');
     others.delete(mapKey(letter.letter.identity));
     if (others.size === 0) this.#waiting.delete(name);
   }
