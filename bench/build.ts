@@ -1,5 +1,5 @@
 /**
- * The program as it is shipped, compiled anew from the sources into a folder of its own: a figure for yesterday's code
+ * The program as it is shipped, compiled from the sources into a folder of its own: a figure for yesterday's code
  * is worse than none, one for code that is translated while it runs is not ours, and others may be using dist.
  */
 import { spawnSync } from 'node:child_process';
@@ -38,7 +38,7 @@ export class Build implements Disposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Sources beside benchmarks, and what the program looks for around itself. */
+  /** Sources, benchmarks, and the files that the program reads from its own folder. */
   #fill(): void {
     for (const shared of ['node_modules', 'migrations']) symlinkSync(join(ROOT, shared), this.path(shared));
     for (const copied of ['package.json', 'bin/cosmig.js']) {

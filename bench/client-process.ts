@@ -1,4 +1,4 @@
-/** A client in a process of its own, on our core: what it is told to do, and what that took. */
+/** A client in a process of its own, on our core: the work that it is given, and what that took. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Build } from './build.ts';

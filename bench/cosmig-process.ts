@@ -75,7 +75,7 @@ export class CosmigProcess implements Disposable {
 
   #stopped = false;
 
-  /** Lets it come to an end in good order. */
+  /** Asks it to stop, and waits until it has. */
   stop(): void {
     this.#stopped = true;
     this.#child?.kill('SIGTERM');

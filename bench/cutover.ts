@@ -1,7 +1,7 @@
 /**
  * How long a cutover keeps the writers stopped: containers of several sizes with as many changes since the last clean
- * comparison, and one with more of them. The time for which nobody may have written is part of it, and always the same;
- * both sides are compared beside it.
+ * comparison, and one with more of them. The time without writes (--quiet-for) is part of it, and always the same;
+ * both sides are compared meanwhile.
  */
 import { AccountClient, textOf } from './account-client.ts';
 import { Build } from './build.ts';
@@ -48,7 +48,7 @@ export async function benchCutover({ profileDir, say }: BenchOptions): Promise<R
         value: cut.stoppedMs / first.stoppedMs,
         to: 'the first',
       },
-      note: `${QUIET_S} s of it nobody may write; ${cut.requests} requests, ${cut.ru.toFixed(0)} RU in all`,
+      note: `${QUIET_S} s of it without writes; ${cut.requests} requests, ${cut.ru.toFixed(0)} RU in all`,
     });
   }
   return results;

@@ -17,7 +17,7 @@ const FEED_ROUNDS_MAX = 100;
 
 /**
  * The emulator's speed: bulk creates of 1 KB documents and reading them back through the change feed, with little
- * and with much in the container, and the memory that takes. The server's CPU time per document stands beside each
+ * and with much in the container, and the memory that takes. The server's CPU time per document stands next to each
  * rate, because it holds still when the machine has other work; the client's share shows that it was not the limit.
  */
 export async function benchEmulator({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
@@ -91,7 +91,7 @@ interface Measured {
   readonly clientMs: number;
 }
 
-/** `work` tells how many documents it moved. */
+/** `work` returns the number of documents that it moved. */
 async function measure(server: ServerProcess, work: () => Promise<number>): Promise<Measured> {
   const serverBefore = server.cpuMs();
   const clientBefore = process.cpuUsage();

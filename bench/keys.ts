@@ -6,7 +6,7 @@ import type { Result } from './report.ts';
 
 type SdkHash = (values: readonly KeyComponent[], definition: object) => string;
 
-/** The SDK's function, by file path: its exports map hides it, and for comparing that is no obstacle. */
+/** The SDK's function, by file path: its exports map hides it, and a comparison may go around that. */
 function sdkHash(): SdkHash {
   const require = createRequire(import.meta.url);
   const root = dirname(require.resolve('@azure/cosmos'));

@@ -118,7 +118,7 @@ function busyPart(samples: readonly Sample[]): readonly Sample[] {
   const last = samples.at(-1)?.documents ?? 0;
   const from = samples.findLastIndex(({ documents }) => documents === 0);
   const to = samples.findIndex(({ documents }) => documents === last);
-  if (last === 0 || from < 0) throw new Error('nothing was written, or nobody saw it begin');
+  if (last === 0 || from < 0) throw new Error('nothing was written, or its start was missed');
   return samples.slice(from, to + 1);
 }
 

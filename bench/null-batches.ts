@@ -1,4 +1,4 @@
-/** How many operations a batch has, told from the size of its first one where they are all alike. */
+/** How many operations a batch has, computed from the size of the first where all are alike. */
 
 const READ = Buffer.from('"operationType":"Read"');
 const TYPE = Buffer.from('"operationType"');

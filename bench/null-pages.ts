@@ -1,6 +1,6 @@
 /**
  * Pages of a change feed that cost their server next to nothing: made once, then a few digits of each document are
- * overwritten in place. What always holds: every document of a container has an id of its own, an etag, an LSN, and
+ * overwritten in place. Invariant: every document of a container has an id of its own, an etag, an LSN, and
  * the same size as any other.
  */
 import { documentTemplate } from './documents.ts';

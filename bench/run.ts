@@ -17,11 +17,11 @@ import { benchTail } from './tail.ts';
 import { benchVerify } from './verify.ts';
 
 export interface BenchOptions {
-  /** How many documents the large container holds, if somebody asked: 20,000 or more, in hundreds. */
+  /** Documents in the large container, if --documents was given: 20,000 or more, in hundreds. */
   readonly documents: number | undefined;
   /** Where a profile of the server is written, if it is wanted. */
   readonly profileDir: string | undefined;
-  /** Tells people what goes on. */
+  /** Prints progress for people. */
   readonly say: (text: string) => void;
 }
 

@@ -14,7 +14,7 @@ import type { Took } from './copy-client.ts';
 
 const never = new AbortController().signal;
 
-/** As a mover leaves it behind that has brought over everything. */
+/** As a mover leaves it that has replicated everything. */
 async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
   using account = await connect(connections.source, { signal: never });
   const patience = new Patience({ clock: systemClock, random: systemRandom });

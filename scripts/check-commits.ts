@@ -53,7 +53,7 @@ function commitsOf(base: string, head: string): { hash: string; subject: string 
 function main([base = 'main', head = 'HEAD']: readonly string[]): number {
   const commits = commitsOf(base, head);
   if (!exists(base))
-    process.stdout.write(`there is no commit "${base}" here: only the newest one is checked\n`);
+    process.stdout.write(`commit "${base}" is not in this clone: only the newest commit is checked\n`);
   let wrong = 0;
   for (const { hash, subject } of commits) {
     const problems = problemsOf(subject, areasAt(hash));

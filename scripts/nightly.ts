@@ -14,7 +14,7 @@ interface Step {
 const npm = (script: string, ...argv: readonly string[]): readonly string[] => ['run', script, '--', ...argv];
 
 const STEPS: readonly Step[] = [
-  // Fresh seeds, 50,000 planted documents, a minute of writes beside a comparison, ten SIGKILLs of the emulator.
+  // Fresh seeds, 50,000 planted documents, a minute of writes during a comparison, ten SIGKILLs of the emulator.
   { name: 'tests', argv: npm('test'), env: { COSMIG_NIGHTLY: '1' } },
   // The 45 seconds that a run waits after an unclean end, the second between two polls: as an operator has them.
   {

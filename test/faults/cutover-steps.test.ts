@@ -96,7 +96,7 @@ test('killed at every step it keeps its promises', async () => {
     expect(code).toBe(0);
   }
   for (const [round, death] of DEATHS.entries()) {
-    // What it has to bring over: while the target is not in use, the application goes on.
+    // The cutover has to replicate this: until the target is in use, the application keeps writing.
     if (cutting.phase !== 'committed')
       await move.put(
         { id: `new${round}`, customerId: 'z', tenantId: 't0' },
@@ -112,7 +112,7 @@ test('killed at every step it keeps its promises', async () => {
       isKept: true,
     });
   }
-  // It was called by the one that it killed, by the one that had not written so down, and once more.
+  // Called by the run that it killed, by the run that had not recorded the call, and by the last one.
   expect(cutting.phase).toBe('committed');
   const { switches } = cutting;
   expect(await cutting.cutOver(null)).toBe('0');

@@ -23,7 +23,7 @@ async function begin(): Promise<Move> {
   return move;
 }
 
-/** Changes of every kind, which the cutover itself has to bring over. */
+/** Changes of every kind, which the cutover itself has to replicate. */
 async function change(move: Move, round: number): Promise<void> {
   const [created, moved] = [`new${round}`, `o${round % 12}`];
   await move.put(

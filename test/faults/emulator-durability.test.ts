@@ -71,7 +71,7 @@ class Model {
     return now !== 'gone';
   }
 
-  /** Tells of a write that is about to be sent. */
+  /** Records a write that is about to be sent. */
   intend(identity: string, maybe: Known): void {
     const entry = this.#entries.get(identity) ?? { now: 'gone', maybe: undefined };
     if (entry.maybe !== undefined) throw new Error(`two writes of ${identity} at once`);
@@ -93,7 +93,7 @@ class Model {
     this.#rids.add(rid);
   }
 
-  /** Remembers the newest LSN that a range has told. */
+  /** Remembers the newest LSN that a range has reported. */
   sawLsn(reply: Reply): void {
     const [range = '', vector = ''] = headerOf(reply, 'x-ms-session-token').split(':-1#');
     this.#lsns.set(range, Math.max(this.#lsns.get(range) ?? 0, Number(vector)));
@@ -405,8 +405,8 @@ async function expectKept(after: {
   const ranges = await rangesOf(emulator);
   expectTiles(ranges);
   for (const range of ranges) {
-    const told = Math.max(...[range.id, ...range.parents].map((id) => model.lsnOf(id)));
-    expect(range.lsn, `the LSN of range ${range.id}`).toBeGreaterThanOrEqual(told);
+    const reported = Math.max(...[range.id, ...range.parents].map((id) => model.lsnOf(id)));
+    expect(range.lsn, `the LSN of range ${range.id}`).toBeGreaterThanOrEqual(reported);
     expect(range.documents).toBe((await byList(wire, 1_000, range.id)).size);
   }
   const known = new Set(ranges.flatMap((range) => [range.id, ...range.parents]));

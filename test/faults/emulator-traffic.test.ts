@@ -1,7 +1,7 @@
 /**
  * A seeded while of everything at once: writers of every kind, two feed readers, splits, expiries, throttling
  * and faults. Invariant: when it is quiet again, the feed from its beginning, what both readers put together,
- * the query, the list, the point reads, the counters and the writers' own memory tell of the same documents,
+ * the query, the list, the point reads, the counters and the writers' own memory name the same documents,
  * to the byte.
  */
 import { CosmosClient, PartitionKeyKind, type PatchOperation } from '@azure/cosmos';
@@ -201,7 +201,7 @@ async function writeBatch(lane: Lane): Promise<void> {
   const writes = made.map(({ write }) => write);
   // One that cannot be done undoes the others.
   const spoiled = random.below(4) === 0;
-  if (spoiled) writes.push({ kind: 'replace', id: 'nobody', pk, body: bodyOfNobody(pk) });
+  if (spoiled) writes.push({ kind: 'replace', id: 'never-written', pk, body: bodyOfUnwritten(pk) });
   const answer = await attempt(lane, () => port.batch(writes));
   if (spoiled && answer !== undefined && answer.status < 300) throw new Error('a spoiled batch was done');
   if (spoiled && answer?.status === 404) return count(lane, 'undone batch');
@@ -222,8 +222,8 @@ function changed({ allowed: [now] }: Tracked, before: readonly State[] | undefin
   return now.sent !== then.sent;
 }
 
-function bodyOfNobody(pk: unknown): string {
-  return JSON.stringify({ id: 'nobody', pk });
+function bodyOfUnwritten(pk: unknown): string {
+  return JSON.stringify({ id: 'never-written', pk });
 }
 
 async function writeBulk(lane: Lane): Promise<void> {
@@ -485,15 +485,15 @@ async function soak(
     if (!merges) await versions.drain();
 
     const stored = await byQuery(wire, 97);
-    const told = replay.rebuilt();
+    const rebuilt = replay.rebuilt();
     const wrong = [
       ...model.compare(stored),
       ...differences(stored, await byList(wire, 61)),
       ...differences(stored, await byFeed(wire, 50)),
       ...differences(stored, await byPointReads(wire, model)),
       ...(await countersAmiss(emulator, wire, stored)),
-      // Where deletes are not told, what is there must have been.
-      ...differences(stored, merges ? only(told, stored) : told),
+      // Where deletes are not reported, every stored document must have been seen.
+      ...differences(stored, merges ? only(rebuilt, stored) : rebuilt),
       ...(merges ? [] : differences(stored, replay.replayed())),
       ...[...model.all()]
         .filter(({ identity, mortal }) => mortal && stored.has(identity))
@@ -537,7 +537,7 @@ const SHOWS = process.env['COSMIG_SOAK_SHOW'] !== undefined;
 const OUTCOMES = ['200', '201', '204', '404', '410', 'unanswered'];
 const RARER = ['409', '412', '429', '449', '503', 'undone batch'];
 
-it('a bulk of the SDK that meets a split has ended when its writer is told', async () => {
+it('SDK bulk: meets a split -> ends before its writer is answered', async () => {
   await using emulator = await startTestEmulator();
   const account = { endpoint: emulator.endpoint, key: emulator.key };
   await makeContainer(account);
@@ -563,8 +563,12 @@ it('a bulk of the SDK that meets a split has ended when its writer is told', asy
 describe('after mixed traffic and faults', () => {
   const timeoutMs = SOAK_MS * 2 + 60_000;
   it.each([
-    ['every way to ask tells of the same documents', false, SOAK_MS],
-    ['so it is with merges, where only the latest versions are told', true, SOAK_MS / 2],
+    ['traffic: mixed writes and splits -> every way to ask returns the same documents', false, SOAK_MS],
+    [
+      'traffic: with merges, latest versions only -> every way to ask returns the same documents',
+      true,
+      SOAK_MS / 2,
+    ],
   ])(
     '%s',
     (_claim, merges, lastsMs) =>

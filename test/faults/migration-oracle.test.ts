@@ -119,11 +119,11 @@ describe('nothing is wrong', () => {
       },
     ],
     [
-      'where a document is gone and nobody was told',
+      'where a document is gone and no feed reported it',
       { scenario: { deletes: 'reconcile' }, target: [A7], versions: { '["7","A"]': [A7] } },
     ],
     [
-      'where what holds a slot is gone and nobody was told',
+      'where the document that holds a slot is gone and no feed reported it',
       {
         scenario: { deletes: 'reconcile' },
         source: [C7],
@@ -169,11 +169,7 @@ describe('nothing is wrong', () => {
 describe('it is seen', () => {
   const marked = '{"id":"7","pk":"A","group":"P","isDeleted":true}';
   test.each<[string, string, Made]>([
-    [
-      'a stranger who was driven out',
-      'not there any more',
-      { source: [C7], target: [C7], strangers: [STRANGER] },
-    ],
+    ['a stranger who was driven out', 'which is gone', { source: [C7], target: [C7], strangers: [STRANGER] }],
     [
       'a stranger who was written over',
       'was changed',
@@ -186,7 +182,7 @@ describe('it is seen', () => {
     ],
     ['a lost document', 'is lost', { source: [A7] }],
     ['a resurrected one', 'is gone, and a copy is at', { target: [A7], versions: { '["7","A"]': [A7] } }],
-    ['an invented one', 'nobody ever wrote it', { scenario: { deletes: 'reconcile' }, target: [A7] }],
+    ['an invented one', 'was never written', { scenario: { deletes: 'reconcile' }, target: [A7] }],
     [
       'a version that never was',
       'is none of its versions',
@@ -229,8 +225,8 @@ describe('it is seen', () => {
     ],
     ['a silent merge of two documents', 'is lost', { source: [A7, C7], target: [C7] }],
     [
-      'a letter for a slot that nobody holds',
-      'nobody holds',
+      'a letter for a slot that no document holds',
+      'no document holds',
       { source: [C7], letters: [letter('collision')] },
     ],
     [
@@ -300,8 +296,8 @@ describe('it is seen', () => {
       },
     ],
     [
-      'a unique value that nobody has',
-      'nobody in its key',
+      'a unique value that no document has',
+      'no document under its key',
       {
         scenario: { uniqueKeys: true },
         source: ['{"id":"7","pk":"C","group":"P","unique":1}'],

@@ -75,7 +75,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
     by: 'replica lags',
   },
   {
-    name: 'proof-beside-a-writer',
+    name: 'proof-while-a-writer-writes',
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
@@ -99,7 +99,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
     by: 'opens after the gate',
   },
   {
-    name: 'proof-beside-untold-deletes',
+    name: 'proof-during-unreported-deletes',
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',

@@ -1,6 +1,6 @@
 /**
  * The rules that a mover must not be without, each with the edit that takes it out of the engine. The names are those
- * of the model (test/model/mutations.ts). A text that is not there any more is a reason to look, not to guess.
+ * of the model (test/model/mutations.ts). A text that is gone is a reason to look at the code.
  */
 import type { Mutation } from '../model/mutations.ts';
 
@@ -34,7 +34,7 @@ const SEQUENCER = 'src/engine/unit/sequencer.ts';
 
 export const PATCHES: readonly Patch[] = [
   {
-    // As good as none: nobody reads them.
+    // As good as none: a resumed run does not read them.
     name: 'no-intent',
     edits: [
       {

@@ -27,7 +27,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     by: 'what was written behind the end',
   },
   {
-    name: 'verify-begins-children-anew',
+    name: 'verify-reads-children-from-the-start',
     edits: [
       {
         file: 'src/verify/pass/read-side.ts',
@@ -63,7 +63,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     by: 'made just now is compared',
   },
   {
-    name: 'newest-as-told',
+    name: 'newest-as-one-replica-reports',
     edits: [
       {
         file: 'src/cosmos/feed/newest-lsn.ts',

@@ -108,7 +108,7 @@ interface Ran {
 function askTest(rule: Rule): string | undefined {
   return without(rule, (folder) => {
     const vitest = join(folder, 'node_modules/vitest/vitest.mjs');
-    const told = join(folder, 'told.json');
+    const report = join(folder, 'report.json');
     const argv = [
       vitest,
       'run',
@@ -120,10 +120,10 @@ function askTest(rule: Rule): string | undefined {
       '--reporter',
       'json',
       '--outputFile',
-      told,
+      report,
     ];
     spawnSync(process.execPath, argv, { cwd: folder, stdio: 'ignore' });
-    const { testResults } = JSON.parse(readFileSync(told, 'utf8')) as Ran;
+    const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Ran;
     const all = testResults.flatMap(({ assertionResults }) => assertionResults);
     return all.find(({ status }) => status === 'failed')?.fullName;
   });
@@ -131,11 +131,11 @@ function askTest(rule: Rule): string | undefined {
 
 const RULES = [...VERIFY_RULES, ...CUTOVER_RULES];
 const known = new Set<string>([...PATCHES, ...RULES].map(({ name }) => name));
-for (const name of positionals) if (!known.has(name)) throw new Error(`there is no rule ${name}`);
+for (const name of positionals) if (!known.has(name)) throw new Error(`unknown rule ${name}`);
 const isAsked = ({ name }: { readonly name: string }): boolean =>
   positionals.length === 0 || positionals.includes(name);
 
-// Told of all at once, and not an hour later.
+// All of them are named at once, before the first run.
 const stale = [...PATCHES, ...RULES]
   .filter(isAsked)
   .flatMap(({ name, edits }) =>

@@ -1,9 +1,9 @@
-// Whole migrations under trouble, one seed after the other, until it is told to stop: `npm run torture`.
+// Whole migrations under trouble, one seed after the other, until it is stopped: `npm run torture`.
 //   --hours N | --runs N   how long; without either until Ctrl-C
 //   --parallel N           so many at once, 2 by default
 //   --stop                 at the first failure
 //   --cutover              proofs and cutovers instead, up to the commit
-// COSMIG_SEED=N begins with that seed and goes on with the next ones. What a failed run leaves behind is kept.
+// COSMIG_SEED=N begins with that seed and continues with the next ones. What a failed run leaves behind is kept.
 import { parseArgs } from 'node:util';
 import { runCutovers, type CutoverReport } from './harness/cutover/run.ts';
 import { RunFailure } from './harness/fault-run.ts';

@@ -1,5 +1,5 @@
 /**
- * Twelve documents that fight for places and for unique values, in a process that is called off at random moments, over
+ * Twelve documents that compete for slots and for unique values, in a process that is aborted at random moments, over
  * a network that loses replies, while ranges split. At rest each is in the target, or has a letter that is true.
  */
 import { expect, test } from 'vitest';
@@ -65,7 +65,7 @@ class Shuffle {
     await this.move.admin.split(path, range === undefined ? {} : { rangeId: range.id });
   }
 
-  /** A run in trouble, which may be called off, while the application goes on. */
+  /** A run under faults, which may be aborted, while the application writes. */
   async run(): Promise<void> {
     const crash = new AbortController();
     const crashAt = this.pick(Infinity, this.below(25));
@@ -85,7 +85,7 @@ class Shuffle {
   }
 
   /**
-   * Nobody writes any more, and what was written is moved in one go: the tries that a run begins with come before it,
+   * The application has stopped, and what was written is moved in one run: the retries at the start of a run come before it,
    * so letters that its changes help are promoted or stay.
    */
   async rest(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Processes that tests start run compiled JavaScript: loading TypeScript costs each of them a second of a core. The
  * sources and the modules that tests run as processes are compiled into .test-build/, in the same tree; what the
- * product finds beside its folder is linked there.
+ * product reads from its own folder is linked there.
  *
  * Invariant: a build in use is as new as every source; the first who needs one that is older makes it.
  */

@@ -96,7 +96,7 @@ export class LaneLab implements AsyncDisposable {
     return sendBatch(this.lane, batch, replyScan([]));
   }
 
-  /** Nobody answers any more. */
+  /** The server no longer answers. */
   async close(): Promise<void> {
     await this.#emulator.close();
   }

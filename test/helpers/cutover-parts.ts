@@ -1,4 +1,4 @@
-/** What a cutover by the engine is handed by tests that do not say otherwise: nobody to stop, and nothing that differs. */
+/** What tests give a cutover of the engine by default: no writers to stop, and no differences. */
 import type { CutoverOptions } from '../../src/engine/cutover/contract.ts';
 
 const done = async (): Promise<void> => {};

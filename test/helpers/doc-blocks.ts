@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Block {
-  /** `README.md:31`, for whoever has to look. */
+  /** `README.md:31`, for failure messages. */
   readonly at: string;
   readonly language: string;
   /** Saved under this name, instead of being run. */
@@ -44,7 +44,7 @@ export function readDoc(name: string): Doc {
   return { name, text, blocks, prose: prose.join('\n') };
 }
 
-/** README and everything beside it that a user reads. */
+/** README and the other documents that a user reads. */
 export function readDocs(): Doc[] {
   const others = readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md'));
   return ['README.md', ...others.toSorted().map((name) => `docs/${name}`)].map(readDoc);

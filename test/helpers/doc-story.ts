@@ -1,5 +1,5 @@
 /**
- * Does what a document tells a reader to do, in its order, in a folder of its own: saves files, and runs commands
+ * Does what a document asks of a reader, in its order, in a folder of its own: saves files, and runs commands
  * against an emulator. What stands in for what a reader has: the account (its name, key and connection string), the
  * port, kubectl, and times that are shorter here. Everything else is done as it is written.
  */
@@ -22,7 +22,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CONNECTION = '<the connection string>';
 const ENDPOINT = 'https://myaccount.documents.azure.com:443/';
 
-/** They run until somebody stops them: the reader has a terminal for each. */
+/** They run until they are stopped: the reader has a terminal for each. */
 const NEVER_END = [/^cosmig emulator\b/, /^cosmig tail$/, /^node app\.mjs\b/];
 /** A tail has to end before these begin, as the text says. */
 const ALONE = /^cosmig (?:cutover|dead-letters retry|verify --repair)\b/;
@@ -91,7 +91,7 @@ export class Story implements AsyncDisposable {
   }
 
   /** Saves or runs a block. */
-  async tell(block: Block): Promise<void> {
+  async follow(block: Block): Promise<void> {
     if (block.file !== undefined) return this.save(block.file, block.text);
     for (const line of commandsIn(block.text)) await this.run(line, block.at);
   }

@@ -16,7 +16,7 @@ export async function failure(work: Promise<unknown>): Promise<SdkFailure> {
     answer = await work;
   } catch (error) {
     if (error instanceof Error) return error;
-    throw new Error('something that is no Error was thrown', { cause: error });
+    throw new Error('something that is not an Error was thrown', { cause: error });
   }
   throw new Error(`expected a failure, got ${inspect(answer, { depth: 1 }).slice(0, 400)}`);
 }

@@ -129,7 +129,7 @@ const settings = objectOf({
   retentionSeconds: ['1', '604800', '1e308'],
 });
 
-/** Rules that are well formed match nothing that the test asks: what they do is told elsewhere. */
+/** Rules that are well formed match nothing that the test asks: other tests say what they do. */
 const faults = objectOf({
   seed: ['1', '-1', '1e9'],
   rules: [

@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { bodyFor } from './fuzz-bodies.ts';
 
-/** Database and containers that the test has made; `kept` holds documents nobody may touch. */
+/** Database and containers that the test has made; `kept` holds documents that no request may change. */
 export const PLACES = { database: 'shop', kept: 'kept', play: 'play' } as const;
 /** Key values and ids of kept documents begin like this, and no generated request can name them. */
 export const KEPT_MARK = 'kept~';

@@ -104,7 +104,7 @@ export class Lab implements AsyncDisposable {
     return this.emulator.admin;
   }
 
-  /** A client as an ordinary application makes it, unless told otherwise. */
+  /** A client as an ordinary application makes it, unless options say otherwise. */
   client(options: ClientOptions = {}): cosmos.CosmosClient {
     const { onRequest, ...rest } = options;
     // `plugins` is honoured by the SDK although its options type does not have it (fact SDK-1).

@@ -10,7 +10,7 @@ export interface TapRequest {
   readonly mode: 'latest-version' | 'all-versions' | undefined;
   readonly container: string | undefined;
   readonly rangeId: string | undefined;
-  /** Changed by whoever likes to, before it is forwarded. */
+  /** A test may change it before it is forwarded. */
   readonly headers: Record<string, string>;
   readonly body: Buffer;
 }
@@ -50,7 +50,7 @@ export class Tap implements AsyncDisposable {
     const own = `http://127.0.0.1:${address.port}/`;
     const tap = new Tap(server, agent, `AccountEndpoint=${own};AccountKey=${key};`);
     server.on('request', (incoming, outgoing) => {
-      // Whoever left does not hear of it; a test that fails in here shows by what cosmig makes of a 500.
+      // A client that has left does not see it; a test that fails in here shows by what cosmig makes of a 500.
       tap.#answer(incoming, { outgoing, endpoint }).catch((error: unknown) => {
         if (outgoing.headersSent || outgoing.destroyed) return;
         outgoing.writeHead(500, { 'content-type': 'text/plain' }).end(String(error));

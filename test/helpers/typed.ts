@@ -30,7 +30,7 @@ export function cosmig(move: Move, ...argv: readonly string[]): Promise<Ran> {
   return typed(move, ...withSpec(argv));
 }
 
-/** Like `cosmig`, without a terminal, and with nobody who could answer. */
+/** Like `cosmig`, without a terminal, and without anyone to answer. */
 export function start(move: Move, ...argv: readonly string[]): CosmigProcess {
   return startCosmig(withSpec(argv), envOf(move));
 }

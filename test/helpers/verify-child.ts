@@ -1,4 +1,4 @@
-// Run as its own process: one comparison, which kills itself after so many steps when it is told to.
+// Run as its own process: one comparison, which kills itself after the given number of steps.
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { seededRandom } from '../../src/lib/random.ts';

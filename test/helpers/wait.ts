@@ -26,7 +26,7 @@ export async function within<T>(work: Promise<T>, timeoutMs: number, what: strin
     () => {
       throw new Error(`${what} took longer than ${timeoutMs} ms`);
     },
-    // The race is over, nobody listens any more.
+    // The race is over, and no one listens.
     () => new Promise<never>(() => undefined),
   );
   try {

@@ -5,9 +5,9 @@
  */
 import { expect, test } from 'vitest';
 import { explore, type Finding } from './scheduler.ts';
-import { linesOf, shrink, tell } from './shrink.ts';
+import { describeFinding, linesOf, shrink } from './shrink.ts';
 
-// About four seconds on one core; the holes told in README.md showed up within 100,000 runs or sooner.
+// About four seconds on one core; the holes that README.md describes showed up within 100,000 runs or sooner.
 const RUNS = Number(process.env['COSMIG_MODEL_RUNS'] ?? 15_000);
 const SEED = process.env['COSMIG_SEED'];
 
@@ -27,9 +27,11 @@ test(
   'no interleaving breaks a promise',
   () => {
     const failed = firstFailure(SEED === undefined || SEED === '' ? seedsUpTo(RUNS) : [Number(SEED)]);
-    const told =
-      failed === null ? null : `COSMIG_SEED=${failed[0]} replays this:\n${tell(shrink(failed[1]))}`;
-    expect(told).toBeNull();
+    const report =
+      failed === null
+        ? null
+        : `COSMIG_SEED=${failed[0]} replays this:\n${describeFinding(shrink(failed[1]))}`;
+    expect(report).toBeNull();
   },
   60_000 + RUNS * 5,
 );
@@ -38,7 +40,7 @@ test('a crowd of documents, with more of everything, does not either', () => {
   const crowd = { identities: ['A7', 'B7', 'C8', 'D8', 'D7'], crashesMax: 4, appMax: 25, actionsMax: 700 };
   for (let seed = 1; seed <= Math.ceil(RUNS / 20); seed += 1) {
     const finding = explore(seed, { mutation: null, steps: true, scenario: crowd });
-    expect(finding === null ? null : `seed ${seed}\n${tell(shrink(finding))}`).toBeNull();
+    expect(finding === null ? null : `seed ${seed}\n${describeFinding(shrink(finding))}`).toBeNull();
   }
 });
 
@@ -48,7 +50,7 @@ test('the same seed is the same run', () => {
   expect(run()).toEqual(run());
 });
 
-test('a failure is told so that it can be read', () => {
+test('model: a failure -> is printed as a readable trace', () => {
   const trace = ['app A7 create P', 'task run 0', 'task run 0', 'task run 2', 'crash', 'start', 'task run 0'];
   expect(linesOf(trace)).toEqual(['app A7 create P', 'task run 0 0 2', 'crash', 'start', 'task run 0']);
 });

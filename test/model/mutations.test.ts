@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { CASES } from './cases.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 import { explore, replay, type Finding } from './scheduler.ts';
-import { linesOf, shrink, tell } from './shrink.ts';
+import { describeFinding, linesOf, shrink } from './shrink.ts';
 
 // The seed in the table fails at once; after a change of the model the search goes on from there.
 const RUNS_MAX = 20_000;
@@ -25,7 +25,8 @@ describe('switched off', () => {
     const finding = find(mutation);
     expect(finding).not.toBeNull();
     if (finding === null) return;
-    if (process.env['COSMIG_MODEL_TELL'] !== undefined) process.stdout.write(`\n${tell(finding)}\n`);
+    if (process.env['COSMIG_MODEL_TRACE'] !== undefined)
+      process.stdout.write(`\n${describeFinding(finding)}\n`);
     expect(linesOf(finding.trace).length).toBeLessThanOrEqual(CASES[mutation].lines);
     expect(replay({ ...finding, mutation: null }, finding.trace)).toBeNull();
   });

@@ -27,7 +27,7 @@ export const DESIGN_MUTATIONS = [
   'letters-not-closed',
 ] as const;
 
-/** Rules that the first design did not have; README.md beside this file tells the trace behind each. */
+/** Rules that the first design did not have; README.md in this folder has the trace behind each. */
 export const FOUND_MUTATIONS = [
   'page-behind-anchor-accepted',
   'removal-without-intent',

@@ -13,7 +13,7 @@ export interface Reply {
 export interface Request {
   readonly write: Write;
   reply: Reply | null;
-  /** Nobody waits for it any more, and it may still land. */
+  /** Its sender no longer waits, and it may still land. */
   abandoned: boolean;
 }
 

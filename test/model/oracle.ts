@@ -71,7 +71,7 @@ function isTrue(world: World, { id, slot, reason }: Letter, version: Version, le
   }
 }
 
-/** Does the source put `id` there? A deleted holder that no feed tells of counts until it is reconciled. */
+/** Does the source put `id` there? A deleted holder that no feed reports counts until it is reconciled. */
 function holds(world: World, id: Identity, slot: Slot | null, lenient: boolean): boolean {
   if (!isLive(world.source, world.scenario, id)) return lenient;
   const version = world.source.now(id);

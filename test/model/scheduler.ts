@@ -1,6 +1,6 @@
 /**
  * Owns time: which of all the things that could happen next does. An action is a line of text; a trace
- * is a list of them, and replaying skips what is not valid any more, so that a trace can be shrunk.
+ * is a list of them, and replaying skips what is no longer valid, so that a trace can be shrunk.
  */
 import { act, randomAppAction } from './application.ts';
 import { Chance } from './chance.ts';
@@ -75,7 +75,7 @@ interface Budget {
   app: number;
   /** How many of a hundred actions are the application's. */
   readonly eager: number;
-  /** Of four steps, how many go on with the task of the step before. */
+  /** Of four steps, how many continue the task of the step before. */
   readonly sticky: number;
   task: string;
 }
@@ -151,7 +151,7 @@ function perform(world: World, action: string): boolean {
     case 'quiet':
       return quiet(world);
     default:
-      throw new Error(`nobody knows how to ${action}`);
+      throw new Error(`unknown action ${action}`);
   }
 }
 
@@ -212,7 +212,7 @@ function intrude(world: World, slot: string): boolean {
   return true;
 }
 
-/** The application pauses, nothing fails any more, and the mover goes on until it has nothing to do. */
+/** The application pauses, faults end, and the mover runs until it has nothing to do. */
 function converge(world: World): boolean {
   for (const id of world.scenario.identities) if (world.source.awaitsPurge(id)) world.source.delete(id);
   world.start();
@@ -243,7 +243,7 @@ function judge(world: World, how: { reconciled: boolean }): void {
   world.failure ??= judgeWorld(world, how);
 }
 
-/** Quiet at last; then once more after a crash; then, where deletes need it, after a reconcile. */
+/** Quiet at last; then again after a crash; then, where deletes need it, after a reconcile. */
 function finish(world: World, trial: Trial): string | null {
   quiet(world);
   world.crash();

@@ -1,6 +1,6 @@
 /**
  * Owns shortest traces: actions are left out, in halves at first and one by one at last, for as long as
- * the run still fails; then what is told is read by people.
+ * the run still fails; then the trace is short enough to read.
  */
 import { replay, type Finding } from './scheduler.ts';
 
@@ -52,7 +52,7 @@ export function linesOf(trace: readonly string[]): string[] {
   return lines.map(({ text }) => text);
 }
 
-export function tell({ scenario, mutation, trace, failure }: Finding): string {
+export function describeFinding({ scenario, mutation, trace, failure }: Finding): string {
   const on = Object.entries(scenario).map(([name, value]) => `${name}=${String(value)}`);
   const lines = linesOf(trace);
   return [

@@ -1,6 +1,6 @@
 /**
  * Owns the target container: one document a slot, conditional writes, unique values within a key, and
- * readers that lag. Somebody else may keep documents here as well: those have no owner.
+ * readers that lag. Another process may keep documents here as well: those have no owner.
  */
 import type { Identity, Slot } from './source.ts';
 
@@ -70,7 +70,7 @@ export class Target {
     return 'ok';
   }
 
-  /** Somebody else's document. */
+  /** A foreign document. */
   intrude(slot: Slot): void {
     this.#change(slot, { owner: null, content: 0, unique: 0 });
   }

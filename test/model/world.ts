@@ -19,7 +19,7 @@ export class World {
   readonly network: Network;
   readonly ledger: Ledger;
   process: Process | null = null;
-  /** Slots with somebody else's document. */
+  /** Slots with a foreign document. */
   readonly foreign = new Set<Slot>();
   breach: string | null = null;
   /** What was wrong at a quiet moment. */

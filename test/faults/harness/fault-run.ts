@@ -1,4 +1,4 @@
-/** A run of a fault test: an emulator in a process of its own and a folder, which is kept where somebody wants to look. */
+/** A run of a fault test: an emulator in a process of its own and a folder, which is kept on request. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly keeps?: boolean;
 }
 
-/** Gives what `work` gives; whatever it throws tells the command that runs the same again. */
+/** Returns what `work` returns; an error that it throws names the command that repeats the run. */
 export async function inFolder<T>(
   { name, replay, keeps = false }: RunOptions & { readonly name: string; readonly replay: string },
   work: (emulator: EmulatorProcess, folder: string) => Promise<T>,

@@ -1,4 +1,4 @@
-/** The seed of a fault run: COSMIG_SEED, or a fresh one; a failure tells which. */
+/** The seed of a fault run: COSMIG_SEED, or a fresh one; a failure prints it. */
 import { seededRandom, type Random } from '../../../src/lib/random.ts';
 
 export function chosenSeed(): number {

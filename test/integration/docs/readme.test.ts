@@ -24,7 +24,7 @@ async function follow(story: Story, name: string): Promise<string[]> {
   const wrong: string[] = [];
   for (const block of readDoc(name).blocks) {
     const { at, language, file, text } = block;
-    if (file !== undefined || language === 'sh') await story.tell(block);
+    if (file !== undefined || language === 'sh') await story.follow(block);
     else if (language === 'js') {
       story.save('block.mjs', text);
       await story.run('node-with-sources block.mjs', at);
@@ -142,7 +142,7 @@ test('the line for cron and the service for systemd bring over what is new', asy
   await shop(server, ORDERS);
   await using story = new Story(server);
   story.save('cosmig.config.yaml', SPEC.join('\n'));
-  await story.tell(named('cosmig.env'));
+  await story.follow(named('cosmig.env'));
   await story.run('export COSMIG_SOURCE_CONNECTION_STRING="<the connection string>"', 'here');
   await story.run('cosmig copy', 'here');
   await story.run('export COSMIG_SOURCE_CONNECTION_STRING=', 'here');

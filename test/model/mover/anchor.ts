@@ -23,7 +23,7 @@ export function* anchor(process: Process): Steps<Lease[]> {
 }
 
 /**
- * Once more for one range, because AVAD no longer knows what we have not read yet. Draining takes documents
+ * Again for one range, because AVAD no longer knows what we have not read yet. Draining takes documents
  * back to versions LV was beyond, so LV restarts before the old anchor, not where it ended.
  */
 export function* anchorAgain(process: Process, lease: Lease): Steps {

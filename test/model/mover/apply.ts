@@ -112,7 +112,7 @@ function* place(subject: Subject, version: Version): Steps {
     yield* removeIfOurs({ process, page, id, slot: old, moving: true });
   let result = yield* put(placing);
   if (result === 'unique-key' && !process.lacks('unique-letter-tried-once')) {
-    // Whoever held the value may have left since the refusal, before our letter could be promoted.
+    // The holder of the value may have left since the refusal, before our letter could be promoted.
     yield* quarantine(subject, { version, slot, reason: result });
     result = yield* put({ ...placing, row: process.rowOf(id) });
   }
@@ -130,7 +130,7 @@ interface Refusal {
   readonly reason: Reason;
 }
 
-/** Rule 6: the letter is known before the locks are released, so that whoever leaves next sees it. */
+/** Rule 6: the letter is known before the locks are released, so that the next document that leaves sees it. */
 function* quarantine({ process, page, event, row }: Subject, refusal: Refusal): Steps {
   const { id } = event;
   const { version, slot, reason } = refusal;

@@ -59,7 +59,7 @@ export function* retry(process: Process, id: Identity): Steps {
   page.commit();
 }
 
-/** Letters that wait for somebody else get another try at the start of a run and when a range has caught up. */
+/** Letters that wait for another document get another try at the start of a run and when a range has caught up. */
 export function retryWaiting(process: Process): void {
   for (const { id, reason } of process.openLetters())
     if (reason === 'collision' || reason === 'unique-key') process.spawn(`retry/${id}`, retry(process, id));

@@ -1,6 +1,6 @@
 /**
  * Owns the sequencer's locks: one operation in flight per identity and per slot. All of a set are taken
- * at once or none, so there is no order to keep and no deadlock to fear.
+ * at once or none, so no order has to be kept and no deadlock is possible.
  */
 export class Locks {
   readonly #held = new Set<string>();

@@ -97,7 +97,7 @@ export class Page {
     if (this.#process.lacks('intent-not-durable')) ledger.sync();
   }
 
-  /** Only for the mutations: each page's own outcome, and letters nobody knows of before the commit. */
+  /** Only for the mutations: each page's own outcome, and letters that are unknown before the commit. */
   readonly #stale = new Map<Identity, Row>();
   readonly #lateLetters = new Map<Identity, Letter | null>();
 }

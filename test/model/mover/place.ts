@@ -36,7 +36,7 @@ export function* put(placing: Placing): Steps<'ok' | Reason> {
   const known = row?.slot === slot;
   const ok = (): 'ok' => {
     for (const from of taken) revoke(placing, from);
-    // What was replaced may have held a unique value that somebody waits for.
+    // What was replaced may have held a unique value that another document waits for.
     if (seen !== null) process.freed.push({ slot, emptied: false });
     return 'ok';
   };
@@ -73,7 +73,7 @@ function* stillMaps({ process, slot }: Placing, other: Identity): Steps<boolean>
   return version !== null && slotOf(other, version) === slot;
 }
 
-/** The ledger must not say that somebody is in a slot that another has taken. */
+/** The ledger must not say that a document is in a slot that another has taken. */
 function revoke({ process, page, slot }: Placing, from: Identity): void {
   if (process.lacks('takeover-does-not-revoke')) return;
   const row = process.rowOf(from);
@@ -90,7 +90,7 @@ export interface Removal {
   readonly moving: boolean;
 }
 
-/** Deletes our copy from a slot, and nobody else's. */
+/** Deletes our copy from a slot, and no other document. */
 export function* removeIfOurs({ process, page, id, slot, moving }: Removal): Steps {
   if (!page.claims(id, slot) && !process.lacks('removal-without-intent'))
     page.begin([{ id, slot, etag: null, lsn: null }]);
@@ -98,7 +98,7 @@ export function* removeIfOurs({ process, page, id, slot, moving }: Removal): Ste
     const seen = yield* readSlot(process, slot);
     const careless = process.lacks('delete-without-owner-check');
     if (seen === null || (seen.owner !== id && !careless)) {
-      // The reply that was lost may have been the one to our delete: not ours any more counts as left.
+      // The reply that was lost may have been the one to our delete: no longer ours counts as left.
       if (sent || seen === null) process.freed.push({ slot, emptied: true });
       return;
     }

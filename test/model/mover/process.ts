@@ -25,7 +25,7 @@ export class Process {
   /** Null: closed. */
   readonly letters = new Map<Identity, Letter | null>();
   readonly tokens: number[];
-  /** The newest LSN of the target that a reply has told; null after a write whose reply did not arrive. */
+  /** The newest LSN of the target that a reply has reported; null after a write whose reply did not arrive. */
   targetToken: number | null = null;
   lastTargetToken = 0;
   /** Takeovers from copies that no index holds yet; committed ones are in the ledger as well. */

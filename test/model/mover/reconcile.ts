@@ -1,5 +1,5 @@
 /**
- * Owns the sweep that finds deletes without a feed that tells them: every document of the target whose
+ * Owns the sweep that finds deletes without a feed that reports them: every document of the target whose
  * identity the source no longer has, and every letter of such a document. Strangers are not touched.
  */
 import { placeOf, type Identity, type Slot } from '../source.ts';

@@ -1,6 +1,6 @@
 /**
  * Owns the order of a run: anchors before the copy, settling before anything else, then every lease, the
- * letters that wait for somebody else.
+ * letters that wait for another document.
  */
 import { anchor } from './anchor.ts';
 import { nameOf, runLease } from './lease.ts';

@@ -1,5 +1,5 @@
 /**
- * Owns the first thing a run does: wait until nothing of the last one can land any more, then bring
+ * Owns the first thing a run does: wait until no write of the last one can still land, then bring
  * every identity with an intent and no commit to at most one slot, which the ledger knows. Settling
  * only ever removes; what is missing comes again, since no position has moved past it.
  */
@@ -62,7 +62,7 @@ function* settle(
     page.row(id, { state, slot: kept, etag: null, lsn, feed: row?.feed ?? 'LV' });
     return null;
   }
-  // Older segments may claim what is not there any more.
+  // Older segments may claim what is no longer there.
   for (const slot of slots) if (slot !== kept) page.override(id, slot);
   return kept === null ? null : { id, slot: kept, etag: null, lsn: null };
 }

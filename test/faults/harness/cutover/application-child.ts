@@ -1,5 +1,5 @@
-// Run as its own process: the application of a cutover's fault run. It writes until somebody puts a file in its way, says
-// with another one that nothing of it is under way any more, and goes on when the first is taken away.
+// Run as its own process: the application of a cutover's fault run. It writes until a file asks it to stop,
+// creates another file when none of its writes is in flight, and resumes when the first file is deleted.
 import { appendFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,7 +19,7 @@ export interface GatedOrder {
   readonly log: string;
   /** Is there: do not write. */
   readonly off: string;
-  /** Is there: nothing is under way. */
+  /** Exists while no write is in flight. */
   readonly isOff: string;
 }
 
@@ -51,7 +51,7 @@ while (!end.signal.aborted) {
     await delay(20);
     if (existsSync(off)) continue;
     rmSync(isOff, { force: true });
-    // Whoever wanted it off has looked before the file was gone: it stays off.
+    // The hook that asked it to stop looked before this file was gone: it stays stopped.
     if (!existsSync(off)) break;
     writeFileSync(isOff, '');
   }

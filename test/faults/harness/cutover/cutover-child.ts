@@ -1,12 +1,12 @@
 // Run as its own process: the command line, from the sources, with times that suit a machine next door, which kills
-// itself at a moment that it is told to: around a line of the journal, a commit, or an answer of the service.
+// itself at a given moment: around a line of the journal, a commit, or an answer of the service.
 import { subscribe } from 'node:diagnostics_channel';
 import type { Statement } from 'better-sqlite3';
 import { main } from '../../../../src/cli/main.ts';
 import { loadDriver } from '../../../../src/lib/sqlite-driver.ts';
 import { COMPARE_TIMING, TIMING } from '../../../../src/spec/timing.ts';
 
-/** What the process is told besides its command line. */
+/** What the process is given besides its command line. */
 export interface ChildOrder {
   readonly requestTimeoutMs: number;
   readonly strike?: Strike;
@@ -37,17 +37,17 @@ function pass(at: Strike['at'], event?: string): void {
   if (passings === strike.passing) process.kill(process.pid, 'SIGKILL');
 }
 
-/** The same method, with `beside` called with what came of it. */
+/** Replaces a method by itself and a call of `after` with its result. */
 function watching<T extends object>(
   owner: T,
   method: keyof T & string,
-  beside: (args: readonly unknown[], result: unknown, self: object) => void,
+  after: (args: readonly unknown[], result: unknown, self: object) => void,
 ): void {
   const original: unknown = Reflect.get(owner, method);
-  if (typeof original !== 'function') throw new Error(`${method} is no method`);
+  if (typeof original !== 'function') throw new Error(`${method} is not a method`);
   const watched = function (this: object, ...args: unknown[]): unknown {
     const result: unknown = Reflect.apply(original, this, args);
-    beside(args, result, this);
+    after(args, result, this);
     return result;
   };
   Reflect.set(owner, method, watched);

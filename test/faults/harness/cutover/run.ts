@@ -1,6 +1,6 @@
 /**
  * One fault run of a cutover, from its seed: an application writes, and tail, verify and cutover are killed and begun
- * again until the journal says "committed". Invariants: whenever it says so, nobody writes to the source, and the
+ * again until the journal says "committed". Invariants: whenever it says so, the application no longer writes to the source, and the
  * oracle finds both sides equal; after every death the command that status names leads on.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ export interface CutoverReport {
   readonly levers: Levers;
 }
 
-/** Runs a seed; a RunFailure tells what is wrong. */
+/** Runs a seed; a RunFailure says what is wrong. */
 export async function runCutovers(seed: number, options: RunOptions = {}): Promise<CutoverReport> {
   const replay = `COSMIG_SEED=${seed} npm run torture -- --cutover --runs 1`;
   const place = { ...options, name: `cutover-${seed}`, replay };
@@ -41,7 +41,7 @@ export async function runCutovers(seed: number, options: RunOptions = {}): Promi
 }
 
 /** What status says, as far as it is asked here. */
-interface Told {
+interface StatusJson {
   readonly phase: string;
   readonly next: string;
 }
@@ -97,7 +97,7 @@ class CutoverRun {
       await levers;
     }
     documents = await this.#judge('at the end');
-    // Asked once more it tells what was done, and does nothing.
+    // Run again, it reports what was done and does nothing.
     const again = await this.#run(this.#cutover(null));
     if (again.code !== 0) throw this.#failure('a cutover after the commit did not end well', again);
     await this.#judge('after being asked again');
@@ -112,7 +112,7 @@ class CutoverRun {
     };
   }
 
-  /** A proof beside a tail, then a cutover; some of the three are killed. */
+  /** A verify alongside a tail, then a cutover; some of the three are killed. */
   async #attempt(attempt: Attempt): Promise<void> {
     const { blow, fails, proves, verifyBlow, tailBlow, letsWritersOn, isFollowed } = attempt;
     if (this.#plan.inWindow) await this.#clearLetters();
@@ -138,7 +138,7 @@ class CutoverRun {
     ];
   }
 
-  /** In a window in which nobody writes, what cannot be moved is waived. */
+  /** In a window without writes, documents that cannot be moved are waived. */
   async #clearLetters(): Promise<void> {
     await this.#stage.stopWriters();
     await this.#insist([...this.#stage.spec('tail'), '--until-caught-up'], [0, 5]);
@@ -147,7 +147,7 @@ class CutoverRun {
     for (const reason of reasons) await this.#insist([...discard, '--reason', reason], [0]);
   }
 
-  /** Beside a tail, while everybody writes; then, if need be, in a lull, where nothing is in flight. */
+  /** Alongside a tail, while the application writes; then, if that proves nothing, in a lull with nothing in flight. */
   async #prove(verifyBlow: Blow | null, tailBlow: Blow | null): Promise<void> {
     const verify = [...this.#stage.spec('verify'), '--deadline', '3s'];
     {
@@ -164,13 +164,13 @@ class CutoverRun {
     await this.#stage.stopWriters();
     for (let tried = 1, code: number | null = null; code !== 0 && tried <= TRIES_MAX; tried += 1) {
       await this.#insist([...this.#stage.spec('tail'), '--until-caught-up'], [0, 5]);
-      // Deletes that nobody tells are found by a repair.
+      // Deletes that no feed reports are found by a repair.
       ({ code } = await this.#run([...verify, '--repair']));
     }
     if (!this.#plan.inWindow) this.#stage.letWritersOn();
   }
 
-  /** Runs it, killed on its way if its moment comes; any end that is told is well. */
+  /** Runs it, killed if its moment comes; any end with an exit code is allowed. */
   async #strike(argv: readonly string[], blow: Blow | null): Promise<Ended> {
     const ended = await this.#run(argv, blow);
     if (ended.signal === 'SIGKILL' && blow !== null) {
@@ -185,7 +185,7 @@ class CutoverRun {
     this.#starts += 1;
     await using child = this.#stage.start(argv, blow);
     const ended = await within(child.ended, END_WITHIN_MS, argv[0] ?? '');
-    // Differences are no surprise only where nobody tells of deletes.
+    // Differences are expected only where no feed reports deletes.
     const allowed = [0, 3, 5, 6, ...(this.#plan.scenario.deletes === 'avad' ? [] : [4])];
     const isStruck = ended.signal === 'SIGKILL' && blow !== null;
     if (!isStruck && !allowed.includes(ended.code ?? -1))
@@ -201,10 +201,10 @@ class CutoverRun {
     }
   }
 
-  async #told(): Promise<Told> {
+  async #status(): Promise<StatusJson> {
     const { code, stdout, stderr } = await this.#run(['status', '--ledger', this.#stage.ledger, '--json']);
     if (code !== 0) throw this.#failure(`status ended with ${code}`, { stdout, stderr });
-    return JSON.parse(stdout) as Told;
+    return JSON.parse(stdout) as StatusJson;
   }
 
   /** In our own words: asking status costs a process each time. */
@@ -215,11 +215,11 @@ class CutoverRun {
   }
 
   /** Runs every command that status names; each of them gets to an end of its own. */
-  async #follow(): Promise<Told> {
-    const told = await this.#told();
-    const named = [...told.next.matchAll(/cosmig ([a-z]+)/g)].map(([, name]) => name ?? '');
-    if (named.length === 0 && !told.next.startsWith('nothing'))
-      throw this.#failure(`status names no command: ${told.next}`, { stdout: '', stderr: '' });
+  async #follow(): Promise<StatusJson> {
+    const status = await this.#status();
+    const named = [...status.next.matchAll(/cosmig ([a-z]+)/g)].map(([, name]) => name ?? '');
+    if (named.length === 0 && !status.next.startsWith('nothing'))
+      throw this.#failure(`status names no command: ${status.next}`, { stdout: '', stderr: '' });
     for (const name of named) {
       if (name === 'cutover') await this.#run(this.#cutover(null));
       else if (name === 'tail') await this.#run([...this.#stage.spec('tail'), '--until-caught-up']);
@@ -228,15 +228,15 @@ class CutoverRun {
       else await this.#run(this.#stage.spec(name));
       if (this.#isCommitted()) await this.#judge(`after ${name}, which status has named`);
     }
-    return this.#told();
+    return this.#status();
   }
 
   async #followToTheEnd(): Promise<void> {
     for (let step = 1; ; step += 1) {
-      const told = await this.#follow();
-      if (told.phase === 'committed') return;
+      const status = await this.#follow();
+      if (status.phase === 'committed') return;
       if (step === STEPS_MAX)
-        throw this.#failure('what status says does not lead to the end', { stdout: '', stderr: told.next });
+        throw this.#failure('what status says does not lead to the end', { stdout: '', stderr: status.next });
     }
   }
 
@@ -249,7 +249,7 @@ class CutoverRun {
     await admin.account({ replicaLagMs: 0 });
     await delay(scenario.lateMs);
     await letExpire(this.#trouble, this.#levers);
-    // Whoever has waived a document does not ask for it.
+    // A waived document is not expected in the target.
     const waived = new Set(readLetters(this.#stage.ledger, ['discarded']).map(({ identity }) => identity));
     const source = (await readAll(this.#stage.source)).filter(
       (text) => !waived.has(sourceIdentity(scenario, JSON.parse(text))),
@@ -258,7 +258,7 @@ class CutoverRun {
       (text) => !waived.has(copyIdentity(scenario, JSON.parse(text))),
     );
     const wrong = judge({
-      // What no feed has told of is reconciled by now.
+      // Changes that no feed reports are reconciled by now.
       scenario: { ...scenario, deletes: scenario.deletes === 'marker' ? 'marker' : 'avad' },
       source,
       target,

@@ -21,7 +21,7 @@ export interface Attempt {
   readonly fails?: 'fence';
   /** Once both sides were found equal, a cutover may be tried again without. */
   readonly proves: boolean;
-  /** The verify before it, and the tail beside that. */
+  /** The verify before the cutover, and the tail alongside it. */
   readonly verifyBlow: Blow | null;
   readonly tailBlow: Blow | null;
   /** What the operator does about writers that are still stopped when the cutover is dead. */
@@ -32,7 +32,7 @@ export interface Attempt {
 
 export interface CutoverPlan {
   readonly scenario: Scenario;
-  /** Documents collide; their letters are waived in a window in which nobody writes. */
+  /** Documents collide; their letters are waived in a window without writes. */
   readonly inWindow: boolean;
   readonly copyBlow: Blow | null;
   readonly attempts: readonly Attempt[];
@@ -51,7 +51,7 @@ export function scenarioOfCutover(seed: number): Scenario {
     strangers: false,
     uniqueKeys: collides && scenario.uniqueKeys,
     ballast: Math.min(80, scenario.ballast),
-    // Without a source key there is no telling whose a copy is, and such documents get letters.
+    // Without a source key it cannot be known whose a copy is, and such documents become dead letters.
     sourceKeys: scenario.sourceKeys.filter((key) => key !== undefined),
     pageBytes: 40_000,
     writesPerSecond: 30,

@@ -1,6 +1,6 @@
 /**
  * Where a fault run of a cutover takes place: two containers, an application that can be stopped and let on again, and
- * cosmig as processes of their own, with the operator's hooks. What always holds: every process that is begun is waited
+ * cosmig as processes of their own, with the operator's hooks. Invariant: every process that is started is waited
  * for or ended.
  */
 import { spawn } from 'node:child_process';
@@ -106,7 +106,7 @@ export class CutoverStage implements AsyncDisposable {
     return !existsSync(this.#file('off'));
   }
 
-  /** Nothing of it is under way when this resolves. */
+  /** None of its writes is in flight when this resolves. */
   async stopWriters(): Promise<void> {
     writeFileSync(this.#file('off'), '');
     await until(() => existsSync(this.#file('is-off')), {

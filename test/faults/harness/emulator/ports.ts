@@ -20,7 +20,7 @@ import {
   type WireContainer,
 } from '../../../helpers/wire-container.ts';
 
-/** A reply that takes longer than this does not come any more: a rule has silenced it. */
+/** A reply that takes longer than this never comes: a fault rule has dropped it. */
 const SILENCE_MS = 4_000;
 
 export interface Write {
@@ -32,7 +32,7 @@ export interface Write {
   readonly ifMatch?: string | undefined;
 }
 
-/** Every method throws when no answer came, and then nobody knows what happened. */
+/** Every method throws when no answer came; the write may or may not have happened. */
 export interface Port {
   readonly name: string;
   write(write: Write): Promise<Answer>;
@@ -124,7 +124,7 @@ export class RawPort implements Port {
       const index = here.indexOf(write);
       // What belongs elsewhere was not sent; to its writer that is like a refusal.
       if (index < 0) return { status: 410 };
-      // A result that is missing is told as 0, which no writer expects.
+      // A missing result is returned as 0, which no writer expects.
       return { status: results === undefined ? reply.status : (results[index]?.statusCode ?? 0) };
     });
   }
@@ -150,7 +150,7 @@ function inputOf(write: Write): OperationInput {
 /**
  * Where a range has split, the SDK's bulk turns to every part of it, also to those that no operation belongs to.
  * Such an empty request is refused, and the call fails with that while the write is still on its way to the other
- * part. Answered here, the write is the only thing a call of one key has under way, and they end together.
+ * part. Answered here, the write is the only request in flight for a call of one key, and both end together.
  */
 const EMPTY_BULK_DONE = {
   on: 'request',
@@ -218,7 +218,7 @@ export class SdkPort implements Port, Disposable {
   }
 }
 
-/** The status the SDK tells; what it throws without one is an answer that never came. */
+/** The status that the SDK reports; an error without a status means that no answer came. */
 async function statusOf(send: () => Promise<{ statusCode: number }>): Promise<Answer> {
   try {
     // No deadline of ours: the client has one, and would go on retrying behind our back.

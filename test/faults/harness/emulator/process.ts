@@ -38,7 +38,7 @@ export class EmulatorProcess implements AsyncDisposable {
     this.raw = new RawAccount({ endpoint, key: this.key });
   }
 
-  /** Starts one over a file, or tells why it would not. */
+  /** Starts one over a file, or returns why it did not start. */
   static async tryStart(data: string, settings: AccountSettings = {}): Promise<EmulatorProcess | Refused> {
     const child = spawn(process.execPath, [CHILD, data, JSON.stringify(settings)], {
       cwd: ROOT,

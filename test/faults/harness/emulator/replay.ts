@@ -1,11 +1,11 @@
 /**
- * What the two feeds tell, put together into the set of documents they speak of. The feed of all versions
+ * What the two feeds report, put together into the set of documents that they describe. The feed of all versions
  * must be a chain per document: a create where nothing was, and each replace and delete on the version before.
  */
 import { currentText, withoutLsn } from './texts.ts';
 import type { Doc, Version } from '../../../helpers/wire-container.ts';
 
-interface Told {
+interface Reported {
   readonly text: string;
   readonly lsn: number;
 }
@@ -22,8 +22,8 @@ export function identityOf(id: string, pk: unknown): string {
 
 export class Replay {
   /** By the feed of all versions. */
-  readonly versions = new Map<string, Told>();
-  readonly #latest = new Map<string, Told>();
+  readonly versions = new Map<string, Reported>();
+  readonly #latest = new Map<string, Reported>();
   readonly #deletes = new Map<string, number>();
   readonly counts = { create: 0, replace: 0, delete: 0, expired: 0, latest: 0 };
 

@@ -1,4 +1,4 @@
-// Run as its own process: the application of a fault run, from its first document until it is told to stop.
+// Run as its own process: the application of a fault run, from its first document until it is asked to stop.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Application } from './application.ts';

@@ -1,7 +1,7 @@
 /**
  * The application whose container is migrated: it creates, updates, moves, swaps, deletes, creates again and lets
- * expire, at a bounded rate, and never reads. What always holds: a text is told to `onVersion` before it is sent, so
- * that nothing can be found in a container that was not told of.
+ * expire, at a bounded rate, and never reads. Invariant: `onVersion` gets a text before it is sent, so
+ * that no text can be found in a container that it has not seen.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom, type Random } from '../../../../src/lib/random.ts';
@@ -13,7 +13,7 @@ import type { WireContainer } from '../../../helpers/wire-container.ts';
 
 /** How many writers there are; each does one thing at a time. */
 const LANES = 3;
-/** A reply that takes longer does not come any more. */
+/** A reply that takes longer than this never comes. */
 const PATIENCE_MS = 6_000;
 const NO_ANSWER = 599;
 
@@ -72,7 +72,7 @@ export class Application {
     }
   }
 
-  /** Does one thing; tells how many writes it was. */
+  /** Does one thing; returns the number of its writes. */
   async #act(signal: AbortSignal): Promise<number> {
     const random = this.#random;
     const subject = pick(random, this.#subjects);
@@ -186,7 +186,7 @@ export class Application {
     return writes;
   }
 
-  /** A write whose answer is not needed: nobody has to know whether it was done. */
+  /** A write whose answer is not needed: whether it happened does not matter. */
   async #send(subject: Subject, write: () => Promise<number>): Promise<number> {
     for (let attempt = 1; ; attempt += 1) {
       const status = await write();

@@ -1,4 +1,4 @@
-/** The documents of a fault run: who they are, and texts of theirs that trip whoever parses and prints them. */
+/** The documents of a fault run: their identities, and texts that break a program that parses and prints them. */
 import type { Random } from '../../../../src/lib/random.ts';
 import { pick } from '../seed.ts';
 import { expectedOf, identityText } from './keys.ts';
@@ -62,7 +62,7 @@ export function subjectsOf(scenario: Scenario): Subject[] {
   return [...shared, ...alone];
 }
 
-/** Documents that nobody touches after the start. */
+/** Documents that the application never changes after the start. */
 export function ballastOf(scenario: Scenario): Subject[] {
   return Array.from({ length: scenario.ballast }, (_none, at) => {
     const levels = scenario.sourceKey.length === 1 ? [`ballast${at % 9}`] : [`ballast${at % 9}`, at];
@@ -89,7 +89,7 @@ export function textOf(scenario: Scenario, random: Random, subject: Subject, sha
   ];
   const [added] = scenario.key.derive;
   if (misfit === 'in-the-way' && added !== undefined && !scenario.sourceKey.includes(added.path))
-    members.push(`"${added.path.slice(1)}":"somebody else's"`);
+    members.push(`"${added.path.slice(1)}":"another value"`);
   if (scenario.deletes === 'marker' && (shape.isMarked === true || random.below(3) === 0))
     members.push(`"isDeleted":${shape.isMarked === true}`);
   if (shape.isMortal === true) members.push(`"ttl":${1 + random.below(SHORT_TTL_SECONDS)}`);

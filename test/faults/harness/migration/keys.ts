@@ -1,5 +1,5 @@
 /**
- * The key rules of the scenarios once more, written for the oracle: which key a document must have in the target, or
+ * The key rules of the scenarios, written a second time for the oracle: which key a document must have in the target, or
  * why it has none. Shares nothing with src/keys.
  */
 import type { Derivation, KeyRules, Part } from './scenario.ts';

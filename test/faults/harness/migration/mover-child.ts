@@ -1,4 +1,4 @@
-// Run as its own process: one run of the engine, which kills itself at a named point when it is told to.
+// Run as its own process: one run of the engine, which kills itself at a named point when its order says so.
 import { createInterface } from 'node:readline';
 import type { Goal } from '../../../../src/engine/progress/snapshot.ts';
 import { run } from '../../../../src/engine/run.ts';

@@ -1,6 +1,6 @@
 /**
  * Owns the promises P1 and P3 as something to check at a quiet moment: the application has stopped and the mover has
- * ended. It looks at the texts in both containers, the open dead letters and what the application has told; it shares
+ * ended. It looks at the texts in both containers, the open dead letters and what the application has recorded; it shares
  * no code with cosmig.
  */
 import { DOCUMENT_BYTES_MAX } from './documents.ts';
@@ -51,10 +51,10 @@ interface Copy {
 
 /**
  * How far apart two expiries of one document may be: both sides round to seconds, dates do too, and while faults fire a
- * request and the reply that told the time may each be late by a second and a bit.
+ * request and the reply with the time may each be late by a second and a bit.
  */
 const TTL_SLACK_SECONDS = 5;
-/** Sizes are counted with and without what the service adds; nobody is blamed for these few bytes. */
+/** Sizes are counted with and without what the service adds; a difference of these few bytes is allowed. */
 const SIZE_SLACK_BYTES = 300;
 
 /** Everything that is wrong, in words. */
@@ -111,9 +111,9 @@ class Judge {
 
   #judgeStranger({ slot, members }: Copy): void {
     const found = this.#strangers.get(slot);
-    if (found === undefined) return this.#say(slot, "was a stranger's, who is not there any more");
-    const told = (each: readonly Member[]): string => each.map(({ name, text }) => `${name}:${text}`).join();
-    if (told(found.members) !== told(members))
+    if (found === undefined) return this.#say(slot, 'held a foreign document, which is gone');
+    const shown = (each: readonly Member[]): string => each.map(({ name, text }) => `${name}:${text}`).join();
+    if (shown(found.members) !== shown(members))
       this.#say(slot, `is a stranger's, and was changed: ${clip(found.text)}`);
   }
 
@@ -158,14 +158,14 @@ class Judge {
     switch (letter.reason) {
       case 'collision': {
         const holder = this.#bySlot.get(slot);
-        if (holder === undefined) return `nobody holds ${slot}`;
+        if (holder === undefined) return `no document holds ${slot}`;
         if (holder.identity === live.identity) return 'the slot is its own';
-        return this.#holds(holder) ? undefined : `${holder.identity} does not belong to ${slot} any more`;
+        return this.#holds(holder) ? undefined : `${holder.identity} no longer belongs to ${slot}`;
       }
       case 'foreign-document':
         return this.#strangers.has(slot) ? undefined : `no stranger is at ${slot}`;
       case 'unique-key': {
-        if (!scenario.uniqueKeys) return 'there are no unique keys';
+        if (!scenario.uniqueKeys) return 'the target has no unique keys';
         if (copy !== undefined) return 'a stale version of it stays and keeps its unique value';
         const value = uniqueText(live.members);
         const rival = [...this.#bySlot.values()].find(
@@ -174,10 +174,10 @@ class Judge {
             keyOfCopy(scenario, other) === JSON.stringify(expected.levels.map(orMissing)) &&
             uniqueText(other.members) === value,
         );
-        if (rival === undefined) return `nobody in its key has the value ${value}`;
+        if (rival === undefined) return `no document under its key has the value ${value}`;
         return this.#holds(rival)
           ? undefined
-          : `${rival.identity}, who has the value, does not belong to ${rival.slot} any more`;
+          : `${rival.identity}, which has the value, no longer belongs to ${rival.slot}`;
       }
       case 'too-large': {
         const size = expectedBytes(live);
@@ -188,7 +188,7 @@ class Judge {
     }
   }
 
-  /** Whether the source puts this copy's document there. A deleted one that no feed tells of counts. */
+  /** Whether the source puts this copy's document there. A deleted one that no feed reports counts. */
   #holds({ identity, slot }: Copy): boolean {
     const live = this.#live.get(identity);
     return live === undefined ? this.#mayLinger(identity) : live.slot === slot;
@@ -199,7 +199,7 @@ class Judge {
     const { identity, slot } = copy;
     const versions = this.#situation.versions.get(identity);
     if (versions === undefined)
-      return this.#say(identity, `is at ${slot}, and nobody ever wrote it: ${clip(copy.text)}`);
+      return this.#say(identity, `is at ${slot}, and was never written: ${clip(copy.text)}`);
     if (!this.#mayLinger(identity))
       return this.#say(identity, `is gone, and a copy is at ${slot}: ${clip(copy.text)}`);
     const isKnown = [...versions].some((text) => {
@@ -210,11 +210,11 @@ class Judge {
       this.#say(identity, `is gone, and the copy at ${slot} is none of its versions: ${clip(copy.text)}`);
   }
 
-  /** Whether a document may be gone without any feed having told. */
+  /** Whether a document may be gone without any feed having reported it. */
   #mayLinger(identity: string): boolean {
     const { scenario, source } = this.#situation;
     if (scenario.deletes === 'reconcile') return true;
-    // A mark is told; an expiry is not.
+    // A feed reports a mark, but not an expiry.
     if (scenario.deletes !== 'marker' || scenario.ttl === 'none') return false;
     return !source.some((text) => sourceIdentity(scenario, JSON.parse(text)) === identity);
   }
@@ -240,7 +240,7 @@ class Judge {
     }
     for (const name of added) {
       if (!expected.additions.has(`/${name}`) && copy.members.some((member) => member.name === name))
-        return `has a ${name} that nobody gave it: ${clip(copy.text)}`;
+        return `has a ${name} that was never written: ${clip(copy.text)}`;
     }
     return isTtlRewritten ? this.#ttlDifference(live, copy) : undefined;
   }
@@ -250,7 +250,7 @@ class Judge {
     const source: unknown = JSON.parse(live.text);
     const own = valueAt(source, '/ttl') ?? defaultTtl;
     const given = valueAt(copy.parsed, '/ttl');
-    // A text of the log has no time: nobody knows when it would have expired.
+    // A text of the log has no time: its expiry is unknown.
     const from = valueAt(source, '/_ts');
     if (typeof from !== 'number' || from === 1) return undefined;
     if (typeof own !== 'number' || own <= 0) {

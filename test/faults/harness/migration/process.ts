@@ -1,4 +1,4 @@
-/** A child of a fault run: its lines are heard, it can be told to stop, and it is always waited for. */
+/** A child of a fault run: its lines are read, it can be asked to stop, and it is always waited for. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -32,18 +32,18 @@ export class MigrationProcess implements AsyncDisposable {
     });
     const { stdout, stderr, stdin } = this.#child;
     if (stdout === null || stderr === null || stdin === null) throw new Error('a child without pipes');
-    // It may have been killed when it is told to stop.
+    // It may have been killed when it is asked to stop.
     stdin.on('error', () => undefined);
-    const told = createWriteStream(log, { flags: 'a' });
-    stderr.pipe(told, { end: false });
+    const written = createWriteStream(log, { flags: 'a' });
+    stderr.pipe(written, { end: false });
     createInterface(stdout).on('line', (line) => {
       this.lines.push(line);
-      told.write(`${line}\n`);
+      written.write(`${line}\n`);
       this.#onLine?.();
     });
     const child = this.#child;
     this.ended = once(child, 'close').then(() => {
-      told.end();
+      written.end();
       return { code: child.exitCode, signal: child.signalCode };
     });
   }

@@ -1,6 +1,6 @@
 /**
  * One fault run of a migration, from its seed: an emulator, an application that keeps writing, trouble, and a mover
- * that is killed and started again until it ends by itself; then the oracle, and the same once more after another
+ * that is killed and started again until it ends by itself; then the oracle, and the same again after another
  * while of writing. Each is a process of its own.
  */
 import { readFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ export interface RunReport {
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** Runs a seed; a RunFailure tells what is wrong. */
+/** Runs a seed; a RunFailure says what is wrong. */
 export async function runMigration(seed: number, options: RunOptions = {}): Promise<RunReport> {
   const place = { ...options, name: `faults-${seed}`, replay: replayCommand(seed) };
   return inFolder(place, (emulator, folder) => new MigrationRun(seed, emulator, folder).run());
@@ -151,7 +151,7 @@ class MigrationRun {
     } = this.#scenario;
     const { admin, raw } = this.#emulator;
     await admin.account({ avad: deletes === 'avad', pageBytes, ttlPurgeDelayMs: 500 });
-    // A giant costs more than a thousand RU: with 400 a second nobody would see the end of them. And where ranges are
+    // A giant costs more than a thousand RU: with 400 a second writing them would never end. And where ranges are
     // split a range may be left with all documents and a small part of the whole.
     const throughput = giants ? 10_000 : resizes ? 400 * RANGES_MAX : 400;
     const headers = { 'x-ms-offer-throughput': `${throughput}` };
@@ -224,7 +224,7 @@ class MigrationRun {
     if (code !== 0) throw this.#failure(`the application ended with ${code}`, []);
   }
 
-  /** Somebody writes into the target; where a copy is already, nothing comes of it. */
+  /** A foreign process writes into the target; where a copy exists already, its create is refused. */
   async #letInStrangers(): Promise<void> {
     // What is not answered would be there or not.
     await this.#emulator.admin.clearFaults();
@@ -293,7 +293,7 @@ class MigrationRun {
     } else if (goal === 'tail' && this.#random.below(3) === 0) {
       mover.stop();
       const last = await this.#awaitEnd(mover);
-      // Its point may come while it finishes what is under way.
+      // Its point may come while it finishes what is in flight.
       isOrderly = last.signal !== 'SIGKILL';
       if (isOrderly) this.#assertEndedWell(mover, last, [...DONE, AWAY, STOPPED]);
     } else await mover.kill();
@@ -345,7 +345,7 @@ class MigrationRun {
       this.#passings[point] = (this.#passings[point] ?? 0) + times;
   }
 
-  /** Nobody is writing: catches up, and asks the oracle. */
+  /** The application is stopped: catches up, and asks the oracle. */
   async #quiet(when: string): Promise<Situation> {
     const { admin } = this.#emulator;
     // Writes of the application that were held up have landed by then.

@@ -73,11 +73,11 @@ export interface Scenario {
   readonly defaultTtl: number;
   /** The target allows each value of /unique once in a key value. */
   readonly uniqueKeys: boolean;
-  /** Some documents have a value that is no key, or too long a one, or one in the way of the derived one. */
+  /** Some documents have a value that cannot be a key, or is too long, or occupies the derived path. */
   readonly misfits: boolean;
   /** Some documents fit into the source only. */
   readonly giants: boolean;
-  /** Somebody else writes documents into the target that no source document is behind. */
+  /** Another process writes documents into the target that have no source document. */
   readonly strangers: boolean;
   readonly ids: readonly string[];
   /** No two documents have the same id, so that none collide. */
@@ -88,7 +88,7 @@ export interface Scenario {
   readonly groups: readonly unknown[];
   /** Documents that cannot collide and always fit, but move. */
   readonly solos: number;
-  /** Documents that nobody touches. */
+  /** Documents that the application never changes. */
   readonly ballast: number;
   readonly sourceRanges: number;
   readonly targetRanges: number;
@@ -204,7 +204,7 @@ export function scenarioOf(seed: number): Scenario {
     targetRanges: 1 + random.below(3),
     // Of giants even this is a megabyte a second.
     writesPerSecond: Math.min(giants ? 30 : Infinity, pick(random, [30, 80, 160])),
-    // Room for the largest document that is no giant: as on the service, one always fits.
+    // Room for the largest ordinary document: as on the service, one always fits.
     pageBytes: giants ? PAGE_BYTES : pick(random, [40_000, 40_000, PAGE_BYTES]),
     replicaLagMs: often() ? pick(random, [40, 200, 600]) : 0,
     // Pages of giants take a busy machine seconds.

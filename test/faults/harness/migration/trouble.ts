@@ -83,7 +83,7 @@ export interface Levers {
   clockMs: number;
 }
 
-/** Pulls levers until it is told to stop. */
+/** Pulls levers until it is asked to stop. */
 export async function pullLevers(stage: Stage, levers: Levers, signal: AbortSignal): Promise<void> {
   const { scenario, admin, random } = stage;
   while (!signal.aborted) {
