@@ -144,7 +144,7 @@ function configPage(): string {
       choices === undefined ? (TYPES[type] ?? type) : choices.map(code).join(', '),
       help,
       standard === undefined ? '' : code(standard),
-      pinned ? 'yes' : '',
+      pinned === true ? 'yes' : '',
       ownersOf(name),
     ];
   });

@@ -14,14 +14,14 @@ export interface Field {
   readonly help: string;
   /** What help writes in place of a value. */
   readonly value?: string;
-  /** A valid value, for hints. */
-  readonly example: string;
+  /** A valid value, for hints; without it the default, or `true`. */
+  readonly example?: string;
   readonly env?: string;
   readonly choices?: readonly string[];
   /** The value when none is given, as text. */
   readonly default?: string;
-  /** Whether it must be the same in every run of one migration. */
-  readonly pinned: boolean;
+  /** It must be the same in every run of one migration. */
+  readonly pinned?: true;
 }
 
 /** The name of a row is its key in a config file; its flag is the same in kebab case. */
@@ -63,28 +63,24 @@ export const FIELDS = {
     help: 'account key of the source',
     example: 'the account key',
     env: 'COSMIG_SOURCE_KEY',
-    pinned: false,
   },
   sourceConnectionString: {
     type: 'secret',
     help: 'endpoint and key of the source in one',
     example: 'AccountEndpoint=https://myaccount.documents.azure.com/;AccountKey=...',
     env: 'COSMIG_SOURCE_CONNECTION_STRING',
-    pinned: false,
   },
   targetKey: {
     type: 'secret',
     help: 'account key of the target',
     example: 'the account key',
     env: 'COSMIG_TARGET_KEY',
-    pinned: false,
   },
   targetConnectionString: {
     type: 'secret',
     help: 'endpoint and key of the target in one',
     example: 'AccountEndpoint=https://myaccount.documents.azure.com/;AccountKey=...',
     env: 'COSMIG_TARGET_CONNECTION_STRING',
-    pinned: false,
   },
   partitionKey: {
     type: 'list',
@@ -104,7 +100,6 @@ export const FIELDS = {
   missingKey: {
     type: 'choice',
     help: 'what to do with documents that lack the key value',
-    example: 'keep',
     choices: ['keep', 'dead-letter', 'fail'],
     default: 'keep',
     pinned: true,
@@ -112,7 +107,6 @@ export const FIELDS = {
   onCollision: {
     type: 'choice',
     help: 'what to do when two documents map to the same key and id',
-    example: 'dead-letter',
     choices: ['dead-letter', 'fail'],
     default: 'dead-letter',
     pinned: true,
@@ -128,7 +122,6 @@ export const FIELDS = {
   ttl: {
     type: 'choice',
     help: 'restart: expiry restarts at the copy; remaining: rewrite ttl to keep the original expiry',
-    example: 'restart',
     choices: ['restart', 'remaining'],
     default: 'restart',
     pinned: true,
@@ -145,40 +138,32 @@ export const FIELDS = {
     help: 'RU/s to use on the source: N, or N% of what it has',
     value: 'RU',
     example: '25%',
-    pinned: false,
   },
   targetRu: {
     type: 'text',
     help: 'RU/s to use on the target: N, or N% of what it has',
     value: 'RU',
     example: '80%',
-    pinned: false,
   },
   createTarget: {
     type: 'switch',
     help: "create the target with the source's settings and the new key; needs an account key",
-    example: 'true',
-    pinned: false,
   },
   targetThroughput: {
     type: 'number',
     help: 'RU/s of the created target, in steps of 100 from 400',
     value: 'RU',
     example: '4000',
-    pinned: false,
   },
   targetAutoscale: {
     type: 'number',
     help: 'maximum RU/s of the created target with autoscale, in steps of 1000 from 1000',
     value: 'RU',
     example: '10000',
-    pinned: false,
   },
   yes: {
     type: 'switch',
     help: 'proceed despite preflight warnings',
-    example: 'true',
-    pinned: false,
   },
   ledger: {
     type: 'text',
@@ -186,35 +171,28 @@ export const FIELDS = {
     value: 'FILE',
     example: '.cosmig/orders.db',
     env: 'COSMIG_LEDGER',
-    pinned: false,
   },
   for: {
     type: 'text',
     help: 'time budget: stop cleanly within this time, for example 90s, 30m or 1h30m',
     value: 'TIME',
     example: '2h',
-    pinned: false,
   },
   until: {
     type: 'text',
     help: 'time budget: stop cleanly by the next HH:MM, in the time zone of this machine',
     value: 'HH:MM',
     example: '05:30',
-    pinned: false,
   },
   maxDeadLetters: {
     type: 'number',
     help: 'stop when more documents than this cannot be moved',
     value: 'N',
-    example: '10000',
     default: '10000',
-    pinned: false,
   },
   skipIfRunning: {
     type: 'switch',
     help: 'exit 0 instead of 3 if another run holds the ledger',
-    example: 'true',
-    pinned: false,
   },
 } as const satisfies Readonly<Record<string, Field>>;
 
@@ -223,7 +201,7 @@ export type FieldName = keyof typeof FIELDS;
 
 /** The fields that may not change between two runs. */
 export type PinnedName = {
-  [K in FieldName]: (typeof FIELDS)[K]['pinned'] extends true ? K : never;
+  [K in FieldName]: (typeof FIELDS)[K] extends { readonly pinned: true } ? K : never;
 }[FieldName];
 
 /** The fields that come by variable only. */
@@ -234,6 +212,11 @@ export type SecretName = {
 /** The row, without the narrow type of what is written there. */
 export function fieldOf(name: FieldName): Field {
   return FIELDS[name];
+}
+
+export function exampleOf(name: FieldName): string {
+  const { example, default: standard } = fieldOf(name);
+  return example ?? standard ?? 'true';
 }
 
 export const FIELD_NAMES = Object.keys(FIELDS) as readonly FieldName[];

@@ -12,7 +12,7 @@ import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node 
 import type { Problem, UsageError } from '../../lib/errors.ts';
 import { describeFsError } from '../../lib/fs-error.ts';
 import { nearest } from '../../lib/nearest.ts';
-import { FIELD_NAMES, fieldOf } from '../fields.ts';
+import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
 import type { Given } from './given.ts';
 
@@ -147,7 +147,7 @@ class Reader {
   #readPair(name: string, value: Node | null, line: number): void {
     const field = FIELD_NAMES.find((known) => known === name);
     if (field === undefined) return this.#refuseName(name, line);
-    const { type, env, example } = fieldOf(field);
+    const { type, env } = fieldOf(field);
     if (type === 'secret') {
       return this.#refuse(
         line,
@@ -163,7 +163,12 @@ class Reader {
         : type === 'list'
           ? 'it is one text, or a list of texts'
           : 'it has one value';
-      return this.#refuse(line, `${field} is not valid like this`, why, `for example ${field}: ${example}`);
+      return this.#refuse(
+        line,
+        `${field} is not valid like this`,
+        why,
+        `for example ${field}: ${exampleOf(field)}`,
+      );
     }
     this.#givens.push({ field, texts, origin: { kind: 'file', file: this.#name, line } });
   }

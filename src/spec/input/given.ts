@@ -4,7 +4,7 @@
  */
 import type { Problem } from '../../lib/errors.ts';
 import { redactText } from '../../lib/log.ts';
-import { fieldOf, flagOfField, type FieldName } from '../fields.ts';
+import { exampleOf, fieldOf, flagOfField, type FieldName } from '../fields.ts';
 
 /** Where a value came from. */
 export type Origin =
@@ -73,9 +73,9 @@ export function howToRemove(given: Given): string {
 
 /** Every way to give a field, for one that is missing. */
 export function waysToGive(field: FieldName): string {
-  const { env, type, example } = fieldOf(field);
+  const { env, type } = fieldOf(field);
   if (type === 'secret') return `set ${env}`;
-  return `give ${flagOfField(field)} ${shellWord(example)}${env === undefined ? '' : `, ${env}`} or ${field} in the config file`;
+  return `give ${flagOfField(field)} ${shellWord(exampleOf(field))}${env === undefined ? '' : `, ${env}`} or ${field} in the config file`;
 }
 
 /** As a POSIX shell reads it back. */
@@ -105,8 +105,6 @@ export function problemWith(given: Given, text: string, invalid: Invalid): Probl
     from: sourceOf(given),
     message: `${quote(given, text)} is not valid`,
     why: invalid.why,
-    hint: isSecret
-      ? COPY_AGAIN
-      : `for example ${inPlace(given, invalid.example ?? fieldOf(given.field).example)}`,
+    hint: isSecret ? COPY_AGAIN : `for example ${inPlace(given, invalid.example ?? exampleOf(given.field))}`,
   };
 }

@@ -1,6 +1,6 @@
 /** What was given, and every problem found in it: checks continue after a problem, so that all are reported together. */
 import { UsageError, type Problem } from '../../lib/errors.ts';
-import { fieldOf, type FieldName } from '../fields.ts';
+import { exampleOf, type FieldName } from '../fields.ts';
 import { howToRemove, inPlace, problemWith, sourceOf, Invalid, type Given, type Givens } from './given.ts';
 import type { Read } from './values.ts';
 
@@ -43,7 +43,7 @@ export class ProblemList {
   }
 
   #reportEmpty(given: Given): void {
-    const hint = `for example ${inPlace(given, fieldOf(given.field).example)}`;
+    const hint = `for example ${inPlace(given, exampleOf(given.field))}`;
     this.report(
       sourceOf(given),
       `${sourceOf(given)} has no value`,
