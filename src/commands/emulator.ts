@@ -19,6 +19,7 @@ const OPTIONS = {
   },
   host: {
     type: 'text',
+    value: 'HOST',
     default: '127.0.0.1',
     env: 'COSMIG_EMULATOR_HOST',
     help: 'address to listen on; any other than loopback opens it to the network',
@@ -26,21 +27,28 @@ const OPTIONS = {
   https: { type: 'boolean', default: false, help: 'serve TLS, with a certificate that is made at the start' },
   certificateOut: {
     type: 'text',
+    value: 'FILE',
     help: 'write that certificate (PEM) to a file, so that clients can trust it',
   },
   data: {
     type: 'text',
+    value: 'FILE',
     default: ':memory:',
     env: 'COSMIG_EMULATOR_DATA',
     help: 'file that keeps the data; in memory it is lost at the end',
   },
   key: {
     type: 'text',
+    value: 'KEY',
     env: 'COSMIG_EMULATOR_KEY',
     help: "account key in base64, by default Microsoft's published emulator key",
   },
-  readonlyKey: { type: 'text', help: 'second key, which can read and query but not write' },
-  config: { type: 'text', help: 'JSON file with account settings, as PUT /_emulator/account accepts them' },
+  readonlyKey: { type: 'text', value: 'KEY', help: 'second key, which can read and query but not write' },
+  config: {
+    type: 'text',
+    value: 'FILE',
+    help: 'JSON file with account settings, as PUT /_emulator/account accepts them',
+  },
 } as const satisfies OptionTable;
 
 export const emulator: Command<typeof OPTIONS> = {

@@ -9,7 +9,11 @@ import { buildStatus } from '../report/status/status-data.ts';
 import { LEDGER_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
-  backup: { type: 'text', help: 'write a copy of the ledger to this new file, also during a run' },
+  backup: {
+    type: 'text',
+    value: 'FILE',
+    help: 'write a copy of the ledger to this new file, also during a run',
+  },
   ...LEDGER_OPTIONS,
 } as const;
 

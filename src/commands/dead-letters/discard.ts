@@ -15,7 +15,7 @@ import { DEAD_LETTERS, numberOrAll } from './index.ts';
 
 const OPTIONS = {
   all: { type: 'boolean', default: false, help: 'discard all open ones of one --reason; needs --yes' },
-  reason: { type: 'choice', choices: REASONS, help: 'with --all, the reason' },
+  reason: { type: 'choice', choices: REASONS, value: 'REASON', help: 'with --all, the reason' },
   yes: { type: 'boolean', default: false, help: 'with --all, confirm that all of them are discarded' },
   ...LEDGER_OPTIONS,
 } as const;
