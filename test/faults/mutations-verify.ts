@@ -12,7 +12,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/pages.test.ts',
-    by: 'a page of a replica',
+    by: 'a page of a replica behind the fence',
   },
   {
     name: 'verify-goes-on-behind-its-end',
@@ -24,7 +24,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/pages.test.ts',
-    by: 'what was written behind the end',
+    by: 'write behind the fence',
   },
   {
     name: 'verify-reads-children-from-the-start',
@@ -36,7 +36,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/reads.test.ts',
-    by: 'split, and what came of it',
+    by: 'split, and a child splits again',
   },
   {
     name: 'verify-reads-on-in-another-container',
@@ -60,7 +60,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/replication-lag.test.ts',
-    by: 'made just now is compared',
+    by: 'change made just now',
   },
   {
     name: 'newest-as-one-replica-reports',
@@ -72,7 +72,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/replication-lag.test.ts',
-    by: 'made just now is compared',
+    by: 'change made just now',
   },
   {
     name: 'difference-without-the-mover',
@@ -113,7 +113,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/recheck.test.ts',
-    by: 'somebody else in its slot',
+    by: 'another document in its slot',
   },
   {
     name: 'moved-document-not-followed',
@@ -161,7 +161,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/replication-lag.test.ts',
-    by: 'just brought over',
+    by: 'document just replicated',
   },
   {
     name: 'reach-while-read-again',
@@ -173,7 +173,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/unknown-progress.test.ts',
-    by: 'reads once more what was forgotten',
+    by: 'mover reads a range again',
   },
   {
     name: 'reach-behind-a-split',
@@ -185,7 +185,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/unknown-progress.test.ts',
-    by: 'split behind the mover',
+    by: 'was split behind the mover',
   },
   {
     name: 'reach-of-another-range',
@@ -197,7 +197,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/recheck/unknown-progress.test.ts',
-    by: 'how far one range',
+    by: 'progress of one range',
   },
   {
     name: 'extra-not-listed',
@@ -281,7 +281,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/counts/count-live.test.ts',
-    by: 'another number each',
+    by: 'two looks with different counts',
   },
   {
     name: 'changes-without-counts',
@@ -293,7 +293,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
-    by: 'where the numbers differ',
+    by: 'counts differ',
   },
   {
     name: 'counts-explained-by-letters',
@@ -317,7 +317,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
-    by: 'was not proven is not gone on with',
+    by: 'a comparison of changes not proven',
   },
   {
     name: 'begun-of-another-spec',
@@ -329,7 +329,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/stale-files.test.ts',
-    by: 'a comparison .of another spec',
+    by: 'unfinished comparison .of another spec',
   },
   {
     name: 'cutover-goes-on-with-an-old-pass',
@@ -341,7 +341,7 @@ export const VERIFY_RULES: readonly Rule[] = [
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
-    by: 'no beginning for it',
+    by: 'not used as a start',
   },
   {
     name: 'proof-of-another-spec',

@@ -1,4 +1,4 @@
-/** Letters that wait for somebody else, and the moment at which that somebody leaves. */
+/** Dead letters that wait for another document, and the moment at which it leaves. */
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/move.ts';
 import { until } from '../../helpers/wait.ts';
@@ -10,7 +10,7 @@ const order = (id: string, customerId: string, tenantId: string, more: object): 
   ...more,
 });
 
-test('a unique value that is given up while another try is just failing is not missed', async () => {
+test('promotion: unique value freed during a failing retry -> retried again', async () => {
   await using move = await Move.open({
     target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
   });
@@ -29,7 +29,7 @@ test('a unique value that is given up while another try is just failing is not m
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('letters for a unique value are tried when that value may be free, not at every write beside it', async () => {
+test('promotion: writes next to a unique value -> retried only when the value may be free', async () => {
   await using move = await Move.open({
     settings: { avad: true },
     target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }, { paths: ['/a/b', '/c'] }] } },
@@ -65,7 +65,7 @@ test('letters for a unique value are tried when that value may be free, not at e
   expect(mails).toHaveLength(4);
 });
 
-test('a letter that waits for something else does not keep the next one from an empty place', async () => {
+test('promotion: first letter no longer claims an empty slot -> the next one gets it', async () => {
   await using move = await Move.open({
     target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
   });
@@ -95,7 +95,7 @@ test('a letter that waits for something else does not keep the next one from an 
   expect(inP.map(({ id, customerId }) => `${id}${String(customerId)}`)).toEqual(['7c', '9a']);
 });
 
-test('tries that are under way when nobody wants more are finished, and the others are left', async () => {
+test('promotion: run is stopped during retries -> started ones finish, others are left', async () => {
   await using move = await Move.open();
   const many = Array.from({ length: 200 }, (_, n) => order(`${n % 100}`, n < 100 ? 'a' : 'b', 'P', {}));
   await move.put(...many);

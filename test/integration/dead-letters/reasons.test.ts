@@ -9,7 +9,7 @@ import { Tap, type Meddle } from '../../helpers/tap.ts';
 
 const TIMING = { requestTimeoutMs: 5000 };
 
-/** An order with a mail of its own, since the target wants those to differ. */
+/** An order with its own mail, which must be unique in the target. */
 function order(id: string, customerId: string, more: object = {}): Order {
   return { id, customerId, tenantId: 'P', mail: `${id} of ${customerId}`, ...more };
 }
@@ -17,11 +17,11 @@ function order(id: string, customerId: string, more: object = {}): Order {
 const neighbours = (from: string, count: number): Order[] =>
   Array.from({ length: count }, (_, n) => order(`${from}${n}`, `c${n % 7}`, { tenantId: `t${n % 3}` }));
 
-/** 2 MB, but for the property that is added. */
+/** Just below 2 MB, without the added property. */
 const BIG = order('big', 'z', { pad: '' });
 const big = { ...BIG, pad: 'x'.repeat(2 * 1024 * 1024 - JSON.stringify(BIG).length - 4) };
 const LONG_ID = 'i'.repeat(1024);
-/** What a logical partition may have, once the source is filled. */
+/** The limit of a logical partition, set once the source is filled. */
 const PARTITION_BYTES = 300_000;
 
 interface Case {
@@ -30,7 +30,7 @@ interface Case {
   readonly mended: Order;
 }
 
-/** Those that a source gets by ordinary writes. Where two claim a place, either may have it. */
+/** Cases that ordinary writes can create. Where two documents claim a slot, either may get it. */
 const CASES: Readonly<Partial<Record<Reason, Case>>> = {
   collision: {
     documents: [order('twice', 'a'), order('twice', 'b')],
@@ -68,7 +68,7 @@ const CASES: Readonly<Partial<Record<Reason, Case>>> = {
   },
 };
 
-/** Ids of the kind that nobody can write any more, but that somebody has written once: the source has them. */
+/** Ids that the service no longer accepts, but that old documents of the source have. */
 const OLD_IDS = [
   ['long id', LONG_ID],
   ['slash', 'a/b'],
@@ -145,21 +145,24 @@ async function fill(): Promise<Filled> {
 
 const BY_COPY = REASONS.filter((one) => one !== 'foreign-document').toSorted();
 
-test.each(['intended', 'outcomes-known'] as const)('all of them survive a crash at "%s"', async (at) => {
-  await using filled = await fill();
-  const { move, ordinary } = filled;
-  const crash = new AbortController();
-  const onPoint = (point: CrashPoint): void => {
-    if (point === at) crash.abort(new Error('crash'));
-  };
-  await expect(move.run('copy', { abort: crash.signal, onPoint, timing: TIMING })).rejects.toThrow('crash');
-  await move.run('copy');
-  expect(reasonsOf(move).toSorted()).toEqual(BY_COPY);
-  const arrived = new Set((await move.documents(move.target)).map(({ id }) => id));
-  expect(ordinary.filter(({ id }) => !arrived.has(id))).toEqual([]);
-});
+test.each(['intended', 'outcomes-known'] as const)(
+  'dead letters: crash at "%s" -> all survive',
+  async (at) => {
+    await using filled = await fill();
+    const { move, ordinary } = filled;
+    const crash = new AbortController();
+    const onPoint = (point: CrashPoint): void => {
+      if (point === at) crash.abort(new Error('crash'));
+    };
+    await expect(move.run('copy', { abort: crash.signal, onPoint, timing: TIMING })).rejects.toThrow('crash');
+    await move.run('copy');
+    expect(reasonsOf(move).toSorted()).toEqual(BY_COPY);
+    const arrived = new Set((await move.documents(move.target)).map(({ id }) => id));
+    expect(ordinary.filter(({ id }) => !arrived.has(id))).toEqual([]);
+  },
+);
 
-test('every reason is produced by a real case, its neighbours arrive, and what is mended is moved', async () => {
+test('dead letters: each reason by a real case -> neighbours arrive, and fixed documents are moved', async () => {
   await using filled = await fill();
   const { move, tap, ordinary } = filled;
   const copied = await move.run('copy', { timing: TIMING });

@@ -1,4 +1,4 @@
-/** Dead letters from a real copy to their end, on the command line: listed, mended and tried again, or discarded. */
+/** Dead letters of a real copy on the command line: listed, fixed and retried, or discarded. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -56,7 +56,7 @@ async function inTarget(): Promise<unknown[]> {
   return (await items.query(query).fetchAll()).resources;
 }
 
-describe('two documents that claim one place', () => {
+describe('dead letters: two documents claim one slot', () => {
   const [first, second] = [
     { id: '7', pk: 'a', tenantId: 't' },
     { id: '7', pk: 'b', tenantId: 't' },
@@ -73,7 +73,7 @@ describe('two documents that claim one place', () => {
     return isFirst ? [first, second] : [second, first];
   }
 
-  test('are tried again in vain, until the other one leaves', async () => {
+  test('retry -> fails until the other document leaves', async () => {
     const { code: copied, stdout: told } = await copyBoth();
     expect(copied).toBe(5);
     expect(JSON.parse(told)).toMatchObject({
@@ -103,7 +103,7 @@ describe('two documents that claim one place', () => {
     expect(await cosmig('dead-letters retry 1')).toMatchObject({ code: 3 });
   });
 
-  test('are done with when one is discarded: later runs end well and leave it out', async () => {
+  test('discard -> later runs succeed and leave it out', async () => {
     await copyBoth();
     const [holder] = await holderAndOther();
     expect((await cosmig('dead-letters discard 1')).code).toBe(0);
@@ -113,7 +113,7 @@ describe('two documents that claim one place', () => {
     expect((await cosmig('status')).stdout).toMatch(/^dead letters +0 open, 1 discarded$/m);
   });
 
-  test('are done with when the other one is gone from the source', async () => {
+  test('the other one is deleted in the source -> closed', async () => {
     await copyBoth();
     const [holder, other] = await holderAndOther();
     await send({ do: 'delete', key: [other.pk], id: '7' });
@@ -123,7 +123,7 @@ describe('two documents that claim one place', () => {
   });
 });
 
-test('a document that was mended is moved by its letter, and the others stay open', async () => {
+test('dead letters: one document fixed -> moved by its letter, others stay open', async () => {
   await send(
     put('create', 'a', '1', {}),
     put('create', 'a', '2', {}),

@@ -1,4 +1,4 @@
-/** The document behind a dead letter, asked of the source through the real SDK: its text as it is, wherever it lies now. */
+/** The document of a dead letter, read from the source through the real SDK: its exact text, wherever it is now. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,8 +62,8 @@ function show(path: string, ...argv: readonly string[]): Promise<Ran> {
   });
 }
 
-describe('the document of a dead letter', () => {
-  test('is shown byte for byte, also after its range was split', async () => {
+describe('dead-letters show: the document', () => {
+  test('range was split -> still shown byte for byte', async () => {
     await create('amber', TEXT);
     await lab.split();
     const { code, stdout, stderr } = await show(ledgerWith(ID, '["amber"]'));
@@ -72,20 +72,20 @@ describe('the document of a dead letter', () => {
     expect(shown.startsWith(TEXT.slice(0, -1))).toBe(true);
   });
 
-  test('is a text in the JSON, which nothing has rounded', async () => {
+  test('--json -> exact text, without rounded numbers', async () => {
     await create('amber', TEXT);
     const { stdout } = await show(ledgerWith(ID, '["amber"]'), '--json');
     const { document } = JSON.parse(stdout) as { document: string };
     expect(document.startsWith(TEXT.slice(0, -1))).toBe(true);
   });
 
-  test('without a key value is found there', async () => {
+  test('no key value -> found', async () => {
     await create(undefined, '{"id":"keyless"}');
     const { stdout } = await show(ledgerWith('keyless', '[{}]'), '--json');
     expect(JSON.parse(stdout)).toMatchObject({ document: expect.stringMatching(/^\{"id":"keyless",/) });
   });
 
-  test('that was deleted is said to be gone', async () => {
+  test('deleted -> reported as deleted', async () => {
     const path = ledgerWith('gone', '["amber"]');
     const { code, stdout } = await show(path);
     expect(code).toBe(0);
@@ -93,7 +93,7 @@ describe('the document of a dead letter', () => {
     expect(JSON.parse((await show(path, '--json')).stdout)).toMatchObject({ document: null });
   });
 
-  test('is waited for while the source is busy', async () => {
+  test('source is busy -> waited for', async () => {
     await create('amber', TEXT);
     await lab.admin.faults([
       { match: { op: 'read' }, times: 2, effect: { status: 429, substatus: 3200, retryAfterMs: 5 } },
@@ -104,7 +104,7 @@ describe('the document of a dead letter', () => {
     expect(stderr).toContain('waiting for the source');
   });
 
-  test('of a container that is not there is exit code 3', async () => {
+  test('container does not exist -> exit code 3', async () => {
     await lab.account.client.database('shop').container('orders').delete();
     const { code, stderr } = await show(ledgerWith(ID, '["amber"]'));
     expect(code).toBe(3);

@@ -10,7 +10,7 @@ const parts = {
   indexed: 'all',
 } as const;
 
-test('of a million documents of 1 KB: a read each, a write with its index, bytes of the ledger', () => {
+test('estimate: a million documents of 1 KB -> reads, indexed writes, ledger bytes', () => {
   expect(estimate(parts)).toEqual({
     documents: 3_600_000,
     bytes: 3_600_000 * 1024,
@@ -58,7 +58,7 @@ test.each([
   expect(writeRu(bytes)).toBeCloseTo(ru, 5);
 });
 
-describe('an indexing policy', () => {
+describe('estimate: an indexing policy', () => {
   test.each([
     [{ indexingMode: 'consistent', includedPaths: [{ path: '/*' }] }, 'all'],
     [{ indexingMode: 'consistent', includedPaths: [{ path: '/a/?' }] }, 'some'],

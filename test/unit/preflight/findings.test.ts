@@ -31,7 +31,7 @@ const kinds = (of: Case): string[] => warningsOf(partsOf(of)).map(({ kind }) => 
 const notes = (of: Case): string => [...notesOf(partsOf(of))].join('\n');
 const refused = (more: Partial<Sample['refused']>): Sample['refused'] => ({ ...NONE_REFUSED, ...more });
 
-describe('warnings of the key', () => {
+describe('preflight warnings: the key', () => {
   test.each<[string, Partial<Sample>, Partial<ContainerFacts>, string[]]>([
     ['none for a good key', {}, {}, []],
     ['none for an empty source', { documents: 0, distinct: 0, biggest: [] }, { documentCount: 0 }, []],
@@ -94,7 +94,7 @@ describe('warnings of the key', () => {
     expect(() => parseDerivation(flag.slice("--derive '".length, -1))).not.toThrow();
   });
 
-  test('never show more of an id or a key than a line', () => {
+  test('long id or key -> shortened to a line', () => {
     const long = 'x'.repeat(5000);
     const sample = {
       collisions: 1,
@@ -107,7 +107,7 @@ describe('warnings of the key', () => {
   });
 });
 
-describe('warnings of the lifetime', () => {
+describe('preflight warnings: TTL', () => {
   test.each<[source: number | null, target: number | null, withTtl: number, expected: string[]]>([
     [null, null, 0, []],
     [60, 60, 0, []],
@@ -128,8 +128,8 @@ describe('warnings of the lifetime', () => {
   });
 });
 
-describe('warnings of other settings', () => {
-  test('unique keys that differ, and masking that would be lost', () => {
+describe('preflight warnings: other settings', () => {
+  test('unique keys differ, or masking would be lost -> warnings', () => {
     const differences = [
       { setting: 'unique keys', source: 'none', target: '/a' },
       { setting: 'data masking', source: '{}', target: 'none' },
@@ -142,7 +142,7 @@ describe('warnings of other settings', () => {
   });
 });
 
-describe('notes', () => {
+describe('preflight notes', () => {
   test.each<[string, Case, string]>([
     ['TTL restarts', { source: { defaultTtl: 60 } }, 'the countdown of each document starts again'],
     [
@@ -173,7 +173,7 @@ describe('notes', () => {
     expect(notes(of)).toContain(expected);
   });
 
-  test('none where there is nothing to say', () => {
+  test('nothing unusual -> none', () => {
     expect(notes({})).toBe('');
   });
 });

@@ -31,8 +31,8 @@ function sample(documents: object[], of: RekeyOptions = options()): Sample {
   return tally.result(true);
 }
 
-describe('a sample', () => {
-  test('counts each document once, and those of all pages together', () => {
+describe('preflight sample', () => {
+  test('several pages -> each document counts once', () => {
     const tally = new SampleTally(options());
     expect(tally.add(page({ id: '1', pk: 'a', tenantId: 't' }), 9)).toBe(1);
     expect(tally.add(page({ id: '1', pk: 'a', tenantId: 'u' }, { id: '1', pk: 'b', tenantId: 'u' }), 9)).toBe(
@@ -47,17 +47,17 @@ describe('a sample', () => {
     });
   });
 
-  test('takes no more of a page than it is told', () => {
+  test('limit within a page -> no more are taken', () => {
     const tally = new SampleTally(options());
     expect(tally.add(page({ id: '1' }, { id: '2' }, { id: '3' }), 2)).toBe(2);
     expect(tally.result(false).documents).toBe(2);
   });
 
-  test('of nothing has no averages', () => {
+  test('no documents -> averages of 0', () => {
     expect(sample([])).toMatchObject({ documents: 0, averageBytes: 0, averageKeyBytes: 0, readRu: 0 });
   });
 
-  test('sees collisions by typed values, and names a few', () => {
+  test('collisions -> compared by typed values, a few are named', () => {
     const seen = sample([
       { id: '1', pk: 'a', tenantId: 't' },
       { id: '1', pk: 'b', tenantId: 't' },
@@ -75,7 +75,7 @@ describe('a sample', () => {
     expect(seen.biggest[0]).toEqual({ values: ['t'], documents: 3 });
   });
 
-  test('counts refusals by reason, and none of them as a value of the key', () => {
+  test('refused documents -> counted by reason, not as key values', () => {
     const seen = sample(
       [
         { id: '1', pk: 'a' },
@@ -97,7 +97,7 @@ describe('a sample', () => {
     });
   });
 
-  test('sees what stands where a derived key goes', () => {
+  test('derived key property exists already -> refused', () => {
     const derived = options({ partitionKey: [], derive: ['/key={tenantId}-x'] });
     const seen = sample(
       [
@@ -110,7 +110,7 @@ describe('a sample', () => {
     expect(seen.distinct).toBe(1);
   });
 
-  test('counts the first levels of a hierarchical key', () => {
+  test('hierarchical key -> first levels are counted', () => {
     const documents = Array.from({ length: 6 }, (_, n) => ({
       id: `${n}`,
       pk: 'a',
@@ -121,7 +121,7 @@ describe('a sample', () => {
     expect(seen).toMatchObject({ distinct: 6, distinctFirst: 2 });
   });
 
-  test('by the service’s clock knows what has expired, where it is carried over', () => {
+  test('--ttl remaining -> expired documents are counted by the service’s clock', () => {
     const documents = [
       { id: '1', pk: 'a', tenantId: 't', ttl: 5, _ts: 999_999_990 },
       { id: '2', pk: 'a', tenantId: 't', ttl: 50, _ts: 999_999_990 },
@@ -131,7 +131,7 @@ describe('a sample', () => {
     expect(sample(documents)).toMatchObject({ expired: 0, withTtl: 2 });
   });
 
-  test('averages bytes, and the values that an index would take', () => {
+  test('averages -> bytes and indexed values', () => {
     const document = { id: '1', pk: 'a', tenantId: 't', list: [1, { deep: null }], _ts: 5, _rid: 'x' };
     expect(sample([document])).toMatchObject({
       averageBytes: JSON.stringify(document).length,

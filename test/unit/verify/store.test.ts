@@ -14,14 +14,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const path = (): string => join(folder, 'ledger.db-verify');
 
-describe('the last proof', () => {
-  test('is none where nobody has compared, or where one was killed before it had tables', () => {
+describe('verify store: the last proof', () => {
+  test('no comparison, or one killed before it created tables -> none', () => {
     expect(VerifyStore.lastProof(path())).toBeNull();
     writeFileSync(path(), '');
     expect(VerifyStore.lastProof(path())).toBeNull();
   });
 
-  test('is read while another comparison is at work, which has not proven anything yet', () => {
+  test('another comparison runs -> still the earlier proof', () => {
     using store = VerifyStore.open(path());
     store.begin({ ...SUBJECT, beganAtMs: 1, extent: 'all', isAfterRepair: false });
     expect(VerifyStore.lastProof(path())).toBeNull();
@@ -31,7 +31,7 @@ describe('the last proof', () => {
     expect(VerifyStore.lastProof(path())).toEqual(proof);
   });
 
-  test('is the only one that is kept, however often a crontab compares', () => {
+  test('many comparisons -> only the last proof is kept', () => {
     {
       using store = VerifyStore.open(path());
       for (const atMs of [1, 2, 3]) {

@@ -35,14 +35,14 @@ function verify(...argv: readonly string[]): Promise<Ran> {
 }
 
 describe('cosmig verify', () => {
-  test('says that both sides are equal, and exits 0', async () => {
+  test('equal sides -> says so, exit code 0', async () => {
     const { code, stdout, stderr } = await verify();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^equal +yes$/m);
     expect(stdout).toMatch(/^source +30 documents$/m);
   });
 
-  test('has the object of the contract with --json', async () => {
+  test('--json -> prints the documented object', async () => {
     const { code, stdout } = await verify('--json');
     expect(code).toBe(0);
     const told: unknown = JSON.parse(stdout);
@@ -62,7 +62,7 @@ describe('cosmig verify', () => {
     });
   });
 
-  test('names what differs, never its content, and exits 4; the report keeps it all', async () => {
+  test('differences -> listed without content, exit code 4; the report has all of them', async () => {
     await move.target.item('o3', 't3').delete();
     const report = join(folder, 'proof.json');
     try {
@@ -90,7 +90,7 @@ describe('cosmig verify', () => {
     }
   });
 
-  test('asks before it compares whether the report can be written, and does not lose the verdict with it', async () => {
+  test('report cannot be written -> refused before comparing; if it fails later, the verdict is kept', async () => {
     const early = await verify('--report', join(folder, 'nowhere', 'proof.json'));
     expect([early.code, early.stdout]).toEqual([2, '']);
     expect(early.stderr).toMatch(
@@ -106,7 +106,7 @@ describe('cosmig verify', () => {
     expect(late.stderr).toContain('its disk is full');
   });
 
-  test('a wrong key is told at once, not after what the rotation of a key would take', async () => {
+  test('wrong key -> reported at once, without waiting as for a key rotation', async () => {
     const key = Buffer.alloc(64, 7).toString('base64');
     const connectionString = move.connectionString.replace(/AccountKey=[^;]*/, `AccountKey=${key}`);
     const { code, stderr } = await runCosmig(['verify', ...SPEC], {
@@ -116,7 +116,7 @@ describe('cosmig verify', () => {
     expect([code, stderr]).toEqual([6, expect.stringContaining('401')]);
   });
 
-  test('exits 3 when nothing was proven by --deadline, and 2 when that cannot be read', async () => {
+  test('--deadline passes -> exit code 3; --deadline invalid -> exit code 2', async () => {
     await move.put({ id: 'late', customerId: 'c', tenantId: 't1' });
     const { code, stdout, stderr } = await verify('--deadline', '1s');
     expect(code).toBe(3);
@@ -135,7 +135,7 @@ describe('cosmig verify', () => {
     expect(hint).toContain('for example --deadline 3m');
   });
 
-  test('counts with --level count', async () => {
+  test('--level count -> compares counts', async () => {
     await move.run('catch-up');
     const { code, stdout } = await verify('--level', 'count', '--json');
     expect(code).toBe(0);

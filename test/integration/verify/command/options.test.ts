@@ -24,8 +24,8 @@ async function copied(options: Parameters<typeof Move.open>[0], documents: reado
   return move;
 }
 
-describe('verify of bytes that JSON.parse does not keep', () => {
-  test('proves them equal, and finds an integer that was rounded', async () => {
+describe('verify: numbers that JSON.parse would round', () => {
+  test('equal bytes -> equal; a rounded integer -> different', async () => {
     await using move = await Move.open();
     const raw = new RawAccount(move.emulator);
     const [source, target] = [
@@ -47,8 +47,8 @@ describe('verify of bytes that JSON.parse does not keep', () => {
   });
 });
 
-describe('verify of derived keys', () => {
-  test('computes what should be in the target, and finds another key', async () => {
+describe('verify: derived keys', () => {
+  test('expected key is computed -> a document under another key is found', async () => {
     const flags = { derive: ['/pk={tenantId}-{customerId}'] };
     await using move = await copied({ flags, target: { partitionKey: '/pk' } }, orders(40));
     await expect(verifyMove(move, { flags })).resolves.toMatchObject({
@@ -65,7 +65,7 @@ describe('verify of derived keys', () => {
     });
   });
 
-  test('knows documents by the source key that was kept elsewhere', async () => {
+  test('source key kept in another property -> documents are identified by it', async () => {
     const flags = { derive: ['/customerId={tenantId}-{customerId}'], keepSourceKeyAs: ['/oldCustomerId'] };
     await using move = await copied({ flags, target: { partitionKey: '/customerId' } }, orders(40));
     await expect(verifyMove(move, { flags })).resolves.toMatchObject({
@@ -80,11 +80,11 @@ describe('verify of derived keys', () => {
   });
 });
 
-describe('verify of documents that expire', () => {
+describe('verify: documents that expire', () => {
   const flags = { ttl: ['remaining'] };
   const expiring = orders(30).map((order, n) => ({ ...order, ...(n % 3 === 0 ? { ttl: 5000 + n } : {}) }));
 
-  test('compares the instants where ttl was rewritten', async () => {
+  test('ttl was rewritten -> the instants of expiry are compared', async () => {
     const ttl = { defaultTtl: 9000 };
     await using move = await copied({ flags, source: ttl, target: ttl }, expiring);
     await expect(verifyMove(move, { flags })).resolves.toMatchObject({
@@ -100,10 +100,10 @@ describe('verify of documents that expire', () => {
   });
 });
 
-describe('verify and dead letters', () => {
+describe('verify: dead letters', () => {
   const collision = { id: 'o1', customerId: 'other', tenantId: 't1' };
 
-  test('a letter explains what is not there, and a waiver is listed', async () => {
+  test('open letter -> explains a missing document; a waiver is listed', async () => {
     await using move = await copied({}, [...orders(20), collision]);
     await expect(verifyMove(move)).resolves.toMatchObject({
       equal: true,
@@ -135,7 +135,7 @@ describe('verify and dead letters', () => {
     });
   });
 
-  test('knows of every waiver, however many there are', async () => {
+  test('many waivers -> all are known', async () => {
     const flags = { missingKey: ['dead-letter'] };
     const count = 1001;
     const keyless = Array.from({ length: count }, (_, n) => ({ id: `k${n}`, customerId: `c${n % 17}` }));
@@ -152,7 +152,7 @@ describe('verify and dead letters', () => {
     });
   });
 
-  test('finds a document that cannot be moved and has no letter', async () => {
+  test('document that cannot be moved has no letter -> missing', async () => {
     const flags = { missingKey: ['dead-letter'] };
     const keyless = { id: 'keyless', customerId: 'c1' };
     await using move = await copied({ flags }, [...orders(20), keyless]);
@@ -173,7 +173,7 @@ describe('verify and dead letters', () => {
     });
   });
 
-  test('a document that is marked as deleted should not be there', async () => {
+  test('document marked as deleted is in the target -> extra', async () => {
     const flags = { deletes: ['marker:/isDeleted'] };
     const marked = { id: 'gone', customerId: 'c1', tenantId: 't1', isDeleted: true };
     await using move = await copied({ flags }, [...orders(20), marked]);
@@ -186,14 +186,14 @@ describe('verify and dead letters', () => {
   });
 });
 
-describe('verify and the containers', () => {
-  test('tells where their settings differ', async () => {
+describe('verify: the containers', () => {
+  test('settings differ -> reported', async () => {
     await using move = await copied({ target: { defaultTtl: 3600 } }, orders(5));
     const verdict = await verifyMove(move);
     expect(verdict.settings).toEqual([{ setting: 'TTL', source: 'off', target: expect.any(String) }]);
   });
 
-  test('reads within its budget, and writes nothing', async () => {
+  test('RU budget -> respected, and nothing is written', async () => {
     await using move = await copied({}, orders(200));
     const stateOf = async (path: string): Promise<unknown> =>
       (await move.admin.ranges(path)).map(({ documents, bytes, lsn }) => ({ documents, bytes, lsn }));
@@ -208,7 +208,7 @@ describe('verify and the containers', () => {
   });
 });
 
-test('a verify says which settings whoever is signed in may not see', async () => {
+test('verify: settings that the identity may not read -> reported as not seen', async () => {
   await using move = await copied({}, orders(5));
   const refused = { status: 403, substatus: 5300 };
   await move.admin.faults([

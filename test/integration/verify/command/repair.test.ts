@@ -14,12 +14,12 @@ import type { Ran } from '../../../helpers/run-cosmig.ts';
 import { envOf, SPEC, typed } from '../../../helpers/typed.ts';
 import { until } from '../../../helpers/wait.ts';
 
-/** Nothing is warned of. */
+/** Runs a command that must not warn. */
 function cosmigOf(move: Move): (...argv: string[]) => Promise<Ran> {
   return (...argv) => typed(move, ...argv, ...SPEC);
 }
 
-/** `writers` at a time write, and delete one time in `deletes`, which nobody tells of, until they are stopped. */
+/** `writers` write in parallel until stopped; every `deletes`-th operation is a delete, which no feed reports. */
 function applicationOf(
   { source }: Move,
   { deletes = 4, writers = 1 } = {},
@@ -53,10 +53,10 @@ function applicationOf(
   };
 }
 
-/** What an application writes a hundred times a second is more than 400 RU/s. */
+/** A hundred writes a second need more than 400 RU/s. */
 const AMPLE = { throughput: 10_000 };
 
-test('is proven beside an application that writes and deletes, where no feed tells of deletes and no tail runs', async () => {
+test('verify --repair: application writes and deletes, deletes not reported, no tail -> proven equal', async () => {
   await using move = await Move.open({ source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
   for (let n = 0; n < 300; n += 1)
@@ -82,10 +82,10 @@ test('is proven beside an application that writes and deletes, where no feed tel
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 120_000);
 
-/** Six where nothing else is going on. */
+/** About six on an idle machine. */
 const RUNS_MAX = 24;
 
-test('comes to its end beside such an application also where each run has time for less than a comparison', async () => {
+test('verify --repair: each run too short for a comparison -> a later run finishes', async () => {
   await using move = await Move.open({ settings: { pageBytes: 2000 }, source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
   for (let n = 0; n < 300; n += 1)
@@ -104,7 +104,7 @@ test('comes to its end beside such an application also where each run has time f
   expect(codes).toEqual(codes.map((_code, n) => (n < codes.length - 1 ? 8 : 0)));
 }, 240_000);
 
-test('tells that the target takes less than is written', async () => {
+test('verify --repair: more writes than the target takes -> says so', async () => {
   await using move = await Move.open({ source: AMPLE });
   const cosmig = cosmigOf(move);
   for (let n = 0; n < 60; n += 1)
@@ -124,7 +124,7 @@ test('tells that the target takes less than is written', async () => {
   }
 }, 60_000);
 
-test('finds deletes that were lost, and then nobody has to look for them any more', async () => {
+test('verify --repair: deletes were lost -> found once, then no longer pending', async () => {
   await using move = await Move.open({ settings: { avad: true } });
   const cosmig = cosmigOf(move);
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
@@ -143,7 +143,7 @@ test('finds deletes that were lost, and then nobody has to look for them any mor
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1']);
 }, 60_000);
 
-test('tells what all of its comparisons have taken', async () => {
+test('verify --repair: several comparisons -> RU and time of all of them', async () => {
   await using move = await Move.open({ source: AMPLE, target: AMPLE });
   const cosmig = cosmigOf(move);
   for (let n = 0; n < 60; n += 1)
@@ -154,7 +154,7 @@ test('tells what all of its comparisons have taken', async () => {
   const { ru } = costs((await cosmig('verify', '--json')).stdout);
   await move.target.item('o7', 't7').delete();
   const repaired = costs((await cosmig('verify', '--repair', '--json')).stdout);
-  // Everything was read once more after it was brought right.
+  // After the repair everything was read again.
   expect(repaired.ru.source).toBeGreaterThan(2 * ru.source);
   expect(repaired.ru.target).toBeGreaterThan(1.9 * ru.target);
   // The first comparison has two checks with a gap.
@@ -181,7 +181,7 @@ test('verify: a ledger of an older cosmig -> refused, and upgraded by --repair, 
   });
 }, 60_000);
 
-test('is refused at once while another mover works', async () => {
+test('verify --repair: another run holds the ledger -> refused at once', async () => {
   await using move = await Move.open();
   const cosmig = cosmigOf(move);
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
@@ -205,12 +205,12 @@ test('is refused at once while another mover works', async () => {
   }
 }, 60_000);
 
-test('says what it cannot bring right, and does not try for ever', async () => {
+test('verify --repair: a difference that cannot be repaired -> reported, one attempt', async () => {
   await using move = await Move.open();
   const cosmig = cosmigOf(move);
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig('copy')).code).toBe(0);
-  // Nobody's: an object is no key, so that nothing says which document of the source it would be.
+  // An object is not a key value, so this document belongs to no source document.
   await move.target.items.create({ id: 'other', customerId: { of: 'somebody' }, tenantId: 'P' });
   const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
   expect(code).toBe(4);
@@ -220,7 +220,7 @@ test('says what it cannot bring right, and does not try for ever', async () => {
   expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['1', 'other']);
 }, 60_000);
 
-test('brings right only what has a name', async () => {
+test('verify --repair: --level count -> refused, a count names no documents', async () => {
   await using move = await Move.open();
   const { code, stderr } = await cosmigOf(move)('verify', '--repair', '--level', 'count');
   expect([code, stderr]).toEqual([2, expect.stringContaining('--repair and --level count were both given')]);

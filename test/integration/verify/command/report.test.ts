@@ -1,4 +1,4 @@
-/** A report that is not whole is no report. */
+/** An incomplete report must be reported as an error. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { built } from '../../../helpers/built.ts';
 
 const CHILD = built(new URL('../../../helpers/report-child.ts', import.meta.url));
 
-test('what the disk has taken only the beginning of is told', () => {
+test('verify report: the disk takes only a part -> error', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));
   try {
     const path = join(folder, 'proof.json');

@@ -13,9 +13,9 @@ import { verifyMove } from '../../../helpers/verify.ts';
 import { sized } from '../../../helpers/nightly.ts';
 
 const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 2, nightly: 60 }));
-/** In CI a part of it, beside other tests. */
+/** Short in CI, where other tests run in parallel. */
 const [WRITES_PER_SECOND, DOCUMENTS] = SECONDS < 60 ? [100, 2000] : [500, 20_000];
-/** No more wait in front of an emulator that is busy. */
+/** Bounds the operations that wait for a busy emulator. */
 const UNANSWERED_MAX = 200;
 const BURST_MS = 10;
 /** The application, the tail and the comparison share this process. */
@@ -45,7 +45,7 @@ function asTestEmulator(emulator: EmulatorProcess): TestEmulator {
   };
 }
 
-/** Creates, changes, moves and deletes at a rate. */
+/** Creates, changes, moves and deletes documents at a fixed rate. */
 async function write({ source }: Move, stop: AbortSignal): Promise<number> {
   const one = async (writes: number): Promise<void> => {
     const n = random.below(DOCUMENTS);

@@ -11,7 +11,7 @@ const orders = (count: number): Order[] =>
     text: `order ${n}`,
   }));
 
-describe('verify of a container that nobody writes to', () => {
+describe('verify: a container without writes', () => {
   let move: Move;
   beforeAll(async () => {
     move = await Move.open();
@@ -21,7 +21,7 @@ describe('verify of a container that nobody writes to', () => {
   }, 60_000);
   afterAll(async () => move[Symbol.asyncDispose]());
 
-  test('proves that both sides are equal, and reads every document once a side', async () => {
+  test('equal sides -> proven, each document read once per side', async () => {
     const verdict = await verifyMove(move);
     expect(verdict).toMatchObject({
       equal: true,
@@ -118,7 +118,7 @@ describe('verify of a container that nobody writes to', () => {
     },
   ];
 
-  test.each(planted)('finds $what, and nothing else', async ({ plant, samples, mend }) => {
+  test.each(planted)('$what -> found, and nothing else', async ({ plant, samples, mend }) => {
     await plant();
     try {
       const verdict = await verifyMove(move);
@@ -130,7 +130,7 @@ describe('verify of a container that nobody writes to', () => {
     }
   });
 
-  test('takes another order of members, and another spelling of a number, for the same', async () => {
+  test('other order of members, other spelling of a number -> equal', async () => {
     const { id, ...others } = target(15);
     await move.target.items.upsert(
       Object.fromEntries(Object.entries({ ...others, id }).toReversed()) as Order,

@@ -1,4 +1,4 @@
-/** Numbers that differ while somebody writes, or where a replica lags, are not called a difference. */
+/** Counts that differ because of concurrent writes or a lagging replica are not differences. */
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../../src/lib/clock.ts';
 import type { Verdict } from '../../../../src/verify/verdict.ts';
@@ -21,10 +21,10 @@ async function copied(): Promise<Tapped> {
 
 const isQueryOf = ({ container, headers }: TapRequest, name: string): boolean =>
   container === name && headers['x-ms-documentdb-isquery'] !== undefined;
-/** The source is counted last. */
+/** Strikes after the target was counted; the source is counted last. */
 const isCount = (request: TapRequest): boolean => isQueryOf(request, 'orders');
 
-/** The time is over behind so many looks. */
+/** Looks until the deadline. */
 const LOOKS_MAX = 4;
 const clockOf = (looks: () => number): Clock =>
   clockAt(() => systemClock.now() + (looks() < LOOKS_MAX ? 0 : 2 * DEADLINE_MS));
@@ -32,7 +32,7 @@ const clockOf = (looks: () => number): Clock =>
 const countedWithin = async (move: Move, looks: () => number): Promise<Verdict> =>
   verifyMove(move, { level: 'count', deadlineMs: DEADLINE_MS, clock: clockOf(looks) });
 
-test('of two looks that find another number each', async () => {
+test('verify count: two looks with different counts -> not proven', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   let looks = 0;
@@ -51,7 +51,7 @@ test('of two looks that find another number each', async () => {
   expect(verdict).toMatchObject({ equal: null, differences: NOTHING, inFlight: 1 });
 });
 
-test('where the mover is behind what was counted, and the replica that tells how far it is lags', async () => {
+test('verify count: mover behind and a lagging replica hides it -> not proven', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   // Whoever counts sees what is written from now on (the emulator's queries do not lag); feeds show it with its token only.
@@ -67,7 +67,7 @@ test('where the mover is behind what was counted, and the replica that tells how
   expect(verdict).toMatchObject({ equal: null, differences: NOTHING, inFlight: 1 });
 });
 
-test('the target is asked with what the mover has committed meanwhile', async () => {
+test('verify count: mover commits between looks -> the target is read with its session token', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   await write(move, [order(COUNT)]);
@@ -90,7 +90,7 @@ test.each([
   { name: 'orders', path: SOURCE },
   { name: 'by-tenant', path: TARGET },
 ])(
-  'a range of $name that splits while it is counted is counted as what it has become',
+  'verify count: a range of $name splits while it is counted -> its children are counted',
   async ({ name, path }) => {
     await using tapped = await copied();
     const { move, tap } = tapped;

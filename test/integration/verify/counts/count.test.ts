@@ -13,7 +13,7 @@ const orders = (count: number): Order[] =>
   }));
 
 describe('verify --level count', () => {
-  test('counts both sides range by range, across splits', async () => {
+  test('ranges that split -> counted range by range', async () => {
     await using move = await Move.open();
     await putAll(move, orders(120));
     await move.run('copy');
@@ -31,7 +31,7 @@ describe('verify --level count', () => {
       expect(ranges.reduce((sum, { documents }) => sum + documents, 0)).toBe(120);
   });
 
-  test('takes letters into account', async () => {
+  test('open letters -> accounted for', async () => {
     await using move = await Move.open();
     await move.put(...orders(20), { id: 'o1', customerId: 'other', tenantId: 't1' });
     await move.run('copy');
@@ -44,7 +44,7 @@ describe('verify --level count', () => {
     });
   });
 
-  test('does not count documents that are marked as deleted', async () => {
+  test('documents marked as deleted -> not counted', async () => {
     const flags = { deletes: ['marker:/isDeleted'] };
     await using move = await Move.open({ flags });
     await move.put(...orders(20), { id: 'gone', customerId: 'c1', tenantId: 't1', isDeleted: true });
@@ -53,7 +53,7 @@ describe('verify --level count', () => {
     expect(verdict).toMatchObject({ equal: true, source: { count: 20 }, target: { count: 20 } });
   });
 
-  test('tells a document that lacks, once the mover has come past it', async () => {
+  test('document missing, mover past it -> a difference', async () => {
     await using move = await Move.open();
     await putAll(move, orders(20));
     await move.run('copy');
@@ -63,7 +63,7 @@ describe('verify --level count', () => {
     expect(verdict).toMatchObject({ equal: false, differences: { missing: 1, extra: 0 }, inFlight: 0 });
   });
 
-  test('tells a document that is too many, though letters are open', async () => {
+  test('document too many, letters open -> a difference', async () => {
     await using move = await Move.open();
     await move.put(...orders(20), { id: 'o1', customerId: 'other', tenantId: 't1' });
     await move.run('copy');
@@ -73,7 +73,7 @@ describe('verify --level count', () => {
     expect(verdict).toMatchObject({ equal: false, differences: { missing: 0, extra: 1 }, inFlight: 0 });
   });
 
-  test('tells a document that lacks, though one was waived that was moved after all', async () => {
+  test('document missing, a waived one was moved after all -> a difference', async () => {
     await using move = await Move.open();
     const waived = { id: 'o1', customerId: 'other' };
     await move.put(...orders(20), { ...waived, tenantId: 't1' });
@@ -92,7 +92,7 @@ describe('verify --level count', () => {
     expect(await verifyMove(move, { level: 'count' })).toMatchObject(one);
   });
 
-  test('proves nothing while the mover has not brought over what was written', async () => {
+  test('write not replicated yet -> not proven', async () => {
     await using move = await Move.open();
     await putAll(move, orders(20));
     await move.run('copy');
@@ -103,7 +103,7 @@ describe('verify --level count', () => {
     await expect(verifyMove(move, { level: 'count' })).resolves.toMatchObject({ equal: true });
   });
 
-  test('refuses before the copy has begun, and another spec', async () => {
+  test('copy not begun, or another spec -> refused', async () => {
     await using move = await Move.open();
     await putAll(move, orders(3));
     await move.run('copy');

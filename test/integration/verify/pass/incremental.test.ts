@@ -26,7 +26,7 @@ async function proven(): Promise<Move> {
 
 const lookedAt = ({ details }: { details: object }): unknown => Reflect.get(details, 'lookedAtAgain');
 
-test('what has changed since a clean comparison is compared alone, also behind a split, and the next begins there', async () => {
+test('verify changes: after a clean comparison -> only changes are compared, also after a split', async () => {
   await using move = await proven();
   await move.admin.split('shop/orders');
   await move.admin.split('shop/by-tenant');
@@ -39,7 +39,7 @@ test('what has changed since a clean comparison is compared alone, also behind a
   expect([again.equal, lookedAt(again)]).toEqual([true, 0]);
 });
 
-test('what has changed is read once, also behind a merge, and the next one begins there', async () => {
+test('verify changes: after a merge -> changes are read once', async () => {
   await using move = await Move.open();
   await move.admin.split('shop/orders');
   await move.admin.split('shop/by-tenant');
@@ -68,7 +68,7 @@ test('what has changed is read once, also behind a merge, and the next one begin
   });
 });
 
-test('a change that did not arrive as it should is found and named', async () => {
+test('verify changes: a change arrived wrong -> found and named', async () => {
   await using move = await proven();
   await move.put(order(1, { again: 1 }), order(2, { again: 1 }));
   await move.run('catch-up');
@@ -81,7 +81,7 @@ test('a change that did not arrive as it should is found and named', async () =>
   });
 });
 
-test('where the numbers differ everything is compared', async () => {
+test('verify changes: counts differ -> everything is compared', async () => {
   await using move = await proven();
   await move.put(order(1, { again: 1 }));
   await move.run('catch-up');
@@ -97,7 +97,7 @@ test('where the numbers differ everything is compared', async () => {
   expect(VerifyStore.lastProof(verifyPath(move.ledgerPath))).toBeNull();
 });
 
-test('whoever is told of differences, and dies, leaves no earlier proof behind', async () => {
+test('verify: killed after reporting differences -> no earlier proof is left', async () => {
   await using move = await proven();
   await move.target.item('o7', 't2').delete();
   const proofs: unknown[] = [];
@@ -106,7 +106,7 @@ test('whoever is told of differences, and dies, leaves no earlier proof behind',
   expect(proofs).toEqual([null]);
 });
 
-test('a letter whose old version stays hides no document that lacks, where nobody tells of deletes', async () => {
+test('verify changes: a letter whose old version stays -> hides no document that lacks', async () => {
   const flags = { derive: ['/pk={tenantId}'] };
   await using move = await Move.open({ flags, target: { partitionKey: '/pk' } });
   await putAll(
@@ -128,7 +128,7 @@ test('a letter whose old version stays hides no document that lacks, where nobod
   });
 });
 
-test('a waiver of what was deleted since hides no document that lacks', async () => {
+test('verify changes: a waiver of a document deleted since -> hides no document that lacks', async () => {
   const flags = { missingKey: ['dead-letter'] };
   await using move = await Move.open({ flags, settings: { avad: true } });
   const keyless = { id: 'keyless', customerId: 'c1' };
@@ -149,7 +149,7 @@ test('a waiver of what was deleted since hides no document that lacks', async ()
   });
 });
 
-test('without a clean comparison everything is compared', async () => {
+test('verify changes: no clean comparison -> everything is compared', async () => {
   await using move = await Move.open();
   await putAll(
     move,
@@ -159,7 +159,7 @@ test('without a clean comparison everything is compared', async () => {
   expect(await verifyMove(move, { level: 'changes' })).toMatchObject({ equal: true, source: { count: 50 } });
 });
 
-test('one of everything that was not proven is no beginning for it', async () => {
+test('verify changes: earlier comparison not proven -> not used as a start', async () => {
   await using move = await Move.open();
   await putAll(
     move,
@@ -176,8 +176,8 @@ test('one of everything that was not proven is no beginning for it', async () =>
   });
 });
 
-test.each(['not proven', 'called off while it reads'] as const)(
-  'one that was %s is not gone on with as a comparison of everything',
+test.each(['not proven', 'aborted while it reads'] as const)(
+  'verify: a comparison of changes %s -> not resumed as one of everything',
   async (how) => {
     await using move = await Move.open();
     await putAll(

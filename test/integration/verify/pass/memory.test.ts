@@ -1,10 +1,10 @@
-/** Each look at the ledger opens its file, so there are few, however much differs. */
+/** Each look at the ledger opens its file, so their number must not grow with the differences. */
 import { expect, test, vi } from 'vitest';
 import { Ledger } from '../../../../src/state/ledger.ts';
 import { Move } from '../../../helpers/move.ts';
 import { putAll, verifyMove } from '../../../helpers/verify.ts';
 
-test('the ledger is looked at as often for a thousand differences as for one', async () => {
+test('verify: a thousand differences -> as many looks at the ledger as for one', async () => {
   await using move = await Move.open();
   await putAll(
     move,

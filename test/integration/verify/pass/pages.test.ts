@@ -1,4 +1,4 @@
-/** Pages that a comparison must not take, and where the next one begins when somebody wrote behind the end of this one. */
+/** Pages that a pass must not take, and where the next one starts after writes behind the fence. */
 import { expect, test } from 'vitest';
 import type { TapRequest } from '../../../helpers/tap.ts';
 import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
@@ -18,7 +18,7 @@ const isFeedOf = (request: TapRequest, name: string): boolean =>
   request.what === 'read-feed' && request.mode === 'latest-version' && request.container === name;
 const isEnd = ({ headers }: TapRequest): boolean => headers['if-none-match'] === '*';
 
-test('a page of a replica that has not come to where the comparison ends is read again', async () => {
+test('verify pass: a page of a replica behind the fence -> read again', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   expect(await verifyMove(move)).toMatchObject({ equal: true });
@@ -42,7 +42,7 @@ test('a page of a replica that has not come to where the comparison ends is read
   expect(old).toBe(3);
 });
 
-test('what was written behind the end of a comparison is for the one that begins there', async () => {
+test('verify pass: write behind the fence -> left to the next incremental pass', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   const ended = new Set<string>();

@@ -14,16 +14,16 @@ import { sized } from '../../../helpers/nightly.ts';
 const COUNT = Number(process.env['COSMIG_PLANTED_DOCUMENTS'] ?? sized({ daily: 5_000, nightly: 50_000 }));
 const TIMEOUT_MS = 60_000 + 3 * COUNT;
 const random = seededRandom(Number(process.env['COSMIG_SEED'] ?? 20_260));
-/** Ten ranges a side, and enough for the copy not to wait. */
+/** Ten ranges on each side, with enough RU/s for the copy. */
 const SIZE = { throughput: 100_000 };
-/** The emulator is in this process, and has much to do. */
+/** Generous, because the emulator runs in this process. */
 const PATIENT = { requestTimeoutMs: 30_000 };
 const BULK = 100;
 const CUSTOMERS = 9973;
 
 const customerOf = (n: number): string => `c${n % CUSTOMERS}`;
 const tenantOf = (n: number): string => `t${n % 211}`;
-/** With an odd number beyond 2^53, which JSON.parse would round. */
+/** Has an odd number above 2^53, which JSON.parse would round. */
 const textOf = (n: number): string =>
   `{"id":"o${n}","customerId":"${customerOf(n)}","tenantId":"${tenantOf(n)}","n":${n},"big":${9_007_199_254_740_993n + 2n * BigInt(n)},"text":"order"}`;
 
@@ -78,7 +78,7 @@ async function drop(n: number): Promise<void> {
 
 type Plant = (n: number, other: number) => Promise<void>;
 
-/** What is done to the target, and what it is to be called; with the other document, where there are two. */
+/** Changes to the target, with the kind that verify must report, and the second document where there are two. */
 const PLANTED: readonly { readonly what: string; readonly kind: string; readonly plant: Plant }[] = [
   {
     what: 'one flipped byte',

@@ -7,7 +7,7 @@ import { verifyMove } from '../../../helpers/verify.ts';
 const COUNT = 200;
 const CONTAINERS = ['orders', 'by-tenant'] as const;
 
-/** Both sides with the same, and nothing seen of how they came to it. */
+/** Both sides equal; forgets the requests that made them so. */
 async function copied(): Promise<Tapped> {
   const tapped = await Tapped.open();
   const { move, tap } = tapped;
@@ -18,7 +18,7 @@ async function copied(): Promise<Tapped> {
   return tapped;
 }
 
-/** Counts the documents that pages and point reads have brought, container by container. */
+/** Counts the documents returned by pages and point reads, by container. */
 function counting(): { readonly meddle: Meddle; readonly documents: Record<string, number> } {
   const documents: Record<string, number> = {};
   const meddle: Meddle = async (request, forward) => {
@@ -34,7 +34,7 @@ function counting(): { readonly meddle: Meddle; readonly documents: Record<strin
   return { meddle, documents };
 }
 
-/** What the ranges of both sides have charged so far. */
+/** RU charged so far by the ranges of both sides. */
 async function chargesOf({ move }: Tapped): Promise<number[]> {
   const all = [await move.admin.ranges(SOURCE), await move.admin.ranges(TARGET)];
   return all.map((ranges) => ranges.reduce((sum, range) => sum + Number(Reflect.get(range, 'ru')), 0));
@@ -43,8 +43,8 @@ async function chargesOf({ move }: Tapped): Promise<number[]> {
 const isData = ({ what, container }: TapRequest): boolean =>
   (what === 'read-feed' || what === 'batch') && CONTAINERS.some((name) => name === container);
 
-describe('what a comparison reads', () => {
-  test('is each document of both sides once, and it tells what that has cost', async () => {
+describe('verify reads', () => {
+  test('equal sides -> each document once, and the RU are reported', async () => {
     await using tapped = await copied();
     const { move, tap } = tapped;
     const { meddle, documents } = counting();
@@ -59,7 +59,7 @@ describe('what a comparison reads', () => {
     expect(verdict.ru.source).toBeGreaterThan(COUNT / 2);
   });
 
-  test('is besides that only what differs, which is asked for by name', async () => {
+  test('differences -> point reads of those documents only', async () => {
     await using tapped = await copied();
     const { move, tap } = tapped;
     await move.target.items.upsert(order(7, { n: 8 }));
@@ -80,7 +80,7 @@ describe('what a comparison reads', () => {
     });
   });
 
-  test.each(['digest', 'count'] as const)('is read at low priority, on both sides (%s)', async (level) => {
+  test.each(['digest', 'count'] as const)('--level %s -> low priority on both sides', async (level) => {
     await using tapped = await copied();
     const { move, tap } = tapped;
     await move.target.items.upsert(order(7, { n: 8 }));
@@ -100,7 +100,7 @@ describe('what a comparison reads', () => {
   });
 });
 
-test('both sides are asked with what the mover has seen and committed, from the first request on', async () => {
+test('verify: first request to each side -> sends the session tokens of the mover', async () => {
   await using tapped = await Tapped.open({ settings: { avad: true } });
   const { move, tap } = tapped;
   await write(move, orders(20));
@@ -122,7 +122,7 @@ test('both sides are asked with what the mover has seen and committed, from the 
   }
 });
 
-describe('ranges that change while they are compared', () => {
+describe('verify: ranges that change during the pass', () => {
   /** Nothing is left out, counted twice or looked at again. */
   const WHOLE = {
     equal: true,
@@ -154,7 +154,7 @@ describe('ranges that change while they are compared', () => {
     expect((await move.admin.ranges(path)).map(({ id }) => id)).toEqual(['3', '6', '7']);
   });
 
-  test('split, and what came of it splits again: the same', async () => {
+  test('split, and a child splits again -> equal', async () => {
     await using tapped = await copied();
     const { move, tap } = tapped;
     const splitting = before(isLaterPageOf('orders'), {
@@ -166,7 +166,7 @@ describe('ranges that change while they are compared', () => {
     tap.meddle = async (request, forward) => meddle(request, async () => splitting(request, forward));
     const verdict = await verifyMove(move);
     expect(verdict).toMatchObject(WHOLE);
-    // Who comes of a split goes on where the other was.
+    // A child continues from the position of its parent.
     expect(documents).toEqual({ 'read-feed orders': COUNT, 'read-feed by-tenant': COUNT });
     const ids = (await move.admin.ranges(SOURCE)).map(({ id }) => id);
     expect(ids.toSorted()).toEqual(['2', '3', '5', '6']);

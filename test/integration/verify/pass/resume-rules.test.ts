@@ -1,4 +1,4 @@
-/** What a comparison may go on with, and what it must not take for its own. */
+/** Which unfinished comparison may be resumed, and which may not. */
 import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
@@ -16,7 +16,7 @@ async function copied(count: number): Promise<Move> {
   return move;
 }
 
-/** A comparison that was begun and not ended: it is called off at its first page. */
+/** An unfinished comparison, aborted at its first page. */
 async function stopInTheMiddle(move: Move): Promise<void> {
   const stop = new AbortController();
   const stopped = verifyMove(move, {
@@ -27,7 +27,7 @@ async function stopInTheMiddle(move: Move): Promise<void> {
   await expect(stopped).rejects.toThrow(CanceledError);
 }
 
-test('a verdict is none for who asks later, though the clock says that it is earlier', async () => {
+test('verify: finished verdict, clock set back -> not reused', async () => {
   await using move = await copied(20);
   const nowMs = Date.now();
   await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
@@ -36,7 +36,7 @@ test('a verdict is none for who asks later, though the clock says that it is ear
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
 });
 
-test('what another one has begun meanwhile, and not ended, is nothing to look at again', async () => {
+test('verify: another comparison was started meanwhile -> nothing to check again', async () => {
   await using move = await copied(60);
   await move.target.item('o3', 't3').delete();
   await expect(verifyMove(move)).resolves.toMatchObject({ equal: false });
@@ -46,7 +46,7 @@ test('what another one has begun meanwhile, and not ended, is nothing to look at
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
 });
 
-test('what a power cut has damaged is begun anew by the next one', async () => {
+test('verify: entries damaged by a power cut -> the next run starts from scratch', async () => {
   await using move = await copied(60);
   await move.target.item('o3', 't3').delete();
   await stopInTheMiddle(move);

@@ -39,8 +39,8 @@ async function killed(move: Move, killAfter: VerifyOrder['killAfter']): Promise<
   expect(await child.ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 
-describe('a comparison that is killed', () => {
-  test.each([1, 4, 9, 12])('goes on after page %i, and counts nothing twice', async (steps) => {
+describe('verify: a comparison that is killed', () => {
+  test.each([1, 4, 9, 12])('after page %i -> resumes, and counts nothing twice', async (steps) => {
     await using move = await copied(200);
     await move.admin.split('shop/orders');
     await killed(move, { stage: 'reading', steps });
@@ -63,7 +63,7 @@ describe('a comparison that is killed', () => {
     expect(pages).toBeLessThanOrEqual(whole.length - steps + 2);
   });
 
-  test('goes on with the differences it had found', async () => {
+  test('after it found differences -> resumes with them', async () => {
     await using move = await copied(60);
     await move.target.item('o3', 't3').delete();
     await killed(move, { stage: 'looking again', steps: 2 });
@@ -73,7 +73,7 @@ describe('a comparison that is killed', () => {
     expect([...stages]).toEqual(['looking again']);
   });
 
-  test('begins anew when it is told to, and after its verdict', async () => {
+  test('--fresh, or after the verdict -> starts over', async () => {
     await using move = await copied(60);
     await killed(move, { stage: 'reading', steps: 2 });
     const said: string[] = [];
@@ -84,8 +84,8 @@ describe('a comparison that is killed', () => {
   });
 });
 
-describe('a comparison that is stopped', () => {
-  test('keeps what it has read, and goes on', async () => {
+describe('verify: a comparison that is stopped', () => {
+  test('stopped -> keeps what it read, and resumes', async () => {
     await using move = await copied(200);
     const stop = new AbortController();
     const stopped = verifyMove(move, {
@@ -103,7 +103,7 @@ describe('a comparison that is stopped', () => {
     expect(pages).toBeGreaterThan(3);
   });
 
-  test('ends at its time budget, and goes on', async () => {
+  test('time limit -> ends, and the next run resumes', async () => {
     await using move = await copied(100);
     await move.admin.faults([{ match: { op: 'read-feed' }, effect: { delayMs: 400 } }]);
     const late = verifyMove(move, { flags: { for: ['1s'] }, timing: { pageSize: 10 } });
@@ -116,7 +116,7 @@ describe('a comparison that is stopped', () => {
     expect(said).toHaveLength(1);
   });
 
-  test('is alone: a second one is refused', async () => {
+  test('a second one at the same time -> refused', async () => {
     await using move = await copied(20);
     await move.admin.faults([{ match: { op: 'read-feed' }, effect: { delayMs: 300 } }]);
     const first = verifyMove(move);
@@ -127,9 +127,9 @@ describe('a comparison that is stopped', () => {
   });
 });
 
-describe('ranges that split in the middle of a comparison', () => {
+describe('verify: ranges that split between two runs', () => {
   test.each(['shop/orders', 'shop/by-tenant'])(
-    'of %s are read on from where their parent was',
+    'of %s -> children continue from the position of their parent',
     async (path) => {
       await using move = await copied(300);
       let steps = 0;

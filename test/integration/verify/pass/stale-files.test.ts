@@ -1,4 +1,4 @@
-/** What lies beside a ledger of an earlier migration of the same name, or of another time, says nothing about this one. */
+/** Verify files of an earlier migration of the same name say nothing about the current one. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Move, type MoveOptions, type Order } from '../../../helpers/move.ts';
@@ -8,7 +8,7 @@ import { clockAt } from '../../../helpers/clock.ts';
 const COUNT = 60;
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}`, n });
 
-/** Begins anew under the same name; only what verify keeps is left of what was. */
+/** Starts a new migration under the same name; only the old verify files remain. */
 async function anew(move: Move, flags: NonNullable<MoveOptions['flags']>): Promise<void> {
   for (const end of ['', '-wal', '-shm']) rmSync(`${move.ledgerPath}${end}`, { force: true });
   await move.run('copy', { flags });
@@ -38,7 +38,7 @@ async function copied(): Promise<Move> {
   return move;
 }
 
-test.each(HOW)('a comparison $what is not gone on with', async ({ clear, flags }) => {
+test.each(HOW)('verify: unfinished comparison $what -> not resumed', async ({ clear, flags }) => {
   await using move = await copied();
   const stop = new AbortController();
   const stopped = verifyMove(move, {
@@ -58,7 +58,7 @@ test.each(HOW)('a comparison $what is not gone on with', async ({ clear, flags }
   expect(said).toEqual([]);
 });
 
-test.each(HOW)('a proof $what is none: all are compared', async ({ clear, flags }) => {
+test.each(HOW)('verify: a proof $what -> ignored, all documents are compared', async ({ clear, flags }) => {
   await using move = await copied();
   expect(await verifyMove(move)).toMatchObject({ equal: true });
   await clear(move);
@@ -87,7 +87,7 @@ test.each([
   expect(said).toHaveLength(times);
 });
 
-test('what was listed just now is gone on with, however long both sides were read before', async () => {
+test('verify: listed just now after a long pass -> resumed', async () => {
   await using move = await copied();
   await move.put({ ...order(1), again: 1 });
   let agoMs = 30 * HOUR_MS;

@@ -1,4 +1,4 @@
-/** Trouble that does not pass: a comparison waits longer each time, and then ends. */
+/** Trouble that does not end: a comparison waits longer each time, and then fails. */
 import { expect, test } from 'vitest';
 import type { TapReply, TapRequest } from '../../../helpers/tap.ts';
 import { order, orders, Tapped, write } from '../../../helpers/tapped.ts';
@@ -14,7 +14,7 @@ async function copied(): Promise<Tapped> {
 
 const SPLITTING: TapReply = { status: 410, headers: { 'x-ms-substatus': '1007' }, body: Buffer.from('{}') };
 
-test('a range that stays gone, though no other has taken its place', async () => {
+test('verify: a range stays gone and is not replaced -> fails after growing waits', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   const isFirstPage = ({ what, container, headers }: TapRequest): boolean =>
@@ -31,7 +31,7 @@ test('a range that stays gone, though no other has taken its place', async () =>
   expect(asked).toBe(4);
 });
 
-test('a reply in which every look is refused', async () => {
+test('verify: every read of a reply is refused -> fails after growing waits', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   await move.target.items.upsert(order(7, { wrong: 1 }));

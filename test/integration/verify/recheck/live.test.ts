@@ -14,7 +14,7 @@ const orders = (count: number): Order[] =>
     n,
   }));
 
-/** Writes, moves and deletes until it is told to stop. */
+/** Writes, moves and deletes until it is stopped. */
 async function write(
   move: Move,
   { seed, stop }: { readonly seed: number; readonly stop: AbortSignal },
@@ -36,9 +36,9 @@ async function write(
   return writes;
 }
 
-describe('verify while an application writes and a tail runs', () => {
+describe('verify: an application writes and a tail runs', () => {
   test.each([1, 2])(
-    'never confirms a difference, and proves that both are equal in the end (%i)',
+    'seed %i -> no difference is confirmed, and both sides are proven equal in the end',
     async (seed) => {
       await using move = await Move.open({ settings: { avad: true, retentionSeconds: 3600 } });
       await putAll(move, orders(300));
@@ -65,8 +65,8 @@ describe('verify while an application writes and a tail runs', () => {
   );
 });
 
-describe('verify while nothing is brought over', () => {
-  test('ends at its deadline also where the clock is set back', async () => {
+describe('verify: nothing is replicated', () => {
+  test('clock set back -> still ends at its deadline', async () => {
     await using move = await Move.open();
     await putAll(move, orders(20));
     await move.run('copy');
@@ -83,7 +83,7 @@ describe('verify while nothing is brought over', () => {
     }
   });
 
-  test('tells what is in flight, since when, and that nothing is proven', async () => {
+  test('documents in flight -> listed with their age, and nothing is proven', async () => {
     await using move = await Move.open();
     await putAll(move, orders(20));
     await move.run('copy');
@@ -112,7 +112,7 @@ describe('verify while nothing is brought over', () => {
     await expect(verifyMove(move)).resolves.toMatchObject({ equal: true });
   });
 
-  test('a delete that no feed tells of is a document too many', async () => {
+  test('delete that no feed reports -> extra', async () => {
     await using move = await Move.open({ flags: { deletes: ['reconcile'] } });
     await putAll(move, orders(20));
     await move.run('copy');
@@ -125,7 +125,7 @@ describe('verify while nothing is brought over', () => {
     });
   });
 
-  test('a delete that the mover will still see is in flight', async () => {
+  test('delete that the mover will still see -> in flight', async () => {
     await using move = await Move.open({ settings: { avad: true, retentionSeconds: 3600 } });
     await putAll(move, orders(20));
     await move.run('copy');

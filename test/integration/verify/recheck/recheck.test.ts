@@ -1,4 +1,4 @@
-/** What two looks at a document are worth when something has happened between them, or somebody else stands there. */
+/** Two checks of a document when something changed in between, or another document is in its slot. */
 import { expect, test } from 'vitest';
 import type { AccountSettings } from '../../../helpers/admin.ts';
 import type { TapRequest } from '../../../helpers/tap.ts';
@@ -15,7 +15,7 @@ async function copied(settings: AccountSettings = {}): Promise<Tapped> {
   return tapped;
 }
 
-test('a document that differs in another way each time is in flight', async () => {
+test('verify recheck: document differs in another way each time -> in flight', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   await write(move, [order(7, { version: 1 })]);
@@ -32,7 +32,7 @@ test('a document that differs in another way each time is in flight', async () =
   };
   const verdict = await verifyMove(move, {
     deadlineMs: 60_000,
-    // The time is over behind the second look.
+    // The deadline passes after the second check.
     clock: clockAt(() => Date.now() + (looks < 2 ? 0 : 120_000)),
     timing: { requestTimeoutMs: 20_000 },
   });
@@ -40,7 +40,7 @@ test('a document that differs in another way each time is in flight', async () =
   expect(verdict).toMatchObject({ equal: null, inFlight: 1 });
 });
 
-test('somebody else in its slot is not the document', async () => {
+test('verify recheck: another document in its slot -> missing, not different', async () => {
   await using tapped = await copied();
   const { move } = tapped;
   await move.target.item('o7', 't2').delete();
@@ -51,7 +51,7 @@ test('somebody else in its slot is not the document', async () => {
   });
 });
 
-test('a document that has moved meanwhile is looked for where it belongs now', async () => {
+test('verify recheck: document has moved meanwhile -> checked under its new key', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   await move.target.items.upsert(order(7, { wrong: 1 }));
@@ -69,34 +69,31 @@ test('a document that has moved meanwhile is looked for where it belongs now', a
 test.each([
   { name: 'orders', path: SOURCE },
   { name: 'by-tenant', path: TARGET },
-])(
-  'documents of a range of $name that splits while they are looked at are all found',
-  async ({ name, path }) => {
-    await using tapped = await copied();
-    const { move, tap } = tapped;
-    for (let n = 0; n < 20; n += 1) await move.target.items.upsert(order(n, { wrong: 1 }));
-    const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === name;
-    tap.meddle = before(isLook, { 1: async () => move.admin.split(path) });
-    let rounds = 0;
-    let caughtUp: Promise<unknown> | undefined;
-    const verdict = await verifyMove(move, {
-      deadlineMs: 30_000,
-      timing: { requestTimeoutMs: 20_000 },
-      onProgress: ({ stage }) => {
-        // Then the mover knows of the split, and it is known how far it is.
-        if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
-      },
-    });
-    await caughtUp;
-    expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 20 } });
-    expect(await move.admin.ranges(path)).toHaveLength(2);
-  },
-);
+])('verify recheck: a range of $name splits meanwhile -> all documents are found', async ({ name, path }) => {
+  await using tapped = await copied();
+  const { move, tap } = tapped;
+  for (let n = 0; n < 20; n += 1) await move.target.items.upsert(order(n, { wrong: 1 }));
+  const isLook = ({ what, container }: TapRequest): boolean => what === 'batch' && container === name;
+  tap.meddle = before(isLook, { 1: async () => move.admin.split(path) });
+  let rounds = 0;
+  let caughtUp: Promise<unknown> | undefined;
+  const verdict = await verifyMove(move, {
+    deadlineMs: 30_000,
+    timing: { requestTimeoutMs: 20_000 },
+    onProgress: ({ stage }) => {
+      // Then the mover knows of the split, and it is known how far it is.
+      if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
+    },
+  });
+  await caughtUp;
+  expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 20 } });
+  expect(await move.admin.ranges(path)).toHaveLength(2);
+});
 
 test.each([
   { name: 'orders', key: '/customerId' },
   { name: 'by-tenant', key: '/tenantId' },
-])('nothing is looked for in $name when it was deleted and created again', async ({ name, key }) => {
+])('verify recheck: $name was deleted and created again -> refused', async ({ name, key }) => {
   await using tapped = await copied();
   const { move, tap } = tapped;
   await move.target.item('o7', 't2').delete();
@@ -110,7 +107,7 @@ test.each([
   await expect(verifyMove(move)).rejects.toThrow(`shop/${name} was deleted and created again`);
 });
 
-test('documents for which one reply has no room are looked at all the same', async () => {
+test('verify recheck: documents too large for one reply -> all are checked', async () => {
   await using tapped = await copied({ ru: 'off', pageBytes: 4 * 1024 * 1024 });
   const { move } = tapped;
   const pad = 'x'.repeat(1_900_000);
@@ -121,7 +118,7 @@ test('documents for which one reply has no room are looked at all the same', asy
   expect(verdict).toMatchObject({ equal: false, differences: { ...NOTHING, different: 3 } });
 });
 
-test('of large documents a few are looked at at a time', async () => {
+test('verify recheck: large documents -> few at a time', async () => {
   const settings = { avad: true, ru: 'off', pageBytes: 4 * 1024 * 1024 } as const;
   await using tapped = await Tapped.open({ settings, target: { throughput: 100_000 } });
   const { move, tap } = tapped;

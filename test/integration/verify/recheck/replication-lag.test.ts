@@ -1,9 +1,9 @@
-/** A replica that lags: what it does not show is neither confirmed to differ nor taken for equal. */
+/** A lagging replica: what it does not show is neither a confirmed difference nor equal. */
 import { expect, test } from 'vitest';
 import { Move, type Order } from '../../../helpers/move.ts';
 import { putAll, verifyMove } from '../../../helpers/verify.ts';
 
-/** What is written from now on is seen with its token only. */
+/** From now on writes are visible only to reads with their session token. */
 const LAG = { replicaLagMs: 600_000 };
 const order = (n: number, more: object = {}): Order => ({
   id: `o${n}`,
@@ -23,7 +23,7 @@ async function copied(): Promise<Move> {
   return move;
 }
 
-test('what the mover has just brought over is no difference', async () => {
+test('verify: document just replicated, target replica lags -> not a difference', async () => {
   await using move = await copied();
   await move.put(order(1, { again: 1 }));
   await move.admin.account(LAG);
@@ -42,7 +42,7 @@ test('what the mover has just brought over is no difference', async () => {
   expect(verdict).toMatchObject({ equal: true, inFlight: 0 });
 });
 
-test('what a replica of the source does not show any more, and the mover has seen, is no difference', async () => {
+test('verify: source replica hides what the mover has seen -> not a difference', async () => {
   await using move = await copied();
   await move.admin.account(LAG);
   await move.put(order(1, { again: 1 }), order(2, { tenantId: 'moved' }));
@@ -50,7 +50,7 @@ test('what a replica of the source does not show any more, and the mover has see
   expect(await verifyMove(move)).toMatchObject({ equal: true, inFlight: 0 });
 });
 
-test.each([1, 10])('a change that was made just now is compared, the last of %i', async (changes) => {
+test.each([1, 10])('verify changes: change made just now, the last of %i -> compared', async (changes) => {
   await using move = await copied();
   expect(await verifyMove(move)).toMatchObject({ equal: true });
   await move.admin.account(LAG);

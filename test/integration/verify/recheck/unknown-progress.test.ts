@@ -1,4 +1,4 @@
-/** How far the mover has come is not known by the feed alone: where that cannot tell, nothing is called a difference. */
+/** Where the progress of the mover is not known, no document is a confirmed difference. */
 import { expect, test } from 'vitest';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
 import type { Order } from '../../../helpers/move.ts';
@@ -15,7 +15,7 @@ const IN_FLIGHT = {
   waitsFor: '1 range of the source has changes that are not replicated yet',
 };
 
-/** A change that the feed of all versions has forgotten before anybody read it. */
+/** A change that expired from the feed of all versions before it was read. */
 async function forgotten(): Promise<Tapped> {
   const tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
   const { move } = tapped;
@@ -26,7 +26,7 @@ async function forgotten(): Promise<Tapped> {
   return tapped;
 }
 
-test('where the position of the mover is too old, what differs is in flight', async () => {
+test('verify: position of the mover is too old -> differences are in flight', async () => {
   await using tapped = await forgotten();
   const { move } = tapped;
   expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
@@ -34,7 +34,7 @@ test('where the position of the mover is too old, what differs is in flight', as
   expect(await verifyMove(move)).toMatchObject({ equal: true });
 });
 
-test('where the mover reads once more what was forgotten, what differs is in flight', async () => {
+test('verify: mover reads a range again -> differences are in flight', async () => {
   await using tapped = await forgotten();
   const { move, tap } = tapped;
   const drain = new AbortController();
@@ -55,7 +55,7 @@ test('where the mover reads once more what was forgotten, what differs is in fli
   expect(await verifyMove(move)).toMatchObject({ equal: true });
 });
 
-test('how far one range was brought over says nothing of another', async () => {
+test('verify: progress of one range -> says nothing about another', async () => {
   await using tapped = await Tapped.open({ settings: { avad: true } });
   const { move } = tapped;
   await write(move, orders(COUNT));
@@ -74,7 +74,7 @@ test('how far one range was brought over says nothing of another', async () => {
   expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
 });
 
-test('where a range was split behind the mover, what differs is in flight', async () => {
+test('verify: range was split behind the mover -> differences are in flight', async () => {
   await using tapped = await Tapped.open({ settings: { avad: true } });
   const { move } = tapped;
   await write(move, orders(COUNT));
@@ -87,7 +87,7 @@ test('where a range was split behind the mover, what differs is in flight', asyn
 });
 
 test.each(['digest', 'count'] as const)(
-  'before the copy has ended nothing is compared (%s)',
+  'verify --level %s: before the copy has ended -> refused',
   async (level) => {
     await using tapped = await Tapped.open();
     const { move } = tapped;

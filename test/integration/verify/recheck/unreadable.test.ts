@@ -1,4 +1,4 @@
-/** A document that the feed shows and that nobody can read by its id: it has its letter, and keeps nothing else from being proven. */
+/** A document in the feed that cannot be read by its id: its letter explains it, and the rest can be proven equal. */
 import { expect, test } from 'vitest';
 import { must } from '../../../../src/lib/assert.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
@@ -8,14 +8,14 @@ import { Tap } from '../../../helpers/tap.ts';
 import { cosmig, typed } from '../../../helpers/typed.ts';
 import { verifyMove } from '../../../helpers/verify.ts';
 
-/** Nobody can write them any more. */
+/** Ids that the service no longer accepts. */
 const OLD_IDS = [
   ['with a slash', 'a/b'],
   ['of 1,024 characters', 'i'.repeat(1024)],
 ] as const;
 
 test.each(OLD_IDS)(
-  'verify and cutover go on beside an id %s',
+  'verify and cutover: an id %s with a letter -> not hindered',
   async (_what, old) => {
     await using move = await Move.open();
     await using tap = await Tap.open(move.emulator);
@@ -43,7 +43,7 @@ test.each(OLD_IDS)(
   60_000,
 );
 
-test('beside such an id that has no letter nothing is proven equal', async () => {
+test('verify: such an id without a letter -> not equal', async () => {
   await using move = await Move.open();
   await using tap = await Tap.open(move.emulator);
   move.connectionString = tap.connectionString;

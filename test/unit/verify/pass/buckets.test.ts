@@ -77,7 +77,7 @@ describe('buckets', () => {
     expect(twice(hash).compare(twice(other), 1)).toEqual({ isUnequal: true, isDoubted: false });
   });
 
-  test('tells what only the guard has seen', () => {
+  test('cross-check differs alone -> doubted, not unequal', () => {
     const one = sumOf([{ bucket: 5, sizeBytes: 1, hash: new Uint32Array(4) }]);
     const other = new Buckets(one.view());
     other.addCrossCheck(5, Uint32Array.from([1, 0, 0, 0]), 0);
@@ -87,12 +87,12 @@ describe('buckets', () => {
     ]);
   });
 
-  test('the first bits of an identity say its bucket', () => {
+  test('the first bits of an identity are its bucket', () => {
     expect(bucketOf(Uint32Array.from([0xffff_ffff]), 0)).toBe(BUCKETS - 1);
     expect(bucketOf(Uint32Array.from([0x000f_ffff]), 0)).toBe(0);
   });
 
-  test('every bucket stands on one shelf', () => {
+  test('every bucket is on exactly one shelf', () => {
     const all = Array.from({ length: SHELVES }, (_, shelf) => bucketsOf(shelf));
     for (const [shelf, buckets] of all.entries())
       expect(new Set(buckets.map(shelfOf))).toEqual(new Set([shelf]));

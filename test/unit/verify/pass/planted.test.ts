@@ -84,7 +84,7 @@ function shuffled<T>(all: readonly T[], random: Random): T[] {
   return list;
 }
 
-/** What is done to a document of the target; nothing: it is taken out. */
+/** Changes to a target document; an empty list removes it. */
 const PLANTED: Readonly<Record<string, (text: string, n: number) => readonly string[]>> = {
   'one flipped byte': (text) => [text.replace('order ', 'orfer ')],
   'a rounded integer': (text) => [text.replace(/"big":(\d+)/, (_all, big: string) => `"big":${Number(big)}`)],
@@ -96,11 +96,11 @@ const PLANTED: Readonly<Record<string, (text: string, n: number) => readonly str
   'a space': (text) => [text.replace('{', '{ ')],
 };
 
-describe('errors planted among many documents', () => {
+describe('find candidates: errors planted among many documents', () => {
   const COUNT = 20_000;
   const source = Array.from({ length: COUNT }, (_, n) => textOf(n));
 
-  test('none are found where there are none, in whatever order documents come', async () => {
+  test('no errors, any order of documents -> no candidates', async () => {
     await expect(listed(source, shuffled(source, seededRandom(1)))).resolves.toEqual([]);
   });
 
@@ -108,7 +108,7 @@ describe('errors planted among many documents', () => {
     { how: 'where the scan sees none', more: [] },
     { how: 'also where a side was read again', more: source },
   ])(
-    'where JSON.parse sees another document, $how, all of the sample is looked at, and nothing else',
+    'JSON.parse sees another document, $how -> the whole sample is listed, and nothing else',
     async ({ more }) => {
       const sums = { source: take('source', source), target: take('target', [...source, ...more]) };
       for (let bucket = 0; bucket < BUCKETS; bucket += 1)
@@ -122,7 +122,7 @@ describe('errors planted among many documents', () => {
     },
   );
 
-  test.each([1, 2, 3])('each of them is found, and nothing else, at any position (%i)', async (seed) => {
+  test.each([1, 2, 3])('errors at any position (%i) -> each is found, and nothing else', async (seed) => {
     const random = seededRandom(seed);
     const target = source.map((text) => [text]);
     const expected: string[] = [];
@@ -137,7 +137,7 @@ describe('errors planted among many documents', () => {
     await expect(listed(source, shuffled(target.flat(), random))).resolves.toEqual(expected.toSorted());
   });
 
-  test('two changes that make up for each other are two', async () => {
+  test('two changes that compensate each other -> two candidates', async () => {
     const target = [...source];
     target[100] = textOf(100).replace('"n":100', '"n":101');
     target[101] = textOf(101).replace('"n":101', '"n":100');
@@ -146,7 +146,7 @@ describe('errors planted among many documents', () => {
 });
 
 test.each(['source', 'target'] as const)(
-  'what the %s has read again, just as it was, is counted and is no candidate',
+  'find candidates: the %s read a document twice -> counted, not a candidate',
   async (side) => {
     const texts = Array.from({ length: 50 }, (_, n) => textOf(n));
     const other = side === 'source' ? 'target' : 'source';
@@ -163,7 +163,7 @@ test.each(['source', 'target'] as const)(
   },
 );
 
-test('what a power cut has taken out of the runs is noticed', async () => {
+test('find candidates: entries lost in a power cut -> noticed', async () => {
   const source = [textOf(1), textOf(2)];
   const sums = { source: take('source', source), target: take('target', [textOf(1), textOf(3)]) };
   truncateSync(join(folder, 'verify.db-runs'), 200);
@@ -174,25 +174,28 @@ test('what a power cut has taken out of the runs is noticed', async () => {
 test.each([
   { what: 'what differs', list: listCandidates },
   { what: 'all', list: listAll },
-])('runs that are not what was summed are noticed where $what is listed', async ({ list }) => {
-  const sums = { source: take('source', [textOf(1)]), target: take('target', [textOf(2)]) };
-  const path = join(folder, 'verify.db-runs');
-  const bytes = readFileSync(path);
-  bytes[25] = (bytes[25] ?? 0) ^ 1;
-  writeFileSync(path, bytes);
-  const listing = list({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
-  await expect(listing).rejects.toThrow('the data of an earlier pass is damaged');
-});
+])(
+  'find candidates: entries that differ from the sums, where $what is listed -> noticed',
+  async ({ list }) => {
+    const sums = { source: take('source', [textOf(1)]), target: take('target', [textOf(2)]) };
+    const path = join(folder, 'verify.db-runs');
+    const bytes = readFileSync(path);
+    bytes[25] = (bytes[25] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+    const listing = list({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+    await expect(listing).rejects.toThrow('the data of an earlier pass is damaged');
+  },
+);
 
-describe('a candidate', () => {
-  test('is named by what was seen on both sides', async () => {
+describe('find candidates: a candidate', () => {
+  test('seen on both sides -> named by all target keys', async () => {
     const moved = textOf(7).replace(/"tenantId":"[^"]+"/, '"tenantId":"tX"');
     await listed([textOf(7)], [moved]);
     const [found] = store.candidates.list({ state: 'open', after: Buffer.alloc(0), limit: 2 });
     expect(found?.name).toEqual({ id: '"o7"', sourceKey: ['"c7"'], targetKeys: [['"tX"'], ['"t7"']] });
   });
 
-  test('may have a key that is missing, null, or no key at all', async () => {
+  test('key missing, null, or not a key value -> named', async () => {
     const keyed = (key: string): string => `{"id":"a\\n"${key}`;
     await listed([keyed(''), keyed(',"customerId":null'), keyed(',"customerId":{"a":\n1}')], []);
     const names = store.candidates
@@ -207,7 +210,7 @@ describe('a candidate', () => {
   });
 });
 
-describe('the second opinion', () => {
+describe('JSON cross-check', () => {
   const crossCheck = new JsonCrossCheck('source', OPTIONS.rekey);
   const read = (text: string, who = text): string => {
     const tally = new SideSums('source', OPTIONS);
@@ -216,13 +219,13 @@ describe('the second opinion', () => {
   };
   const one = '{"id":"a","customerId":"c","tenantId":"t","n":1}';
 
-  test('does not care for order or spelling, nor for what belongs to the service', () => {
+  test('other order, spelling or system properties -> the same hash', () => {
     expect(read('{"n":1.0,"tenantId":"\\u0074","_ts":5,"_etag":"x","id":"a","customerId":"c"}')).toBe(
       read(one),
     );
   });
 
-  test('sees another value, another name and another shape', () => {
+  test('other value, name or shape -> another hash', () => {
     for (const other of [
       one.replace('1', '2'),
       one.replace('"n"', '"m"'),
@@ -232,7 +235,7 @@ describe('the second opinion', () => {
       expect(read(other)).not.toBe(read(one));
   });
 
-  test('refuses a document that is not whom the scan takes it for', () => {
+  test('identity differs from the scan -> error', () => {
     expect(() => read(one.replace('"a"', '"b"'), one)).toThrow('JSON.parse');
     expect(() => read(one.replace('"c"', 'null'), one)).toThrow('JSON.parse');
   });

@@ -23,7 +23,7 @@ const OPTIONS = [
   optionsOf(['/b/a', '/b/b', '/pk'], ['/a']),
 ];
 
-/** A document with keys of every kind, most of them plain, and what the service has added. */
+/** A document with keys of every kind, most of them plain, and with system properties. */
 const document = fc
   .record({
     id: fc.oneof({ weight: 3, arbitrary: fc.constant('"plain"') }, anyScalar),
@@ -55,66 +55,63 @@ interface Made {
   readonly sizeBytes: number;
 }
 
-describe('entries of a page', () => {
-  test.each(['source', 'target'] as const)(
-    'of the %s say what is read of its rows one by one, wherever there is one',
-    (is) => {
-      let [made, left] = [0, 0];
-      const check = (options: RowOptions, page: Buffer): void => {
-        const { sourcePaths, targetPaths } = options.rekey.plan;
-        const scan = latestVersionScan(rowPaths(options)).scan(page);
-        const rows = is === 'source' ? new SourceRows(scan, options) : new TargetRows(scan, options);
-        const runs = new EntryBuffer();
-        const found = new Map<number, Made>();
-        let first = 0;
-        const documents = new Digests(scan, rows.entryNodes).read(FENCE, {
-          take: (entries) => (first = runs.append(entries)),
-          entry: (row, atWord, sizeBytes) => {
-            const at = first + atWord;
-            const size = (runs.words[at] ?? 0) / 4;
-            const words = runs.words.slice(at, at + size);
-            const bytes = Buffer.from(words.buffer);
-            const [entry] = entriesOf({ words, bytes }, () => true);
-            found.set(row, {
-              identity: [...words.subarray(ENTRY.identity, ENTRY.contribution)],
-              contribution: [...words.subarray(ENTRY.contribution, ENTRY.name)],
-              name: readName(entry?.name ?? Buffer.alloc(1), sourcePaths.length),
-              sizeBytes,
-            });
-          },
-          left: () => (left += 1),
-        });
-        made += found.size;
-        let inside = 0;
-        for (let row = 0; row < scan.count; row += 1) {
-          const text = (node: number): string | null => {
-            const value = scan.bytes(row, node).toString();
-            return value === '' || value.startsWith('{') ? null : value;
-          };
-          if (Number(text(scan.nodes.lsn)) <= FENCE) inside += 1;
-          const one = found.get(row);
-          if (one === undefined) continue;
-          expect(rows.read(row) ?? 'moves').toBe('moves');
-          const contribution = new Uint32Array(4);
-          hashBytes(new Uint8Array(rows.words.buffer), contribution, 0);
-          const key = (paths: readonly (readonly string[])[]): (string | null)[] =>
-            paths.map((path) => text(scan.nodeAt(path)));
-          expect(one).toEqual({
-            identity: [...rows.words.subarray(0, 4)],
-            contribution: [...contribution],
-            sizeBytes: rows.sizeBytes,
-            name: { id: text(scan.nodes.id), sourceKey: key(sourcePaths), targetKey: key(targetPaths) },
+describe('side sums: entries of a page', () => {
+  test.each(['source', 'target'] as const)('%s -> equal to what is read row by row', (is) => {
+    let [made, left] = [0, 0];
+    const check = (options: RowOptions, page: Buffer): void => {
+      const { sourcePaths, targetPaths } = options.rekey.plan;
+      const scan = latestVersionScan(rowPaths(options)).scan(page);
+      const rows = is === 'source' ? new SourceRows(scan, options) : new TargetRows(scan, options);
+      const runs = new EntryBuffer();
+      const found = new Map<number, Made>();
+      let first = 0;
+      const documents = new Digests(scan, rows.entryNodes).read(FENCE, {
+        take: (entries) => (first = runs.append(entries)),
+        entry: (row, atWord, sizeBytes) => {
+          const at = first + atWord;
+          const size = (runs.words[at] ?? 0) / 4;
+          const words = runs.words.slice(at, at + size);
+          const bytes = Buffer.from(words.buffer);
+          const [entry] = entriesOf({ words, bytes }, () => true);
+          found.set(row, {
+            identity: [...words.subarray(ENTRY.identity, ENTRY.contribution)],
+            contribution: [...words.subarray(ENTRY.contribution, ENTRY.name)],
+            name: readName(entry?.name ?? Buffer.alloc(1), sourcePaths.length),
+            sizeBytes,
           });
-        }
-        expect(documents).toBe(inside);
-      };
-      fc.assert(fc.property(fc.constantFrom(...OPTIONS), pages, check), { numRuns: 500 });
-      expect(made).toBeGreaterThan(50);
-      expect(left).toBeGreaterThan(50);
-    },
-  );
+        },
+        left: () => (left += 1),
+      });
+      made += found.size;
+      let inside = 0;
+      for (let row = 0; row < scan.count; row += 1) {
+        const text = (node: number): string | null => {
+          const value = scan.bytes(row, node).toString();
+          return value === '' || value.startsWith('{') ? null : value;
+        };
+        if (Number(text(scan.nodes.lsn)) <= FENCE) inside += 1;
+        const one = found.get(row);
+        if (one === undefined) continue;
+        expect(rows.read(row) ?? 'moves').toBe('moves');
+        const contribution = new Uint32Array(4);
+        hashBytes(new Uint8Array(rows.words.buffer), contribution, 0);
+        const key = (paths: readonly (readonly string[])[]): (string | null)[] =>
+          paths.map((path) => text(scan.nodeAt(path)));
+        expect(one).toEqual({
+          identity: [...rows.words.subarray(0, 4)],
+          contribution: [...contribution],
+          sizeBytes: rows.sizeBytes,
+          name: { id: text(scan.nodes.id), sourceKey: key(sourcePaths), targetKey: key(targetPaths) },
+        });
+      }
+      expect(documents).toBe(inside);
+    };
+    fc.assert(fc.property(fc.constantFrom(...OPTIONS), pages, check), { numRuns: 500 });
+    expect(made).toBeGreaterThan(50);
+    expect(left).toBeGreaterThan(50);
+  });
 
-  test('are made of ordinary documents, and refused ones are left to be named', () => {
+  test('ordinary documents -> made in bulk; refused ones are left to rows', () => {
     const [options = optionsOf(['/a'], ['/b'])] = OPTIONS;
     const tally = new SideSums('source', options);
     const page = (...keys: readonly string[]): Buffer =>
@@ -127,7 +124,7 @@ describe('entries of a page', () => {
     expect(tally.buckets.total().documents).toBe(4);
   });
 
-  test('nothing is taken of a page with a document that has no LSN', () => {
+  test('a document without an LSN -> nothing of the page is taken', () => {
     const [options = optionsOf(['/a'], ['/b'])] = OPTIONS;
     const tally = new SideSums('target', options);
     const page = Buffer.from('{"Documents":[{"id":"x","a":"y","b":"z","_lsn":1},{"id":"x","_lsn":-1}]}');

@@ -67,7 +67,7 @@ const cases = (
     ['refused without a letter, an old version stays', 'different', refused, [at('P')]],
     ['not there, with a letter', 'letter', moves(), [], 'open'],
     ['an old version, with a letter', 'letter', moves(), [at('P', '{"id":"a","n":0}')], 'open'],
-    ['a letter explains no document elsewhere', 'wrongSlot', moves(), [at('Q')], 'open'],
+    ['a letter explains no document under another key', 'wrongSlot', moves(), [at('Q')], 'open'],
     ['a letter explains no second document', 'extra', refused, [at('P'), at('Q')], 'open'],
     [
       'a letter explains no old version beside a second document',
@@ -76,7 +76,7 @@ const cases = (
       [at('P', '{"id":"a","n":0}'), at('Q')],
       'open',
     ],
-    ['a letter explains no document of nobody', 'extra', gone, [at('P')], 'open'],
+    ['a letter explains no document without a source', 'extra', gone, [at('P')], 'open'],
     [
       'ends too early',
       'different',
@@ -119,12 +119,12 @@ const cases = (
   return [what, expected, seen] as const;
 });
 
-describe('two looks at a document', () => {
+describe('classify: what was seen of a document', () => {
   test.each(cases)('%s: %s', (_what, expected, seen) => {
     expect(told(seen)).toBe(expected);
   });
 
-  test('sign the same when nothing has changed, and another way when anything has', () => {
+  test('sign: nothing changed -> equal; anything changed -> different', () => {
     const seen: Seen = { source: moves(), targets: [at('P'), at('Q')], letter: null, nowTs: 0 };
     const sign = (one: Seen): string => signOf(one, classify(one));
     const others: readonly Seen[] = [
