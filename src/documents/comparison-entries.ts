@@ -1,28 +1,31 @@
 /**
- * Entries of a page's documents, by which two sides are compared: who a document is and what it has to contribute to a
- * sum, made by the kernel for all rows in one go. What always holds: an entry says the same as what is read of its row
- * one by one, and rows of which their bytes do not say all are left to whoever can decode them.
+ * Entries by which two sides are compared: the identity of a document and its contribution to a sum. The kernel
+ * makes them for all rows of a page at once. Invariant: an entry equals what reading its row value by value would
+ * give; a row whose values must be decoded gets no entry and is left to the caller.
  *
- * An entry is whole words: its size in bytes, the identity (four), the contribution (four), then the name: the values
- * at some nodes as they stand in the page, a line feed behind each, and zeros up to the next word. The contribution is
- * the hash of identity, slot and content, one behind the other.
+ * An entry consists of words: size in bytes 1 | identity 4 | contribution 4 | name. The name has the values of some
+ * nodes as in the page, each followed by a line feed, and zeros up to the next word. The contribution is the hash
+ * of identity, slot and content, concatenated.
  */
 import { packNodes, type AskedOfRows } from './wasm-kernel.ts';
 import { PageError } from './page-error.ts';
 import type { PageScan } from './page-scan.ts';
 
-/** Where in an entry, in words. */
+/** Offsets in an entry, in words. */
 export const ENTRY = { size: 0, identity: 1, contribution: 5, name: 9 } as const;
 
-/** What is asked of the rows of a side. */
+/** The nodes from which the entries of a side are made. */
 export interface EntryNodes {
   /** The id first, then the levels of the key. */
   readonly identity: readonly number[];
   readonly slot: readonly number[];
   readonly name: readonly number[];
-  /** Rows that have a value here are left over. */
+  /** Rows that have a value here get no entry. */
   readonly stop: number | undefined;
-  /** Rows are left over unless their id is a text, and the levels of the slot texts that have no more bytes together. */
+  /**
+   * Rows get no entry unless the id and all levels of the slot are texts, and the levels have at most this many
+   * bytes together.
+   */
   readonly plainKeyBytesMax: number | undefined;
   readonly documentBytesMax: number;
 }
@@ -32,13 +35,13 @@ const LEFT = 1;
 const NO_LSN = 2;
 const FIRST_ENTRY = 4;
 
-/** What becomes of the rows of a page. */
+/** Receives the rows of a page. */
 export interface EntryTakers {
-  /** All entries, before anything else is told; they stand until the function returns. */
+  /** Called first, with all entries, which are valid until it returns. */
   readonly take: (entries: Uint8Array) => void;
-  /** A row's entry, by the word where it starts, and how many bytes of its document were hashed. */
+  /** A row with an entry: the word where it starts, and how many bytes of the document were hashed. */
   readonly entry: (row: number, atWord: number, sizeBytes: number) => void;
-  /** A row that is left over. */
+  /** A row without an entry. */
   readonly left: (row: number) => void;
 }
 
@@ -61,11 +64,14 @@ export class Digests {
     };
   }
 
-  /** Gives the rows of the last scan up to a fence, and how many there are; a row without an LSN damages the page. */
+  /**
+   * Reports the rows of the last scan up to a fence, and returns their number. A row without an LSN means a damaged
+   * page.
+   */
   read(fenceLsn: number, { take, entry, left }: EntryTakers): number {
     const scan = this.#scan;
     const found = scan.digest(this.#asked, fenceLsn);
-    // The kernel's memory is its own again as soon as a row is looked at.
+    // Copied, since the kernel reuses its memory as soon as a row is read.
     if (this.#table.length < found.table.length) this.#table = new Uint32Array(found.table.length * 2);
     const table = this.#table;
     table.set(found.table);

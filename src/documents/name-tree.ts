@@ -1,15 +1,15 @@
 /**
- * What a scan looks for, as a tree of names in flat tables that both a byte loop and the kernel can read.
+ * The names that a scan looks for, as a tree in flat tables that the kernel reads.
  *
- * A node is a value somebody asked for, or one on the way to it. Node 1 is the root, 0 means nobody asked.
- * Nodes are numbered in preorder, so the nodes below one are the numbers up to `last[node]`. The children of a
- * node stand in a small hash table of its own; most names of a document meet an empty place and cost one load.
+ * A node is a wanted value, or one on the path to it. Node 1 is the root; 0 means that a value is not wanted. Nodes
+ * are numbered in preorder, so the nodes below a node are the numbers up to `last[node]`. The children of a node
+ * are in a small hash table of their own, where most names of a document meet an empty bucket and cost one load.
  */
 import { assert } from '../lib/assert.ts';
 
-/** Names below a value, each with what is wanted below it in turn. */
+/** A wanted value, and the wanted values below it by name. */
 export interface Wanted {
-  /** The value is the document: its system members are noted, so that they can be cut out. */
+  /** The value is the document, whose system properties are to be cut out. */
   document?: boolean;
   /** A top-level system property of the document. */
   system?: boolean;
@@ -20,7 +20,7 @@ export function wanted(): Wanted {
   return { below: new Map() };
 }
 
-/** The value at `path` below `from`, made if nobody wanted it yet. */
+/** The value at `path` below `from`, which is created if it was not wanted before. */
 export function want(from: Wanted, path: readonly string[]): Wanted {
   let node = from;
   for (const name of path) {
@@ -35,16 +35,16 @@ export const ROOT = 1;
 /** Flags of a node. */
 export const DOCUMENT = 1;
 export const SYSTEM = 2;
-/** Places in the hash table of a node's children; a power of two. */
+/** Buckets in the hash table of a node's children; a power of two. */
 export const PLACES = 32;
-/** Node numbers fit a byte: three key levels, a few inputs and the system properties are far below it. */
+/** A node number must fit in a byte; key levels, inputs and system properties are far fewer. */
 const NODES_MAX = 255;
 
 /** Fields of one node in `NameTree.nodes`. */
 export const NODE_FIELDS = 6;
 export const NODE_FLAGS = 0;
 export const NODE_LAST = 1;
-/** The next node in the same place of the parent's table. */
+/** The next node in the same bucket of the parent's table. */
 export const NODE_NEXT = 2;
 export const NODE_NAME = 3;
 export const NODE_NAME_BYTES = 4;
@@ -62,12 +62,12 @@ export interface NameTree {
   readonly longest: number;
 }
 
-/** The place of a name that is not empty; the kernel computes the same. */
+/** The bucket of a name; the kernel computes the same. */
 export function placeOf(first: number, last: number, sizeBytes: number): number {
   return (first + 3 * last + 5 * sizeBytes) & (PLACES - 1);
 }
 
-/** The tables, and which node became of each value wanted. */
+/** The tables, and the node of each wanted value. */
 export function nameTree(root: Wanted): { tree: NameTree; nodeOf: ReadonlyMap<Wanted, number> } {
   const nodeOf = new Map<Wanted, number>();
   const listed: Array<{ name: string; parent: number; wanted: Wanted; last: number }> = [
@@ -101,15 +101,15 @@ export function nameTree(root: Wanted): { tree: NameTree; nodeOf: ReadonlyMap<Wa
 }
 
 /**
- * UTF-16 units as bytes, one to one: UTF-8, and a lone surrogate as the three bytes it would have there. It is what
- * stands in a page for text without escapes, and two texts have the same bytes only if all their units are equal.
+ * UTF-16 units as bytes, one to one: UTF-8, with three bytes for a lone surrogate. A page has these bytes for a
+ * text without escapes, and two texts have the same bytes only if all their units are equal.
  */
 export function encodeUnits(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length * 3);
   return bytes.subarray(0, writeUnits(bytes, 0, text));
 }
 
-/** Writes `encodeUnits(text)` at `at`, where there is room; gives the next position. */
+/** Writes `encodeUnits(text)` at `at`, where there must be space; returns the next offset. */
 export function writeUnits(bytes: Uint8Array, at: number, text: string): number {
   const { length } = text;
   let i = 0;
@@ -120,7 +120,7 @@ export function writeUnits(bytes: Uint8Array, at: number, text: string): number 
   }
   let end = at + i;
   for (; i < length; i += 1) {
-    // Half a pair comes out as itself, a whole pair as one code point.
+    // codePointAt returns a lone surrogate unchanged and a pair as one code point.
     const code = text.codePointAt(i) ?? 0;
     if (code < 0x80) {
       bytes[end++] = code;

@@ -1,8 +1,8 @@
 import { ServiceError } from '../lib/errors.ts';
 
 /**
- * What is wrong with a page, and at which byte. A damaged or truncated page is never guessed at: nothing of it is
- * used. The bytes themselves stay out of the message, because they are somebody's data.
+ * A damaged page, with the byte of the fault. Nothing of such a page is used. The message never shows its bytes,
+ * which are the operator's data.
  */
 export class PageError extends ServiceError {
   /** Byte offset of the fault in the page. */
@@ -18,7 +18,7 @@ export class PageError extends ServiceError {
   }
 }
 
-/** The kernel's faults by number; 0 is none. */
+/** The faults of the kernel by number; 0 is not a fault. */
 export const FAULTS: readonly string[] = [
   'nothing',
   'it ends in the middle',
@@ -36,6 +36,6 @@ export const FAULTS: readonly string[] = [
   'it is nested too deeply',
   'it has too many documents for the memory',
 ];
-/** Faults that are found outside of the kernel. */
+/** Faults that are detected outside the kernel. */
 export const NOT_UTF8 = 'it is not UTF-8';
 export const TOO_LARGE = 'it is larger than any page';

@@ -1,24 +1,24 @@
 /**
- * Documents to be, as pieces of the page they come from and of texts that are added: nothing of a page is copied until
- * somebody writes a document where it is sent from. The page stands until then.
+ * Target documents as pieces of their source page and of added texts. Bytes of a page are copied only when a
+ * document is written into a request; the page must be kept until then.
  */
 import { ByteOutput } from './byte-output.ts';
 
-/** Pieces up to here are copied by a loop; a call costs more than that. */
+/** Shorter pieces are copied by a loop, which is faster than a call. */
 const SHORT_BYTES = 96;
 
 export class Pieces {
-  /** What the page does not have; who adds to it says `own` then. */
+  /** Added texts. After a write to it, `own` must be called. */
   readonly texts = new ByteOutput(32 * 1024);
-  /** How many there are. */
+  /** The number of pieces. */
   count = 0;
-  /** How many bytes they have. */
+  /** The number of their bytes. */
   length = 0;
   #page: Uint8Array = new Uint8Array(0);
-  /** Where each starts and ends: in the page, or in the texts, from -1 downwards. */
+  /** The start and the end of each piece: an offset in the page, or -1 minus an offset in the texts. */
   #places = new Int32Array(8192);
 
-  /** Forgets all, and takes the next page. */
+  /** Drops all pieces and takes the next page. */
   begin(page: Uint8Array): void {
     this.#page = page;
     this.texts.clear();
@@ -36,13 +36,13 @@ export class Pieces {
     this.own(from);
   }
 
-  /** What was added to the texts since they ended at `from`. */
+  /** Adds what was written to the texts from `from` on as a piece. */
   own(from: number): void {
     const { length } = this.texts;
     if (length > from) this.#add(-1 - from, -1 - length, length - from);
   }
 
-  /** Writes pieces to `out[at]`; gives where they end. */
+  /** Writes pieces to `out[at]`; returns their end. */
   write(first: number, behind: number, out: Uint8Array, at: number): number {
     const places = this.#places;
     let end = at;

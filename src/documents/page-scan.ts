@@ -1,10 +1,10 @@
 /**
- * A page of documents without parsing it: where its documents are, and in each of them the values somebody asked for.
+ * Finds the documents of a page, and wanted values in each of them, without parsing the page.
  *
- * A scanner is made once, for one shape of page and the paths to find. `scan` walks every byte once and refuses what
- * JSON.parse refuses, with the byte where it went wrong; what it accepts means what it means to JSON.parse: names
- * are compared unescaped, of names that stand twice the last one counts, and a path that leads through an array or
- * a scalar finds nothing. Nothing is allocated for a document. What was found stands until the scanner's next scan.
+ * A scanner is created once for a shape of page and the paths to find. `scan` reads every byte once. Invariant: it
+ * refuses what JSON.parse refuses, naming the byte, and understands everything else as JSON.parse does: names are
+ * compared unescaped, of a repeated name the last one counts, and a path through an array or a scalar finds
+ * nothing. It allocates nothing for a document. Results are valid until the next scan.
  */
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
@@ -18,7 +18,7 @@ import { SYSTEM_PROPERTIES } from './system-properties.ts';
 /** A property path as its steps. */
 type Path = readonly string[];
 
-/** Numbers of values to ask a `PageScan` for. */
+/** Nodes of a document, by which a `PageScan` is asked for values. */
 export interface DocumentNodes {
   readonly document: number;
   readonly id: number;
@@ -31,13 +31,13 @@ export interface DocumentNodes {
   readonly lsn: number;
 }
 
-/** What stands around a document in the all-versions feed (fact SVC-18). */
+/** Nodes around a document in the all-versions feed (fact SVC-18). */
 export interface EnvelopeNodes {
   readonly operationType: number;
   readonly lsn: number;
   readonly crts: number;
   readonly timeToLiveExpired: number;
-  /** Identity of a deleted document: its id, and for each level of the key the places where its value may stand. */
+  /** The identity of a deleted document: its id, and for each level of the key the nodes that may have its value. */
   readonly deletedId: number;
   readonly deletedKey: ReadonlyArray<readonly number[]>;
   /** The same two in `previous`, if the service sends one. */
@@ -45,7 +45,7 @@ export interface EnvelopeNodes {
   readonly previousKey: readonly number[];
 }
 
-/** What stands around a document in the reply to a batch; the document is its `resourceBody`. */
+/** Nodes around a document in the reply to a batch; the document is its `resourceBody`. */
 export interface ReplyNodes {
   readonly statusCode: number;
   readonly subStatusCode: number;
@@ -54,19 +54,19 @@ export interface ReplyNodes {
   readonly retryAfterMilliseconds: number;
 }
 
-/** What the last scan found: the rows of a page, one for each element. A row's position 0 means there is none. */
+/** The result of the last scan: a row for each element of the page. An offset of 0 means that a value is missing. */
 export class PageScan<Around = unknown> {
   /** The document in each row. */
   readonly nodes: DocumentNodes;
-  /** What stands around it. */
+  /** The nodes around it. */
   readonly around: Around;
-  /** A feed's page, or an array of outcomes. */
+  /** A page of a feed, or an array of outcomes. */
   readonly shape: 'feed' | 'array';
-  /** The names it looks for. */
+  /** The names that it looks for. */
   readonly tree: NameTree;
-  /** The page that was scanned last. */
+  /** The last scanned page. */
   page: Buffer = Buffer.alloc(0);
-  /** How many rows it has. */
+  /** The number of its rows. */
   count = 0;
   readonly #stride: number;
   readonly #paths: ReadonlyMap<string, number>;
@@ -113,12 +113,12 @@ export class PageScan<Around = unknown> {
     this.#paths = new Map(known.map((path) => [keyOf(path), node(want(document, path))]));
   }
 
-  /** The number of the value at a path that was asked for, or at a prefix of one. */
+  /** The node of a path that was wanted, or of a prefix of one. */
   nodeAt(path: Path): number {
     return must(this.#paths.get(keyOf(path)), 'only paths that were asked for are looked up');
   }
 
-  /** Reads a page; throws a PageError when it is damaged. What was found before is gone either way. */
+  /** Reads a page; throws a PageError if it is damaged. Earlier results are dropped in any case. */
   scan(page: Uint8Array): this {
     this.count = 0;
     this.page = Buffer.from(page.buffer, page.byteOffset, page.byteLength);
@@ -135,7 +135,7 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * Whether a row has a document: where a delete or an outcome has none, it may be left out, null, or an empty object.
+   * Whether a row has a document. A delete or an outcome without one may omit it, or have null or an empty object.
    */
   hasDocument(row: number): boolean {
     let at = this.start(row, this.nodes.document);
@@ -145,22 +145,22 @@ export class PageScan<Around = unknown> {
     return this.page[at] !== 0x7d;
   }
 
-  /** Where a row's value starts in the page; 0 when it is not there. */
+  /** The offset of a row's value in the page; 0 if it is missing. */
   start(row: number, node: number): number {
     return this.#rows[row * this.#stride + ROW_HEAD + 2 * node] ?? 0;
   }
 
-  /** The position behind it; 0 when it is not there. */
+  /** The offset after a row's value; 0 if it is missing. */
   end(row: number, node: number): number {
     return this.#rows[row * this.#stride + ROW_HEAD + 2 * node + 1] ?? 0;
   }
 
-  /** The bytes of a row's value, in the page; nothing when it is not there. */
+  /** The bytes of a row's value, in the page; empty if it is missing. */
   bytes(row: number, node: number): Buffer {
     return this.page.subarray(this.start(row, node), this.end(row, node));
   }
 
-  /** Where the row's element, with all that is around the document, starts and ends. */
+  /** The start and the end of the row's element, which includes the document. */
   elementStart(row: number): number {
     return this.#rows[row * this.#stride] ?? 0;
   }
@@ -170,8 +170,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * The cuts that take the system properties out of a row's document, with exactly one comma each: those from
-   * `firstCut` up to and without `lastCut`, in ascending order.
+   * The cuts that remove the system properties from a row's document, with one comma each: those from `firstCut` up
+   * to and excluding `lastCut`, in ascending order.
    */
   firstCut(row: number): number {
     return this.#rows[row * this.#stride + 2] ?? 0;
@@ -190,8 +190,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * The identity hash over a row's values at the nodes; false when the values must be decoded for it (identity.ts
-   * does). Like `hashContent`, it is asked for before anybody scans another page.
+   * The identity hash of a row's values at the nodes; false if they must be decoded (identity.ts does that). Must
+   * be called before another scan, as `hashContent`.
    */
   hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
     const kernel = scanKernel();
@@ -200,8 +200,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * The content hash of a row's document: its bytes without the system properties, as four words at `out[at]`. It
-   * reads the kernel's memory, so it is asked for before anybody scans another page.
+   * Writes the content hash of a row's document, its bytes without the system properties, as four words to
+   * `out[at]`. It reads the kernel's memory, so it must be called before another scan.
    */
   hashContent(row: number, out: Uint32Array, at: number): void {
     const kernel = scanKernel();
@@ -210,7 +210,7 @@ export class PageScan<Around = unknown> {
     kernel.hashKept(row, this.start(row, document), this.end(row, document), out, at);
   }
 
-  /** Entries of the rows up to a fence (comparison-entries.ts); they stand until something else is asked for. */
+  /** Entries of the rows up to a fence (comparison-entries.ts); valid until the next call of any kind. */
   digest(asked: AskedOfRows, fenceLsn: number): KernelEntries {
     const kernel = scanKernel();
     assert(kernel.generation === this.#generation, 'entries are made before another page is scanned');
@@ -224,12 +224,14 @@ export function latestVersionScan(paths: readonly Path[]): PageScan {
   return new PageScan({ shape: 'feed', root, document: root, paths, around: () => undefined });
 }
 
-/** A page of the all-versions feed; `keyPaths` are the source's, under which a delete names its key. */
+/**
+ * A page of the all-versions feed; `keyPaths` are the key paths of the source, which a delete uses to name its key.
+ */
 export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[]): PageScan<EnvelopeNodes> {
   const root = wanted();
   const document = want(root, ['current']);
   const inMetadata = (...path: string[]): Wanted => want(root, ['metadata', ...path]);
-  // One level is named without its slash; how a nested one is named is not known, so look for both.
+  // A level is named without its slash. How a nested path is named is unknown, so both forms are looked for.
   const deletedKey = keyPaths.map((path) => [
     inMetadata('partitionKey', path.join('/')),
     inMetadata('partitionKey', ...path),
@@ -271,7 +273,7 @@ function keyOf(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** The first byte that is not UTF-8; only asked for where there is one. */
+/** The first byte that is not UTF-8, in a page that has one. */
 function invalidAt(page: Uint8Array): number {
   let at = 0;
   while (at < page.length) {

@@ -1,6 +1,6 @@
 /**
- * Values as they stand in a page, decoded one by one. What is usual, a short text without escapes or a small whole
- * number, takes a few nanoseconds; everything else goes through JSON.parse and means the same.
+ * Decodes single values of a page. Usual values, short texts without escapes and small integers, take a few
+ * nanoseconds; all others go through JSON.parse, with the same result.
  */
 
 export type Scalar = string | number | boolean | null;
@@ -8,7 +8,7 @@ export type Scalar = string | number | boolean | null;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Digits that surely fit a small integer. */
+/** A number with at most this many digits is a small integer. */
 const SMALL_DIGITS = 9;
 
 /** Whether the value that starts here is an object or an array. */
@@ -37,7 +37,7 @@ export function decodeScalar(page: Buffer, start: number, end: number): Scalar {
   }
 }
 
-/** What bytes a text's inside is made of. */
+/** The kind of bytes between the quotes of a text. */
 function kindOfText(page: Uint8Array, start: number, end: number): 'ascii' | 'plain' | 'escaped' {
   let union = 0;
   for (let at = start + 1; at < end - 1; at += 1) {
@@ -48,7 +48,7 @@ function kindOfText(page: Uint8Array, start: number, end: number): 'ascii' | 'pl
   return union < 0x80 ? 'ascii' : 'plain';
 }
 
-/** The text of a JSON string; `start` and `end` take its quotes in. */
+/** The text of a JSON string; `start` and `end` include its quotes. */
 export function decodeText(page: Buffer, start: number, end: number): string {
   switch (kindOfText(page, start, end)) {
     case 'ascii':
@@ -60,7 +60,7 @@ export function decodeText(page: Buffer, start: number, end: number): string {
   }
 }
 
-/** A number as the double it is to JSON.parse. */
+/** A number as the double that JSON.parse returns. */
 export function decodeNumber(page: Buffer, start: number, end: number): number {
   const negative = page[start] === 0x2d;
   const first = negative ? start + 1 : start;

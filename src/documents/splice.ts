@@ -1,6 +1,6 @@
 /**
- * The target document, out of the source's bytes: without the system properties, with the properties that are added.
- * Whatever is not cut or edited is carried over byte for byte.
+ * Makes the target document from the bytes of the source: without the system properties, with the added ones.
+ * Invariant: everything that is not cut or edited is copied byte for byte.
  */
 import { assert } from '../lib/assert.ts';
 import { decodeScalar, isComposite } from './scalar.ts';
@@ -10,7 +10,7 @@ import type { PageScan } from './page-scan.ts';
 /** A property path as its steps. */
 type Path = readonly string[];
 
-/** Texts that take the place of bytes, in ascending order; reused from document to document. */
+/** Texts that replace bytes, in ascending order; reused for every document. */
 export class Edits {
   count = 0;
   readonly #from: number[] = [];
@@ -22,7 +22,7 @@ export class Edits {
     this.count = 0;
   }
 
-  /** `text` instead of the bytes from `from` to `to`; at one place, what is added first stands first. */
+  /** Replaces the bytes from `from` to `to` by `text`. Texts for the same offset keep their order. */
   add(from: number, to: number, text: string): void {
     let at = this.count;
     this.count += 1;
@@ -48,12 +48,12 @@ export class Edits {
     return this.#texts[edit] ?? '';
   }
 
-  /** The text was written, and ends there in the output. */
+  /** Records where the text ends in the output. */
   wrote(edit: number, end: number): void {
     this.#ends[edit] = end;
   }
 
-  /** Where the text that took the place of bytes at `from` ends in the output. */
+  /** The end, in the output, of the text that replaced bytes at `from`. */
   endOf(from: number): number {
     for (let edit = 0; edit < this.count; edit += 1)
       if (this.#from[edit] === from) return this.#ends[edit] ?? 0;
@@ -61,16 +61,16 @@ export class Edits {
   }
 }
 
-/** What documents are written to, piece by piece. */
+/** The output of a document, piece by piece. */
 export interface DocumentOutput {
-  /** How much was put there. */
+  /** The number of bytes written. */
   readonly length: number;
   /** The bytes from `from` to `to`. */
   putSlice(source: Uint8Array, from: number, to: number): void;
   putText(text: string): void;
 }
 
-/** Writes a row's document without its system properties and with the edits, if there are any. */
+/** Writes a row's document without its system properties and with the edits. */
 export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number, edits?: Edits): void {
   const { page, nodes } = scan;
   const last = scan.lastCut(row);
@@ -79,7 +79,7 @@ export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number,
   let edit = 0;
   let from = scan.start(row, nodes.document);
   while (cut < last || edit < count) {
-    // An edit is never inside a cut; one at the end of the document comes after the cut that ends there.
+    // An edit is never inside a cut; an edit at the end of the document comes after a cut that ends there.
     if (edits === undefined || edit === count || (cut < last && scan.cutStart(cut) < edits.from(edit))) {
       out.putSlice(page, from, scan.cutStart(cut));
       from = scan.cutEnd(cut);
@@ -95,18 +95,18 @@ export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number,
   out.putSlice(page, from, scan.end(row, nodes.document));
 }
 
-/** What is done where an added property meets one that is there. */
+/** How an added property treats an existing one. */
 export type OnPresent =
-  /** Equal is fine, everything else is a conflict, even where nothing is to be added. */
+  /** An equal value stays; any other is a conflict, even if nothing is to be added. */
   | 'keep'
-  /** The value is replaced; where there is nothing to replace it by, it is a conflict. */
+  /** The value is replaced; without a new value it is a conflict. */
   | 'replace'
-  /** The value is replaced if there is something to replace it by, also by an equal one. */
+  /** The value is replaced if there is a new one, even an equal one. */
   | 'replace-or-leave';
 
 export interface AddedPath {
   readonly path: Path;
-  /** Where the value is in the document already: its text is carried over as it stands there. */
+  /** The node that has the value in the document: its text is copied unchanged. */
   readonly from?: Path | undefined;
   readonly onPresent: OnPresent;
 }
@@ -122,13 +122,13 @@ interface Branch {
   readonly below: Branch[];
 }
 
-/** Plans the edits that add properties, top-level or nested, to the documents of one scan. */
+/** Plans the edits that add top-level or nested properties to the documents of one scan. */
 export class Adder {
   readonly #scan: PageScan;
   readonly #paths: readonly AddedPath[];
   readonly #branches: Branch[] = [];
 
-  /** None of the paths leads through another one, and the scan was asked for all of them. */
+  /** No path leads through another one, and the scan looks for all of them. */
   constructor(scan: PageScan, paths: readonly AddedPath[]) {
     this.#scan = scan;
     this.#paths = paths;
@@ -150,7 +150,7 @@ export class Adder {
     });
   }
 
-  /** Appends the edits for these values, one for each path (undefined: none); or gives the path in conflict. */
+  /** Appends the edits for these values, one for each path (undefined: none), or returns the path in conflict. */
   plan(row: number, values: ReadonlyArray<Scalar | undefined>, edits: Edits): Path | undefined {
     return this.#planObject(row, this.#scan.nodes.document, this.#branches, { values, edits });
   }
@@ -178,7 +178,7 @@ export class Adder {
   #planBelow(row: number, branch: Branch, job: Job): Path | undefined {
     if (this.#scan.page[this.#scan.start(row, branch.node)] === 0x7b)
       return this.#planObject(row, branch.node, branch.below, job);
-    // Nothing can be put below a scalar or an array; if nothing has to, there is nothing wrong with it.
+    // Nothing can be added below a scalar or an array. That is fine if nothing has to be.
     const leaf = firstLeaf(branch, (index) => job.values[index] !== undefined);
     return leaf === undefined ? undefined : this.#paths[leaf]?.path;
   }
@@ -189,7 +189,7 @@ export class Adder {
     const value = job.values[branch.leaf];
     const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
-    // One that is reckoned is written even if it is equal, so that it can be reckoned anew.
+    // A refreshed value is written even if it is equal, so that it can be refreshed again.
     const isReckoned = onPresent === 'replace-or-leave';
     if (!isReckoned && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
       return undefined;
@@ -198,7 +198,7 @@ export class Adder {
     return undefined;
   }
 
-  /** A branch with all the values below it as a member; nothing if there are none. */
+  /** A branch with all values below it as a member; empty without values. */
   #memberOf(row: number, branch: Branch, values: Job['values']): string {
     if (branch.leaf >= 0) {
       const value = values[branch.leaf];
@@ -216,12 +216,12 @@ export class Adder {
     return scan.page.toString('utf8', scan.start(row, from), scan.end(row, from));
   }
 
-  /** Whether nothing is left in an object: of the document, after its system properties have gone. */
+  /** Whether an object is empty; for the document: after its system properties were cut. */
   #isEmpty(row: number, object: number): boolean {
     const scan = this.#scan;
     const isDocument = object === scan.nodes.document;
     let at = scan.start(row, object) + 1;
-    // With nothing kept there is one cut, and it starts with the first member.
+    // If nothing is kept, there is a single cut, which starts at the first member.
     const cut = scan.firstCut(row);
     if (isDocument && cut < scan.lastCut(row) && scan.cutStart(cut) === at) at = scan.cutEnd(cut);
     const { page } = scan;

@@ -1,26 +1,26 @@
 /**
- * The `ttl` of a copy that ends when its original does. It is reckoned when a document is read, and anew whenever it is
- * sent: what has to wait must not live longer for it.
+ * The `ttl` of a copy that expires together with its original. It is computed when the document is read and
+ * refreshed whenever it is sent, so that a delay does not extend the life of the copy.
  */
 
 export interface Lifetime {
-  /** Where the digits of `ttl` end in a text, and how many there are. */
+  /** The end of the digits of `ttl` in a text, and their number. */
   readonly end: number;
   readonly digits: number;
-  /** When the original ends, in seconds of the service. */
+  /** When the original expires, in seconds of the service's clock. */
   readonly endsTs: number;
 }
 
 const BLANK = 0x20;
 
 /**
- * Writes what is left of a life over the `ttl` in a text. Digits that this saves become blanks at the end of the text:
- * its size stays. What is over already lives for a second.
+ * Overwrites the `ttl` in a text with the remaining seconds, at least 1. If that has fewer digits, the text is
+ * padded with blanks at its end, so that its size does not change.
  */
-export function reckonAnew(text: Buffer, { end, digits, endsTs }: Lifetime, nowTs: number): void {
+export function refreshTtl(text: Buffer, { end, digits, endsTs }: Lifetime, nowTs: number): void {
   const left = String(Math.max(1, endsTs - nowTs));
   const saved = digits - left.length;
-  // A clock that was set back: what was reckoned first stands.
+  // The clock was set back: the first value stays.
   if (saved < 0) return;
   text.write(left, end - digits, 'latin1');
   if (saved === 0) return;
@@ -28,7 +28,7 @@ export function reckonAnew(text: Buffer, { end, digits, endsTs }: Lifetime, nowT
   text.fill(BLANK, text.length - saved);
 }
 
-/** The same life in a text that begins `by` bytes later. */
+/** The same lifetime for a text that begins `by` bytes later. */
 export function shifted({ end, ...lifetime }: Lifetime, by: number): Lifetime {
   return { ...lifetime, end: end - by };
 }

@@ -1,8 +1,8 @@
 /**
- * The one door to the WebAssembly kernel (its source: wasm/kernel.ts; built by `npm run build`). Everything here is
- * synchronous and runs to its end, so one memory serves all scans of the process, and another one all hashes.
+ * The only access to the WebAssembly kernel (source: wasm/kernel.ts; built by `npm run build`). Invariant: every call is
+ * synchronous and completes, so one memory serves all scans of the process, and another one all hashes.
  *
- * The file is found in dist from there and from src alike, so that tests run what is shipped.
+ * The file is loaded from dist also when this runs from src, so that tests use what is shipped.
  */
 import { readFileSync } from 'node:fs';
 import { assert } from '../lib/assert.ts';
@@ -37,7 +37,7 @@ interface KernelExports {
   readonly digest: (fenceLsn: number, ...asked: number[]) => number;
 }
 
-/** As much of WebAssembly as is used here; TypeScript knows it from browsers only. */
+/** The part of WebAssembly that is used here; TypeScript declares it for browsers only. */
 interface Engine {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: KernelExports };
@@ -46,13 +46,13 @@ interface Engine {
 const WASM_PAGE_BYTES = 65_536;
 /** The kernel's own data ends below this. */
 const FREE_AT = 1024;
-/** The kernel's bound of nesting, which its stack must hold; the service stops at 128. */
+/** The deepest nesting that the kernel's stack can hold; the service stops at 128. */
 export const DEPTH_MAX = 1024;
-/** Behind a page stand zeros, so that the kernel may look ahead. */
+/** Zeros after a page, so that the kernel can look ahead. */
 const PADDING_BYTES = 64;
-/** The service's pages end at 4 MB; an emulator's may be somewhat larger. */
+/** Pages of the service have at most 4 MB; those of an emulator may be larger. */
 export const PAGE_BYTES_MAX = 64 * 1024 * 1024;
-/** Numbers at the head of a row: start, end, first cut, behind the last cut. */
+/** Numbers at the start of a row: start, end, first cut, end of the cuts. */
 export const ROW_HEAD = 4;
 
 let compiled: object | undefined;
@@ -74,14 +74,14 @@ function readKernel(): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Up to eight nodes, a byte each, the first one lowest. */
+/** Up to eight nodes in two numbers, one byte each, the first node in the lowest byte. */
 export interface PackedNodes {
   readonly first: number;
   readonly others: number;
   readonly count: number;
 }
 
-/** The kernel has room for so many. */
+/** As many as two numbers hold. */
 export const NODES_MAX = 8;
 
 export function packNodes(nodes: readonly number[]): PackedNodes {
@@ -99,31 +99,31 @@ export const IDENTITY_BYTES_MAX = 4096;
 /** For the texts of an identity, its other bytes and its hash. */
 const IDENTITY_ROOM_BYTES = IDENTITY_BYTES_MAX + 256;
 
-/** For a hash, and what goes into it at last. */
+/** For a hash and its last block. */
 const HASH_ROOM_BYTES = 64;
 
-/** What the kernel found; the arrays are its memory and are overwritten by the next scan. */
+/** The result of a scan. The arrays are the kernel's memory, which the next scan overwrites. */
 export interface KernelResult {
   readonly count: number;
   readonly rows: Int32Array;
   readonly cuts: Int32Array;
 }
 
-/** What the entries of a page are made of, beside its rows (comparison-entries.ts). */
+/** The nodes from which entries are made (comparison-entries.ts). */
 export interface AskedOfRows {
   readonly lsn: number;
   readonly document: number;
   readonly documentBytesMax: number;
-  /** Rows that have this value are left to the caller; 0: none. */
+  /** Rows that have this value get no entry; 0: not used. */
   readonly stop: number;
-  /** Rows without an id and short texts for the key of their slot are left to the caller; 0: it does not matter. */
+  /** Rows without an id, or without short texts as the key of their slot, get no entry; 0: not used. */
   readonly plainKeyBytesMax: number;
   readonly identity: PackedNodes;
   readonly slot: PackedNodes;
   readonly name: PackedNodes;
 }
 
-/** Two numbers a row, and the entries; the kernel's memory, overwritten by whatever is asked of it next. */
+/** Two numbers for each row, and the entries, in the kernel's memory, which the next call overwrites. */
 export interface KernelEntries {
   readonly table: Uint32Array;
   readonly entries: Uint8Array;
@@ -139,7 +139,7 @@ class ScanKernel {
   #rowBytes = 0;
   #freeAt = 0;
   #pageBytes = 0;
-  /** Counts scans; what was found belongs to one of them. */
+  /** The number of scans; a result belongs to one of them. */
   generation = 0;
 
   scan(shape: 'feed' | 'array', tree: NameTree, page: Uint8Array): KernelResult {
@@ -147,7 +147,7 @@ class ScanKernel {
     if (page.length > PAGE_BYTES_MAX) throw new PageError(TOO_LARGE, PAGE_BYTES_MAX);
     if (this.#tree !== tree) this.#setNames(tree);
     const cutsAt = align(this.#pageAt + page.length + PADDING_BYTES);
-    // A cut is eight bytes, and what it takes out is longer: "_ts":0, is the shortest.
+    // A cut takes eight bytes, and removes more than that: the shortest is "_ts":0, so the cuts fit.
     this.#rowsAt = align(cutsAt + page.length + PADDING_BYTES);
     this.#grow(this.#rowsAt);
     this.#bytes.set(page, this.#pageAt);
@@ -161,7 +161,7 @@ class ScanKernel {
     return { count, rows, cuts: new Int32Array(this.#exports.memory.buffer, cutsAt, cutCount * 2) };
   }
 
-  /** The identity hash over a row's values, if the kernel can tell it from their bytes alone. */
+  /** The identity hash of a row's values; false if they must be decoded. */
   hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
     const hashAt = align(this.#freeAt);
@@ -172,7 +172,7 @@ class ScanKernel {
     return true;
   }
 
-  /** The hash of a value of a row, from `from` until `until`, without the row's cuts. */
+  /** The hash of a row's bytes from `from` to `until`, without its cuts. */
   hashKept(row: number, from: number, until: number, out: Uint32Array, at: number): void {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
     const hashAt = align(this.#freeAt);
@@ -217,14 +217,14 @@ class ScanKernel {
       (shape === 'feed' ? scanFeed : scanArray)(this.#pageAt, sizeBytes, cutsAt, this.#rowsAt);
     } catch (error) {
       const kind = faultKind.value;
-      // Without a fault of the page it is one of the kernel.
+      // If the page has no fault, the kernel has one.
       if (kind === 0) throw new InternalError('the kernel stays within its memory', { cause: error });
       throw new PageError(FAULTS[kind] ?? '', faultAt.value);
     }
     return { count: count.value };
   }
 
-  /** Tables from the start of the memory on, then the stack and room for an escaped name, then the page. */
+  /** Memory layout: tables | stack | space for an escaped name | page | cuts | rows. */
   #setNames(tree: NameTree): void {
     const nodesAt = FREE_AT;
     const placesAt = align(nodesAt + tree.nodes.byteLength);
@@ -248,35 +248,35 @@ class ScanKernel {
     this.#refresh();
   }
 
-  /** Growing the memory, which the kernel does too, takes the old views away. */
+  /** Growing the memory, which the kernel also does, detaches the old views. */
   #refresh(): void {
     const { buffer } = this.#exports.memory;
     if (this.#bytes.buffer !== buffer) this.#bytes = new Uint8Array(buffer);
   }
 }
 
-/** A text to be hashed: written to `bytes` from `start` on, where `reserve` has made room. */
+/** Hashes bytes that the caller has written to `bytes` from `start` on, after `reserve`. */
 class HashKernel {
   readonly #exports = instantiate();
   readonly start = FREE_AT + HASH_ROOM_BYTES;
   bytes = new Uint8Array(this.#exports.memory.buffer);
 
-  /** Room for that many bytes; `bytes` may be another array afterwards, with the same content. */
+  /** Makes space for that many bytes. Afterwards `bytes` may be another array with the same contents. */
   reserve(sizeBytes: number): void {
     const neededBytes = this.start + sizeBytes + PADDING_BYTES;
-    // Asking the memory itself takes longer than hashing.
+    // `bytes.length`, because access to the memory object takes longer than hashing.
     if (neededBytes <= this.bytes.length) return;
     growTo(this.#exports.memory, neededBytes);
     this.bytes = new Uint8Array(this.#exports.memory.buffer);
   }
 
-  /** The hash of the bytes from `start` to `end`, as four words at `out[at]`. */
+  /** Writes the hash of the bytes from `start` to `end` as four words to `out[at]`. */
   hash(end: number, out: Uint32Array, at: number): void {
     this.#exports.hash(this.start, end - this.start, FREE_AT);
     copyHash(this.bytes, FREE_AT, out, at);
   }
 
-  /** The same of a longer text, another hash. */
+  /** The same with the hash for long inputs, which differs from `hash`. */
   hashLong(end: number, out: Uint32Array, at: number): void {
     this.#exports.hashLong(this.start, end - this.start, FREE_AT + 16, FREE_AT);
     copyHash(this.bytes, FREE_AT, out, at);

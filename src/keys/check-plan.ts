@@ -1,6 +1,7 @@
 /**
- * What may not be asked of a key. Every rule keeps a promise: a source key that is overwritten cannot be told from
- * another's any more, a system property is the service's to write, a path under a text leads nowhere.
+ * Refuses key options that cannot work. Each rule has a reason: without its source key a document could not be
+ * distinguished from others with the same id, only the service writes system properties, and nothing can be stored
+ * below a text.
  */
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { UsageError } from '../lib/errors.ts';
@@ -9,7 +10,7 @@ import type { Derivation } from './strategies/parse.ts';
 import { isSamePath, overlap, printPath } from './path.ts';
 import type { Path } from './strategies/strategy.ts';
 
-/** A plan before it is known to be possible. */
+/** A plan before it is checked. */
 export interface Draft {
   readonly source: readonly Path[];
   readonly key: readonly Path[];
@@ -17,11 +18,14 @@ export interface Draft {
   readonly keep: Path | undefined;
 }
 
-/** Not for a derived value either: the identity, the lifetime, and a name that a plain assignment would lose. */
+/**
+ * Names that a derived value must not have: the identity, the lifetime, and a name that a plain assignment would
+ * lose.
+ */
 const RESERVED = ['id', 'ttl', ...SYSTEM_PROPERTIES];
 const LOST = '__proto__';
 
-/** Everything that is wrong with a draft. */
+/** All problems of a draft. */
 export function problemsOf(draft: Draft): UsageError[] {
   return [
     ...aboutKey(draft),
@@ -73,7 +77,7 @@ function aboutKey({ key, derivations }: Draft): UsageError[] {
           )
         : problem(
             `the key paths ${printPath(path)} and ${printPath(other)} exclude each other`,
-            'one lies inside the other, and an object is no key value',
+            'one lies inside the other, and an object is not a key value',
             'choose one of them',
           ),
     );
@@ -114,7 +118,7 @@ function aboutDerivation(
     problems.push(
       problem(
         `the key path ${printPath(level)} does not fit the derived ${printed}`,
-        'a derived value is no object, and what lies around it is no key value',
+        'a derived value is not an object, and an object around it is not a key value',
         `make the key path ${printed}`,
       ),
     );
@@ -126,7 +130,7 @@ function aboutDerivation(
         problem(
           `${printed} cannot be derived`,
           `it would destroy the source key ${printPath(old)}, which tells documents of one id apart`,
-          'derive into a property beside it',
+          'derive into another property',
         ),
       );
     } else if (keep === undefined) {
@@ -144,7 +148,7 @@ function aboutDerivation(
       problems.push(
         problem(
           `${printed} cannot be derived from ${printPath(input)}`,
-          'the service writes it anew at every change, so the key would never be the same',
+          'the service writes a new value at every change, so the key would change too',
           'use a property that the application writes',
         ),
       );
@@ -176,8 +180,8 @@ function aboutPairs({ derivations }: Draft): UsageError[] {
         )
       : problem(
           `${printPath(path)} and ${printPath(other)} cannot both be derived`,
-          'one lies inside the other, and a derived value is no object',
-          'derive one of them beside the other',
+          'one lies inside the other, and a derived value is not an object',
+          'derive them into properties that do not contain each other',
         );
   });
 }
@@ -227,7 +231,7 @@ function aboutKeeping(draft: Draft): UsageError[] {
   return problems;
 }
 
-/** The step that may not be written; names of the service mean something at the top only. */
+/** The step that must not be written. Names of the service are special only at the top level. */
 function reservedName(path: Path): string | undefined {
   return path.find((step, index) => step === LOST || (index === 0 && RESERVED.includes(step)));
 }
@@ -240,9 +244,9 @@ function problem(message: string, why: string, hint: string): UsageError {
   return new UsageError(message, { why, hint });
 }
 
-/** One error that tells all problems; a single one stays as it is. */
+/** One error for all problems; a single one is thrown unchanged. */
 export function inOne(found: readonly UsageError[]): UsageError {
-  // A path that is derived twice breaks its other rules twice as well.
+  // A path that is derived twice would report its other problems twice.
   const problems = [...new Map(found.map((one) => [one.message, one])).values()];
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) return only;
@@ -252,9 +256,9 @@ export function inOne(found: readonly UsageError[]): UsageError {
     why,
     hint,
   }));
-  return new UsageError(`${problems.length} things are wrong with the key`, {
+  return new UsageError(`${problems.length} problems with the key`, {
     why: listed.map(({ message, why }) => `${message}: ${why}`).join('; '),
-    hint: 'put each of them right',
+    hint: 'fix each of them',
     problems: listed,
     details: { problems: listed },
   });

@@ -1,19 +1,19 @@
 /**
- * The key of an application's own documents, by the same code that moves them: an application that computes keys
- * with this library before it writes finds its documents where a migration put the old ones.
+ * Computes keys in an application, with the code that migrates documents: what the application writes then has the
+ * same key as the migrated documents.
  */
 import { UsageError } from '../lib/errors.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { valueAt } from './path.ts';
 import { makePlan, type Addition, type KeyPlan } from './plan.ts';
 
-/** How a document gets its key: what `--partition-key`, `--derive` and `--missing-key` say to cosmig. */
+/** How a document gets its key: the library form of `--partition-key`, `--derive` and `--missing-key`. */
 export interface KeyRecipe {
   /** The container's key paths, one to three; without them the one derived path is the key. */
   readonly partitionKey?: string | readonly string[];
   /** Properties to set on the document, each as '/path=template'. */
   readonly derive?: string | readonly string[];
-  /** What a document without a key value is: `keep` gives it the undefined key (default), `fail` throws. */
+  /** How to treat a document without a key value: `keep` gives it the undefined key (default), `fail` throws. */
   readonly missingKey?: 'keep' | 'fail';
   /** The longest key in bytes: 2,048 (default), or 101 for a container without large partition keys. */
   readonly keyBytesMax?: number;
@@ -21,11 +21,11 @@ export interface KeyRecipe {
 
 /** A document's key. */
 export interface DocumentKey {
-  /** The key, one component a level; undefined where the document has no value. */
+  /** The key, one component for each level; undefined where the document has no value. */
   readonly values: readonly KeyComponent[];
   /**
-   * What to set on the document: `{ ...document, ...properties }`. Objects on the way keep their other members;
-   * undefined stands where an old derived value has to go (JSON leaves it out).
+   * Properties to set on the document: `{ ...document, ...properties }`. Objects on the path keep their other
+   * members. A value of undefined removes an old derived value, since JSON omits it.
    */
   readonly properties: Readonly<Record<string, unknown>>;
 }
@@ -38,16 +38,16 @@ export interface DocumentKey {
  * await container.items.create({ ...order, ...properties });
  * ```
  *
- * Pure: the same document gives the same key everywhere. Only own properties are read; a Date counts as the text
- * that JSON makes of it.
+ * Pure: the same document has the same key everywhere. Only own properties are read; a Date is the text that JSON
+ * makes of it.
  *
- * @throws UsageError when the recipe is wrong, or when the document cannot have such a key.
+ * @throws UsageError if the recipe is invalid, or if the document cannot have such a key.
  */
 export function computeKey(recipe: KeyRecipe, document: object): DocumentKey {
   return prepareKey(recipe)(document);
 }
 
-/** `computeKey` for many documents: reads the recipe once. */
+/** `computeKey` for many documents: the recipe is read once. */
 export function prepareKey(recipe: KeyRecipe): (document: object) => DocumentKey {
   const { partitionKey = [], derive = [], missingKey = 'keep', keyBytesMax } = recipe;
   const plan = makePlan({
@@ -63,7 +63,7 @@ export function prepareKey(recipe: KeyRecipe): (document: object) => DocumentKey
       const { reason, why } = computed;
       throw new UsageError(`the document has no key: ${why}`, {
         why: reason,
-        hint: 'put the document right, or choose another key',
+        hint: 'fix the document, or choose another key',
         details: { reason },
       });
     }
@@ -79,14 +79,14 @@ function propertiesOf(
   let properties: Record<string, unknown> = {};
   for (const path of additionPaths) {
     const addition = additions.find((candidate) => candidate.path === path);
-    // A derived value of earlier days must go, or the document would be written under a key it no longer has.
+    // An old derived value is removed, or the document would be written with a key that it no longer has.
     if (addition === undefined && valueAt(document, path) === undefined) continue;
     properties = withValue(properties, document, path, addition?.value);
   }
   return properties;
 }
 
-/** A copy of `object` that has `value` at `path`; objects on the way are copied from `document` where it has them. */
+/** A copy of `object` with `value` at `path`. Objects on the path are copied from `document` where it has them. */
 function withValue(
   object: Record<string, unknown>,
   document: unknown,

@@ -1,24 +1,24 @@
 /**
- * Keys that were computed already, found by the bytes they were computed from: many documents share a tenant or a
- * customer, and a key is a pure function of those bytes. What always holds: a key that is found was computed from the
- * very same bytes, and so many are remembered and no more.
+ * Caches computed keys by the bytes of their inputs: many documents share a tenant or a customer, and a key is a
+ * pure function of these bytes. Invariant: a cached key was computed from exactly the same bytes, and the size of
+ * the cache is bounded.
  */
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import { assert } from '../lib/assert.ts';
 import type { ComputedKey } from './plan.ts';
 
-/** So many keys share a place, and the oldest of them goes when another one comes. */
+/** Keys in a bucket; a new key replaces the oldest of them. */
 const WAYS = 4;
 const PLACES = 32_768 / WAYS;
-/** What is longer is hardly ever shared. */
+/** Longer inputs are hardly ever shared. */
 const BYTES_MAX = 64;
-/** Ends a value, or stands for one that is missing; no byte of a value, since JSON has no control characters. */
+/** Ends each value, also a missing one. JSON values have no control characters, so no value contains it. */
 const END = 0;
 
 export interface KnownKey {
   readonly computed: ComputedKey;
-  /** Where it lands in the hash space, once somebody has asked. */
+  /** Its effective partition key, once it was needed. */
   place: string | undefined;
 }
 
@@ -30,19 +30,19 @@ export class KeyCache {
   readonly #hashes = new Int32Array(PLACES * WAYS);
   readonly #bytes = new Uint8Array(PLACES * WAYS * BYTES_MAX);
   readonly #oldest = new Uint8Array(PLACES);
-  /** What was asked for last: its bytes, their hash, and their place, or -1 when it is not to be remembered. */
+  /** The last lookup: its bytes, their hash, and their bucket, or -1 if it is not cached. */
   readonly #asked = new Uint8Array(BYTES_MAX);
   #askedHash = 0;
   #askedBytes = 0;
   #place = -1;
 
-  /** `inputs`: the nodes of all that a key is computed from. */
+  /** `inputs`: the nodes of all values from which a key is computed. */
   constructor(scan: PageScan, inputs: readonly number[]) {
     this.#scan = scan;
     this.#inputs = inputs;
   }
 
-  /** The key of a row, if it is known. */
+  /** The cached key of a row. */
   find(row: number): KnownKey | undefined {
     this.#place = this.#ask(row);
     if (this.#place < 0) return undefined;
@@ -52,7 +52,7 @@ export class KeyCache {
     return undefined;
   }
 
-  /** The key of the row that was asked for last and was not known. */
+  /** Stores the key of the row that was looked up last and not found. */
   remember(computed: ComputedKey): KnownKey {
     const known: KnownKey = { computed, place: undefined };
     const place = this.#place;
@@ -76,7 +76,7 @@ export class KeyCache {
     return true;
   }
 
-  /** Puts the bytes of a row together; gives their place, or -1. */
+  /** Collects the bytes of a row; returns their bucket, or -1. */
   #ask(row: number): number {
     const scan = this.#scan;
     const { page } = scan;

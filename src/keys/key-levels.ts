@@ -1,12 +1,11 @@
 /**
- * A key of one to three levels out of what each level gave: what a level without a value means, and whether the
- * whole is short enough.
+ * Makes a key of one to three levels: decides what a level without a value means, and checks the length of the key.
  */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { printPath } from './path.ts';
 import type { Derived, Path } from './strategies/strategy.ts';
 
-/** The most levels that Cosmos DB knows. */
+/** The maximum of Cosmos DB. */
 export const LEVELS_MAX = 3;
 
 /** One level: its path in the target, and what was found or derived for it. */
@@ -26,7 +25,7 @@ export interface Refusal {
   readonly why: string;
 }
 
-/** The key of these levels. Where `mayMiss`, a level without a value is Cosmos' own undefined. */
+/** The key of these levels. With `mayMiss` a level without a value is the undefined of Cosmos DB. */
 export function keyOfLevels(levels: readonly Level[], mayMiss: boolean, keyBytesMax: number): Levels {
   const values: KeyComponent[] = [];
   let missing = false;
@@ -47,7 +46,7 @@ export function keyOfLevels(levels: readonly Level[], mayMiss: boolean, keyBytes
   return { kind: 'refused', reason: 'key-too-long', why };
 }
 
-/** Why a document without this value has no key; nothing where it may do without. */
+/** Why a document without this value has no key; undefined if the value may be missing. */
 export function refusalOf(
   path: Path,
   derived: Exclude<Derived, { readonly kind: 'value' }>,

@@ -1,14 +1,13 @@
 /**
- * What the keys of many documents look like together: how many there are, which are the biggest, and how they spread.
- * What always holds: memory is bounded. Beyond so many distinct keys new ones are no longer told apart, and
- * `isExact` says so.
+ * Statistics of the keys of many documents: how many there are, which are the largest, and how they spread.
+ * Invariant: memory is bounded. Beyond a limit new keys are no longer distinguished, and `isExact` is false.
  */
 import { assert } from '../lib/assert.ts';
 import { initialBounds } from '../epk/bounds.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import type { ComputedKey } from './plan.ts';
 
-/** About 30 MB of them, and far more than decides whether a key is a good one. */
+/** About 30 MB of keys, and far more than needed to judge a key. */
 const KEYS_MAX = 100_000;
 
 /** A key and how many documents have it. */
@@ -17,17 +16,17 @@ export interface KeyCount {
   readonly documents: number;
 }
 
-/** Where a key is in the hash space. */
+/** The effective partition key. */
 export interface Place {
   readonly effectiveKey: string;
-  /** Which of the even ranges holds it, from 1. */
+  /** The number of the even range that contains it, from 1. */
   readonly range: number;
 }
 
 /** See the module. */
 export class KeyTally {
   documents = 0;
-  /** Documents with a key of which a level is undefined. */
+  /** Documents whose key has an undefined level. */
   missing = 0;
   readonly refused: Record<Extract<ComputedKey, { kind: 'refused' }>['reason'], number> = {
     'missing-key': 0,
@@ -36,7 +35,7 @@ export class KeyTally {
   };
   /** Documents in each of the even ranges. */
   readonly inRanges: number[];
-  /** False when there are more keys than could be told apart. */
+  /** False if there were too many keys to distinguish all of them. */
   isExact = true;
   readonly #kind: KeyKind;
   readonly #bounds: readonly string[];
@@ -75,7 +74,7 @@ export class KeyTally {
     return { effectiveKey: key, range: next };
   }
 
-  /** The keys with most documents, the biggest first. */
+  /** The keys with the most documents, in descending order. */
   biggest(count: number): KeyCount[] {
     const top: KeyCount[] = [];
     for (const key of this.#keys.values()) {

@@ -1,6 +1,6 @@
 /**
- * How one migration's documents get their new key: the target's key paths, the properties that are derived and
- * written, and what is done about documents without a value. A plan is pure and reads decoded values only.
+ * The plan of a migration's keys: the key paths of the target, the properties that are derived, and the treatment
+ * of documents without a value. A plan is pure and reads decoded values only.
  */
 import { must } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
@@ -13,25 +13,25 @@ import { isSamePath, parsePath, printPath } from './path.ts';
 import { show } from './show.ts';
 import type { Derived, Path, Strategy, Value } from './strategies/strategy.ts';
 
-/** What the operator asks for; paths and templates as text. */
+/** The options of the operator, with paths and templates as text. */
 export interface PlanOptions {
-  /** The source's key paths; none when they are not known (`cosmig key`). */
+  /** The key paths of the source; empty if they are unknown (`cosmig key`). */
   readonly sourcePaths: readonly string[];
-  /** The target's key paths, one to three; none: the one derived path is the key. */
+  /** The key paths of the target, one to three; empty: the one derived path is the key. */
   readonly partitionKey: readonly string[];
   /** Properties to write, each as '/path=template'. */
   readonly derive: readonly string[];
   readonly missingKey: MissingKey;
-  /** Where the old key value goes when a derived path is a source key path. */
+  /** Where the old key value is kept if a derived path is a source key path. */
   readonly keepSourceKeyAs?: string;
-  /** The longest key the target takes: 2,048 bytes, or 101 for V1 (no large partition keys). */
+  /** The longest key of the target: 2,048 bytes, or 101 for V1 (without large partition keys). */
   readonly keyBytesMax?: number;
 }
 
-/** What becomes of a document without a key value; `dead-letter` and `fail` are both refusals to a plan. */
+/** How to treat a document without a key value; to a plan `dead-letter` and `fail` are the same refusal. */
 export type MissingKey = 'keep' | 'dead-letter' | 'fail';
 
-/** A property that the target document gets. */
+/** A property that is added to the target document. */
 export interface Addition {
   readonly path: Path;
   readonly value: string | number | boolean | null;
@@ -41,40 +41,43 @@ export interface Addition {
 export type ComputedKey =
   | {
       readonly kind: 'key';
-      /** One component a level; undefined where the document has none and that is allowed. */
+      /** One component for each level; undefined where a missing value is allowed. */
       readonly values: readonly KeyComponent[];
       readonly additions: readonly Addition[];
       /** True when a level is undefined. */
       readonly missing: boolean;
     }
-  /** `why` is for the operator and tells paths, never values. */
+  /** `why` is for the operator; it names paths and never shows values. */
   | Refusal;
 
 /** See the module. */
 export interface KeyPlan {
   readonly sourcePaths: readonly Path[];
   readonly targetPaths: readonly Path[];
-  /** Every path whose value `compute` wants, each once, in the order of its argument. */
+  /** The paths whose values `compute` takes, in this order, each once. */
   readonly inputs: readonly Path[];
   /**
-   * Every path at which `compute` may add a value. A document that holds anything else there (or anything at
-   * all, when no value is added for it) would read as another key: key-conflict. `replacedPaths` are exempt.
+   * The paths at which `compute` may add a value. Another value there, or any value if none is added, would read as
+   * another key: key-conflict. `replacedPaths` are exempt.
    */
   readonly additionPaths: readonly Path[];
-  /** Source key paths whose value the addition replaces; the old value is among the additions, elsewhere. */
+  /** Source key paths whose value is replaced; the old value is added at another path. */
   readonly replacedPaths: readonly Path[];
-  /** Where a target document holds the source key, level by level: `sourcePaths`, or where they are kept. */
+  /**
+   * The paths of the source key in a target document, level by level: `sourcePaths`, or where their values are
+   * kept.
+   */
   readonly sourcePathsInTarget: readonly Path[];
   /** The key of a document with these values at `inputs`. Never throws. */
   compute(values: readonly Value[]): ComputedKey;
-  /** How that key comes about, step by step. */
+  /** The computation of that key, step by step. */
   explain(values: readonly Value[]): readonly string[];
 }
 
-/** What the service takes as a key value of version 2. */
+/** The limit of the service for a key value of version 2. */
 const KEY_BYTES_MAX = 2048;
 
-/** The plan for these options; a UsageError tells everything that is wrong with them at once. */
+/** The plan for these options. A UsageError reports all their problems at once. */
 export function makePlan(options: PlanOptions): KeyPlan {
   const draft = readDraft(options);
   return new Plan(draft, options.missingKey === 'keep', options.keyBytesMax ?? KEY_BYTES_MAX);
@@ -99,17 +102,17 @@ function readDraft({ sourcePaths, partitionKey, derive, keepSourceKeyAs }: PlanO
   const isDerivedAlone = partitionKey.length === 0 && derivations.length === 1;
   const key = isDerivedAlone ? derivations.map(({ path }) => path) : named;
   const draft: Draft = { source, key, derivations, keep };
-  // What could not be read would only be missed by the rules.
+  // The rules would miss what could not be read.
   const problems = mistakes.length > 0 ? mistakes : problemsOf(draft);
   if (problems.length > 0) throw inOne(problems);
   return draft;
 }
 
-/** Something a plan finds out for each document: a property to write, or a key level that is there already. */
+/** A value that a plan determines for each document: a property to write, or an existing key level. */
 interface Step {
   readonly path: Path;
   readonly strategy: Strategy;
-  /** Where its values are among the inputs. */
+  /** The indexes of its values in the inputs. */
   readonly at: readonly number[];
   readonly does: 'derive' | 'keep' | 'read';
 }
@@ -172,12 +175,12 @@ class Plan implements KeyPlan {
     return { kind: 'key', values: key.values, additions, missing: key.missing };
   }
 
-  /** Why a document cannot do without what this step did not find. */
+  /** Why a document must have the value that this step did not find. */
   #refusalOf(
     { path, does }: Step,
     derived: Exclude<Derived, { readonly kind: 'value' }>,
   ): Refusal | undefined {
-    // A source key that is missing is a source key too.
+    // A missing source key is a valid source key.
     const mayMiss = does === 'keep' || this.#mayMiss;
     const refusal = refusalOf(path, derived, mayMiss);
     if (refusal !== undefined || does !== 'derive') return refusal;
@@ -202,7 +205,7 @@ class Plan implements KeyPlan {
   }
 }
 
-/** The step; what it reads is entered into `inputs`, each path once. */
+/** The step. The paths that it reads are added to `inputs`, each once. */
 function step({ path, strategy }: Derivation, does: Step['does'], inputs: Path[]): Step {
   const at = strategy.paths.map((input) => {
     const index = inputs.findIndex((known) => isSamePath(known, input));

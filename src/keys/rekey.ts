@@ -1,10 +1,10 @@
 /**
- * A source document becomes a target document: who it is, where it lands, and its bytes with the key put in. The
- * mover writes what this gives, and the verifier expects it; nobody else decides what a target document looks like.
+ * Turns a source document into its target document: identity, slot, and the bytes with the new key. Invariant: the
+ * mover writes and the verifier expects exactly what this module returns; no other code decides what a target
+ * document looks like.
  *
- * It works on the rows of one scan, which it tells what to look for (`rekeyPaths`), and is pure: the same bytes, the
- * same plan and the same time give the same document. Nothing is kept from row to row but reused memory, and keys,
- * by the bytes they come from.
+ * It reads the rows of a scan that looks for `rekeyPaths`, and is pure: the same bytes, plan and time give the same
+ * document. Between rows it keeps only reusable memory and a cache of keys.
  */
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
@@ -22,11 +22,11 @@ import type { ComputedKey, KeyPlan } from './plan.ts';
 import { composite } from './strategies/strategy.ts';
 import type { Path, Value } from './strategies/strategy.ts';
 
-/** 2 MB, as the service counts an item (fact SVC-8). */
+/** 2 MB, the limit of the service for an item (fact SVC-8). */
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
 /** The longest id that the service accepts (fact SVC-2). */
 const ID_BYTES_MAX = 1023;
-/** A time to live ends here (fact SVC-11). */
+/** The longest time to live (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;
 
 /** Why a document cannot be moved: reasons of dead letters. */
@@ -36,8 +36,8 @@ export interface Refusal {
 }
 
 /**
- * `restart`: bytes unchanged, the countdown starts again with the copy. `remaining`: `ttl` is written so that the
- * document ends when it would have; `defaultTtl` is the source container's, in seconds, or -1.
+ * `restart`: the bytes are unchanged, and the countdown starts again with the copy. `remaining`: `ttl` is rewritten
+ * so that the copy expires with the original; `defaultTtl` is that of the source container in seconds, or -1.
  */
 export type TtlMode =
   | { readonly mode: 'restart' }
@@ -50,7 +50,7 @@ export interface RekeyOptions {
   readonly ttl: TtlMode;
 }
 
-/** Every path that a scan must look for, if a `Rekey` or a `Placement` is to read its rows. */
+/** The paths that a scan must look for, so that a `Rekey` or a `Placement` can read its rows. */
 export function rekeyPaths(plan: KeyPlan): readonly Path[] {
   return [
     ...plan.inputs,
@@ -62,19 +62,19 @@ export function rekeyPaths(plan: KeyPlan): readonly Path[] {
 }
 
 /**
- * What `read` says of a row: `moves` to the target; `refused`, with the reason in `refusal`; or `expired` already, so
- * that there is nothing to move.
+ * The result of `read`: the row `moves` to the target; it is `refused`, with the reason in `refusal`; or it has
+ * `expired`.
  */
 export type Verdict = 'moves' | 'refused' | 'expired';
 
 export class Rekey {
-  /** Identity and, if it moves, slot of the row read last: four words each. */
+  /** The identity of the last read row and, if it moves, its slot: four words each. */
   readonly hashes = new Uint32Array(8);
-  /** The row's key in the target, level by level, if it moves. */
+  /** The key of the row in the target, level by level, if it moves. */
   key: readonly KeyComponent[] = [];
-  /** Why it does not move, if it is refused. */
+  /** The reason, if the row is refused. */
   refusal: Refusal | undefined;
-  /** Of the row written last: the `ttl` that was put in, and where it is in the output. */
+  /** The `ttl` in the last written row, and its offset in the output. */
   lifetime: Lifetime | undefined;
   readonly #scan: PageScan;
   readonly #plan: KeyPlan;
@@ -83,11 +83,11 @@ export class Rekey {
   readonly #hasher = new IdentityHasher();
   readonly #inputs: readonly number[];
   readonly #identity: RowIdentity;
-  /** Of a plan that only reads, slots need no decoding either. */
+  /** With a plan that derives nothing, slots need no decoding either. */
   readonly #slot: RowIdentity | undefined;
   readonly #adder: Adder | undefined;
   readonly #additionPaths: readonly Path[];
-  /** One for each added path, and `ttl` behind them. */
+  /** One for each added path, then one for `ttl`. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
   readonly #cache: KeyCache;
@@ -120,7 +120,7 @@ export class Rekey {
     this.#added = added.map(() => undefined);
   }
 
-  /** Reads a row of the last scan; `nowTs` is the service's time in seconds, for documents that expire. */
+  /** Reads a row of the last scan; `nowTs` is the time of the service in seconds, for documents that expire. */
   read(row: number, nowTs: number): Verdict {
     this.#row = row;
     this.#nowTs = nowTs;
@@ -146,14 +146,14 @@ export class Rekey {
     return 'moves';
   }
 
-  /** Where the key of the row read last lands in the hash space of the target. */
+  /** The effective partition key of the last read row in the target. */
   effectiveKey(): string {
     const place = this.#known?.place ?? effectiveKey(this.#kind, this.key);
     if (this.#known !== undefined) this.#known.place = place;
     return place;
   }
 
-  /** Writes the target document of the row read last, which moves. */
+  /** Writes the target document of the last read row, which must move. */
   write(out: DocumentOutput): void {
     assert(this.refusal === undefined, 'only what moves is written');
     spliceDocument(out, this.#scan, this.#row, this.#edits);
@@ -166,7 +166,7 @@ export class Rekey {
     const scan = this.#scan;
     const { nodes } = scan;
     const own = scan.start(this.#row, nodes.ttl);
-    // What is added stands before the last brace, and `ttl` comes last.
+    // Added properties come before the last brace, `ttl` last of all.
     const end = this.#edits.endOf(own === 0 ? scan.end(this.#row, nodes.document) - 1 : own);
     return { end, digits: String(left).length, endsTs: this.#nowTs + left };
   }
@@ -192,13 +192,13 @@ export class Rekey {
     const end = this.#scan.end(this.#row, nodes.id);
     const writtenBytes = end - start - 2;
     if (writtenBytes === 0) return { reason: 'bad-id', why: 'id is empty' };
-    // Escapes only make it longer, so what is written short enough is short enough.
+    // Escapes only make a text longer, so a short enough text in the page is short enough.
     if (writtenBytes <= ID_BYTES_MAX || Buffer.byteLength(decodeText(page, start, end)) <= ID_BYTES_MAX)
       return undefined;
     return { reason: 'bad-id', why: `id is longer than ${ID_BYTES_MAX} bytes` };
   }
 
-  /** Sets the key and the values to add, or says why there is no key. */
+  /** Sets the key and the values to add, or returns why there is no key. */
   #readKey(): Refusal | undefined {
     this.#known = this.#cache.find(this.#row) ?? this.#cache.remember(this.#computeKey());
     const { computed } = this.#known;
@@ -229,19 +229,21 @@ export class Rekey {
     return decodeScalar(scan.page, start, scan.end(this.#row, node));
   }
 
-  /** Seconds until the document expires in the source; undefined when it never does, or keeps its `ttl` as it is. */
+  /**
+   * Seconds until the document expires in the source; undefined if it never does, or if its `ttl` stays unchanged.
+   */
   #secondsLeft(defaultTtl: number, nowTs: number): number | undefined {
     const { nodes } = this.#scan;
     const own = this.#valueAt(nodes.ttl);
     const ttl = own === undefined ? defaultTtl : own;
-    // What the service would not take as a time to live is none: it stays as it is.
+    // A value that the service does not accept as a time to live stays unchanged.
     if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl <= 0 || ttl > TTL_MAX) return undefined;
     const start = this.#scan.start(this.#row, nodes.ts);
     if (start === 0 || isText(this.#scan.page, start)) return undefined;
     return decodeNumber(this.#scan.page, start, this.#scan.end(this.#row, nodes.ts)) + ttl - nowTs;
   }
 
-  /** Size of the target document; of one that is far from too large, a bound that is as good. */
+  /** The size of the target document, or an upper bound if that is below the limit. */
   #sizeBytes(): number {
     const scan = this.#scan;
     const edits = this.#edits;
@@ -260,18 +262,18 @@ export class Rekey {
   }
 }
 
-/** The source key path whose old value is kept at `path`, if that is what is added there. */
+/** The source key path whose old value is kept at `path`, if there is one. */
 function keptFrom({ sourcePaths, sourcePathsInTarget }: KeyPlan, path: Path): Path | undefined {
   const level = sourcePathsInTarget.findIndex((kept) => isSamePath(kept, path));
   return level < 0 ? undefined : sourcePaths[level];
 }
 
 /**
- * Whose document stands in which slot, read from documents of the target: the source identity that it carries in its
- * source key properties, and the slot that its key says it is in.
+ * Reads documents of the target: the source identity, from the properties with the source key, and the slot, from
+ * the target key.
  */
 export class Placement {
-  /** Identity and slot of the row read last: four words each. */
+  /** Identity and slot of the last read row: four words each. */
   readonly hashes = new Uint32Array(8);
   readonly #identity: RowIdentity;
   readonly #slot: RowIdentity;
@@ -288,19 +290,19 @@ export class Placement {
   }
 }
 
-/** Who was deleted: the identity that a delete of the all-versions feed tells of, in whatever shape it does. */
+/** The identity of a deleted document, from any known shape of a delete in the all-versions feed. */
 export class Deletion {
   readonly #scan: PageScan<EnvelopeNodes>;
   readonly #hasher = new IdentityHasher();
 
-  /** The scan was made with the plan's source paths as key paths. */
+  /** The scan must have the source paths of the plan as its key paths. */
   constructor(scan: PageScan<EnvelopeNodes>) {
     this.#scan = scan;
   }
 
   /**
-   * Puts the row's identity at `out[at]`. False when it cannot be rebuilt: a level that is not told may have been
-   * missing in the document, or may be told in a shape that is not known.
+   * Writes the identity of the row to `out[at]`. False if it cannot be determined: an absent level may have been
+   * missing in the document, or the delete may have an unknown shape.
    */
   read(row: number, out: Uint32Array, at: number): boolean {
     const nodes = this.#nodesOf(row);
@@ -312,7 +314,7 @@ export class Deletion {
     return true;
   }
 
-  /** The id and the levels of the key, as they stand in the page; of a row that `read` could rebuild. */
+  /** The id and the levels of the key as JSON texts of the page, for a row whose identity was determined. */
   name(row: number): (string | null)[] {
     const scan = this.#scan;
     return (this.#nodesOf(row) ?? []).map((node) =>
@@ -322,16 +324,16 @@ export class Deletion {
     );
   }
 
-  /** Where the id and the levels are told. */
+  /** The nodes that have the id and the levels. */
   #nodesOf(row: number): readonly number[] | undefined {
     const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
-    // No key value is an object or an array: {} may stand for a missing one, as it does in batches, but nobody says so.
+    // An object or an array is not a key value. {} may mean a missing one, as in batches, but that is not documented.
     const isTold = (node: number): boolean =>
       isThere(node) && !isComposite(this.#scan.page, this.#scan.start(row, node));
     const levels = deletedKey.map((places) => places.find(isTold) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
-    // The last image, where one is sent, tells missing levels too.
+    // If the feed sends the previous image, that shows missing levels too.
     return isThere(previousId) ? [previousId, ...previousKey] : undefined;
   }
 }

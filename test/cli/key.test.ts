@@ -24,7 +24,7 @@ describe('cosmig key', () => {
         '"amber-2026-03"\to-1\n' +
         '"birch-2026-03"\t"o 2"\n' +
         '(missing)\to-3\n' +
-        '(invalid-key: /createdAt cannot serve for /pk: the text is no ISO 8601 date)\to-4\n' +
+        '(invalid-key: /createdAt cannot serve for /pk: the text is not an ISO 8601 date)\to-4\n' +
         '"amber-2026-03"\tmissing\n',
       stderr: [
         'partition key        /pk',
@@ -72,7 +72,7 @@ describe('cosmig key', () => {
       /^"amber-2026-03"\to-1\n {2}\/tenantId is "amber"\n {2}\/createdAt is "2026-03-01T09:30:00Z"; month gives "2026-03"\n {2}\{tenantId\}-\{createdAt\|month\} gives "amber-2026-03"\n {2}\/pk is written as "amber-2026-03"\n {2}the key at \/pk is "amber-2026-03"\n {2}it hashes to [0-3][0-9A-F]{31}, in range [1-4] of 4\n$/,
     );
     expect((await runCosmig(argv, { stdin: LINES.slice(3, 4) })).stdout).toMatch(
-      /\n {2}invalid-key: \/createdAt cannot serve for \/pk: the text is no ISO 8601 date\n$/,
+      /\n {2}invalid-key: \/createdAt cannot serve for \/pk: the text is not an ISO 8601 date\n$/,
     );
   });
 
@@ -108,7 +108,7 @@ describe('cosmig key', () => {
         {
           id: 'o-4',
           reason: 'invalid-key',
-          why: '/createdAt cannot serve for /pk: the text is no ISO 8601 date',
+          why: '/createdAt cannot serve for /pk: the text is not an ISO 8601 date',
         },
         { id: null, key: ['amber-2026-03'] },
       ],

@@ -9,7 +9,7 @@ import { madeText, type OperationOutcome, type OperationText } from '../../cosmo
 import { failureOf } from '../../cosmos/bulk/point-reads.ts';
 import { BatchBody } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
-import { reckonAnew, shifted } from '../../documents/ttl.ts';
+import { refreshTtl, shifted } from '../../documents/ttl.ts';
 import { replyScan } from '../../documents/page-scan.ts';
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
@@ -158,7 +158,7 @@ export class TargetSlots {
     const { sizeBytes } = text;
     const writeTo = (body: Buffer, at: number): void => {
       text.writeTo(body, at);
-      reckonAnew(
+      refreshTtl(
         body.subarray(at, at + sizeBytes),
         shifted(lifetime, -before),
         this.#parts.serviceTime.nowTs(),

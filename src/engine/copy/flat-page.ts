@@ -7,7 +7,7 @@
  */
 import { putCreate } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
-import { reckonAnew, shifted, type Lifetime } from '../../documents/ttl.ts';
+import { refreshTtl, shifted, type Lifetime } from '../../documents/ttl.ts';
 import { Pieces } from '../../documents/page-pieces.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { Rekey } from '../../keys/rekey.ts';
@@ -151,7 +151,7 @@ export class FlatPage {
     const end = this.pieces.write(this.#mark(entry, OPERATION_PIECE), this.#mark(entry, END_PIECE), body, at);
     body[end] = CLOSING_BRACE;
     const lifetime = this.#lifetimeFrom(entry, OPERATION_BYTE);
-    if (lifetime !== undefined) reckonAnew(body.subarray(at, end + 1), lifetime, owner.nowTs);
+    if (lifetime !== undefined) refreshTtl(body.subarray(at, end + 1), lifetime, owner.nowTs);
   }
 
   /** The same document for the slow path. */

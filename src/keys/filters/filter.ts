@@ -1,28 +1,28 @@
 /**
- * What stands after a bar in a placeholder, `{createdAt|month}`: the contract of a filter. A filter is pure and
- * total: for every value it gives another one, or says why it cannot.
+ * The contract of filters, which follow a bar in a placeholder: `{createdAt|month}`. Invariant: a filter is pure
+ * and total: it returns a value for every value, or the reason why it cannot.
  */
 
-/** A value that is there and is no object or array. */
+/** A value that is present and not an object or an array. */
 export type Scalar = string | number | boolean | null;
 
-/** Why a value cannot serve, in words for the operator. */
+/** Why a value cannot be used, in words for the operator. */
 export interface Unfit {
   readonly why: string;
 }
 
 export interface Filter {
-  /** Set by the one filter that stands in for a missing value; all others leave a missing value missing. */
+  /** Set by the one filter that replaces a missing value; all others leave it missing. */
   readonly standIn?: Scalar;
   apply(value: Scalar): Scalar | Unfit;
 }
 
-/** A filter by its name, with how it is written. */
+/** A filter by its name, with an example. */
 export interface FilterKind {
   readonly name: string;
-  /** The name with an argument that works. */
+  /** The name with a valid argument. */
   readonly example: string;
-  /** The filter for this argument (nothing: none was given), or what is wrong with it. */
+  /** The filter for this argument (undefined: none was given), or why the argument is invalid. */
   make(argument: string | undefined): Filter | Unfit;
 }
 
@@ -31,8 +31,8 @@ export function isUnfit(result: Scalar | Filter | Unfit | undefined): result is 
 }
 
 /**
- * A value as text: strings as they are, all others as JSON writes them (1.0 as 1, -0 as 0, 1e21 as 1e+21, null as
- * null), so that any language can do the same.
+ * A value as text: strings unchanged, others as in JSON (1.0 as 1, -0 as 0, 1e21 as 1e+21, null as null), so that
+ * every language can reproduce it.
  */
 export function textOf(value: Scalar): string {
   return typeof value === 'string' ? value : String(value);

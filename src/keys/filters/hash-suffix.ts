@@ -1,10 +1,11 @@
 /**
- * `hash:N`, a stable bucket from 0 to N-1 that spreads one busy key over N and can be computed again from the same
- * value, which a random suffix cannot. It is a promise that outlives this version, since keys are made of it:
+ * `hash:N`: a stable bucket from 0 to N-1. It spreads a hot key over N keys, and unlike a random suffix it can be
+ * computed again from the value. Invariant: the formula never changes, because stored keys contain its result:
  *
  *   bucket = (the last eight hex digits of the value's V2 effective partition key, as a number) mod N
  *
- * so the value is taken with its type: 1 and "1" are apart, 1 and 1.0 are not. Filters before it make text of it.
+ * The type of the value counts: 1 and "1" have different buckets, 1 and 1.0 the same. Filters before it turn the
+ * value into text.
  */
 import { effectiveKey } from '../../epk/effective-key.ts';
 import type { FilterKind, Scalar } from './filter.ts';

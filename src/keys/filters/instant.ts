@@ -1,8 +1,8 @@
 /**
- * When a value says it is. Text is ISO 8601 (a date, or a date and a time with or without a zone); a number counts
- * from 1970, in seconds below 10^11 and in milliseconds from there on, both signs alike: 10^11 seconds are the year
- * 5138, 10^11 milliseconds are March 1973, so only milliseconds of the early seventies are misread. Without a zone it
- * is UTC. Always true here: what is not certainly a date is none, and microseconds are refused instead of misread.
+ * The point in time that a value means. Text is ISO 8601: a date, or a date and a time, in UTC if it has no zone. A
+ * number counts from 1970: seconds if its absolute value is below 10^11, otherwise milliseconds. 10^11 seconds are
+ * in the year 5138 and 10^11 milliseconds in March 1973, so only milliseconds of the early seventies are misread.
+ * Invariant: a value that is not clearly a date is refused, and so are microseconds.
  */
 import type { Scalar, Unfit } from './filter.ts';
 
@@ -18,12 +18,12 @@ const FOUR_CENTURIES_MS = 146_097 * 86_400_000;
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
 
-const NO_DATE: Unfit = { why: 'the text is no ISO 8601 date' };
-const NO_DAY: Unfit = { why: 'the text looks like a date, but there is no such day or time' };
+const NO_DATE: Unfit = { why: 'the text is not an ISO 8601 date' };
+const NO_DAY: Unfit = { why: 'the text looks like a date, but that day or time does not exist' };
 const NO_YEAR: Unfit = { why: 'the time is not in the years 1 to 9999' };
 const NO_TIME: Unfit = { why: 'only a text or a number can be a date' };
 
-/** The instant that `value` stands for. */
+/** The point in time that `value` means. */
 export function instantOf(value: Scalar): Instant | Unfit {
   if (typeof value === 'string') return readIso(value);
   if (typeof value !== 'number') return NO_TIME;
@@ -45,7 +45,7 @@ function readIso(text: string): Instant | Unfit {
   if (!isTime || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return NO_DAY;
   const fraction = match[7];
   const ms = fraction === undefined ? 0 : numberIn(fraction.slice(0, 3).padEnd(3, '0'));
-  // Date.UTC takes the years below 100 for those of the last century; the calendar repeats after 400.
+  // Date.UTC reads years below 100 as 19xx. The calendar repeats after 400 years.
   const local = Date.UTC(year + 400, month - 1, day, hour, minute, second, ms) - FOUR_CENTURIES_MS;
   const zoneMs = (zoneHour * 60 + zoneMinute) * MINUTE_MS;
   return inYears(match[8] === '-' ? local + zoneMs : local - zoneMs);

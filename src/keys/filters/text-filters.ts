@@ -1,20 +1,23 @@
 /**
- * Filters that work on text: lower, upper, trim, slice, pad, default. They know no locale: letters change by
- * Unicode's own tables, the same everywhere ('İ' and 'ß' become two letters, never a Turkish or German rule).
+ * Filters for text: lower, upper, trim, slice, pad, default. Invariant: they do not depend on a locale: letters
+ * change by the tables of Unicode ('İ' and 'ß' become two letters, without Turkish or German rules).
  */
 import { textOf, type Filter, type FilterKind, type Scalar, type Unfit } from './filter.ts';
 
-/** A number that fills more places than this is no number any more. */
+/** No number has more digits than this. */
 const PLACES_MAX = 64;
 
 export const lower: FilterKind = onText('lower', (text) => text.toLowerCase());
 
 export const upper: FilterKind = onText('upper', (text) => text.toUpperCase());
 
-/** Takes white space and line ends away, as Unicode and JavaScript understand them. */
+/** Removes white space and line ends, as Unicode and JavaScript define them. */
 export const trim: FilterKind = onText('trim', (text) => text.trim());
 
-/** Characters from a position up to, not including, another; from the end when negative. Pairs are not cut. */
+/**
+ * Characters from a position up to and excluding another; negative ones count from the end. Surrogate pairs stay
+ * together.
+ */
 export const slice: FilterKind = {
   name: 'slice',
   example: 'slice:0:3',
@@ -27,7 +30,7 @@ export const slice: FilterKind = {
   },
 };
 
-/** Zeros in front until there are so many characters; a minus stays first. */
+/** Adds leading zeros up to a number of characters; a minus stays first. */
 export const pad: FilterKind = {
   name: 'pad',
   example: 'pad:3',
@@ -38,7 +41,7 @@ export const pad: FilterKind = {
   },
 };
 
-/** Stands in for a value that is missing. null is there, and stays. */
+/** Replaces a missing value. null is not missing, and stays. */
 export const byDefault: FilterKind = {
   name: 'default',
   example: 'default:x',
@@ -58,7 +61,7 @@ function onText(name: string, change: (text: string) => string): FilterKind {
 }
 
 function sliceCharacters(text: string, start: number, end: number | undefined): string {
-  // Without surrogates a character is a unit, and no array is needed.
+  // Without surrogates every character is one unit, and no array is needed.
   if (!/[\ud800-\udfff]/.test(text)) return text.slice(start, end);
   return Array.from(text).slice(start, end).join('');
 }

@@ -1,12 +1,12 @@
 /**
- * Filters that put a time into a bucket: day, week, month, quarter, year, and date with a pattern. All in UTC; weeks
- * are ISO weeks (they begin on Monday, the first one holds January 4) and carry the year of the week, which around
- * New Year is not that of the day: 2021-01-03 is in 2020-W53. Texts sort as times do.
+ * Filters that turn a time into a bucket: day, week, month, quarter, year, and date with a pattern. All are in UTC.
+ * Weeks are ISO weeks: they begin on Monday, the first one contains January 4, and the year is that of the week,
+ * which may differ around New Year: 2021-01-03 is in 2020-W53. Invariant: texts sort as times do.
  */
 import { isUnfit, type Filter, type FilterKind, type Scalar, type Unfit } from './filter.ts';
 import { instantOf, type Instant } from './instant.ts';
 
-/** What a pattern may hold besides punctuation, digits and spaces. */
+/** What a pattern may contain besides punctuation, digits and spaces. */
 const TOKENS = { yyyy: 4, MM: 2, dd: 2, HH: 2, mm: 2, ss: 2, SSS: 3 } as const;
 const TOKEN = new RegExp(`(${Object.keys(TOKENS).join('|')})`);
 

@@ -1,7 +1,7 @@
 /**
- * Text to strategy: what `--derive '/pk={tenantId}-{createdAt|month}'` means. A template is literal text with
- * placeholders in braces; a brace of the text itself is written twice. A placeholder names a value, as `a.b` or as
- * the path `/a/b`, and filters after bars. Steps and arguments that hold other than plain characters are quoted.
+ * Parses templates, as in `--derive '/pk={tenantId}-{createdAt|month}'`. A template is literal text with
+ * placeholders in braces; a literal brace is written twice. A placeholder names a value, as `a.b` or as the path
+ * `/a/b`, and then filters after bars. Steps and arguments with special characters are quoted.
  */
 import type { UsageError } from '../../lib/errors.ts';
 import { concat, type NamedFilter, type Placeholder } from './template.ts';
@@ -12,7 +12,7 @@ import type { Path, Strategy } from './strategy.ts';
 import { byDefault, lower, pad, slice, trim, upper } from '../filters/text-filters.ts';
 import { date, day, month, quarter, week, year } from '../filters/time-bucket.ts';
 
-/** Every filter there is, in the order in which help tells them. */
+/** All filters, in the order of the help. */
 export const FILTERS: readonly FilterKind[] = [
   lower,
   upper,
@@ -77,7 +77,7 @@ function readTemplate(text: string, start: number): Array<string | Placeholder> 
   return parts;
 }
 
-/** The placeholder whose brace is at `start`. */
+/** The placeholder whose opening brace is at `start`. */
 function readPlaceholder(text: string, start: number): { placeholder: Placeholder; end: number } {
   let at = skipSpaces(text, start + 1);
   if (text[at] === '}' || text[at] === undefined) {
@@ -101,7 +101,7 @@ function readPlaceholder(text: string, start: number): { placeholder: Placeholde
   return { placeholder: { path: read.path, filters }, end: at + 1 };
 }
 
-/** What ends a name in a placeholder; a name that holds one of them is quoted. */
+/** Characters that end a name in a placeholder; a name that contains one is quoted. */
 const STOPS = ' |{}:';
 
 function readDotted(text: string, start: number): { path: Path; end: number } {
@@ -140,8 +140,8 @@ function wrongFilter(text: string, at: number, why: string, { example }: FilterK
 }
 
 /**
- * Everything up to a bar or a brace, or a text in double quotes. Spaces before the bar or brace belong to the template,
- * as they do behind a name: nobody would find one at the end of a key. An argument of nothing is none.
+ * Everything up to a bar or a brace, or a text in double quotes. Spaces before the bar or brace are ignored, as
+ * after a name: at the end of a key they would be invisible. An empty argument counts as missing.
  */
 function readArgument(text: string, start: number): { argument: string | undefined; end: number } {
   if (text[start] === '"') {

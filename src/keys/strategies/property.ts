@@ -1,9 +1,12 @@
-/** A key that is already in the document: the value at one path, top-level or nested. Its type survives. */
+/**
+ * The strategy for a key that is already in the document: the value at one top-level or nested path. Invariant: its
+ * type is kept.
+ */
 import { printPath } from '../path.ts';
 import { composite, type Derived, type Path, type Strategy, type Value } from './strategy.ts';
 import { show } from '../show.ts';
 
-/** The value at `path` as it is. */
+/** The unchanged value at `path`. */
 export function existing(path: Path): Strategy {
   return {
     paths: [path],
@@ -20,10 +23,10 @@ function asKey(path: Path, value: Value): Derived {
     : { kind: 'invalid', path, why };
 }
 
-/** Why a value that is there can be neither a key nor a part of one. */
+/** Why an existing value can be neither a key nor a part of one. */
 export function whyUnfit(value: Value): string | undefined {
   if (value === composite) return 'a key is a text, a number, a boolean or null';
-  // 1e400 is JSON, but no double, and a key travels as one.
+  // 1e400 is valid JSON, but exceeds a double, as which a key is sent.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'the number is beyond what a key can hold';
   return undefined;
 }

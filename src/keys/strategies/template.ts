@@ -1,8 +1,8 @@
 /**
- * Keys that are put together: `{deviceId}-{createdAt|month}`. A template of text and placeholders gives text; a
- * lone placeholder without filters is the value itself and keeps its type. A value that is missing makes the whole
- * key missing: half a key would put strangers together. null is a value and reads `null`, as JSON writes it:
- * optional properties are null in most collections, and to refuse them would leave half of such a container behind.
+ * Keys from a template: `{deviceId}-{createdAt|month}`. A template of text and placeholders gives text; a single
+ * placeholder without filters gives the value itself and keeps its type. A missing value makes the whole key
+ * missing, because an incomplete key would mix unrelated documents. null is a value and becomes `null`, as in JSON:
+ * optional properties are often null, and refusing them would leave many documents behind.
  */
 import { existing, whyUnfit } from './property.ts';
 import { isUnfit, textOf, type Filter, type Scalar, type Unfit } from '../filters/filter.ts';
@@ -10,13 +10,13 @@ import { isSamePath, printPath } from '../path.ts';
 import { show } from '../show.ts';
 import type { Derived, Path, Strategy, Value } from './strategy.ts';
 
-/** A filter and how it was written. */
+/** A filter and its text. */
 export interface NamedFilter {
   readonly text: string;
   readonly filter: Filter;
 }
 
-/** One place of a template that a value goes to. */
+/** A part of a template that takes a value. */
 export interface Placeholder {
   readonly path: Path;
   readonly filters: readonly NamedFilter[];
@@ -25,7 +25,7 @@ export interface Placeholder {
 /** A template: literal texts and placeholders, in order. */
 export type Template = ReadonlyArray<string | Placeholder>;
 
-/** The strategy of a template; `text` is how it was written. */
+/** The strategy of a template with this text. */
 export function concat(template: Template, text: string): Strategy {
   const [only, ...rest] = template;
   if (rest.length === 0 && typeof only === 'object' && only.filters.length === 0) return existing(only.path);
@@ -61,15 +61,15 @@ function join(parts: readonly Part[], values: readonly Value[]): Derived {
 }
 
 /**
- * A long integer has been rounded by the time it is a double: two of them would share a text, and an application
- * in another language, which has them exactly, would compute a third.
+ * A long integer is rounded to a double. Two of them could have the same text, and an application in another
+ * language with exact integers would compute a different one.
  */
 function whyInexact(value: Value): string | undefined {
   const isInexact = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
   return isInexact ? 'the number is beyond 2^53, where neighbours read alike' : undefined;
 }
 
-/** What a value becomes on its way through the filters; `step` hears of each. */
+/** The result of the filters; `step` receives each intermediate value. */
 function fill(
   { filters }: Placeholder,
   value: Value,
@@ -99,7 +99,7 @@ function explain(parts: readonly Part[], values: readonly Value[], text: string)
       });
       return isUnfit(filled) ? `${line}: ${filled.why}` : line;
     });
-  // A lone placeholder has said it all.
+  // A single placeholder is explained already.
   const derived = parts.length > 1 ? join(parts, values) : undefined;
   return derived?.kind === 'value' ? [...lines, `${text} gives ${show(derived.value)}`] : lines;
 }

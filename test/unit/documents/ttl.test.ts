@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reckonAnew } from '../../../src/documents/ttl.ts';
+import { refreshTtl } from '../../../src/documents/ttl.ts';
 
 const OPERATION = '{"resourceBody":{"a":1,"ttl":1000,"b":"é"}}';
 const written = { end: OPERATION.indexOf('1000') + 4, digits: 4, endsTs: 5000 };
@@ -14,6 +14,6 @@ test.each([
   ['a clock that was set back by far', -90_000, OPERATION],
 ])('%s', (_name, nowTs, expected) => {
   const text = Buffer.from(OPERATION);
-  reckonAnew(text, written, nowTs);
+  refreshTtl(text, written, nowTs);
   expect(text.toString()).toBe(expected);
 });

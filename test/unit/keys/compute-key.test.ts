@@ -65,7 +65,7 @@ describe('the key of an application', () => {
     [
       { derive: '/pk={createdAt|month}' },
       { createdAt: 'soon' },
-      'the document has no key: /createdAt cannot serve for /pk: the text is no ISO 8601 date',
+      'the document has no key: /createdAt cannot serve for /pk: the text is not an ISO 8601 date',
     ],
     [{ partitionKey: '/a', missingKey: 'fail' }, {}, 'the document has no key: /a is missing'],
     [

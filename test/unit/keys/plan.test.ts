@@ -82,7 +82,7 @@ describe('a plan', () => {
       {
         kind: 'refused',
         reason: 'invalid-key',
-        why: '/createdAt cannot serve for /pk: the text is no ISO 8601 date',
+        why: '/createdAt cannot serve for /pk: the text is not an ISO 8601 date',
       },
     ],
     [
@@ -92,7 +92,7 @@ describe('a plan', () => {
       {
         kind: 'refused',
         reason: 'invalid-key',
-        why: '/at cannot serve for /day: the text is no ISO 8601 date',
+        why: '/at cannot serve for /day: the text is not an ISO 8601 date',
       },
     ],
     [
@@ -202,7 +202,7 @@ describe('what may not be asked', () => {
     [
       { partitionKey: ['/a/b', '/a'] },
       'the key paths /a/b and /a exclude each other',
-      'one lies inside the other, and an object is no key value',
+      'one lies inside the other, and an object is not a key value',
       'choose one of them',
     ],
     [
@@ -238,13 +238,13 @@ describe('what may not be asked', () => {
     [
       { partitionKey: ['/pk/x'], derive: ['/pk=1'] },
       'the key path /pk/x does not fit the derived /pk',
-      'a derived value is no object, and what lies around it is no key value',
+      'a derived value is not an object, and an object around it is not a key value',
       'make the key path /pk',
     ],
     [
       { partitionKey: ['/pk'], derive: ['/pk/x=1'] },
       'the key path /pk does not fit the derived /pk/x',
-      'a derived value is no object, and what lies around it is no key value',
+      'a derived value is not an object, and an object around it is not a key value',
       'make the key path /pk/x',
     ],
     [
@@ -257,18 +257,18 @@ describe('what may not be asked', () => {
       { sourcePaths: ['/a/b'], derive: ['/a=1'] },
       '/a cannot be derived',
       'it would destroy the source key /a/b, which tells documents of one id apart',
-      'derive into a property beside it',
+      'derive into another property',
     ],
     [
       { sourcePaths: ['/a'], derive: ['/a/b=1'] },
       '/a/b cannot be derived',
       'it would destroy the source key /a, which tells documents of one id apart',
-      'derive into a property beside it',
+      'derive into another property',
     ],
     [
       { derive: ['/pk={_ts|month}'] },
       '/pk cannot be derived from /_ts',
-      'the service writes it anew at every change, so the key would never be the same',
+      'the service writes a new value at every change, so the key would change too',
       'use a property that the application writes',
     ],
     [
@@ -286,8 +286,8 @@ describe('what may not be asked', () => {
     [
       { partitionKey: ['/k'], derive: ['/a=1', '/a/b=2'] },
       '/a and /a/b cannot both be derived',
-      'one lies inside the other, and a derived value is no object',
-      'derive one of them beside the other',
+      'one lies inside the other, and a derived value is not an object',
+      'derive them into properties that do not contain each other',
     ],
     [
       { sourcePaths: ['/old'], derive: ['/pk=1'], keepSourceKeyAs: '/was' },
@@ -353,14 +353,14 @@ describe('what may not be asked', () => {
     expect(
       problems({ sourcePaths: ['/pk'], partitionKey: ['/_ts'], derive: ['/pk={a}', '/id={b}', '/pk={c}'] }),
     ).toEqual([
-      '4 things are wrong with the key',
+      '4 problems with the key',
       '/_ts cannot be a key path',
       '/pk is the source key and cannot be overwritten',
       '/id cannot be derived',
       '/pk is derived twice',
     ]);
     expect(problems({ partitionKey: ['_ts', '/'], derive: ['/id={'] })).toEqual([
-      '3 things are wrong with the key',
+      '3 problems with the key',
       '_ts is wrong at character 1',
       '/ is wrong at character 2',
       '/id={ is wrong at character 5',

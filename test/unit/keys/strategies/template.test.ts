@@ -110,7 +110,7 @@ test.each([
   ['{nope|default:x}', ['/nope is missing; default:x gives "x"']],
   ['{ nope | default:x y }', ['/nope is missing; default:x y gives "x y"']],
   ['{id}-{nope}', ['/id is "abc"', '/nope is missing']],
-  ['{id|month}', ['/id is "abc": the text is no ISO 8601 date']],
+  ['{id|month}', ['/id is "abc": the text is not an ISO 8601 date']],
   [
     '{tags}-{id}',
     ['/tags is an object or array: a key is a text, a number, a boolean or null', '/id is "abc"'],
