@@ -231,7 +231,7 @@ describe('it is seen', () => {
     ],
     [
       'a letter for a slot that its holder should have left',
-      'does not belong to',
+      'no longer belongs to',
       { source: [A7.replace('"P"', '"Q"'), C7], target: [A7], letters: [letter('collision')] },
     ],
     [
