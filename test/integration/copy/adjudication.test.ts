@@ -4,7 +4,7 @@ import { Move, type Order } from '../../helpers/move.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
 
-describe('a holder of a slot that cannot be looked up in the source', () => {
+describe('the document in a slot cannot be looked up in the source', () => {
   test.each([
     { status: 400, substatus: 0 },
     { status: 413, substatus: 0 },
@@ -24,7 +24,7 @@ describe('a holder of a slot that cannot be looked up in the source', () => {
   });
 });
 
-test('a holder without a source key is no stranger, not even while the copy lasts', async () => {
+test('a holder without a source key counts as our copy, also during the copy', async () => {
   await using move = await Move.open();
   await move.put({ id: '7', tenantId: 'P' }, order('7', 'a', 'P'));
   await move.run('copy');

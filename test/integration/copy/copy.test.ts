@@ -9,7 +9,7 @@ const orders = (count: number): { id: string; customerId: string; tenantId: stri
     n,
   }));
 
-test('copies every document under its new key, and then there is nothing left to do', async () => {
+test('copy: every document gets its new key, and a second run has nothing to do', async () => {
   await using move = await Move.open();
   await move.put(...orders(300));
   const copied = await move.run('copy');

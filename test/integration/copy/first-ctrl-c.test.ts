@@ -44,7 +44,7 @@ const LASTING: ReadonlyArray<[what: string, effect: FaultEffect]> = [
 ];
 
 test.each(LASTING)(
-  'told to stop while the target %s, a run ends soon, and the next one goes on',
+  'stop while the target %s -> the run ends soon, and the next one resumes',
   async (_what, effect) => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
     await move.put(...first);
@@ -65,7 +65,7 @@ test.each(LASTING)(
   },
 );
 
-test.each(POINTS)('told to stop at "%s", a run ends in good order, and the next one goes on', async (at) => {
+test.each(POINTS)('stop at "%s" -> the run ends cleanly, and the next one resumes', async (at) => {
   await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
   await move.put(...first);
   let stopped = 0;

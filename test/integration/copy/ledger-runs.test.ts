@@ -90,7 +90,7 @@ async function untilInTheMiddle(): Promise<void> {
 }
 
 describe('a run refuses', () => {
-  test('another spec, by the flags that changed, and goes on with the old one', async () => {
+  test('another spec, naming the flags that changed, and resumes with the old one', async () => {
     expect(await copy()).toMatchObject({ code: 0 });
     const { code, stderr } = await copy('--missing-key', 'fail', '--derive', '/x={pk}');
     expect(code).toBe(3);
@@ -130,7 +130,7 @@ describe('a run refuses', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('a target that is ours without its ledger, wherever another one would be begun', async () => {
+  test('a target that is ours without its ledger, wherever the new ledger would be', async () => {
     expect(await copy()).toMatchObject({ code: 0 });
     rmSync(ledger);
     const { code, stderr } = await copy();
@@ -141,7 +141,7 @@ describe('a run refuses', () => {
     expect(existsSync(ledger)).toBe(false);
   });
 
-  test('a target that somebody else uses', async () => {
+  test('a target that another application uses', async () => {
     const { items } = lab.account.client.database('shop').container('by-tenant');
     await items.create({ id: 'theirs', tenantId: 'x', kind: 'another application' });
     expect(await copy()).toMatchObject({ code: 3, stdout: '' });
@@ -150,7 +150,7 @@ describe('a run refuses', () => {
   });
 });
 
-test('a tail on a ledger with garbage anywhere goes on or refuses it, and is never our bug', async () => {
+test('a tail on a damaged ledger: it works or refuses the ledger, and never fails with an internal error', async () => {
   expect(await copy()).toMatchObject({ code: 0 });
   const whole = readFileSync(ledger);
   const garbage = fc.record({
@@ -182,8 +182,8 @@ test('a tail on a ledger with garbage anywhere goes on or refuses it, and is nev
   );
 }, 120_000);
 
-describe('while a run is on', () => {
-  test('a second one leaves, well when it was told to, and status shows the first', async () => {
+describe('while a run is in progress', () => {
+  test('a second run is refused, or skipped with --skip-if-running, and status shows the first', async () => {
     await slowDown();
     const first = new CosmigRun(copyTo(ledger), { env: env(), clock: systemClock });
     await untilInTheMiddle();
@@ -203,7 +203,7 @@ describe('while a run is on', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('its ledger can be saved, and where nobody has written since, a migration goes on from there', async () => {
+  test('its ledger can be saved, and the migration resumes from the copy if nothing was written since', async () => {
     await slowDown();
     const first = new CosmigRun(copyTo(ledger), { env: env(), clock: systemClock });
     await untilInTheMiddle();
@@ -219,7 +219,7 @@ describe('while a run is on', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('a SIGKILL is told as one without changing a byte, and the next run goes on', async () => {
+  test('status reports a SIGKILL without changing a byte, and the next run resumes', async () => {
     await slowDown();
     await using child = startCosmig(copyTo(ledger), env());
     await untilInTheMiddle();
@@ -243,7 +243,7 @@ describe.skipIf(!canMount())('a full disk', () => {
   // While the ledger is made, while the run begins, and in mid-copy; after that the next run waits until nothing that
   // was sent can land any more, which takes most of a minute.
   test.each(['64k', '192k', '256k'])(
-    'of %s stops a run with what to do, and with room it goes on',
+    'of %s stops a run with a hint, and with free space it resumes',
     async (size) => {
       const words = copyTo('$0/ledger.db').map((word) => `"${word}"`);
       const script = [

@@ -257,7 +257,7 @@ test.each(CASES)(
   },
 );
 
-test('deletes find every odd document again, but for those without a key, whose absence is to be looked for', async () => {
+test('deletes remove every odd document, except those without a key, which a comparison must find', async () => {
   await using lossless = await Lossless.open({ settings: AVAD }, ['/tenantId']);
   const { move } = lossless;
   await lossless.write(DOCUMENTS);
@@ -273,7 +273,7 @@ test('deletes find every odd document again, but for those without a key, whose 
   expect([...target.keys()]).toEqual(keyless.map(({ text }) => nameOf(text)));
 });
 
-test('with the remaining time to live nothing but that changes, and it ends when the original does', async () => {
+test('--ttl remaining: only the ttl changes, and the copy expires with the original', async () => {
   const ttl = { defaultTtl: 1000 };
   const flags = { ttl: ['remaining'] };
   await using lossless = await Lossless.open({ source: ttl, target: ttl, flags }, ['/tenantId']);
@@ -311,7 +311,7 @@ test('with the remaining time to live nothing but that changes, and it ends when
 });
 
 test.each(['intended', 'outcomes-known'] as const)(
-  'a crash at "%s" leaves no odd document behind',
+  'crash at "%s" -> every odd document is in the target after the next run',
   async (at) => {
     await using lossless = await Lossless.open({ settings: AVAD }, ['/tenantId']);
     const { move } = lossless;
@@ -337,7 +337,7 @@ test.each(['intended', 'outcomes-known'] as const)(
   },
 );
 
-test('odd source keys are asked for, when two documents claim a place and when one leaves it', async () => {
+test('documents with odd source keys are read when two claim a slot, and when one leaves it', async () => {
   await using lossless = await Lossless.open({}, ['/tenantId']);
   const { move } = lossless;
   const odd = KEYS.map(([text, key], n) => ({

@@ -20,7 +20,7 @@ function keep(move: Move): () => void {
   return () => copyFileSync(backup, move.ledgerPath);
 }
 
-test('from before the copy: what nobody knows any more is due to be compared, and found', async () => {
+test('a ledger from before the copy: a comparison is due, and finds the unknown documents', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await begin(move);
@@ -38,7 +38,7 @@ test('from before the copy: what nobody knows any more is due to be compared, an
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('from before the tail: moves, deletes and what came and went are repeated', async () => {
+test('a ledger from before the tail: moves, deletes and short-lived documents are repeated', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await move.run('copy');
@@ -55,7 +55,7 @@ test('from before the tail: moves, deletes and what came and went are repeated',
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('from before the commit: nothing is brought over any more', async () => {
+test('a ledger from before the commit: nothing is replicated', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await move.run('copy');

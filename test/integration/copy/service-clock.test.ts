@@ -18,7 +18,7 @@ function openMortal(defaultTtl: number): Promise<Move> {
   return Move.open({ settings: { avad: true }, source, target, flags: { ttl: ['remaining'] } });
 }
 
-test('a copy that had to wait does not live longer for it', async () => {
+test('a copy that was delayed does not live longer than its original', async () => {
   await using move = await openMortal(100_000);
   let waitedMs = 0;
   const clock = clockAt(() => systemClock.now() + waitedMs);
@@ -51,7 +51,7 @@ test('a copy that had to wait does not live longer for it', async () => {
 
 const tomorrow = clockAt(() => systemClock.now() + 24 * 3600 * 1000);
 
-test('a clock that is a day ahead takes no living document for one that is over', async () => {
+test('a clock that is a day ahead -> no live document counts as expired', async () => {
   await using move = await openMortal(3600);
   await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
   await move.run('copy');

@@ -34,7 +34,7 @@ async function sideOf({ account, lane }: LaneLab, signal: AbortSignal): Promise<
   );
 }
 
-test('a write that lands after its reply was lost is seen, however much was read in between', async () => {
+test('a write that lands after its reply was lost is seen, even if the slot was read in between', async () => {
   await using lab = await LaneLab.open();
   const plan = makePlan({
     sourcePaths: ['/customer'],
@@ -75,7 +75,7 @@ test('a write that lands after its reply was lost is seen, however much was read
   });
 });
 
-test('a delete that the target will not have ends the run, and does not go on for ever', async () => {
+test('a delete that the target refuses ends the run instead of repeating for ever', async () => {
   await using move = await Move.open({ settings: { avad: true } });
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');

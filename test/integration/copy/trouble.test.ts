@@ -39,7 +39,7 @@ async function newestToken({ admin }: Move): Promise<string> {
   return `0:-1#${must(range, 'the source has a range').lsn}`;
 }
 
-describe('bodies that are no bodies, and servers that say nothing', () => {
+describe('damaged bodies, and servers that do not answer', () => {
   const kinds: ReadonlyArray<[kind: string, effects: readonly FaultEffect[]]> = [
     ['cut, foreign and empty bodies', [{ body: 'truncated' }, { body: 'html' }, { body: 'empty' }]],
     [
@@ -92,7 +92,7 @@ describe('bodies that are no bodies, and servers that say nothing', () => {
   });
 });
 
-test('a preflight waits for a reply as long as a run does, and then asks again', async () => {
+test('a preflight waits for a reply as long as a run does, and then tries again', async () => {
   await using tapped = await Tapped.open();
   const { move } = tapped;
   await write(move, orders(5));
@@ -111,7 +111,7 @@ test('a preflight waits for a reply as long as a run does, and then asks again',
 describe('a replica that lags', () => {
   const LAG_MS = 1500;
 
-  test('and says that there is nothing more is not the end of the copy', async () => {
+  test('and answers 304 does not end the copy', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(20));
@@ -177,7 +177,7 @@ describe('a replica that lags', () => {
     await expectSame(move, tailed);
   });
 
-  test('of the target does not hide what the run before has written', async () => {
+  test('of the target does not hide writes of the previous run', async () => {
     await using tapped = await Tapped.open(AVAD);
     const { move, tap } = tapped;
     await write(move, orders(20));
@@ -201,7 +201,7 @@ describe('a replica that lags', () => {
 describe('the feed of all versions', () => {
   const HOUR_MS = 3_600_000;
 
-  test('that has forgotten what was not read yet: the documents are read again, and a sweep is due', async () => {
+  test('that has forgotten unread changes: the documents are read again, and a comparison is due', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
     const { move } = tapped;
     await write(move, orders(30));
@@ -222,7 +222,7 @@ describe('the feed of all versions', () => {
     await expectSame(move, later);
   });
 
-  test('that has forgotten while its range was splitting', async () => {
+  test('that has forgotten changes while its range was splitting', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
     const { move, tap } = tapped;
     await write(move, orders(30));
@@ -242,7 +242,7 @@ describe('the feed of all versions', () => {
     await expectSame(move, tailed);
   });
 
-  test('that is switched off is refused with what to do, and goes on once it is back', async () => {
+  test('that is switched off ends the run with a hint, and the run resumes once it is on again', async () => {
     await using tapped = await Tapped.open(AVAD);
     const { move } = tapped;
     await write(move, orders(30));
@@ -265,7 +265,7 @@ describe('the feed of all versions', () => {
 });
 
 describe('access that is denied', () => {
-  test('for a while is waited for, wherever it is, and no document is blamed', async () => {
+  test('for a while is waited out on both sides, and no document becomes a dead letter', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
@@ -308,7 +308,7 @@ describe('access that is denied', () => {
   );
 });
 
-test('access that is denied for good, on the command line', async () => {
+test('access that stays denied, on the command line', async () => {
   await using tapped = await Tapped.open();
   const { move } = tapped;
   await write(move, orders(10));
@@ -324,7 +324,7 @@ test('access that is denied for good, on the command line', async () => {
   });
 });
 
-describe('a container that is made anew under its name', () => {
+describe('a container that is recreated under its name', () => {
   async function recreate({ client }: Move, id: 'orders' | 'by-tenant'): Promise<void> {
     const { containers } = client.database('shop');
     await client.database('shop').container(id).delete();
@@ -359,7 +359,7 @@ describe('a container that is made anew under its name', () => {
     },
   );
 
-  test('the source, when a document of it is asked for: it is not taken for deleted', async () => {
+  test('the source, during a point read: the document does not count as deleted', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, [...orders(20), order(5, { id: 'one', tenantId: 'P' })]);
@@ -380,7 +380,7 @@ describe('a container that is made anew under its name', () => {
     expect(one).toMatchObject({ customerId: 'c5' });
   });
 
-  test('the target, while it is written to: nothing is taken for written that is not there', async () => {
+  test('the target, during writes: no document counts as written that is not there', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(40));
@@ -392,7 +392,7 @@ describe('a container that is made anew under its name', () => {
     await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
   });
 
-  test('the source that is gone for good: it says so', async () => {
+  test('the source, when it stays deleted: the run reports that', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(40));

@@ -29,7 +29,7 @@ const FEEDS: ReadonlyArray<[name: string, options: MoveOptions]> = [
 ];
 
 describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options) => {
-  test('in mid-copy: its children go on where it was, and nothing is read twice', async () => {
+  test('in mid-copy: its children continue at its position, and nothing is read twice', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(COUNT));
@@ -85,7 +85,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
     await expectSame(move);
   });
 
-  test('and whose children split again, with pages of all of them under way', async () => {
+  test('and whose children split again, with pages of all of them in flight', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(COUNT));
@@ -136,7 +136,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
     await expectSame(move, await move.run('catch-up'));
   });
 
-  test('slowly: while the service is not done with it, it is asked now and then', async () => {
+  test('slowly: while the split lasts, the ranges are read now and then', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(40));
@@ -232,7 +232,7 @@ describe('410, of every kind', () => {
   }
   const feed = { op: 'read-feed', coll: 'orders' } as const;
 
-  test('to a feed leaves the position where it was', async () => {
+  test('to a feed leaves the position unchanged', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(60));
@@ -249,7 +249,7 @@ describe('410, of every kind', () => {
     await expectSame(move, tailed);
   });
 
-  test('to a feed of all versions as well, and to its anchors', async () => {
+  test('to the feed of all versions and to its anchors, too', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true } });
     const { move } = tapped;
     await write(move, orders(60));
@@ -314,7 +314,7 @@ describe('a list of ranges', () => {
     { pkranges: 'incomplete' },
     { pkranges: 'stale' },
   ];
-  test.each(troubles)('with %j when a range has split is asked for again', async (effect) => {
+  test.each(troubles)('with %j when a range has split is read again', async (effect) => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await move.admin.split(SOURCE);
@@ -350,7 +350,7 @@ describe('a list of ranges', () => {
 });
 
 describe.each(FEEDS)('a page with nothing in it, of the feed of %s', (_name, options) => {
-  test('is not the end, neither of the copy nor of what came after it', async () => {
+  test('is the end neither of the copy nor of the tail', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(40));

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(async () => move[Symbol.asyncDispose]());
 
-test('a verify beside another one is refused, or skipped', async () => {
+test('a verify alongside another one is refused, or skipped', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   {
     using _other = VerifyStore.open(verifyPath(move.ledgerPath));
@@ -33,7 +33,7 @@ test('a verify beside another one is refused, or skipped', async () => {
   expect((await cosmig(move, 'verify', '--skip-if-running')).code).toBe(0);
 });
 
-test('one that repairs is a mover, and is skipped beside another one', async () => {
+test("a verify that repairs needs the mover's lock, and is skipped alongside another run", async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   using _tail = Ledger.openForOperator(move.ledgerPath);
   expect((await cosmig(move, 'verify', '--repair')).code).toBe(3);
@@ -46,7 +46,7 @@ test('one that repairs is a mover, and is skipped beside another one', async () 
   expect((await cosmig(move, 'verify', '--skip-if-running', '--json')).stdout).not.toContain('skipped');
 });
 
-test('the same three lines go on whatever died the last time', async () => {
+test('the same three scheduled commands resume after any of them died', async () => {
   const schedule = async (): Promise<readonly number[]> => {
     const codes: number[] = [];
     for (const [command, ...flags] of [
@@ -100,7 +100,7 @@ test('a run in lasting trouble writes a line every five seconds at most', async 
   expect(lines.length).toBeLessThanOrEqual(Math.ceil((Date.now() - beganMs) / 5000) + 4);
 }, 60_000);
 
-test('a run whose result cannot be written has brought over what there was, and is no success', async () => {
+test('a run whose result cannot be printed has replicated everything, and still fails', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   await move.put({ id: 'new', customerId: 'c1', tenantId: 't9' });
   const lost = await runShell(

@@ -16,7 +16,7 @@ async function same(move: Move): Promise<void> {
 }
 
 describe('changes after the copy', () => {
-  test('creates, updates and moves come over, and a moved document leaves its old place', async () => {
+  test('creates, updates and moves are replicated, and a moved document leaves its old slot', async () => {
     await using move = await Move.open();
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
     await move.run('copy');
@@ -26,7 +26,7 @@ describe('changes after the copy', () => {
     await same(move);
   });
 
-  test('deletes come over where the source tells them', async () => {
+  test('deletes are replicated when the source reports them', async () => {
     await using move = await Move.open(AVAD);
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
     await move.run('copy');
@@ -38,7 +38,7 @@ describe('changes after the copy', () => {
     await same(move);
   });
 
-  test('what was written while it was being copied is not lost, and nothing that was deleted comes back', async () => {
+  test('writes during the copy are not lost, and no deleted document comes back', async () => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 2000 } });
     await move.put(...Array.from({ length: 60 }, (_, n) => order(`o${n}`, `c${n % 5}`, `t${n % 3}`)));
     let pages = 0;
@@ -59,7 +59,7 @@ describe('changes after the copy', () => {
     await same(move);
   });
 
-  test('a document that says of itself that it is deleted leaves the target', async () => {
+  test('a document with the deleted marker leaves the target', async () => {
     await using move = await Move.open({ flags: { deletes: ['marker:/deleted'] } });
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P', { deleted: true }), order('3', 'b', 'Q'));
     await move.run('copy');
@@ -70,8 +70,8 @@ describe('changes after the copy', () => {
   });
 });
 
-describe('two documents for one place', () => {
-  test('the second becomes a letter, and takes the place when the first leaves it', async () => {
+describe('two documents for one slot', () => {
+  test('the second becomes a dead letter, and takes the slot when the first leaves it', async () => {
     await using move = await Move.open(AVAD);
     await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
     const copied = await move.run('copy');
@@ -85,7 +85,7 @@ describe('two documents for one place', () => {
     await same(move);
   });
 
-  test('a letter closes when its own document moves out of the way', async () => {
+  test('a dead letter closes when its own document gets another slot', async () => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
     await move.run('copy');
@@ -95,7 +95,7 @@ describe('two documents for one place', () => {
     await same(move);
   });
 
-  test('two that change places end up in each other’s', async () => {
+  test("two documents that swap slots end up in each other's slot", async () => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'), order('7', 'b', 'Q'));
     await move.run('copy');
@@ -105,7 +105,7 @@ describe('two documents for one place', () => {
     await same(move);
   });
 
-  test('a stranger in the target is left alone', async () => {
+  test('a foreign document in the target is left alone', async () => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'));
     await move.run('copy');
@@ -120,7 +120,7 @@ describe('two documents for one place', () => {
     expect((await move.documents(move.target)).filter(({ mine }) => mine === true)).toHaveLength(2);
   });
 
-  test('a value that must be unique in the target waits for who holds it', async () => {
+  test('a document waits until its unique value is free in the target', async () => {
     await using move = await Move.open({
       target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
     });
@@ -147,7 +147,7 @@ describe('a crash', () => {
     'index-step',
     'letter-retried',
   ];
-  test.each(points)('at "%s" loses nothing, and the next run ends it', async (at) => {
+  test.each(points)('at "%s" loses nothing, and the next run completes it', async (at) => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
     const all = Array.from({ length: 40 }, (_, n) =>
       order(`o${n % 20}`, `c${n % 7}`, `t${(n % 20) % 3}`, { n }),

@@ -23,7 +23,7 @@ test.each([
   expect(keys.mayWant(WHO, given)).toBe(expected);
 });
 
-test('none and null are one value, and a value that nobody can tell may be any', () => {
+test('a missing value equals null, and a value that cannot be determined may be any', () => {
   keys.want(WHO, held({ c: 1 }));
   expect(keys.mayWant(WHO, givenUp([held({ mail: null, c: 5 })]))).toBe(true);
   expect(keys.mayWant(WHO, givenUp([held({ mail: 'x', a: { b: null }, c: 1 })]))).toBe(true);
@@ -32,7 +32,7 @@ test('none and null are one value, and a value that nobody can tell may be any',
   expect(keys.mayWant(WHO, givenUp([held({ mail: 'x', c: 2 })]))).toBe(true);
 });
 
-test('who is not known may want anything, and so many are known', () => {
+test('a document that is not remembered may want any value, and a limited number is remembered', () => {
   const others = Array.from({ length: 10_001 }, (_, n) => Buffer.from(String(n).padStart(16)));
   for (const other of others) keys.want(other, held({ mail: 'own' }));
   const [first = WHO, second = WHO] = others;
@@ -43,7 +43,7 @@ test('who is not known may want anything, and so many are known', () => {
   expect([keys.mayWant(first, ['0:"x"']), keys.mayWant(second, ['0:"x"'])]).toEqual([true, false]);
 });
 
-test('a target without unique keys holds nothing, and one whose keys cannot be read may hold anything', () => {
+test('without unique keys no value is held; with keys that cannot be read any value may be', () => {
   for (const policy of [undefined, null, {}, { uniqueKeys: [] }, { uniqueKeys: 1 }]) {
     expect(new UniqueKeys(policy).exist).toBe(false);
     expect(new UniqueKeys(policy).valuesOf(Buffer.from('no JSON'))).toEqual([]);

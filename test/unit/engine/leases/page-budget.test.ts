@@ -4,7 +4,7 @@ import { PageBudget } from '../../../../src/engine/leases/page-budget.ts';
 const NEVER = new AbortController().signal;
 
 describe('room for pages', () => {
-  test('is given until it is full, and again when somebody leaves', async () => {
+  test('is given until it is full, and again when a page leaves', async () => {
     const room = new PageBudget(100);
     await room.take(60, NEVER);
     let second = false;
@@ -22,7 +22,7 @@ describe('room for pages', () => {
     expect(room.usedBytes).toBe(5000);
   });
 
-  test('who is called off takes nothing', async () => {
+  test('an aborted caller takes nothing', async () => {
     const room = new PageBudget(100);
     await room.take(100, NEVER);
     const stop = new AbortController();

@@ -33,8 +33,8 @@ const letterOf = (identity: string, slot: string): OpenLetter => ({
   atMs: 1,
 });
 
-describe('what is known of a document', () => {
-  test('is the newest outcome, before it is committed and after', () => {
+describe('the outcome of a document', () => {
+  test('is the newest one, before the commit and after it', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const identity = hashOf('d');
@@ -51,7 +51,7 @@ describe('what is known of a document', () => {
     expect(memory.rowOf(identity, null)).toBeNull();
   });
 
-  test('an override counts before it is committed, for what landed earlier and not for what comes later', () => {
+  test('an override counts before its commit, for copies that landed earlier and not for later ones', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const lease = beginLease(ledger);
@@ -69,7 +69,7 @@ describe('what is known of a document', () => {
   });
 });
 
-test('tries are counted once, however many units have touched the document', () => {
+test('attempts are counted once, however many units have touched the document', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   const identity = hashOf('d');
@@ -94,8 +94,8 @@ test('tries are counted once, however many units have touched the document', () 
   expect(ledger.letters.findOpen(identity)?.attempts).toBe(5);
 });
 
-describe('who waits for a slot', () => {
-  test('is the oldest letter that is open, committed or not, and was not tried yet', () => {
+describe('the letter that waits for a slot', () => {
+  test('is the oldest open one, committed or not, that was not tried yet', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const letters = [letterOf('old', 'P'), letterOf('other', 'Q'), letterOf('young', 'P')];
@@ -123,7 +123,7 @@ describe('who waits for a slot', () => {
   });
 });
 
-test('identity waits for a target key value is told once, by the newest that is known, and nobody who waits for another', () => {
+test('letters that wait for a target key value are listed once each, by their newest state', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   const waiting = (identity: string, ...key: KeyComponent[]): LetterChange => ({
@@ -150,7 +150,7 @@ test('identity waits for a target key value is told once, by the newest that is 
   expect([names(1), names(undefined), names('1'), names(null)]).toEqual([['"one"'], ['"none"'], [], []]);
 });
 
-test('a document without a row is never taken for one that has one, and one with a row never for one without', () => {
+test('the row filter answers yes for every document with a row', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   expect(memory.filter.mayHave(wordsOf('d0'), 0)).toBe(false);
@@ -169,7 +169,7 @@ test('rows of earlier runs are in the filter from the start', () => {
   expect([filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)]).toEqual([true, false]);
 });
 
-test('where nothing is copied any more no row is read for the filter, and any document may have one', () => {
+test('after the copy the filter reads no rows, and answers yes for every document', () => {
   const { ledger } = begin();
   using _ = ledger;
   const copying = beginLease(ledger);

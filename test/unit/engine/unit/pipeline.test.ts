@@ -19,7 +19,7 @@ const SLOTS = 8;
 
 const hash = (number: number): number[] => [number & 1, number, 3, 4];
 
-test('no two operations of a document or a slot are on their way, and each document keeps its order', async () => {
+test('no two operations of a document or a slot are in flight, and each document keeps its order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const lab = new Lab({ seed });

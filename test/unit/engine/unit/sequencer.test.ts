@@ -20,7 +20,7 @@ async function settled(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-describe('the table of names', () => {
+describe('the lock table', () => {
   test('gives each hash one number, beyond its first capacity and after drops', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(3000), fc.boolean()), { maxLength: 4000 }), (steps) => {
@@ -47,7 +47,7 @@ describe('the table of names', () => {
     );
   });
 
-  test('gives out again what was dropped', () => {
+  test('uses dropped numbers again', () => {
     const table = new LockTable();
     const given = new Set<number>();
     for (let round = 0; round < 100; round += 1) {
@@ -69,7 +69,7 @@ describe('the table of names', () => {
 });
 
 describe('a turn', () => {
-  test('is held at once when its names are free, and by one at a time', async () => {
+  test('holds its locks at once when they are free, one turn at a time', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const first = enter(sequencer, [1, 2]);
     const second = enter(sequencer, [1, 3]);
@@ -83,13 +83,13 @@ describe('a turn', () => {
     expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
   });
 
-  test('tells an identity from a slot with the same hash', () => {
+  test('distinguishes an identity from a slot with the same hash', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     expect(enter(sequencer, [1, 1]).state).toBe('held');
     expect(enter(sequencer, [2, 1]).state).toBe('waiting');
   });
 
-  test('does not overtake: who waits keeps its place in lines that were free', async () => {
+  test('does not overtake: a waiting turn keeps its position in lines that were free', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const holder = enter(sequencer, [1, 10]);
     const both = enter(sequencer, [2, 10, 20]);
@@ -101,7 +101,7 @@ describe('a turn', () => {
     expect(await sequencer.ready(late, never)).toBe('held');
   });
 
-  test('lets go and comes back with another slot, behind those who wait', async () => {
+  test('releases its locks and comes back with another slot, behind the turns that wait', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const turn = enter(sequencer, [1, 10]);
     const waiting = enter(sequencer, [2, 20, 10]);
@@ -111,7 +111,7 @@ describe('a turn', () => {
     expect(await sequencer.ready(turn, never)).toBe('held');
   });
 
-  test('leaves its lines when it is called off', async () => {
+  test('leaves its lines when it is aborted', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const stop = new AbortController();
     const holder = enter(sequencer, [1, 10]);
@@ -132,7 +132,7 @@ describe('a turn', () => {
 describe('hot documents', () => {
   const order = (lsn: number, feed = 'LV'): FeedOrder => ({ feed, lsn });
 
-  test('a later event that waits makes an earlier one of its feed needless', async () => {
+  test('a later event that waits supersedes an earlier one of its feed', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const running = enter(sequencer, [1, 10], order(1));
     const earlier = enter(sequencer, [1, 20], order(2));
@@ -146,7 +146,7 @@ describe('hot documents', () => {
     expect(later.state).toBe('held');
   });
 
-  test('a late page does not bring back what is needless', () => {
+  test('a late page does not bring back a superseded event', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     enter(sequencer, [1], order(1));
     const later = enter(sequencer, [1], order(3));
@@ -168,7 +168,7 @@ describe('hot documents', () => {
     ]);
   });
 
-  test('what has started is not superseded, even while it waits for other slots', () => {
+  test('a turn that has started is not superseded, even while it waits for other slots', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const turn = enter(sequencer, [1, 10], order(1));
     enter(sequencer, [2, 20], order(1));
@@ -179,7 +179,7 @@ describe('hot documents', () => {
 });
 
 describe('a full sequencer', () => {
-  test('wakes the next one when the first does not come, or was called off', async () => {
+  test('wakes the next caller when the first does not enter, or was aborted', async () => {
     const sequencer = new Sequencer({ waitingMax: 1 });
     const stop = new AbortController();
     const holder = enter(sequencer, [1]);
@@ -193,7 +193,7 @@ describe('a full sequencer', () => {
     expect(sequencer.hasRoom).toBe(true);
   });
 
-  test('takes nobody in, and wakes those outside one after the other', async () => {
+  test('takes no turn, and wakes waiting callers one after the other', async () => {
     const sequencer = new Sequencer({ waitingMax: 1 });
     const holder = enter(sequencer, [1]);
     const waiting = enter(sequencer, [1]);
@@ -223,7 +223,7 @@ describe('a full sequencer', () => {
   });
 });
 
-test('whatever comes: never two with one name, all come to an end, in the order of each document', async () => {
+test('random turns: never two with one lock, all end, in the order of each document', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 8 }), async (seed, waitingMax) => {
       const random = seededRandom(seed);
@@ -282,7 +282,7 @@ test('whatever comes: never two with one name, all come to an end, in the order 
   );
 });
 
-test('first come, first served: of two that share a name the first one starts first', () => {
+test('first come, first served: of two that share a lock the first one starts first', () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { maxLength: 40 }),
