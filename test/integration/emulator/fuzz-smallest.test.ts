@@ -40,7 +40,7 @@ test.each([
   ['the name of the prototype', '"__proto__"'],
   ['an object that cannot become a text', '{"toString":1,"valueOf":1}'],
   ['a list nested beyond every stack', DEEP],
-])('an operation type that is %s is a 400 for that operation', async (_what, type) => {
+])('an operation type that is %s -> 400 for that operation', async (_what, type) => {
   const ranges = parseJson<{ PartitionKeyRanges: { id: string }[] }>(
     await mustSend('GET', '/dbs/shop/colls/play/pkranges'),
   ).PartitionKeyRanges;
@@ -61,13 +61,13 @@ test.each([
   ['POST', '/dbs/shop/colls/play/sprocs', `{"id":"deep","body":${DEEP}}`],
   ['PUT', '/dbs/shop/colls/play', `{"id":"play","partitionKey":${DEEP}}`],
   ['POST', DOCS, `{"id":"deep","pk":1,"body":${DEEP}}`],
-])('%s %s with a body nested 100,000 deep is a 400', async (method, path, body) => {
+])('%s %s with a body nested 100,000 deep -> 400', async (method, path, body) => {
   const reply = await raw.send(method, path, { body, headers: { 'x-ms-documentdb-partitionkey': '[1]' } });
   expect([reply.status, parseJson(reply)['code']]).toEqual([400, 'BadRequest']);
 });
 
 test.each([[[DEEP, '1']], [['{"toString":1}', '1']], [['"x"', '"-1"']]])(
-  'a merge of ranges that cannot be names is refused',
+  'a merge of ranges whose ids are not texts -> refused',
   async (ids) => {
     const reply = await emulator.admin.send(
       'POST',
@@ -79,7 +79,7 @@ test.each([[[DEEP, '1']], [['{"toString":1}', '1']], [['"x"', '"-1"']]])(
 );
 
 test.each(['日本語', 'ünï', 'a\nb', 'tab\t', '\u0000', '🙂'])(
-  'the database and container %j are served by name',
+  'a database and a container named %j -> served by name',
   async (id) => {
     await mustSend('POST', '/dbs', { id });
     const colls = `/dbs/${encodeURIComponent(id)}/colls`;
@@ -93,7 +93,7 @@ test.each(['日本語', 'ünï', 'a\nb', 'tab\t', '\u0000', '🙂'])(
   },
 );
 
-test('a merge is not undone by a restart, however high the throughput', async () => {
+test('a restart after a merge -> the merged range stays, whatever the throughput', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-merge-'));
   const data = join(folder, 'account.db');
   const rangesAfter = async (work: (own: TestEmulator, client: RawAccount) => Promise<unknown>) => {

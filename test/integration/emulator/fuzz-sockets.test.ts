@@ -106,7 +106,7 @@ function parseAnswer(text: string): { status: number; body: { code: string; mess
   };
 }
 
-test('bytes that are no HTTP get a JSON 400 or nothing, and the connection ends', async () => {
+test('bytes that are not HTTP -> a JSON 400 or nothing, and the connection ends', async () => {
   const noise = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes));
   const almost = fc
     .tuple(
@@ -142,7 +142,7 @@ test.each<[string, string, number]>([
   ['a length beyond all numbers', `POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: ${'9'.repeat(40)}\r\n\r\n`, 400],
   ['a length and chunks', 'POST /dbs HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n', 400],
   ['a chunk of no size', 'POST /dbs HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n', 400],
-])('%s is refused with a JSON error', async (_what, text, status) => {
+])('%s -> refused with a JSON error', async (_what, text, status) => {
   const line = await connect();
   line.socket.write(text, 'latin1');
   const answer = parseAnswer(await line.whole());
@@ -150,7 +150,7 @@ test.each<[string, string, number]>([
   expect(Object.keys(answer.body)).toEqual(['code', 'message']);
 }); // prettier-ignore
 
-test('a request without a host is still told in JSON what it lacks', async () => {
+test('a request without a host -> a reply in JSON', async () => {
   const line = await connect();
   line.socket.end('GET /dbs HTTP/1.1\r\nconnection: close\r\n\r\n');
   const answer = parseAnswer(await line.whole());
@@ -158,7 +158,7 @@ test('a request without a host is still told in JSON what it lacks', async () =>
   expect(answer.body.message).toMatch(/./);
 });
 
-test('an expectation the server does not know is told in JSON', async () => {
+test('an unknown expectation -> a reply in JSON', async () => {
   const line = await connect();
   line.socket.end('GET /dbs HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n');
   const answer = parseAnswer(await line.whole());
@@ -169,13 +169,13 @@ test('an expectation the server does not know is told in JSON', async () => {
 test.each([
   'CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n',
   'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
-])('%j neither hangs nor hurts', async (text) => {
+])('%j -> the request ends, and the emulator serves on', async (text) => {
   const line = await connect();
   line.socket.end(text);
   expect(await line.whole()).toMatch(/^(?:$|HTTP\/1\.1 [24])/);
 });
 
-test('half-open requests do not keep others waiting, nor the emulator from closing', async () => {
+test('half-open requests -> others are served, and the emulator closes', async () => {
   const own = await startTestEmulator();
   const { hostname, port } = new URL(own.endpoint);
   const halves = [
@@ -200,7 +200,7 @@ test('half-open requests do not keep others waiting, nor the emulator from closi
   await within(Promise.all(closed), ANSWER_WITHIN_MS, 'the end of the half-open connections');
 });
 
-test('a body that ends too early is not applied', async () => {
+test('a body that ends too early -> not applied', async () => {
   const { head: top, body } = create('early');
   const line = await connect();
   line.socket.end(top + body.slice(0, -5));
@@ -208,7 +208,7 @@ test('a body that ends too early is not applied', async () => {
   expect(await isStored('early')).toBe(false);
 });
 
-test('a body that is longer than it says is cut there, and the rest is not taken for a request', async () => {
+test('a body longer than content-length -> cut there, and the rest is not a request', async () => {
   const { body } = create('long');
   const line = await connect();
   line.socket.write(
@@ -219,7 +219,7 @@ test('a body that is longer than it says is cut there, and the rest is not taken
   expect(await isStored('long')).toBe(true);
 });
 
-test.each([0, 1, 100])('a client that leaves %i bytes into the body leaves nothing behind', async (sent) => {
+test.each([0, 1, 100])('a client leaves %i bytes into the body -> nothing is written', async (sent) => {
   const { head: top, body } = create(`left-${sent}`);
   const line = await connect();
   line.socket.write(top + body.slice(0, sent));
@@ -229,7 +229,7 @@ test.each([0, 1, 100])('a client that leaves %i bytes into the body leaves nothi
   expect(await isStored(`left-${sent}`)).toBe(false);
 });
 
-test('clients that leave without waiting for an answer get their write done, or none of it', async () => {
+test('clients leave before the answer -> their write is applied as a whole or not at all', async () => {
   for (let number = 0; number < 30; number += 1) {
     const { head: top, body } = create(`gone-${number}`);
     const line = await connect();
@@ -241,7 +241,7 @@ test('clients that leave without waiting for an answer get their write done, or 
   for (const document of Documents) expect(document.text).toBe('x'.repeat(200));
 });
 
-test('a slow body keeps nobody else waiting and is applied when it is there', async () => {
+test('a slow body -> others are served, and it is applied when complete', async () => {
   const { head: top, body } = create('slow');
   const line = await connect();
   line.socket.write(top);
@@ -253,7 +253,7 @@ test('a slow body keeps nobody else waiting and is applied when it is there', as
   expect(await isStored('slow')).toBe(true);
 });
 
-test('pipelined requests are answered in their order, good and bad', async () => {
+test('pipelined requests -> answered in order, valid and invalid', async () => {
   const line = await connect();
   const good = head('GET', '/');
   const missing = head('GET', '/dbs/nowhere');
@@ -266,7 +266,7 @@ test('pipelined requests are answered in their order, good and bad', async () =>
   expect(statuses.slice(5)).toEqual(['400']);
 });
 
-test('a body of 3 MB gets its 413, and the connection goes on', async () => {
+test('a body of 3 MB -> 413, and the connection stays open', async () => {
   const line = await connect();
   const size = 3 * 1024 * 1024;
   line.socket.write(head('POST', DOCS, { ...KEY, 'content-length': String(size) }));
@@ -277,7 +277,7 @@ test('a body of 3 MB gets its 413, and the connection goes on', async () => {
   expect(line.socket.destroyed).toBe(false);
 });
 
-test('a body without end is given up, and the connection with it', async () => {
+test('an endless body -> the connection is closed', async () => {
   const line = await connect();
   const size = 200 * 1024 * 1024;
   line.socket.write(head('POST', DOCS, { ...KEY, 'content-length': String(size) }));

@@ -226,7 +226,7 @@ async function expectCountersToAgree(): Promise<void> {
   }
 }
 
-test('garbage at every route is answered on purpose, and nothing is lost', async () => {
+test('garbage at every route -> refused with a reason, and nothing is lost', async () => {
   // Said before anything can go wrong: a run that hangs has a seed too.
   const seed = fc.readConfigureGlobal().seed ?? Date.now() % 0x7fff_ffff;
   process.stdout.write(`fuzz: COSMIG_SEED=${seed}\n`);
@@ -244,7 +244,7 @@ test('garbage at every route is answered on purpose, and nothing is lost', async
   await expectCountersToAgree();
 });
 
-test('the garbage got past the door', () => {
+test('garbage -> reaches the handlers', () => {
   const counts = Object.fromEntries(seen);
   expect(counts['2xx']).toBeGreaterThan(500);
   expect(Object.keys(counts)).toEqual(
@@ -252,7 +252,7 @@ test('the garbage got past the door', () => {
   );
 });
 
-test('the same is there after a restart', async () => {
+test('a restart after garbage -> the same data', async () => {
   const before = (await emulator.admin.state())['containers'];
   await emulator.close();
   raw.close();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { PUBLISHED_KEY, startEmulator } from '../../../src/emulator/http/server.ts';
 import { failure } from '../../helpers/failure.ts';
 
-test('a read-only key reads and queries, and every write with it is refused', async () => {
+test('a read-only key -> reads and queries, every write is refused', async () => {
   const readonlyKey = randomBytes(64).toString('base64');
   const emulator = await startEmulator({
     host: '127.0.0.1',

@@ -57,7 +57,7 @@ function told(docs: readonly Doc[]): string[] {
 }
 
 describe('a point read', () => {
-  it('without the token shows the old version, with it the new one', async () => {
+  it('without the token -> the old version, with it the new one', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     const token = await write('a', 2);
@@ -70,7 +70,7 @@ describe('a point read', () => {
     expect(await read('a', newer)).toBe(3);
   });
 
-  it('without the token does not see what is new, and still sees what is deleted', async () => {
+  it('without the token -> no new document, and still the deleted one', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     const created = await write('b', 1);
@@ -80,7 +80,7 @@ describe('a point read', () => {
     expect([await read('b', deleted), await read('a', deleted)]).toEqual([1, 404]);
   });
 
-  it('sees the version in between of a document that was deleted and created again', async () => {
+  it('a document was deleted and created again -> the version in between shows', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     const deleted = tokenOf(await wire.delete('a', KEY));
@@ -88,7 +88,7 @@ describe('a point read', () => {
     expect([await read('a'), await read('a', deleted), await read('a', created)]).toEqual([1, 404, 2]);
   });
 
-  it('hands out a token that promises no more than it showed', async () => {
+  it('an old version was shown -> the token promises no more', async () => {
     const first = await write('a', 1);
     await lag(LAG_MS);
     const second = await write('a', 2);
@@ -99,7 +99,7 @@ describe('a point read', () => {
     expect(headerOf(fresh, 'x-ms-session-token')).toBe(second);
   });
 
-  it('with a token ahead of the range is refused with 404/1002', async () => {
+  it('a token ahead of the range -> 404/1002', async () => {
     const token = await write('a', 1);
     const [range, vector = ''] = token.split('#');
     const ahead = `${range}#${Number(vector) + 1}`;
@@ -112,7 +112,7 @@ describe('a point read', () => {
     }
   });
 
-  it('catches up by itself, goes neither back nor blank on the way', async () => {
+  it('time passes -> it catches up, never backwards or empty', async () => {
     const lagMs = 25;
     // Versions count from beyond any status, so that the 404th version is no missing one.
     const FIRST = 1_000;
@@ -136,7 +136,7 @@ describe('a point read', () => {
 });
 
 describe('the feed of the latest versions', () => {
-  it('ends too early without the token, and its etag skips nothing', async () => {
+  it('without the token -> ends early, and its etag skips nothing', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     const token = await write('b', 1);
@@ -151,7 +151,7 @@ describe('the feed of the latest versions', () => {
     expect(told(later.items)).toEqual(['b1']);
   });
 
-  it('shows the version that was replaced since, then the new one', async () => {
+  it('a version was replaced since -> it shows, then the new one', async () => {
     await write('a', 1);
     await write('b', 1);
     await lag(LAG_MS);
@@ -164,7 +164,7 @@ describe('the feed of the latest versions', () => {
     expect(told((await wire.drain(await scope(), 'beginning')).items)).toEqual(['a2']);
   });
 
-  it('does not fall behind a position that was reached with a token', async () => {
+  it('a position reached with a token -> never behind it', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     const token = await write('b', 1);
@@ -176,7 +176,7 @@ describe('the feed of the latest versions', () => {
     expect(told((await wire.drain(await scope(), { etag: without.etag })).items)).toEqual(['c1']);
   });
 
-  it('shows everything once while a replica keeps lagging and a range splits', async () => {
+  it('a lag and a split -> every document shows once', async () => {
     await lag(40);
     const lsns = new Map<string, number>();
     const repeated: string[] = [];
@@ -224,7 +224,7 @@ describe('the feed of the latest versions', () => {
 });
 
 describe('the feed of all versions and deletes', () => {
-  it('ends too early without the token, and its etag skips nothing', async () => {
+  it('without the token -> ends early, and its etag skips nothing', async () => {
     await lag(LAG_MS);
     const start = await wire.feed(await scope(), 'now', { mode: 'avad' });
     await write('a', 1);
@@ -243,7 +243,7 @@ describe('the feed of all versions and deletes', () => {
 });
 
 describe('a split', () => {
-  it("leaves the parent's token valid, and the children as far behind as their parent", async () => {
+  it('a token of the parent -> valid, and the children lag as the parent did', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     const token = await write('a', 2);
@@ -256,7 +256,7 @@ describe('a split', () => {
     expect(await read('a', `77:-1#99999,${newer}`)).toBe(3);
   });
 
-  it("refuses a parent's token that is ahead of the child", async () => {
+  it('a token of the parent ahead of the child -> refused', async () => {
     const token = await write('a', 1);
     await lab.admin.split(wire.adminPath);
     const [range, lsn = ''] = token.split('#');
@@ -265,8 +265,8 @@ describe('a split', () => {
   });
 });
 
-describe('the knob', () => {
-  it('lets the replica catch up at once when it is turned off, and start anew when it is turned on', async () => {
+describe('replicaLagMs', () => {
+  it('replicaLagMs off, then on -> no lag at once, then a lag from zero', async () => {
     await write('a', 1);
     await lag(LAG_MS);
     await write('a', 2);
@@ -281,7 +281,7 @@ describe('the knob', () => {
     expect([await read('a'), await read('b')]).toEqual([3, 1]);
   });
 
-  it('does not look back beyond what was kept when the lag grows', async () => {
+  it('replicaLagMs grows -> no version from before it was kept', async () => {
     await write('a', 1);
     await lag(50);
     await write('a', 2);

@@ -56,7 +56,7 @@ const ALWAYS = {
   'x-ms-version': '2020-07-15',
 };
 
-test('the version is the one all this was found in', () => {
+test('the SDK -> the version that these facts are about', () => {
   const { version } = createRequire(import.meta.url)('@azure/cosmos/package.json') as { version: string };
   expect(version).toBe('4.9.3');
 });

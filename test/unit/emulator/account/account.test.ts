@@ -109,7 +109,7 @@ function isRefused(work: () => unknown): boolean {
 }
 
 describe.each(Object.entries(WORK))('%s', (_name, work) => {
-  test('is in memory what it is in the file, whichever table refuses it', () => {
+  test('a table refuses the write -> memory equals the file', () => {
     const refusedBy = TABLES.filter((table) => {
       using memory = new MemoryAccount({ avad: true, scaleUpMs: 0 });
       const container = memory.container({ defaultTtl: 60 }, { mode: 'manual', ru: 12_000 });

@@ -53,7 +53,7 @@ function visibleIds(memory: MemoryAccount, container: ContainerModel): string[] 
 }
 
 describe('a container', () => {
-  test('has the ranges its throughput means, and an offer', () => {
+  test('a throughput -> its ranges and an offer', () => {
     using memory = new MemoryAccount();
     expect(memory.container({}, { mode: 'manual', ru: 12_100 }).ranges).toHaveLength(3);
     expect(memory.container({}, { mode: 'autoscale', ru: 12_000 }).ranges).toHaveLength(2);
@@ -64,7 +64,7 @@ describe('a container', () => {
     ]);
   });
 
-  test('shares the offer of its database, unless it brings its own', () => {
+  test('a database with an offer -> shared, unless the container has its own', () => {
     using memory = new MemoryAccount();
     const database = createDatabase(memory.account, { id: 'shared' }, { mode: 'manual', ru: 1000 });
     const body = { partitionKey: { paths: ['/pk'] } };
@@ -76,7 +76,7 @@ describe('a container', () => {
     ]);
   });
 
-  test('keeps what the client said, its system properties apart', () => {
+  test('system properties in the body -> dropped, the rest is kept', () => {
     using memory = new MemoryAccount();
     const container = memory.container({ more: { a: [1] }, _rid: 'x', _ts: 1, _self: 's', statistics: [] });
     expect(container.body).toMatchObject({ more: { a: [1] } });
@@ -84,14 +84,14 @@ describe('a container', () => {
       expect(container.body).not.toHaveProperty(name);
   });
 
-  test('is made once', () => {
+  test('created twice -> refused', () => {
     using memory = new MemoryAccount();
     memory.container({ id: 'x' });
     expect(refusalOf(() => memory.container({ id: 'x' }))?.status).toBe(409);
     expect(refusalOf(() => createDatabase(memory.account, { id: 'd' }, undefined))?.status).toBe(409);
   });
 
-  test('that is refused leaves nothing behind', () => {
+  test('an invalid definition -> nothing is stored', () => {
     using memory = new MemoryAccount();
     for (const body of [
       { partitionKey: {} },
@@ -108,7 +108,7 @@ describe('a container', () => {
     ]);
   });
 
-  test('takes everything with it when it goes, and its name is free for another one', () => {
+  test('deleted -> its data is gone and its name is free', () => {
     using memory = new MemoryAccount({ avad: true, replicaLagMs: 1000 });
     const first = memory.container({ id: 'x', uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/u'] }] } });
     memory.write(first, { id: 'a', more: { u: 1 } });
@@ -119,7 +119,7 @@ describe('a container', () => {
     expect([second.rid === first.rid, second.documents]).toEqual([false, 0]);
   });
 
-  test('leaves no spending behind', () => {
+  test('deleted -> its buckets are gone', () => {
     using memory = new MemoryAccount();
     const [first, second] = [memory.container(), memory.container()];
     const spent = (): number[] =>
@@ -134,7 +134,7 @@ describe('a container', () => {
     expect(spent()).toEqual([0, 0]);
   });
 
-  test('goes with its database', () => {
+  test('its database is deleted -> deleted too', () => {
     using memory = new MemoryAccount();
     memory.write(memory.container(), { id: 'a' });
     memory.write(memory.container(), { id: 'a' });
@@ -151,7 +151,7 @@ describe('a replaced container', () => {
   const replaced = (memory: MemoryAccount, container: ContainerModel, changes: JsonObject): void =>
     replaceContainer(memory.account, container, { ...container.body, ...changes });
 
-  test('has the new settings, another etag and the same documents', () => {
+  test('new settings -> another etag, the same documents', () => {
     using memory = new MemoryAccount();
     const container = memory.container({ defaultTtl: -1 });
     memory.write(container, { id: 'a' });
@@ -174,7 +174,7 @@ describe('a replaced container', () => {
     [{ conflictResolutionPolicy: { mode: 'Custom' } }],
     [{ defaultTtl: 0 }],
     [{ indexingPolicy: 'none' }],
-  ])('must not change %j', (changes) => {
+  ])('another %j -> refused', (changes) => {
     using memory = new MemoryAccount();
     const container = memory.container();
     const { body, etag } = container;
@@ -182,7 +182,7 @@ describe('a replaced container', () => {
     expect([container.body, container.etag]).toEqual([body, etag]);
   });
 
-  test('may be sent back as it was read, in any order of its properties', () => {
+  test('sent back in another order of properties -> accepted', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     const key = { version: 2, kind: 'Hash', paths: ['/pk'] };
@@ -191,7 +191,7 @@ describe('a replaced container', () => {
     ).toBeUndefined();
   });
 
-  test('with another lifetime shortens and lengthens the life of what is stored, unless that was purged', () => {
+  test('another lifetime -> applies to stored documents that were not purged', () => {
     using memory = new MemoryAccount();
     const container = memory.container({ defaultTtl: 10 });
     memory.write(
@@ -214,7 +214,7 @@ describe('a replaced container', () => {
   });
 });
 
-test('an account that is opened again is the one that was left', () => {
+test('an account: opened again -> the same state', () => {
   using memory = new MemoryAccount({ avad: true });
   const container = memory.container({ defaultTtl: 60 }, { mode: 'manual', ru: 12_000 });
   for (let number = 0; number < 20; number += 1) memory.write(container, { id: `${number}`, key: number });

@@ -106,7 +106,7 @@ describe('the partition key of a container', () => {
     expect(refusalOf(() => parseDefinition({ partitionKey }))).toBe(400);
   });
 
-  test('names its paths without the leading slash', () => {
+  test('the names of its paths -> without the leading slash', () => {
     expect(
       parseDefinition({ partitionKey: { paths: ['/a/b', '/"c d"'], kind: 'MultiHash', version: 2 } })
         .keyNames,
@@ -173,7 +173,7 @@ describe('the other settings of a container', () => {
     },
   );
 
-  test('what the client said stays as it is; what it did not say gets the defaults of the service', () => {
+  test('settings given -> kept, settings left out -> the defaults of the service', () => {
     const said = { id: 'c', partitionKey: V2, indexingPolicy: { indexingMode: 'none' }, more: [1] };
     expect(withDefaults(said)).toEqual({
       ...said,
@@ -211,7 +211,7 @@ describe('a name', () => {
     expect(refusalOf(() => requireName({ id }, 'container'))).toBe(400);
   });
 
-  test('is the own property of a body, whatever the body is', () => {
+  test('any body -> only its own property counts', () => {
     for (const body of [null, undefined, 1, 'id', [], Object.create({ id: 'a' })]) {
       expect(refusalOf(() => requireName(body, 'database'))).toBe(400);
     }
@@ -244,7 +244,7 @@ describe('keys', () => {
     expect(refusalOf(() => extractKey(single, JSON.parse(text)))).toBe(400);
   });
 
-  test('of a document are its own properties', () => {
+  test('properties of the prototype -> ignored', () => {
     const inherited = parseDefinition({ partitionKey: { paths: ['/constructor'], version: 2 } });
     expect(extractKey(inherited, JSON.parse('{"id":"a"}'))).toEqual([undefined]);
     const proto = parseDefinition({ partitionKey: { paths: ['/__proto__/x'], version: 2 } });
@@ -266,7 +266,7 @@ describe('keys', () => {
     expect(parseKey(single, header)).toStrictEqual(key);
   });
 
-  test('a hierarchical key may be named in part, from the left', () => {
+  test('a hierarchical key -> may be given in part, from the left', () => {
     expect(parseKey(three, '["a",{},null]')).toStrictEqual(['a', undefined, null]);
     expect(parseKey(three, '["a"]')).toEqual(['a']);
     expect(parseKey(three, '[]')).toEqual([]);
@@ -290,7 +290,7 @@ describe('keys', () => {
     expect(refusalOf(() => parseKey(single, header))).toBe(400);
   });
 
-  test('of different types, or of different values, never share a text', () => {
+  test('different types or values -> different texts', () => {
     const component = fc.oneof(
       fc.constantFrom(undefined, null, true, false, 0, 1, '', '1', '0', 'null', 'true', '{}', '[]', '"'),
       fc.string({ unit: 'binary', maxLength: 5 }),
@@ -307,7 +307,7 @@ describe('keys', () => {
     );
   });
 
-  test('come back from their text as they were', () => {
+  test('written as text -> parsed to the same values', () => {
     const component = fc.oneof(
       fc.constantFrom(undefined, null, true, false, 0, -1.5),
       fc.string({ unit: 'binary', maxLength: 5 }),
@@ -320,7 +320,7 @@ describe('keys', () => {
   });
 });
 
-test('own and valueAt see own properties of objects only', () => {
+test('own and valueAtPath: inherited properties and arrays -> undefined', () => {
   expect([
     own({ a: 1 }, 'a'),
     own({}, 'toString'),

@@ -9,7 +9,7 @@ describe('the settings of an account', () => {
     [{ aad: true, ru: 'off', numbers: 'service' }],
     [{ replicaLagMs: 0 }],
     [{ replicaLagMs: 0.5, pageBytes: 1, rangeLimitBytes: 1e308 }],
-  ])('take %j and keep the rest', (changes) => {
+  ])('%j -> changed, the rest is kept', (changes) => {
     expect(changeSettings(DEFAULT_SETTINGS, changes)).toEqual({ ...DEFAULT_SETTINGS, ...changes });
   });
 
@@ -20,11 +20,11 @@ describe('the settings of an account', () => {
     { ru: 'on' }, { ru: true }, { ru: ['off'] }, { numbers: 'constructor' }, { numbers: null },
     { replicaLagMs: -1 }, { replicaLagMs: '1' }, { replicaLagMs: null }, { replicaLagMs: NaN }, { replicaLagMs: Infinity }, { pageBytes: {} },
     { avad: true, nonsense: 1 },
-  ])('refuse %j', (changes: unknown) => {
+  ])('%j -> refused', (changes: unknown) => {
     expect(refusalOf(() => changeSettings(DEFAULT_SETTINGS, changes))?.status).toBe(400);
   }); // prettier-ignore
 
-  test('are not changed themselves', () => {
+  test('a change -> a new object, the old one is unchanged', () => {
     const before = structuredClone(DEFAULT_SETTINGS);
     changeSettings(DEFAULT_SETTINGS, { avad: true, pageBytes: 5 });
     expect(DEFAULT_SETTINGS).toEqual(before);

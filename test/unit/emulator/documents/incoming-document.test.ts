@@ -13,7 +13,7 @@ function openTextOf(text: string, key: readonly KeyComponent[] = ['k'], memory =
   return receive(memory.account, memory === shared ? CONTAINER : memory.container(), text, key).openText;
 }
 
-describe('a document that comes in', () => {
+describe('an incoming document', () => {
   test.each([
     ['{"id":"a","pk":"k"}', '{"id":"a","pk":"k"'],
     [' \n{ "id" : "a" , "pk":"k" } \n', '{ "id" : "a" , "pk":"k" '],
@@ -37,7 +37,7 @@ describe('a document that comes in', () => {
     expect(openTextOf(text)).toBe(openText);
   });
 
-  test('keeps any text, whatever stands beside its id and key, and still parses with more behind it', () => {
+  test('any members besides id and key -> text kept, valid JSON with more members after it', () => {
     fc.assert(
       fc.property(framed, framed, (before, after) => {
         const text = `{"before":${before.text},"id":"a","pk":"k","_ts":1,"after":${after.text}}`;
@@ -48,7 +48,7 @@ describe('a document that comes in', () => {
     );
   });
 
-  test('may have its numbers stored as the service may store them', () => {
+  test('numbers: service -> numbers are normalized', () => {
     using memory = new MemoryAccount({ numbers: 'service' });
     expect(openTextOf('{"id":"a","pk":1.0,"n":[-0,1.10,9223372036854775807]}', [1], memory)).toBe(
       '{"id":"a","pk":1,"n":[0,1.1,9223372036854775807]',

@@ -106,7 +106,7 @@ describe('counting terms', () => {
     expect(countTerms(document, compileIndexing(policy))).toBe(expected);
   });
 
-  test('goes 128 deep, and comes back from deeper', () => {
+  test('nested deeper than 128 -> counted to 128', () => {
     const policy = compileIndexing(DEFAULT_POLICY);
     const inObjects = (depth: number): unknown => ({ id: '1', a: nested(depth, (a) => ({ a })) });
     expect(countTerms(inObjects(126), policy)).toBe(3);
@@ -146,7 +146,7 @@ describe('changed terms', () => {
     expect(changedTerms(before, after, compileIndexing(policy))).toBe(expected);
   });
 
-  test('are those of both, less twice what they share, for any two documents and either way round', () => {
+  test('any two documents -> the terms of both less twice the shared ones, in both directions', () => {
     const policy = compileIndexing(paths(['/*', '/a/[]/b/?'], ['/a/*', '/b/?']));
     const key = fc.constantFrom('a', 'b', 'c', '__proto__');
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
@@ -173,7 +173,7 @@ describe('changed terms', () => {
     );
   });
 
-  test('come back from documents that are deep, wide, or both under one long name', () => {
+  test('very deep or wide documents -> no stack overflow', () => {
     const policy = compileIndexing(DEFAULT_POLICY);
     const deep = (leaf: unknown): unknown => ({ id: '1', a: [leaf, nested(100_000, (a) => [a])] });
     expect(changedTerms(deep(1), deep(2), policy)).toBe(2);

@@ -88,7 +88,7 @@ describe('each operation changes one place of the text', () => {
     expect(patched(text, operation)).toBe(expected);
   });
 
-  test('one after another, each on what the one before left', () => {
+  test('several operations -> each sees the result of the one before', () => {
     expect(
       patched(
         '{"l":[]}',
@@ -102,7 +102,7 @@ describe('each operation changes one place of the text', () => {
   });
 });
 
-describe('what does not fit is a 400', () => {
+describe('an operation that does not fit is a 400', () => {
   test.each<[string, Op]>([
     ['{"a":1}', ['replace', '/b', '1']],
     ['{"a":1}', ['remove', '/b']],
@@ -160,7 +160,7 @@ describe('what does not fit is a 400', () => {
     }
   });
 
-  test('what only looks like a fixed path may change', () => {
+  test('a path similar to a fixed one -> may change', () => {
     expect(
       patched(
         '{"deep":{"key":1,"x":1},"pkk":1,"o":{"id":1}}',
@@ -183,7 +183,7 @@ describe('a body', () => {
     expect(refusalOf(() => parsePatch(body))).toBe(400);
   }); // prettier-ignore
 
-  test('is a list or an object, and its values keep their spelling', () => {
+  test('a list or an object -> values keep their spelling', () => {
     const operations: PatchOperation[] = [{ op: 'set', path: '/x', value: '1.10' }];
     expect(parsePatch(' [ { "op":"set","path":"/x", "value" : 1.10 } ] ')).toEqual({
       operations,
@@ -241,7 +241,7 @@ function pointer(path: Path): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-test('on any document, any operation does what it does to the parsed value', () => {
+test('any operation on any document -> the same as on the parsed value', () => {
   const operation = fc.tuple(
     fc.constantFrom('set', 'add', 'replace', 'remove'),
     fc.nat(),

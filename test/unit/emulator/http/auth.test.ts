@@ -88,12 +88,12 @@ describe('master key', () => {
     expect(verdict(request, { ...SETTINGS, nowMs })).toBe('allowed');
   });
 
-  test('allows an offer by its id in lower case, whatever case the URL has', () => {
+  test('an offer signed by its lower-case id -> allowed for any case in the URL', () => {
     const request = signed('PUT', 'offers', 'abcd');
     expect(verdict({ ...request, resourceId: 'aBcD' })).toBe('allowed');
   });
 
-  test('allows the plain date header, which is signed on the fifth line', () => {
+  test('the plain date header -> allowed, signed on the fifth line', () => {
     const date = new Date(NOW_MS).toUTCString();
     const hmac = createHmac('sha256', Buffer.from(KEY, 'base64'));
     const sig = hmac.update(`get\ndbs\n\n\n${date.toLowerCase()}\n`).digest('base64');
@@ -111,7 +111,7 @@ describe('master key', () => {
     expect(verdict({ ...signed('GET', 'docs', 'dbs/D/colls/C'), ...other })).toBe('401/0');
   });
 
-  test('says what it signed, and never with what', () => {
+  test('a wrong signature -> the message contains the payload, never the key', () => {
     const request = signed('GET', 'docs', 'dbs/D/colls/C', { key: randomBytes(64).toString('base64') });
     const { status, message } = refusalOf(request);
     expect(status).toBe(401);
@@ -242,7 +242,7 @@ describe('everything else', () => {
     expect(refusal.message).toContain(name);
   });
 
-  test('no text at all gets in or ends in another exception', () => {
+  test('any text -> a Refusal, never access or another exception', () => {
     const anything = fc.string({ unit: 'binary', maxLength: 200 });
     const shaped = fc
       .tuple(fc.constantFrom('master', 'aad', 'sas', 'resource'), anything)

@@ -14,7 +14,7 @@ const NOW_MS = Date.UTC(2026, 10, 18, 12, 0, 0);
 const HOSTS = ['localhost', '127.0.0.1', '::1', '[fe80::1%eth0]', 'käse.example', '::ffff:1.2.3.4'];
 
 describe('the certificate', () => {
-  test('is an authority for itself, for a year, under every name it was given', () => {
+  test('several names -> its own authority, for a year, for every name', () => {
     const { key, cert } = selfSignedCertificate(HOSTS, NOW_MS);
     const parsed = new X509Certificate(cert);
     expect(parsed.subject).toBe('CN=cosmig emulator');
@@ -32,26 +32,26 @@ describe('the certificate', () => {
     expect(parsed.checkIP('127.0.0.2')).toBeUndefined();
   });
 
-  test('has a key and a serial number of its own each time', () => {
+  test('made twice -> different keys and serial numbers', () => {
     const made = Array.from({ length: 20 }, () => selfSignedCertificate(['localhost'], NOW_MS));
     expect(new Set(made.map(({ key }) => key)).size).toBe(made.length);
     expect(new Set(made.map(({ cert }) => new X509Certificate(cert).serialNumber)).size).toBe(made.length);
   });
 
-  test('refuses a host that no certificate can name', () => {
+  test('an invalid host -> refused', () => {
     expect(() => selfSignedCertificate(['not a host'], NOW_MS)).toThrow(UsageError);
   });
 
-  test('times are written in the form their year asks for', () => {
+  test('times: before and after 2050 -> the form for the year', () => {
     expect(time(Date.UTC(2049, 11, 31, 23, 59, 59)).toString('latin1')).toBe('\x17\x0d491231235959Z');
     expect(time(Date.UTC(2050, 0, 1)).toString('latin1')).toBe('\x18\x0f20500101000000Z');
   });
 
-  test('object identifiers are written in base 128', () => {
+  test('object identifiers: large arcs -> base 128', () => {
     expect(oid('1.2.840.10045.4.3.2').toString('hex')).toBe('06082a8648ce3d040302');
   });
 
-  test('is taken by openssl at its strictest', ({ skip }) => {
+  test('openssl in strict mode -> accepted', ({ skip }) => {
     if (spawnSync('openssl', ['version']).error !== undefined) skip('no openssl here');
     const folder = mkdtempSync(join(tmpdir(), 'cosmig-certificate-'));
     try {

@@ -40,12 +40,12 @@ describe('what a rule matches', () => {
     expect(faultsOf({ match, effect: THROTTLE }).strike(CREATE)).toEqual(hit ? THROTTLE : undefined);
   });
 
-  test('a rule about a range leaves requests without one alone', () => {
+  test('a rule for a range -> requests without a range do not match', () => {
     const faults = faultsOf({ match: { rangeId: '0' }, effect: THROTTLE });
     expect(faults.strike({ op: 'account' })).toBeUndefined();
   });
 
-  test('without match it is about everything', () => {
+  test('no match -> every request matches', () => {
     expect(faultsOf({ effect: { reset: 'after' } }).strike({ op: 'script' })).toEqual({ reset: 'after' });
   });
 });
@@ -64,7 +64,7 @@ describe('when a rule fires', () => {
     expect(strikes(faultsOf({ match: {}, ...when, effect: THROTTLE }), expected.length)).toBe(expected);
   });
 
-  test('chance is about as likely as it says, and the same for the same seed', () => {
+  test('a probability -> about that share, and the same for the same seed', () => {
     const rule = { match: {}, probability: 0.2, effect: THROTTLE };
     const first = strikes(faultsOf(rule), 10_000);
     const hits = first.replaceAll('.', '').length;
@@ -76,13 +76,13 @@ describe('when a rule fires', () => {
     expect(strikes(other, 10_000)).not.toBe(first);
   });
 
-  test('two rules with the same chance do not strike in step', () => {
+  test('two rules with the same probability -> independent', () => {
     const rule = { probability: 0.5, effect: THROTTLE };
     const faults = faultsOf({ match: { op: 'create' }, ...rule }, { match: { op: 'read' }, ...rule });
     expect(strikes(faults, 200)).not.toBe(strikes(faults, 200, { op: 'read' }));
   });
 
-  test('traffic that another rule sees does not shift the dice', () => {
+  test('traffic that another rule sees -> no effect on this one', () => {
     const [creates, reads] = ['create', 'read'].map((op) => ({
       match: { op },
       probability: 0.5,
@@ -94,7 +94,7 @@ describe('when a rule fires', () => {
     expect(strikes(busy, 100)).toBe(strikes(quiet, 100));
   });
 
-  test('the first that fires wins, and counts what reaches it', () => {
+  test('several rules -> the first that fires applies, later ones do not count the request', () => {
     const gone = { status: 410, substatus: 1002 };
     const faults = faultsOf(
       { match: { op: 'create' }, every: 2, effect: THROTTLE },
@@ -115,7 +115,7 @@ describe('when a rule fires', () => {
   });
 });
 
-test('an operation within a bulk request is shown only to rules that can refuse it', () => {
+test('an operation of a bulk request -> only rules with a status see it', () => {
   const faults = faultsOf(
     { match: { coll: 'C' }, times: 1, effect: { reset: 'after' } },
     { match: { op: 'create' }, effect: THROTTLE },
@@ -128,7 +128,7 @@ test('an operation within a bulk request is shown only to rules that can refuse 
 });
 
 describe('the plan', () => {
-  test('starts empty, is replaced as a whole, and cleared', () => {
+  test('set and cleared -> empty, replaced as a whole, empty', () => {
     const faults = new Faults();
     expect([faults.active, faults.strike(CREATE), faults.state()]).toEqual([
       false,
@@ -143,14 +143,14 @@ describe('the plan', () => {
     expect([faults.active, faults.state()]).toEqual([false, { seed: 0, rules: [] }]);
   });
 
-  test('that is wrong leaves the old one and its counts in place', () => {
+  test('an invalid plan -> the old one and its counts stay', () => {
     const faults = faultsOf({ match: {}, effect: THROTTLE });
     faults.strike(CREATE);
     expect(() => faults.set({ rules: [{ effect: {} }] })).toThrow(Refusal);
     expect(faults.state().rules[0]?.fired).toBe(1);
   });
 
-  test('may ask for every effect there is', () => {
+  test('every effect -> accepted', () => {
     const effects = [
       { status: 429, substatus: 3200, retryAfterMs: 12, message: 'slow down' },
       { delayMs: 10, delayAt: 'after', dropHeaders: ['etag'] },
@@ -164,7 +164,7 @@ describe('the plan', () => {
     expect(effects.map(() => faults.strike(CREATE))).toEqual(effects);
   });
 
-  test('takes header names in any case', () => {
+  test('header names in any case -> stored in lower case', () => {
     const faults = faultsOf({ effect: { dropHeaders: ['ETag', 'x-ms-Request-Charge'] } });
     expect(faults.strike(CREATE)).toEqual({ dropHeaders: ['etag', 'x-ms-request-charge'] });
   });
@@ -211,14 +211,14 @@ describe('the plan', () => {
     expect(messageOf(plan)).toContain(message);
   });
 
-  test('a key called __proto__ is just another unknown field', () => {
+  test('a field __proto__ -> unknown', () => {
     const plan: unknown = JSON.parse(
       '{"rules":[{"match":{"__proto__":{"op":"read"}},"effect":{"status":503}}]}',
     );
     expect(messageOf(plan)).toContain('__proto__ is unknown');
   });
 
-  test('no JSON at all ends in anything but a plan or a 400', () => {
+  test('any JSON -> a plan or a 400', () => {
     const any = fc.jsonValue();
     const almost = any.map((value) => ({ rules: [{ match: value, effect: value }] }));
     const field = fc.constantFrom('status', 'delayMs', 'reset', 'dropHeaders', 'message');

@@ -49,7 +49,7 @@ describe('a request is counted as', () => {
   });
 });
 
-test('names may be words of the protocol', () => {
+test('a name that is a word of the protocol -> a name', () => {
   const words = [
     'dbs',
     'colls',
@@ -98,7 +98,7 @@ test.each<[number, string, string]>([
   expect(refusalOf(() => findRoute(method, segmentsOf(path), {}))?.status).toBe(status);
 });
 
-test('whatever is asked has a route or is refused with 404 or 405', () => {
+test('any request -> a route, 404 or 405', () => {
   const step = fc.oneof(
     fc.constantFrom(
       'dbs',

@@ -35,7 +35,7 @@ function define(container: object, name: string, value: unknown): void {
 }
 
 describe('valueSpan', () => {
-  test('finds exactly what JSON.parse finds, at every path of every text', () => {
+  test('every path of every text -> the value of JSON.parse', () => {
     fc.assert(
       fc.property(framed, ({ text }) => {
         for (const { path, value } of pathsOf(JSON.parse(text))) {
@@ -50,7 +50,7 @@ describe('valueSpan', () => {
     );
   });
 
-  test('finds nothing where JSON.parse finds nothing', () => {
+  test('a path without a value -> undefined', () => {
     fc.assert(
       fc.property(
         framed,
@@ -87,7 +87,7 @@ describe('valueSpan', () => {
 });
 
 describe('membersOf and elementsOf', () => {
-  test('tell every member and element, names unescaped, the doubled ones too', () => {
+  test('escaped and repeated names -> every member and element', () => {
     const text = ' { "a" : 1 , "\\u0061":[2] ,"":"" } ';
     const members = [...membersOf(text, skipSpace(text, 0))];
     expect(
@@ -123,7 +123,7 @@ describe('membersOf and elementsOf', () => {
 describe('withoutMembers', () => {
   const DROP = new Set(['a', 'id', '__proto__', 'é']);
 
-  test('drops the named members of the outermost object and nothing else', () => {
+  test('named members -> dropped from the outermost object only', () => {
     fc.assert(
       fc.property(
         framed.filter(({ text }) => text.trimStart().startsWith('{')),
@@ -171,7 +171,7 @@ function differAtOnePlace(left: string, right: string): boolean {
 describe('edits', () => {
   const value = fc.constantFrom('1', '"x"', '{"y":[1.10]}', '[]', 'null');
 
-  test('appendMember adds one member to any object, and touches nothing else', () => {
+  test('appendMember: any object -> one more member, nothing else changes', () => {
     fc.assert(
       fc.property(framed, fc.constantFrom(...NAMES), value, ({ text, doubled }, name, json) => {
         fc.pre(!doubled);
@@ -190,7 +190,7 @@ describe('edits', () => {
   const parsedOrNot = (text: string | undefined): unknown =>
     text === undefined ? undefined : JSON.parse(text);
 
-  test('insertElement puts one element into any array, and touches nothing else', () => {
+  test('insertElement: any array -> one more element, nothing else changes', () => {
     fc.assert(
       fc.property(framed, fc.nat(5), value, ({ text, doubled }, index, json) => {
         fc.pre(!doubled);
@@ -208,7 +208,7 @@ describe('edits', () => {
     );
   });
 
-  test('removeStep takes one member or element away, and touches nothing else', () => {
+  test('removeStep: any step -> one member or element less, nothing else changes', () => {
     const without = (text: string, path: Path, step: string | number): unknown =>
       edited(text, path, (container: object) => {
         if (Array.isArray(container)) container.splice(Number(step), 1);
@@ -230,7 +230,7 @@ describe('edits', () => {
     );
   });
 
-  test('replaceSpan changes the value at a path, and touches nothing else', () => {
+  test('replaceSpan: any path -> another value, nothing else changes', () => {
     fc.assert(
       fc.property(framed, value, ({ text, doubled }, json) => {
         fc.pre(!doubled);
@@ -281,7 +281,7 @@ describe('normalizeNumbers', () => {
     expect(normalizeNumbers(text)).toBe(expected);
   });
 
-  test('keeps every value, every string and all space, and is settled after once', () => {
+  test('any text -> equal values, same strings and space, idempotent', () => {
     fc.assert(
       fc.property(framed, ({ text }) => {
         const result = normalizeNumbers(text);
@@ -301,7 +301,7 @@ describe('normalizeNumbers', () => {
 });
 
 describe('maxDepth', () => {
-  test('counts as a walk over the parsed value does', () => {
+  test('any text -> the depth of the parsed value', () => {
     const depthOf = (value: unknown): number =>
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
     fc.assert(
@@ -313,7 +313,7 @@ describe('maxDepth', () => {
     );
   });
 
-  test('is safe on texts that are no JSON', () => {
+  test('invalid JSON -> a number', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', 'a', ','), maxLength: 40 }),

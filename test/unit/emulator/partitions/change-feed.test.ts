@@ -78,7 +78,7 @@ function filled(memory: MemoryAccount, sizes: readonly number[], more = {}): Con
 }
 
 describe('a page', () => {
-  test('never cuts a transaction, holds at least one, and its successors hold the rest, whatever the limits', () => {
+  test('any limits -> whole transactions, at least one; later pages have the rest', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(
@@ -114,19 +114,19 @@ describe('a page', () => {
     [[2, 2, 2], 3, [4, 2]],
     [[1, 5, 1], 1, [1, 5, 1]],
     [[1, 1], undefined, [2]],
-  ])('of transactions %j, %j items asked, comes as %j', (transactions, maxItems, expected) => {
+  ])('transactions %j, at most %j items -> pages %j', (transactions, maxItems, expected) => {
     using memory = new MemoryAccount();
     const container = filled(memory, transactions);
     expect([...pages(memory, container, { maxItems })].map((page) => page.ids.length)).toEqual(expected);
   });
 
-  test('ends before the transaction that would make it too large, but never without one', () => {
+  test('a transaction too large for the page -> on the next page, unless it is the first', () => {
     using memory = new MemoryAccount({ pageBytes: 5000 });
     const container = filled(memory, [1, 1, 1, 3, 1], { text: 'x'.repeat(2000) });
     expect([...pages(memory, container)].map((page) => page.lsns)).toEqual([[1, 2], [3], [4, 4, 4], [5]]);
   });
 
-  test.each([1, 3, 5, 20, undefined])('costs what is on it, with %j items asked', (maxItems) => {
+  test.each([1, 3, 5, 20, undefined])('at most %j items -> charged for its content', (maxItems) => {
     using memory = new MemoryAccount({ avad: true });
     const container = filled(memory, [5]);
     const range = must(container.ranges[0], 'one range');
@@ -147,7 +147,7 @@ describe('a page', () => {
     }
   });
 
-  test('without anything new is a position, the same one or a later one', () => {
+  test('nothing new -> the same position or a later one', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     expect(read(memory, container)).toEqual({ ids: [], lsns: [], etag: '"0"' });
@@ -160,7 +160,7 @@ describe('a page', () => {
 });
 
 describe('the latest-version feed', () => {
-  test('shows each document once, where it was written last, and no deleted one', () => {
+  test('several writes -> each document once, at its last write, no deleted one', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     for (const id of ['a', 'b', 'c', 'a']) memory.write(container, { id });
@@ -168,7 +168,7 @@ describe('the latest-version feed', () => {
     expect(read(memory, container)).toEqual({ ids: ['c', 'a'], lsns: [3, 4], etag: '"5"' });
   });
 
-  test('hides what has expired', () => {
+  test('expired documents -> hidden', () => {
     using memory = new MemoryAccount();
     const container = memory.container({ defaultTtl: 10 });
     memory.write(container, { id: 'a' }, { id: 'b', more: { ttl: -1 } });
@@ -214,13 +214,13 @@ describe('the latest-version feed', () => {
     expect(refusalOf(() => read(memory, container, { ifNoneMatch }))?.status).toBe(400);
   });
 
-  test('a time that is none is refused', () => {
+  test('an invalid time -> refused', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     expect(refusalOf(() => read(memory, container, { ifModifiedSince: 'yesterday' }))?.status).toBe(400);
   });
 
-  test('from now on holds what comes after', () => {
+  test('from now on -> later changes', () => {
     using memory = new MemoryAccount();
     const container = filled(memory, [2]);
     const now = read(memory, container, { ifNoneMatch: '*' });
@@ -229,7 +229,7 @@ describe('the latest-version feed', () => {
     expect(read(memory, container, { ifNoneMatch: now.etag }).ids).toEqual(['new']);
   });
 
-  test('shows no more than its reader sees', () => {
+  test('a lagging reader -> no later transactions', () => {
     using memory = new MemoryAccount();
     const container = filled(memory, [1, 1, 1]);
     expect(read(memory, container, { visibleLsn: 2 })).toEqual({
@@ -241,7 +241,7 @@ describe('the latest-version feed', () => {
 });
 
 describe('parts of the hash space', () => {
-  test('cut anywhere, hold every document exactly once', () => {
+  test('any division -> every document exactly once', () => {
     const hex = fc.stringMatching(/^[0-3][0-9A-F]{0,6}$/);
     fc.assert(
       fc.property(fc.uniqueArray(hex, { maxLength: 5 }), (cuts) => {
@@ -257,7 +257,7 @@ describe('parts of the hash space', () => {
     );
   });
 
-  test('a split range goes on from its parent’s position, and loses and repeats nothing', () => {
+  test('a split -> children continue from the parent’s position, nothing is lost or repeated', () => {
     using memory = new MemoryAccount({ avad: true });
     const container = filled(memory, [4, 4]);
     const first = read(memory, container, { maxItems: 1 });
@@ -273,7 +273,7 @@ describe('parts of the hash space', () => {
     }
   });
 
-  test('one logical key is a part like any other', () => {
+  test('one logical key -> its documents', () => {
     using memory = new MemoryAccount();
     const container = filled(memory, [10]);
     const epk = effectiveKey('hash-v2', ['k1']);
@@ -284,7 +284,7 @@ describe('parts of the hash space', () => {
 describe('all versions and deletes', () => {
   const full = { mode: 'all-versions' } as const;
 
-  test('holds every version and every delete, with its transaction', () => {
+  test('versions and deletes -> an entry each, with its LSN', () => {
     using memory = new MemoryAccount({ avad: true });
     const container = memory.container();
     memory.write(container, { id: 'a' });
@@ -310,7 +310,7 @@ describe('all versions and deletes', () => {
     });
   });
 
-  test('is refused from positions that lie behind the retention, or behind the day it was switched on', () => {
+  test('a position before the retention or before avad was on -> refused', () => {
     using memory = new MemoryAccount({ avad: true, retentionSeconds: 60 });
     const container = memory.container();
     memory.write(container, { id: 'a' });
@@ -327,7 +327,7 @@ describe('all versions and deletes', () => {
     expect(read(memory, container, { ...full, ifNoneMatch: '"3;full"' }).ids).toEqual(['c']);
   });
 
-  test('keeps what is younger than the retention, transaction by transaction', () => {
+  test('changes younger than the retention -> kept, by transaction', () => {
     using memory = new MemoryAccount({ avad: true, retentionSeconds: 5 });
     const container = memory.container();
     for (let second = 0; second < 10; second += 1) {

@@ -67,22 +67,22 @@ describe('the worked examples of fact SVC-31', () => {
   });
 });
 
-test('a replace writes off the old size and pays for the new one', () => {
+test('a replace: two sizes -> both are charged', () => {
   expect(replaceCharge(64 * KB, KB, 0)).toBe(27.62);
   expect(replaceCharge(KB, KB, 0)).toBe(2 * writeCharge(KB, 0));
 });
 
-test('a query pays for each range, and for what it loads', () => {
+test('a query: ranges and documents -> both are charged', () => {
   const nothing = { items: 0, bytes: 0 };
   expect([queryCharge(1, nothing), queryCharge(4, nothing)]).toEqual([2.5, 10]);
   expect(queryCharge(2, { items: 2, bytes: 3 * KB })).toBe(7.04);
 });
 
-test('a feed page pays for its items, and an empty one for the poll', () => {
+test('a feed page: items or none -> charged for the items, or for the poll', () => {
   expect([feedCharge([]), feedCharge([KB, 4 * KB])]).toEqual([2, 2.14]);
 });
 
-test('what is not in the tables', () => {
+test('other charges: misses, conflicts, throttling, empty polls -> their constants', () => {
   expect([POINT_MISS_RU, CONFLICT_RU, THROTTLED_RU, EMPTY_POLL_RU]).toEqual([1.24, 1.24, 0.38, 2]);
 });
 

@@ -98,7 +98,7 @@ describe('how many ranges a throughput means', () => {
   });
 });
 
-describe('the floor under a throughput', () => {
+describe('the minimum throughput', () => {
   test.each<[ProvisionedThroughput['mode'], number, number, number]>([
     // [mode, highest RU/s ever, GB stored, floor]
     ['manual', 400, 0, 400],
@@ -118,7 +118,7 @@ describe('the floor under a throughput', () => {
     expect(minimumRu(mode, { peakRu, storedKb: gb * GB_IN_KB })).toBe(floor);
   });
 
-  test('is exact for every peak there can be', () => {
+  test('every peak -> exact', () => {
     for (let peakRu = 400; peakRu <= 1_000_000; peakRu += 100) {
       const exact = [
         Math.max(4, Math.ceil(peakRu / 10_000)) * 100,
@@ -138,14 +138,14 @@ describe('the content of an offer', () => {
     offerMinimumThroughputParameters: { maxThroughputEverProvisioned: 5000, maxConsumedStorageEverInKB: 2 },
   };
 
-  test('can be sent back as it was read', () => {
+  test('sent back as it was read -> the same throughput', () => {
     for (const throughput of [manual(500), autoscale(4000)]) {
       expect(throughputOf(offerContent(throughput, history))).toEqual(throughput);
       expect(offerContent(throughput, history)).toMatchObject(past);
     }
   });
 
-  test('of autoscale shows a tenth, and its maximum', () => {
+  test('autoscale -> a tenth and the maximum', () => {
     expect(offerContent(autoscale(4000), history)).toMatchObject({
       offerThroughput: 400,
       offerAutopilotSettings: { maxThroughput: 4000 },
@@ -156,7 +156,7 @@ describe('the content of an offer', () => {
 describe('an offer', () => {
   const offerOf = (memory: MemoryAccount) => must([...memory.account.offers.values()][0], 'one offer');
 
-  test('remembers its peak and refuses to fall below what that leaves', () => {
+  test('a peak -> the minimum follows from it', () => {
     using memory = new MemoryAccount();
     memory.container({}, manual(400));
     const offer = offerOf(memory);
@@ -172,14 +172,14 @@ describe('an offer', () => {
     expect(offer.throughput).toEqual(autoscale(10_000));
   });
 
-  test('counts what is stored under it', () => {
+  test('stored documents -> counted', () => {
     using memory = new MemoryAccount();
     const container = memory.container({}, manual(400));
     memory.write(container, { id: 'a', more: { text: 'x'.repeat(10_000) } });
     expect(offerHistory(memory.account, offerOf(memory)).storedKb).toBeCloseTo(container.bytes / 1024);
   });
 
-  test('raised beyond what its ranges carry gets more of them after a while, for good', () => {
+  test('raised beyond what its ranges carry -> more ranges after a while, permanently', () => {
     using memory = new MemoryAccount({ scaleUpMs: 500 });
     const container = memory.container({}, manual(400));
     for (let number = 0; number < 40; number += 1)
@@ -206,7 +206,7 @@ describe('an offer', () => {
     [{ paths: ['/pk'], kind: 'Hash' }],
     [{ paths: ['/pk'], kind: 'Hash', version: 2 }],
     [{ paths: ['/pk', '/user'], kind: 'MultiHash', version: 2 }],
-  ])('the ranges it gets are as wide as each other under %j', (partitionKey) => {
+  ])('the new ranges under %j -> equally wide', (partitionKey) => {
     using memory = new MemoryAccount({ scaleUpMs: 0 });
     const container = memory.container({ partitionKey }, manual(400));
     changeThroughput(memory.account, offerOf(memory), manual(80_000));

@@ -40,7 +40,7 @@ function rangesOf(kind: KeyKind, count: number): RangeModel[] {
 }
 
 describe('the range of an effective key', () => {
-  test('is the one whose bounds hold it', () => {
+  test('an effective key -> the range whose bounds contain it', () => {
     const epk = fc.oneof(
       fc.stringMatching(/^[0-3][0-9A-F]{31}$/),
       fc.stringMatching(/^05C1[0-9A-F]{12}$/),
@@ -55,7 +55,7 @@ describe('the range of an effective key', () => {
     );
   });
 
-  test('at a bound is the upper one', () => {
+  test('an effective key at a bound -> the upper range', () => {
     const ranges = rangesOf('hash-v2', 4);
     for (const range of ranges) expect(rangeOf(ranges, range.min)).toBe(range);
   });
@@ -79,7 +79,7 @@ describe('a range by its id', () => {
   });
 });
 
-test('a range and its row are the same thing', () => {
+test('a range: written as a row and read -> the same', () => {
   const range = {
     ...newRange(7, '10', '20'),
     parents: [1, 3],
@@ -92,7 +92,7 @@ test('a range and its row are the same thing', () => {
 });
 
 describe('halves and unions', () => {
-  test.each(KINDS)('%s: halving anywhere, again and again, tiles what was there before', (kind) => {
+  test.each(KINDS)('%s: repeated halving -> the parts tile the range', (kind) => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { minLength: 1, maxLength: 25 }), (picks) => {
         const ranges = rangesOf(kind, 1);
@@ -108,7 +108,7 @@ describe('halves and unions', () => {
     );
   });
 
-  test('children go on from their parent and name all their ancestors, a union goes on from the higher', () => {
+  test('children continue from their parent and name all ancestors, a union continues from the higher LSN', () => {
     const parent = { ...newRange(2, '', 'FF'), parents: [0], lsn: 40, avadFloor: 7 };
     const [left, right] = halvesOf('hash-v2', parent, 5);
     expect([left, right].map(({ id, parents, lsn, avadFloor }) => ({ id, parents, lsn, avadFloor }))).toEqual(
@@ -121,7 +121,7 @@ describe('halves and unions', () => {
     expect(merged).toMatchObject({ id: 7, min: '', max: 'FF', parents: [0, 2, 5, 6], lsn: 50, avadFloor: 9 });
   });
 
-  test('only neighbours are merged, and a single hash is not split', () => {
+  test('not adjacent, or a single hash -> refused', () => {
     const [first, , third] = rangesOf('hash-v2', 3);
     expect(refusalOf(() => unionOf(must(first, 'three'), must(third, 'three'), 9))?.status).toBe(400);
     expect(
@@ -130,8 +130,8 @@ describe('halves and unions', () => {
   });
 });
 
-describe('a container whose ranges come and go', () => {
-  test('keeps every document in the range of its key, and its counters exact', () => {
+describe('a container whose ranges change', () => {
+  test('random splits and merges -> every document in the range of its key, exact counters', () => {
     const step = fc.tuple(fc.constantFrom('split', 'merge', 'write', 'delete'), fc.nat());
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -169,7 +169,7 @@ describe('a container whose ranges come and go', () => {
     );
   });
 
-  test('splits what outgrew its limit, but not a single logical partition', () => {
+  test('a range exceeds its limit -> split, unless it has a single logical partition', () => {
     using memory = new MemoryAccount({ rangeLimitBytes: 2000 });
     const [spread, hot] = [memory.container(), memory.container()];
     for (let number = 0; number < 30; number += 1) {
@@ -182,7 +182,7 @@ describe('a container whose ranges come and go', () => {
     expect(hot.ranges).toHaveLength(1);
   });
 
-  test('splits between keys, also where a hierarchical key has them all below one prefix', () => {
+  test('all keys below one prefix -> split between keys', () => {
     using memory = new MemoryAccount({ rangeLimitBytes: 3000 });
     const container = memory.container({
       partitionKey: { paths: ['/pk', '/user'], kind: 'MultiHash', version: 2 },
@@ -202,7 +202,7 @@ describe('a container whose ranges come and go', () => {
     }
   });
 
-  test('a split that takes a while answers 410/1007 until it is done', () => {
+  test('a split with a duration -> 410/1007 until it is over', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     const range = must(container.ranges[0], 'one range');
@@ -220,7 +220,7 @@ describe('a container whose ranges come and go', () => {
     ]);
   });
 
-  test('a range of a single hash is told so at once, however long its split would take', () => {
+  test('a single hash, a split with a duration -> refused at once', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     for (let halvings = 0; halvings < 125; halvings += 1)
@@ -230,7 +230,7 @@ describe('a container whose ranges come and go', () => {
     expect(narrow.splittingUntilMs).toBeUndefined();
   });
 
-  test('ranges are merged in either order, and not while all versions are kept', () => {
+  test('a merge: either order -> accepted; with avad -> refused', () => {
     using memory = new MemoryAccount();
     const container = memory.container({}, { mode: 'manual', ru: 12_000 });
     const [left, right] = [must(container.ranges[0], 'two'), must(container.ranges[1], 'two')];
@@ -240,7 +240,7 @@ describe('a container whose ranges come and go', () => {
     expect(mergeRanges(memory.account, container, right, left)).toMatchObject({ id: 2, min: '', max: 'FF' });
   });
 
-  test('the admin names ranges by number or by text', () => {
+  test('ids as numbers or texts -> found', () => {
     using memory = new MemoryAccount();
     const container = memory.container({}, { mode: 'manual', ru: 12_000 });
     expect(rangesById(container, [1, '0']).map((range) => range.id)).toEqual([1, 0]);

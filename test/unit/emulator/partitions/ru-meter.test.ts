@@ -23,7 +23,7 @@ function drain(ru: number, priority: Priority = 'high', budget = BUDGET): number
 const next = (): void => clock.advance(1000 - (clock.now() % 1000));
 
 describe('the budget of a second', () => {
-  test('is spent once, and is whole again at the next second', () => {
+  test('spent -> full again at the next second', () => {
     expect(drain(10)).toBe(40);
     clock.advance(999);
     expect(drain(10)).toBe(0);
@@ -31,17 +31,17 @@ describe('the budget of a second', () => {
     expect(drain(10)).toBe(40);
   });
 
-  test('is exact in hundredths of a unit', () => {
+  test('hundredths of a unit -> exact', () => {
     expect(drain(0.1, 'high', 1000)).toBe(10_000);
   });
 
-  test('is not banked', () => {
+  test('an idle second -> its units expire', () => {
     drain(10);
     clock.advance(3_600_000);
     expect(drain(10)).toBe(40);
   });
 
-  test('counts per bucket', () => {
+  test('two buckets -> independent', () => {
     drain(10);
     expect([meter.admit('0', BUDGET, 'high'), meter.admit('1', BUDGET, 'high')]).toEqual([1000, undefined]);
   });
@@ -52,7 +52,7 @@ describe('the budget of a second', () => {
     [999, 1],
     [999.2, 1],
     [250.5, 750],
-  ])('used up at once and asked again at %f ms: wait %i ms', (atMs, waitMs) => {
+  ])('used up at once, asked again at %f ms -> wait %i ms', (atMs, waitMs) => {
     drain(10);
     clock.advance(atMs);
     expect(meter.admit('0', BUDGET, 'high')).toBe(waitMs);
@@ -68,7 +68,7 @@ describe('debt', () => {
     [2 * BUDGET, 2000],
     [2 * BUDGET + 1, 2000],
     [10 * BUDGET, 10_000],
-  ])('a request of %i RU runs to its end, and is paid for by the seconds after', (ru, waitMs) => {
+  ])('a request of %i RU -> completes, later seconds pay', (ru, waitMs) => {
     expect(meter.admit('0', BUDGET, 'high')).toBeUndefined();
     meter.charge('0', ru, 'high');
     expect(meter.admit('0', BUDGET, 'high')).toBe(waitMs);
@@ -78,14 +78,14 @@ describe('debt', () => {
     expect(meter.admit('0', BUDGET, 'high')).toBeUndefined();
   });
 
-  test('leaves only the rest of the second in which it ends', () => {
+  test('a debt ends within a second -> the rest of that second is available', () => {
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', BUDGET + 300, 'high');
     next();
     expect(drain(10)).toBe(10);
   });
 
-  test('whoever waits as long as told is admitted, whatever was overshot', () => {
+  test('any debt, the stated wait -> admitted', () => {
     for (let i = 1; i < 200; i += 1) {
       expect(meter.admit('0', BUDGET, 'high')).toBeUndefined();
       meter.charge('0', BUDGET + i * 37.77, 'high');
@@ -96,18 +96,18 @@ describe('debt', () => {
 });
 
 describe('a changed budget', () => {
-  test('that is higher helps at once', () => {
+  test('higher -> available at once', () => {
     drain(10);
     expect(drain(10, 'high', 1000)).toBe(60);
   });
 
-  test('that is lower counts what was used', () => {
+  test('lower -> use of this second counts', () => {
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', 100, 'high');
     expect(drain(10, 'high', 150)).toBe(5);
   });
 
-  test('that is lower than what was used makes no debt', () => {
+  test('lower than the use -> no debt', () => {
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', 300, 'high');
     expect(meter.admit('0', 100, 'high')).toBe(1000);
@@ -115,13 +115,13 @@ describe('a changed budget', () => {
     expect(drain(10, 'high', 100)).toBe(10);
   });
 
-  test('that is lower leaves a debt as it is', () => {
+  test('lower with a debt -> the same debt', () => {
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', BUDGET + 250, 'high');
     expect(meter.admit('0', 100, 'high')).toBe(3000);
   });
 
-  test('of Infinity means not metered, and nothing of it is held against a later one', () => {
+  test('Infinity -> not metered, and no effect on a later budget', () => {
     meter.admit('0', Infinity, 'high');
     meter.charge('0', 1e9, 'high');
     expect(meter.admit('0', Infinity, 'low')).toBeUndefined();
@@ -130,7 +130,7 @@ describe('a changed budget', () => {
     expect(meter.spent('0').totalRu).toBe(1e9 + 400);
   });
 
-  test('of 0 admits nothing', () => {
+  test('0 -> nothing is admitted', () => {
     expect(meter.admit('0', 0, 'high')).toBe(1000);
   });
 });
@@ -143,19 +143,19 @@ describe('priority', () => {
     next();
   }
 
-  test('Low alone has the whole budget', () => {
+  test('Low alone -> the whole budget', () => {
     expect(drain(10, 'low')).toBe(40);
     next();
     expect(drain(10, 'low')).toBe(40);
   });
 
-  test('Low gets what High did not use in the second before', () => {
+  test('High used a part before -> Low gets the rest', () => {
     highUses(300);
     expect(drain(10, 'low')).toBe(10);
     expect(drain(10, 'high')).toBe(30);
   });
 
-  test('what High uses now comes out of its own reserve first', () => {
+  test('High uses units now -> taken from its reserve first', () => {
     highUses(300);
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', 200, 'high');
@@ -163,7 +163,7 @@ describe('priority', () => {
     expect(drain(10, 'high')).toBe(10);
   });
 
-  test('under a storm of both Low is refused and High is not', () => {
+  test('both compete -> Low is refused, High is not', () => {
     highUses(BUDGET);
     for (let second = 0; second < 5; second += 1) {
       expect(meter.admit('0', BUDGET, 'low')).toBe(1000);
@@ -172,7 +172,7 @@ describe('priority', () => {
     }
   });
 
-  test('an idle High keeps half of its claim each second, and in the end nothing', () => {
+  test('High is idle -> its claim is halved each second and ends', () => {
     highUses(320);
     const shares = Array.from({ length: 14 }, () => {
       const share = drain(1, 'low');
@@ -182,19 +182,19 @@ describe('priority', () => {
     expect(shares).toEqual([80, 240, 320, 360, 380, 390, 395, 398, 399, 400, 400, 400, 400, 400]);
   });
 
-  test('a claim decays while nobody looks', () => {
+  test('no requests for seconds -> the claim decays all the same', () => {
     highUses(320);
     clock.advance(2000);
     expect(drain(1, 'low')).toBe(320);
   });
 
-  test('the claim follows a falling use at once', () => {
+  test('High uses less -> its claim falls at once', () => {
     highUses(320);
     highUses(40);
     expect(drain(10, 'low')).toBe(36);
   });
 
-  test('the claim is never more than the budget', () => {
+  test('a large demand -> the claim is at most the budget', () => {
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', BUDGET, 'high');
     next();
@@ -203,7 +203,7 @@ describe('priority', () => {
     expect(drain(10, 'low', 100)).toBe(5);
   });
 
-  test('Low pays for a debt like everyone', () => {
+  test('a debt -> Low waits too', () => {
     meter.admit('0', BUDGET, 'low');
     meter.charge('0', 3 * BUDGET, 'low');
     expect([meter.admit('0', BUDGET, 'high'), meter.admit('0', BUDGET, 'low')]).toEqual([3000, 3000]);
@@ -211,7 +211,7 @@ describe('priority', () => {
 });
 
 describe('what was spent', () => {
-  test('is told in total and for the last whole second', () => {
+  test('charges -> the total and the last whole second', () => {
     meter.admit('0', BUDGET, 'high');
     meter.charge('0', 5, 'high');
     meter.charge('0', 2.5, 'low');
@@ -222,13 +222,13 @@ describe('what was spent', () => {
     expect(meter.spent('0')).toEqual({ totalRu: 7.5, throttled: 0, lastSecondRu: 0 });
   });
 
-  test('counts the refusals', () => {
+  test('refusals -> counted', () => {
     drain(10);
     drain(10);
     expect(meter.spent('0').throttled).toBe(2);
   });
 
-  test('is forgotten with the range, and nothing for one that never was', () => {
+  test('a forgotten or unknown range -> zero', () => {
     drain(10);
     meter.forget('0');
     const nothing = { totalRu: 0, throttled: 0, lastSecondRu: 0 };
@@ -236,7 +236,7 @@ describe('what was spent', () => {
     expect(drain(10)).toBe(40);
   });
 
-  test('a charge without a request, such as a purge, is counted but not metered', () => {
+  test('a charge without a request -> counted, not metered', () => {
     meter.charge('0', 1000, 'low');
     expect(meter.spent('0').totalRu).toBe(1000);
     expect(drain(10)).toBe(40);

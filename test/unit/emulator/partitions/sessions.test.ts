@@ -8,20 +8,20 @@ import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
 const RANGE: RangeModel = { ...newRange(5, '', 'FF'), parents: [1, 3], lsn: 10 };
 
 describe('a session token', () => {
-  test('is what the service’s SDK takes apart', () => {
+  test('a token -> parsed by the SDK', () => {
     expect(sessionToken(RANGE, 10)).toBe('5:-1#10');
   });
 
   test.each<[string | undefined]>([
     [undefined], [''], ['5:-1#10'], ['5:-1#3'], ['5:-1#0'], [' 5:-1#10 , 9:-1#99'], ['9:-1#99'], ['3:-1#10'], ['1:-1#4,5:-1#2'],
     ['junk'], [',,'], ['5:-1#10#1=4'], ['55:-1#99'],
-  ])('%j lets its reader see the range as it is', (token) => {
+  ])('%j -> the present state', (token) => {
     using memory = new MemoryAccount();
     expect(visibleLsn(memory.account, RANGE, token)).toBe(10);
   }); // prettier-ignore
 
   test.each(['5:-1#11', '3:-1#11', '1:-1#999999', '5:-1#3,5:-1#12', '9:-1#1,5:-1#9007199254740991'])(
-    '%j asks for what the range has not seen: 404/1002',
+    '%j, ahead of the range -> 404/1002',
     (token) => {
       using memory = new MemoryAccount();
       expect(refusalOf(() => visibleLsn(memory.account, RANGE, token))).toEqual({
@@ -41,7 +41,7 @@ describe('a session token', () => {
 });
 
 describe('a lagging replica', () => {
-  test('shows a reader without the token what was there a while ago, and with it what was written', () => {
+  test('without the token -> an older state, with it the write', () => {
     using memory = new MemoryAccount({ replicaLagMs: 1000 });
     const container = memory.container();
     const range = must(container.ranges[0], 'one range');

@@ -44,7 +44,7 @@ const QUERIES = [
 
 const SETTINGS = { numRuns: 5000 };
 
-test('random text compiles or is refused', () => {
+test('queries: random text -> compiled or refused', () => {
   const start = fc.constantFrom('', 'SELECT ', 'SELECT * FROM c WHERE ');
   fc.assert(
     fc.property(start, fc.string({ unit: 'binary', maxLength: 60 }), (start, rest) => {
@@ -54,7 +54,7 @@ test('random text compiles or is refused', () => {
   );
 });
 
-test('random words of the language compile or are refused', () => {
+test('queries: random words of the language -> compiled or refused', () => {
   const start = fc.constantFrom('SELECT VALUE', 'SELECT * FROM c WHERE', 'SELECT c.a FROM c WHERE c.a =');
   fc.assert(
     fc.property(start, fc.array(fc.constantFrom(...WORDS), { maxLength: 25 }), (start, words) => {
@@ -64,7 +64,7 @@ test('random words of the language compile or are refused', () => {
   );
 });
 
-test('queries with a piece cut, doubled or replaced compile or are refused', () => {
+test('queries: a piece cut, doubled or replaced -> compiled or refused', () => {
   const change = fc.record({
     at: fc.nat(120),
     length: fc.nat(6),
@@ -86,7 +86,7 @@ test('queries with a piece cut, doubled or replaced compile or are refused', () 
 });
 
 test.each([...WORDS, '((', '"', "'", '\\', '0', 'c.a = 1 OR ', '[1],', '1,', 'x'])(
-  'half a megabyte of %j is answered or refused within seconds',
+  'queries: half a megabyte of %j -> answered or refused within seconds',
   (piece) => {
     const query = `SELECT VALUE ${piece.repeat(Math.floor(500_000 / piece.length))}`;
     const startedAt = performance.now();

@@ -4,7 +4,7 @@ import type { ContainerModel } from '../../../../src/emulator/account/model.ts';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
 import { MemoryAccount } from '../../../helpers/memory-account.ts';
 
-test('a position says container and item, and never leaves the whole numbers', () => {
+test('a position: container and item -> both can be derived, always a safe integer', () => {
   for (const container of [1, 2, 1000, 2 ** 20 - 1]) {
     for (const item of [0, 1, 2 ** 32, 2 ** 33 - 1]) {
       const position = positionOf(container, item);
@@ -36,7 +36,7 @@ function scanned(
 }
 
 describe('a scan', () => {
-  test('walks one container in the order of creation, whatever was written since', () => {
+  test('documents were rewritten -> in the order of creation', () => {
     using memory = new MemoryAccount();
     const [one, two] = [memory.container(), memory.container()];
     for (const id of ['b', 'a', 'c'])
@@ -48,7 +48,7 @@ describe('a scan', () => {
     expect(scanned(memory, one, { after: second })).toEqual(['c']);
   });
 
-  test('of one key finds what a scan of everything finds of it', () => {
+  test('one key -> the same documents as a full scan', () => {
     using memory = new MemoryAccount();
     const container = memory.container();
     for (let number = 0; number < 30; number += 1)
@@ -63,7 +63,7 @@ describe('a scan', () => {
     expect(ofKey).toEqual(Array.from({ length: 10 }, (_, index) => `${index * 3 + 1}`));
   });
 
-  test('shows no expired document', () => {
+  test('expired documents -> hidden', () => {
     using memory = new MemoryAccount();
     const container = memory.container({ defaultTtl: -1 });
     memory.write(container, { id: 'a', more: { ttl: 5 } }, { id: 'b' });
@@ -74,7 +74,7 @@ describe('a scan', () => {
   });
 });
 
-test('rowsOf gives every row once, beyond a thousand too', () => {
+test('rowsOf: more than a thousand rows -> each once', () => {
   using memory = new MemoryAccount();
   const container = memory.container();
   for (let number = 0; number < 2500; number += 100) {
@@ -85,7 +85,7 @@ test('rowsOf gives every row once, beyond a thousand too', () => {
   );
 });
 
-test('what a key holds is measured in stored bytes, the heaviest key first', () => {
+test('heaviestKeys: several keys -> stored bytes, the largest first', () => {
   using memory = new MemoryAccount();
   const container = memory.container();
   for (let number = 0; number < 12; number += 1)
@@ -100,7 +100,7 @@ test('what a key holds is measured in stored bytes, the heaviest key first', () 
   expect(documents.measure(container.number, 0)).toEqual({ documents: 12, bytes: container.bytes });
 });
 
-test('the outermost keys within a part', () => {
+test('keysWithin: a part of the hash space -> its first and last key', () => {
   using memory = new MemoryAccount();
   const container = memory.container();
   const epks = ['a', 'b', 'c'].map((key) => effectiveKey('hash-v2', [key])).toSorted();

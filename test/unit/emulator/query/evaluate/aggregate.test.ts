@@ -26,7 +26,7 @@ describe('ORDER BY', () => {
   ];
   const RISING = 'missing null false true two ten capital text array object object2';
 
-  test('sorts types before values, and keeps documents without the property', () => {
+  test('mixed types -> by type, then by value, documents without the property included', () => {
     expect(ids('SELECT * FROM c ORDER BY c.k', MIXED)).toBe(RISING);
     expect(ids('SELECT * FROM c ORDER BY c.k ASC', MIXED)).toBe(RISING);
     expect(ids('SELECT * FROM c ORDER BY c.k DESC', MIXED)).toBe(
@@ -34,7 +34,7 @@ describe('ORDER BY', () => {
     );
   });
 
-  test('breaks ties by position, both ways', () => {
+  test('ties -> by position, ascending and descending', () => {
     const ties = ['a', 'b', 'c', 'd'].map((id, index) => ({ id, k: index % 2 }));
     expect(ids('SELECT * FROM c ORDER BY c.k', ties)).toBe('a c b d');
     expect(ids('SELECT * FROM c ORDER BY c.k DESC', ties)).toBe('b d a c');
@@ -53,20 +53,20 @@ describe('ORDER BY', () => {
     expect(ids(query, MIXED)).toBe(expected);
   });
 
-  test('takes the counts of TOP, OFFSET and LIMIT from parameters', () => {
+  test('TOP, OFFSET and LIMIT as parameters -> accepted', () => {
     const texts = ['1', '2', '3'].map((n) => `{"n":${n}}`);
     expect(ask('SELECT TOP @n VALUE c.n FROM c', texts, { n: 2 })).toEqual(['1', '2']);
     expect(ask('SELECT VALUE c.n FROM c OFFSET @o LIMIT @l', texts, { o: 1, l: 1 })).toEqual(['2']);
   });
 
-  test('passes over documents of which VALUE makes no item', () => {
+  test('VALUE yields no item -> the document is skipped', () => {
     const texts = ['{"k":3}', '{"k":2,"v":"b"}', '{"k":1}', '{"k":4,"v":"d"}'];
     expect(ask('SELECT TOP 1 VALUE c.v FROM c ORDER BY c.k', texts)).toEqual(['"b"']);
     expect(ask('SELECT VALUE c.v FROM c ORDER BY c.k OFFSET 1 LIMIT 1', texts)).toEqual(['"d"']);
     expect(ask('SELECT VALUE c.v FROM c OFFSET 1 LIMIT 1', texts)).toEqual(['"d"']);
   });
 
-  test('finds the first of many with little at hand', () => {
+  test('many documents -> the first ones with little memory', () => {
     const texts = Array.from({ length: 5000 }, (_, index) => `{"n":${(index * 7919) % 5000}}`);
     expect(ask('SELECT TOP 3 VALUE c.n FROM c ORDER BY c.n', texts)).toEqual(['0', '1', '2']);
   });

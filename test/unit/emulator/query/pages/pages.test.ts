@@ -63,7 +63,7 @@ function readAll(
 }
 
 describe('pages', () => {
-  test.each(QUERIES)('of any size add up to the whole answer: %s', (query) => {
+  test.each(QUERIES)('any size -> together the whole answer: %s', (query) => {
     fc.assert(
       fc.property(
         fc.array(body, { maxLength: 30 }),
@@ -84,7 +84,7 @@ describe('pages', () => {
     'SELECT VALUE c.id FROM c',
     'SELECT VALUE c.id FROM c ORDER BY c.k',
     'SELECT VALUE c.id FROM c ORDER BY c.k DESC',
-  ])('never repeat a document while others come and go, nor lose one that stays: %s', (query) => {
+  ])('documents come and go -> none is repeated, none that stays is lost: %s', (query) => {
     // A document lives from one page to another; it is asked for only while it lives.
     const life = fc.record({ from: fc.nat(6), to: fc.nat(12), k: value });
     fc.assert(
@@ -118,13 +118,13 @@ describe('pages', () => {
     );
   });
 
-  test('stop before the size is exceeded, but hold at least one item', () => {
+  test('a size limit -> not exceeded, unless by a single item', () => {
     const documents = stored(['{"s":"12345"}', '{"s":"1"}', '{"s":"2"}']);
     const pages = readAll('SELECT VALUE c.s FROM c', [{ maxItems: 10, maxBytes: 8 }], () => documents);
     expect(pages.map((page) => page.items)).toEqual([['"12345"'], ['"1"', '"2"']]);
   });
 
-  test('count what they looked at', () => {
+  test('documents read -> counted', () => {
     const documents = stored(['{"s":"é"}', '{"s":"b"}', '{"s":"c"}']);
     const compiled = compileQuery({ query: 'SELECT * FROM c WHERE c.s = "b"' });
     expect(runPage(compiled, offering(documents), ONE_PAGE)).toMatchObject({ scanned: 3, scannedBytes: 28 });
@@ -133,7 +133,7 @@ describe('pages', () => {
     });
   });
 
-  test('have tokens that fit a header, even with long order values', () => {
+  test('long order values -> tokens that fit into a header', () => {
     const documents = stored(
       ['\u0001', '\ud800', '漢'].map((unit) => JSON.stringify({ k: unit.repeat(100_000) })),
     );
@@ -143,7 +143,7 @@ describe('pages', () => {
     expect(page.continuation).toMatch(/^[\w-]+$/);
   });
 
-  test('order infinite numbers, which JSON text can hold', () => {
+  test('infinite numbers in JSON text -> ordered', () => {
     const documents = stored(['{"k":1e999}', '{"k":-1e999}', '{"k":0}', '{"k":-0}']);
     const pages = readAll(
       'SELECT VALUE c.k FROM c ORDER BY c.k',
@@ -177,7 +177,7 @@ describe('a continuation', () => {
     }
   }
 
-  test('of another query is refused', () => {
+  test('of another query -> refused', () => {
     expect(resumeWith(`${PLAIN} `, tokenOf(PLAIN))).toContain('another query');
     expect(resumeWith(PLAIN, tokenOf(ORDERED))).toContain('another query');
     expect(resumeWith('SELECT VALUE COUNT(1) FROM c', tokenOf(PLAIN))).toContain('another query');
@@ -185,13 +185,13 @@ describe('a continuation', () => {
   });
 
   test.each(['', 'garbage', '{}', '[]', 'é', 'W10', Buffer.from('[1,2,3]').toString('base64url')])(
-    'that is garbage is refused: %j',
+    'garbage %j -> refused',
     (token) => {
       expect(resumeWith(PLAIN, token)).toContain('continuation token');
     },
   );
 
-  test('with one part exchanged is refused or understood, nothing else', () => {
+  test('one part exchanged -> refused or understood', () => {
     const parts = JSON.parse(Buffer.from(tokenOf(ORDERED), 'base64url').toString()) as unknown[];
     fc.assert(
       fc.property(fc.nat(parts.length), fc.jsonValue(), (index, part) => {

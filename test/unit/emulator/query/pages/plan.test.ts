@@ -43,7 +43,7 @@ describe('a plan is needed', () => {
 });
 
 describe('a plan', () => {
-  test('names every field an SDK looks at, and the part that was asked about', () => {
+  test('a query -> every field that SDKs read, and the part of the hash space', () => {
     const { statement } = compileQuery({ query: 'SELECT * FROM c' });
     expect(planOf(statement, { min: '05', max: '0A' })).toEqual({
       partitionedQueryExecutionInfoVersion: 2,
@@ -89,7 +89,7 @@ describe('a plan', () => {
     expect(infoOf(query)).toMatchObject(expected);
   });
 
-  test('is refused for aggregates that nobody could merge', () => {
+  test('an aggregate that cannot be merged -> refused', () => {
     for (const query of ['SELECT VALUE [COUNT(1)] FROM c', 'SELECT {"n": SUM(c.n)} AS a FROM c']) {
       expect(refusalOf(() => infoOf(query))).toContain('cannot be merged');
     }
@@ -115,7 +115,7 @@ describe('a range answers', () => {
     expect(rangeAnswers(query, TEXTS)).toEqual(expected);
   });
 
-  test('in order, with the documents as they are stored', () => {
+  test('ORDER BY -> in order, documents as they are stored', () => {
     expect(rangeAnswers('SELECT * FROM c ORDER BY c.n', TEXTS)).toEqual([
       `{"_rid":"B","orderByItems":[{"item":1.10}],"payload":${TEXTS[1]}}`,
       `{"_rid":"C","orderByItems":[{"item":2}],"payload":${TEXTS[2]}}`,
@@ -141,7 +141,7 @@ describe('a range answers', () => {
     expect(found).toEqual(payloads);
   });
 
-  test('as much as the client may still need of it', () => {
+  test('OFFSET and LIMIT -> as many as the client may need', () => {
     expect(rangeAnswers('SELECT c.id, c.n FROM c OFFSET 1 LIMIT 1', TEXTS)).toEqual([
       '{"id":"a","n":3}',
       '{"id":"b","n":1.10}',
@@ -152,7 +152,7 @@ describe('a range answers', () => {
     ).toHaveLength(3);
   });
 
-  test('from the position a client goes on from', () => {
+  test("a client's position -> the documents after it", () => {
     const { rewrittenQuery } = infoOf('SELECT VALUE c.id FROM c WHERE c.n > 1 OR c.s = "y" ORDER BY c.n');
     const asked = rewrittenQuery.replace('{documentdb-formattableorderbyquery-filter}', '(c.n >= 2)');
     expect(ask(asked, TEXTS).map((item) => (JSON.parse(item) as { _rid: string })._rid)).toEqual(['C', 'A']);

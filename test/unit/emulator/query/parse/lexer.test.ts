@@ -41,7 +41,7 @@ describe('lex', () => {
     expect(tokens(source)).toEqual(expected);
   });
 
-  test('knows where each token starts', () => {
+  test('several tokens -> each with its start', () => {
     const [first, second] = lex('  a\n  "b"');
     expect([first?.at, second?.at]).toEqual([2, 6]);
   });
