@@ -1,6 +1,6 @@
 /**
- * Load control and the ends of a run (docs/internals/load-control.md): budgets are kept, the source's users come first, time
- * that is over and a Ctrl-C leave a ledger that goes on, and whoever waits says what for.
+ * Load control and the ends of a run (docs/internals/load-control.md): budgets are kept, the source's users come first, a
+ * run can resume after a time budget or Ctrl-C, and a run that waits reports the reason.
  */
 import { describe, expect, test } from 'vitest';
 import { BudgetError, DeadLetterError } from '../../../src/lib/errors.ts';
@@ -45,7 +45,7 @@ describe('a budget', () => {
     ['--target-ru', ['8%'], 'target', 320],
     ['--source-ru', ['100'], 'source', 100],
     ['--source-ru', ['3%'], 'source', 120],
-  ] as const)('%s %s is used and kept', async (flag, value, side, ruPerSecond) => {
+  ] as const)('%s %s -> used and not exceeded', async (flag, value, side, ruPerSecond) => {
     await using tapped = await Tapped.open(METERED);
     const { move } = tapped;
     const name = flag === '--target-ru' ? 'targetRu' : 'sourceRu';
@@ -61,7 +61,7 @@ describe('a budget', () => {
 });
 
 describe('the source', () => {
-  test('is read at Low priority, and by nobody who knows less than was seen', async () => {
+  test('a read -> at Low priority, with the newest session token', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true } });
     const { move, tap } = tapped;
     await write(move, [...orders(20), order(5, { id: 'one', tenantId: 'P' })]);
@@ -81,10 +81,10 @@ describe('the source', () => {
   });
 });
 
-describe('time that is over', () => {
+describe('a time budget', () => {
   const slow: FaultRule[] = [{ match: { op: 'read-feed', coll: 'orders' }, effect: { delayMs: 100 } }];
 
-  test('ends a copy in good order, and the next run goes on', async () => {
+  test('a time budget ends during a copy -> it stops cleanly, and the next run continues', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(200));
@@ -104,7 +104,7 @@ describe('time that is over', () => {
     await expectSame(move, copied);
   });
 
-  test('is kept where what was read takes long to be written', async () => {
+  test('pages that take long to write -> the time budget is kept', async () => {
     // Pages of some fifteen documents: the eight that are read ahead take seconds of this budget.
     await using tapped = await Tapped.open({
       settings: { ru: 'metered', pageBytes: 6000 },
@@ -125,7 +125,7 @@ describe('time that is over', () => {
     expect(unsettled(move)).toBe(0);
   }, 30_000);
 
-  test('of the day as well', async () => {
+  test('--until a time of the day -> ends there', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(200));
@@ -140,7 +140,7 @@ describe('time that is over', () => {
     expect(unsettled(move)).toBe(0);
   });
 
-  test('is a planned end for a tail that had caught up', async () => {
+  test('a tail that had caught up -> exit code 0', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(20));
@@ -151,7 +151,7 @@ describe('time that is over', () => {
     await expectSame(move, tailed);
   });
 
-  test.each([-3_600_000, 3_600_000])('is a duration also where the clock is set by %d ms', async (byMs) => {
+  test.each([-3_600_000, 3_600_000])('the clock is set by %d ms -> the duration is kept', async (byMs) => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(20));
@@ -168,7 +168,7 @@ describe('time that is over', () => {
     expect(passedMs()).toBeLessThan(9500);
   });
 
-  test('is exit code 8 with work left, and 0 without', async () => {
+  test('work left -> exit code 8, no work left -> 0', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(100));
@@ -186,12 +186,12 @@ describe('time that is over', () => {
   });
 });
 
-describe('documents that may not fail', () => {
+describe('dead letters', () => {
   /** Two for each place. */
   const colliding = (count: number): Order[] =>
     Array.from({ length: 2 * count }, (_, n) => order(n, { id: `o${n >> 1}`, tenantId: 'P' }));
 
-  test('beyond --max-dead-letters stop the copy, which goes on when more are allowed', async () => {
+  test('more than --max-dead-letters -> the copy stops, and continues when more are allowed', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, [...colliding(30), ...orders(60).slice(30)]);
@@ -206,41 +206,38 @@ describe('documents that may not fail', () => {
   test.each([
     ['a collision', { onCollision: ['fail'] }, order(1, { id: 'o2', tenantId: 't2' })],
     ['a missing key', { missingKey: ['fail'] }, order(1, { tenantId: undefined })],
-  ] as const)(
-    '%s stops the copy in good order, and once it is mended the copy goes on',
-    async (_, flags, bad) => {
-      await using tapped = await Tapped.open({ flags });
-      const { move } = tapped;
-      await write(move, orders(40).slice(2));
-      await begin(move);
-      await write(move, [bad]);
-      // What lies beyond the anchor is the tail's.
-      await move.run('copy');
-      const failing = move.run('catch-up');
-      await expect(failing).rejects.toThrow(DeadLetterError);
-      await expect(failing).rejects.toMatchObject({ exitCode: 5 });
-      expect(unsettled(move)).toBe(0);
-      const failsAgain = await cosmig(
-        move,
-        'tail',
-        '--until-caught-up',
-        '--json',
-        ...(flags === undefined
-          ? []
-          : 'onCollision' in flags
-            ? ['--on-collision', 'fail']
-            : ['--missing-key', 'fail']),
-      );
-      expect(failsAgain.code).toBe(5);
-      await move.put({ ...bad, tenantId: 'mended' });
-      const tailed = await move.run('catch-up');
-      expect(tailed.complete).toBe(true);
-      await expectSame(move, tailed);
-    },
-  );
+  ] as const)('%s -> the copy stops cleanly, and continues once it is fixed', async (_, flags, bad) => {
+    await using tapped = await Tapped.open({ flags });
+    const { move } = tapped;
+    await write(move, orders(40).slice(2));
+    await begin(move);
+    await write(move, [bad]);
+    // What lies beyond the anchor is the tail's.
+    await move.run('copy');
+    const failing = move.run('catch-up');
+    await expect(failing).rejects.toThrow(DeadLetterError);
+    await expect(failing).rejects.toMatchObject({ exitCode: 5 });
+    expect(unsettled(move)).toBe(0);
+    const failsAgain = await cosmig(
+      move,
+      'tail',
+      '--until-caught-up',
+      '--json',
+      ...(flags === undefined
+        ? []
+        : 'onCollision' in flags
+          ? ['--on-collision', 'fail']
+          : ['--missing-key', 'fail']),
+    );
+    expect(failsAgain.code).toBe(5);
+    await move.put({ ...bad, tenantId: 'mended' });
+    const tailed = await move.run('catch-up');
+    expect(tailed.complete).toBe(true);
+    await expectSame(move, tailed);
+  });
 });
 
-describe('stopped', () => {
+describe('a run is stopped', () => {
   /** Holds every write to the target until it is let go. */
   function hold({ tap }: Tapped): { readonly held: () => number; readonly release: () => void } {
     let held = 0;
@@ -257,7 +254,7 @@ describe('stopped', () => {
   }
   const PATIENT = { requestTimeoutMs: 5000 };
 
-  test('once: what is under way is finished and committed, and the next run has nothing to settle', async () => {
+  test('once -> work in flight is finished and committed, and the next run has nothing to settle', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(120));
@@ -285,7 +282,7 @@ describe('stopped', () => {
     await expectSame(move, copied);
   });
 
-  test('twice: it ends at once, and the next run settles what landed late', async () => {
+  test('twice -> it ends at once, and the next run settles late writes', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(120));
@@ -317,7 +314,7 @@ describe('stopped', () => {
     await expectSame(move, await move.run('catch-up'));
   });
 
-  test('by Ctrl-C on the command line: exit code 130, and the same command goes on', async () => {
+  test('by Ctrl-C -> exit code 130, and the same command continues', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(120));
@@ -333,7 +330,7 @@ describe('stopped', () => {
     await expectSame(move);
   });
 
-  test('by trouble that does not pass: it ends too, with as many pages under way as may be', async () => {
+  test('by a permanent error with the most pages in flight -> it ends too', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(120));
@@ -355,7 +352,7 @@ describe('stopped', () => {
   });
 });
 
-describe('whoever waits says what for', () => {
+describe('a run that waits reports the reason', () => {
   const batch = { op: 'batch', coll: 'by-tenant' } as const;
   const feed = { op: 'read-feed', coll: 'orders' } as const;
   const read = { op: 'batch', coll: 'orders' } as const;
@@ -405,7 +402,7 @@ describe('whoever waits says what for', () => {
     expect(copied.documents.deadLettered).toBe(1);
   });
 
-  test('and a watchdog says it aloud when nothing has moved for half a minute', async () => {
+  test('nothing moved for half a minute -> a warning', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(40));
@@ -419,7 +416,7 @@ describe('whoever waits says what for', () => {
     expect(barks().join()).toMatch(/nothing has moved for \d+ s: throttled by the target/);
   });
 
-  test('and is quiet while a page is written that takes most of a minute', async () => {
+  test('a page takes most of a minute -> no warning', async () => {
     await using tapped = await Tapped.open({
       settings: { pageBytes: 1_000_000 },
       target: { throughput: 6000 },

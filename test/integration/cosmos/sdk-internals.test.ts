@@ -1,6 +1,6 @@
 /**
- * What container-requests.ts takes from the SDK below its public surface. Where this fails after an upgrade, that file
- * wants a look before anything else does.
+ * What container-requests.ts uses of the SDK below its public interface. If this fails after an upgrade of the SDK, check
+ * that file first.
  */
 import { Agent, createServer, type IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
@@ -56,12 +56,12 @@ const ALWAYS = {
   'x-ms-version': '2020-07-15',
 };
 
-test('the SDK -> the version that these facts are about', () => {
+test('the SDK -> the version that was examined', () => {
   const { version } = createRequire(import.meta.url)('@azure/cosmos/package.json') as { version: string };
   expect(version).toBe('4.9.3');
 });
 
-test('a page of the latest versions', async () => {
+test("a page of the latest versions -> the SDK's own request", async () => {
   const seen = await sentBy((lane) =>
     new Feed(lane, { mode: 'latest-version', range: wholeOf(RANGE) }).read('beginning', { signal }),
   );
@@ -75,7 +75,7 @@ test('a page of the latest versions', async () => {
   });
 });
 
-test('a page of all versions of a part of a range, from a position, in a session', async () => {
+test("a page of all versions of a part of a range, from a position, in a session -> the SDK's own request", async () => {
   const range = { range: RANGE, min: '', max: '80' };
   const seen = await sentBy((lane) =>
     new Feed(lane, { mode: 'all-versions', range, pageSize: 5, priority: 'High' }).read(
@@ -99,14 +99,14 @@ test('a page of all versions of a part of a range, from a position, in a session
   });
 });
 
-test('a page from now', async () => {
+test("a page from now -> the SDK's own request", async () => {
   const seen = await sentBy((lane) =>
     new Feed(lane, { mode: 'all-versions', range: wholeOf(RANGE) }).read('now', { signal }),
   );
   expect(seen.headers).toMatchObject({ 'if-none-match': '*' });
 });
 
-test('a batch', async () => {
+test("a batch -> the SDK's own request", async () => {
   const body = Buffer.from('[{"operationType":"Delete"}]');
   const seen = await sentBy((lane) =>
     lane.batch({ signal, rangeId: '7', body, sessionToken: '7:-1#3', minimalReply: true }),
@@ -159,7 +159,7 @@ describe('a batch that is sent with the signature of another', () => {
     return { seen, endpoint: `http://127.0.0.1:${port}/`, close };
   }
 
-  test('is what the SDK would have sent, but for its range, session, length and bytes', async () => {
+  test("sent within seconds -> differs from the SDK's request in range, session, length and body only", async () => {
     const { seen, endpoint, close } = await listening(() => 200);
     try {
       const name = { database: 'my shop', container: 'órders' };
@@ -195,7 +195,7 @@ describe('a batch that is sent with the signature of another', () => {
     }
   });
 
-  test('is sent by nobody but the SDK through sockets that are not of Node', async () => {
+  test("sockets that are not Node's -> sent by the SDK", async () => {
     const { seen, endpoint, close } = await listening(() => 200);
     const sockets = new Agent({ keepAlive: true });
     let sent = 0;
@@ -218,7 +218,7 @@ describe('a batch that is sent with the signature of another', () => {
     }
   });
 
-  test('is signed anew after seconds, and after any answer but success', async () => {
+  test('seconds later, or after a failed reply -> signed again', async () => {
     let status = 200;
     const { seen, endpoint, close } = await listening(() => status);
     try {
@@ -260,7 +260,7 @@ describe('a batch that is sent with the signature of another', () => {
   });
 });
 
-test('names that a URL escapes are signed as they are', async () => {
+test('names that a URL escapes -> signed unescaped', async () => {
   await using emulator = await startTestEmulator();
   using account = new Account({ endpoint: emulator.endpoint, key: emulator.key });
   const { database } = await account.client.databases.create({ id: 'my shop' });
