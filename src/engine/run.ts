@@ -7,7 +7,7 @@
  * that must not fail. Pages in flight are then finished and committed, as long as any request gets through. Only the abort
  * signal and errors that no waiting cures end it at once; then the next run settles what is in doubt.
  */
-import { connect, type Account } from '../cosmos/account/client.ts';
+import { connectBoth } from '../cosmos/account/connect-both.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
 import { must } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -183,28 +183,6 @@ function endBadly(
   } catch (late) {
     if (!(late instanceof CosmigError)) throw late;
   }
-}
-
-async function connectBoth(
-  { source, target }: Connections,
-  signal: AbortSignal,
-): Promise<Accounts & Disposable> {
-  const one = await connect(source, { signal });
-  let other: Account;
-  try {
-    other = source === target ? one : await connect(target, { signal });
-  } catch (error) {
-    one[Symbol.dispose]();
-    throw error;
-  }
-  return {
-    source: one,
-    target: other,
-    [Symbol.dispose]: () => {
-      one[Symbol.dispose]();
-      if (other !== one) other[Symbol.dispose]();
-    },
-  };
 }
 
 type WorkParts = RunParts & Prepared & { readonly accounts: Accounts };

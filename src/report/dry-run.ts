@@ -7,7 +7,7 @@ import type { Estimate, Inspection, Sample } from '../preflight/inspect.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { show } from '../keys/show.ts';
 import { formatCount } from '../lib/counting.ts';
-import { migrationName } from '../spec/migration-name.ts';
+import { containerText, migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
 import type { DRY_RUN } from './json/dry-run-result.ts';
 import type { TypeOf } from './json/schema.ts';
@@ -48,7 +48,12 @@ export function dryRunJson(inspection: Inspection, spec: MigrationSpec): TypeOf<
     source: sideJson(spec.source, source),
     target:
       target === null
-        ? { container: nameOf(spec.target), exists: false, partitionKey: spec.partitionKey, throughput }
+        ? {
+            container: containerText(spec.target),
+            exists: false,
+            partitionKey: spec.partitionKey,
+            throughput,
+          }
         : { ...sideJson(spec.target, target), exists: true },
     partitionKey: spec.partitionKey,
     deletes,
@@ -69,7 +74,7 @@ export function dryRunJson(inspection: Inspection, spec: MigrationSpec): TypeOf<
 
 function sideText(place: Place, { keyPaths, throughput, documentCount, defaultTtl }: ContainerFacts): string {
   const parts = [
-    nameOf(place),
+    containerText(place),
     `key ${keyPaths.join(', ')}`,
     throughputText(throughput),
     ...(documentCount === null ? [] : [`${formatCount(documentCount)} documents`]),
@@ -83,7 +88,7 @@ function targetText({ target, throughput }: Inspection, spec: MigrationSpec): st
   const asked: Throughput | undefined =
     throughput === null || throughput.kind === 'none' ? undefined : throughput;
   const paid = asked === undefined ? '' : ` with ${throughputText(asked)}`;
-  return `${nameOf(spec.target)}; key ${spec.partitionKey.join(', ')}; will be created${paid}`;
+  return `${containerText(spec.target)}; key ${spec.partitionKey.join(', ')}; will be created${paid}`;
 }
 
 function sampleRows(sample: Sample): Row[] {
@@ -133,7 +138,7 @@ function estimateRows(estimate: Estimate): Row[] {
 function sideJson(place: Place, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['source'] {
   const { keyPaths, throughput, documentCount, sizeBytes, defaultTtl } = facts;
   return {
-    container: nameOf(place),
+    container: containerText(place),
     partitionKey: keyPaths,
     throughput,
     documents: documentCount,
@@ -144,10 +149,6 @@ function sideJson(place: Place, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['
 
 function keyText(values: readonly KeyComponent[]): string {
   return values.map(show).join(', ');
-}
-
-function nameOf({ database, container }: Place): string {
-  return `${database}/${container}`;
 }
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;

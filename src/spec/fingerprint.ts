@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { NotReadyError } from '../lib/errors.ts';
 import { flagOfField, type PinnedName } from './fields.ts';
-import type { MigrationSpec, Place } from './migration-spec.ts';
+import { containerText } from './migration-name.ts';
+import type { MigrationSpec } from './migration-spec.ts';
 
 /** The pinned fields of a spec, each as text. */
 export type Pinned = { readonly [K in PinnedName]: string };
@@ -14,8 +15,8 @@ export type Pinned = { readonly [K in PinnedName]: string };
 export function pinnedOf(spec: MigrationSpec): Pinned {
   const { deletes } = spec;
   return Object.freeze({
-    source: nameOf(spec.source),
-    target: nameOf(spec.target),
+    source: containerText(spec.source),
+    target: containerText(spec.target),
     sourceEndpoint: spec.source.endpoint,
     targetEndpoint: spec.target.endpoint,
     partitionKey: JSON.stringify(spec.partitionKey),
@@ -26,10 +27,6 @@ export function pinnedOf(spec: MigrationSpec): Pinned {
     ttl: spec.ttl,
     keepSourceKeyAs: spec.keepSourceKeyAs ?? '',
   });
-}
-
-function nameOf({ database, container }: Place): string {
-  return `${database}/${container}`;
 }
 
 /** The version of the hash: part of what is hashed, so that another version never gives the same hash. */

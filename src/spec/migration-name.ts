@@ -8,9 +8,10 @@ export interface Ends {
 }
 
 export function migrationName({ source, target }: Ends): string {
-  return `${nameOf(source)} -> ${nameOf(target)}`;
+  return `${containerText(source)} -> ${containerText(target)}`;
 }
 
-function nameOf(end: ContainerName | string): string {
+/** `DB/CONTAINER`. */
+export function containerText(end: ContainerName | string): string {
   return typeof end === 'string' ? end : `${end.database}/${end.container}`;
 }

@@ -2,7 +2,7 @@
  * One comparison of both sides, from the ledger to the verdict. Invariant: neither a container nor the ledger is changed; a
  * difference is reported only if it is certain, and anything uncertain is reported as not proven.
  */
-import { connect, type Account } from '../cosmos/account/client.ts';
+import { connectBoth } from '../cosmos/account/connect-both.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -89,13 +89,7 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...COMPARE_TIMING, ...parts.timing };
-  using source = await connect(connections.source, { signal });
-  using other =
-    connections.target === connections.source ? undefined : await connect(connections.target, { signal });
-  const accounts: { readonly source: Account; readonly target: Account } = {
-    source,
-    target: other ?? source,
-  };
+  using accounts = await connectBoth(connections, signal);
   const opened = await openSides({ ...parts, accounts, moment, timeoutMs: timing.requestTimeoutMs }, signal);
   const comparison = { ...parts, ...opened, ledger, timing, beganAtMs };
   if (parts.level !== 'count') return await compareDigests(comparison);

@@ -10,7 +10,7 @@ import type { Reporter } from '../cli/command.ts';
 import type { CutoverOptions } from '../engine/cutover/contract.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
 import { NotReadyError } from '../lib/errors.ts';
-import { migrationName } from '../spec/migration-name.ts';
+import { containerText, migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 
 export interface Hook {
@@ -36,12 +36,11 @@ export function operatorHooks(
     readonly out: Reporter;
   },
 ): Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'> {
-  const { source, target } = spec;
   const about = {
     ...env,
     COSMIG_MIGRATION: migrationName(spec),
-    COSMIG_SOURCE: `${source.database}/${source.container}`,
-    COSMIG_TARGET: `${target.database}/${target.container}`,
+    COSMIG_SOURCE: containerText(spec.source),
+    COSMIG_TARGET: containerText(spec.target),
   };
   const call = async (
     hook: Pick<Hook, 'flag' | 'context'> & { readonly command: string | undefined },

@@ -2,7 +2,7 @@
  * Settings of the target after the commit. Invariant: a setting is changed only when the operator named it, since an index
  * may have been tuned on purpose, and a TTL that is switched on deletes documents at once.
  */
-import { connect } from '../cosmos/account/client.ts';
+import { connectBoth } from '../cosmos/account/connect-both.ts';
 import { differencesOf, type Difference } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { ControlCall } from '../cosmos/account/control-plane.ts';
@@ -28,12 +28,10 @@ export async function makeLikeSource(
   signal: AbortSignal,
 ): Promise<readonly SettingOutcome[]> {
   const call = (): ControlCall => ({ signal, patience: new Patience({ clock, random }) });
-  using source = await connect(connections.source, { signal });
-  using other =
-    connections.target === connections.source ? undefined : await connect(connections.target, { signal });
-  const account = other ?? source;
-  const from = existing(await readContainer(source, nameOf(spec.source), call()), spec.source);
-  const to = existing(await readContainer(account, nameOf(spec.target), call()), spec.target);
+  using accounts = await connectBoth(connections, signal);
+  const { source, target: account } = accounts;
+  const from = existing(await readContainer(source, spec.source, call()), spec.source);
+  const to = existing(await readContainer(account, spec.target, call()), spec.target);
   const outcomes: SettingOutcome[] = [];
   for (const difference of allDifferences(from, to, names)) {
     const name = NAMES[difference.setting];
@@ -73,10 +71,6 @@ function allDifferences(
 
 function adviceFor(name: Changeable | undefined): { readonly why?: string } {
   return name === undefined ? {} : { why: `cosmig cutover --like-source ${name} makes it so` };
-}
-
-function nameOf({ database, container }: Place): { readonly database: string; readonly container: string } {
-  return { database, container };
 }
 
 function existing(facts: ContainerFacts | undefined, { database, container }: Place): ContainerFacts {

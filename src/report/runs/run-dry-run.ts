@@ -9,12 +9,9 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { spec, connections } = parts;
   // Loaded here: --help needs neither the SDK nor the database.
   const { inspect } = await import('../../preflight/inspect.ts');
-  const { connect } = await import('../../cosmos/account/client.ts');
+  const { connectBoth } = await import('../../cosmos/account/connect-both.ts');
   const { Ledger } = await import('../../state/ledger.ts');
-  using source = await connect(connections.source, { signal });
-  using other =
-    connections.target === connections.source ? undefined : await connect(connections.target, { signal });
-  const accounts = { source, target: other ?? source };
+  using accounts = await connectBoth(connections, signal);
   const inspection = await inspect({ ...parts, accounts, signal, hasBegun: Ledger.hasBegun(spec.ledger) });
   return { json: dryRunJson(inspection, spec), text: dryRunText(inspection, spec) };
 }

@@ -41,7 +41,7 @@ test('tells what would be done, warnings and all, and does none of it', async ()
   expect(ran.stdout).toMatch(
     /\ntarget +shop\/by-tenant; key \/tenantId; will be created with 400\n? +RU\/s\n/,
   );
-  expect(ran.stdout).toMatch(/\nwarning +1 of 12 sampled documents meet another one/);
+  expect(ran.stdout).toMatch(/\nwarning +1 of 12 sampled documents have the same id as another/);
   for (const line of ran.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   expect(readdirSync(folder)).toEqual([]);
   const { resources } = await client.database('shop').containers.readAll().fetchAll();
@@ -65,7 +65,7 @@ test('for scripts gives one object', async () => {
 test('what it warns of is refused without --yes, with exit code 3 and no ledger', async () => {
   const { code, stderr } = await copy();
   expect(code).toBe(3);
-  expect(stderr).toContain('1 of 12 sampled documents meet another one');
+  expect(stderr).toContain('1 of 12 sampled documents have the same id as another one');
   expect(stderr).toContain('--yes');
   expect(existsSync(join(folder, 'ledger.db'))).toBe(false);
 });

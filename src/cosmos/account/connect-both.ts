@@ -1,0 +1,31 @@
+/** Connects to both sides of a migration. Invariant: one account is opened once, and closed once. */
+import type { Connections } from '../../spec/connection.ts';
+import { connect, type Account } from './client.ts';
+
+export interface BothAccounts extends Disposable {
+  readonly source: Account;
+  /** The same object as the source when they are one account. */
+  readonly target: Account;
+}
+
+export async function connectBoth(
+  { source, target }: Connections,
+  signal: AbortSignal,
+): Promise<BothAccounts> {
+  const one = await connect(source, { signal });
+  let other: Account;
+  try {
+    other = source === target ? one : await connect(target, { signal });
+  } catch (error) {
+    one[Symbol.dispose]();
+    throw error;
+  }
+  return {
+    source: one,
+    target: other,
+    [Symbol.dispose]: () => {
+      one[Symbol.dispose]();
+      if (other !== one) other[Symbol.dispose]();
+    },
+  };
+}
