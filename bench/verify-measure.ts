@@ -1,7 +1,7 @@
 /** One comparison of two containers of the null service, and what it took. */
 import { statSync } from 'node:fs';
 import { connect } from '../src/cosmos/account/client.ts';
-import { ContainerLane } from '../src/cosmos/transport/container-requests.ts';
+import { ContainerRequests } from '../src/cosmos/transport/container-requests.ts';
 import { readContainer } from '../src/cosmos/container/inspect.ts';
 import { readRanges } from '../src/cosmos/feed/ranges.ts';
 import { Patience } from '../src/cosmos/load/retry.ts';
@@ -28,8 +28,8 @@ async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
     targetRid: await read(spec.target.container),
     sourceTtl: null,
   };
-  const lane = new ContainerLane(account, { database: 'bench', container: spec.source.container });
-  const ranges = await readRanges(lane, { signal: never });
+  const requests = new ContainerRequests(account, { database: 'bench', container: spec.source.container });
+  const ranges = await readRanges(requests, { signal: never });
   using ledger = Ledger.open({
     path: spec.ledger,
     spec,

@@ -7,22 +7,22 @@ import type { Account } from './account/client.ts';
 import type { ContainerFacts } from './container/inspect.ts';
 import { ruOf } from './container/throughput.ts';
 import { LiveRanges } from './feed/live-ranges.ts';
-import { Sessions } from './feed/session-tokens.ts';
+import { SessionTokens } from './feed/session-tokens.ts';
 import { Governor } from './load/governor.ts';
 import { Patience, type PatienceParts } from './load/retry.ts';
 import { allowedRu } from './load/ru-budget.ts';
-import { ContainerLane, TIMEOUT_MS } from './transport/container-requests.ts';
+import { ContainerRequests, TIMEOUT_MS } from './transport/container-requests.ts';
 
 export type SideName = 'source' | 'target';
 
 export interface Side {
   readonly is: SideName;
-  readonly lane: ContainerLane;
+  readonly requests: ContainerRequests;
   /** As the container was when the run began. */
   readonly facts: ContainerFacts;
   readonly ranges: LiveRanges;
   /** How far each range had come when it answered last. */
-  readonly sessions: Sessions;
+  readonly sessions: SessionTokens;
   readonly governor: Governor;
   /** `fresh()` for each piece of work that waits by itself. */
   readonly patience: Patience;
@@ -43,13 +43,13 @@ export interface SideParts {
 
 export async function openSide(is: SideName, parts: SideParts, signal: AbortSignal): Promise<Side> {
   const { account, facts, budget, clock, random, onWait, timeoutMs = TIMEOUT_MS } = parts;
-  const lane = new ContainerLane(account, facts.name, facts.rid);
+  const requests = new ContainerRequests(account, facts.name, facts.rid);
   const patience = new Patience({ clock, random, onWait });
   const ruPerSecond = allowedRu(is, budget, ruOf(facts.throughput));
   const governor = new Governor({ clock, random, ruPerSecond });
   const onChange = (gone: string, children: readonly string[]): void => governor.replace(gone, children);
-  const ranges = await LiveRanges.read({ lane, patience, onChange, timeoutMs }, signal);
-  return { is, lane, facts, ranges, sessions: new Sessions(), governor, patience, timeoutMs };
+  const ranges = await LiveRanges.read({ requests, patience, onChange, timeoutMs }, signal);
+  return { is, requests, facts, ranges, sessions: new SessionTokens(), governor, patience, timeoutMs };
 }
 
 /** The session token to ask a range with, so that no replica answers that is older than what was seen. */

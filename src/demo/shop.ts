@@ -3,7 +3,7 @@
  * JSON text here, since integers beyond 2^53 do not survive a JavaScript number.
  */
 import type { Account } from '../cosmos/account/client.ts';
-import { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { ServiceError } from '../lib/errors.ts';
 import type { Random } from '../lib/random.ts';
 
@@ -136,14 +136,14 @@ export async function fill(account: Account, { documents }: Seed, signal: AbortS
     defaultTtl: -1,
     throughput: THROUGHPUT_RU,
   });
-  const lane = new ContainerLane(account, { database: DATABASE, container: SOURCE.container });
+  const requests = new ContainerRequests(account, { database: DATABASE, container: SOURCE.container });
   for (let from = 0; from < documents.length; from += TOGETHER) {
     const operations = documents.slice(from, from + TOGETHER).map(({ key, json }) => {
       const partitionKey = JSON.stringify(JSON.stringify([key]));
       return `{"operationType":"Create","partitionKey":${partitionKey},"resourceBody":${json}}`;
     });
     const body = Buffer.from(`[${operations.join(',')}]`);
-    const exchange = await lane.batch({ rangeId: '0', body, minimalReply: true, signal });
+    const exchange = await requests.batch({ rangeId: '0', body, minimalReply: true, signal });
     if (!exchange.ok) {
       throw new ServiceError('the shop of the demo cannot be filled', {
         why: exchange.trouble.what,

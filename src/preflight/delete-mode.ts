@@ -9,7 +9,7 @@ import { servesAllVersions, type ProbeParts } from './permissions.ts';
 export async function deletesFor(
   spec: MigrationSpec,
   source: ContainerFacts,
-  asking: Pick<ProbeParts, 'lane' | 'signal' | 'timeoutMs' | 'patience'>,
+  asking: Pick<ProbeParts, 'requests' | 'signal' | 'timeoutMs' | 'patience'>,
 ): Promise<{ readonly mode: DeleteMode; readonly notes: readonly string[] }> {
   const { kind } = spec.deletes;
   if (kind === 'marker') return { mode: 'marker', notes: [] };
@@ -22,7 +22,7 @@ export async function deletesFor(
     });
   }
   if (isMultiWrite) return { mode: 'reconcile', notes: [RECONCILED] };
-  if (await servesAllVersions(asking.lane, asking)) return { mode: 'avad', notes: [] };
+  if (await servesAllVersions(asking.requests, asking)) return { mode: 'avad', notes: [] };
   if (kind === 'auto')
     return { mode: 'reconcile', notes: [`the source has no feed of all versions; ${RECONCILED}`] };
   throw new NotReadyError('the source does not serve all versions and deletes', {

@@ -3,7 +3,7 @@
  * undo; the operator has to accept it. A note describes a normal part of the migration. What can never work is refused in
  * refusals.ts.
  */
-import type { Difference } from '../cosmos/container/settings.ts';
+import type { SettingDifference } from '../cosmos/container/settings.ts';
 import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { show } from '../keys/show.ts';
@@ -33,7 +33,7 @@ export interface FindingParts {
   /** Null: it will be created like the source. */
   readonly target: ContainerFacts | null;
   readonly sample: Sample;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly SettingDifference[];
 }
 
 /** A smaller sample says nothing about most documents. */

@@ -2,9 +2,9 @@
  * Inspects both containers before a migration writes its first byte. Invariant: nothing is written, not even a ledger. What
  * cannot work is refused with a way out; a possible mistake becomes a warning.
  */
-import { differencesOf, type Described, type Difference } from '../cosmos/container/settings.ts';
+import { differencesOf, type Described, type SettingDifference } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
-import { ContainerLane, type ContainerName } from '../cosmos/transport/container-requests.ts';
+import { ContainerRequests, type ContainerName } from '../cosmos/transport/container-requests.ts';
 import type { Account } from '../cosmos/account/client.ts';
 import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type TargetPlan,
 } from '../cosmos/container/create.ts';
 import { Governor } from '../cosmos/load/governor.ts';
-import { Patience, tellWaits } from '../cosmos/load/retry.ts';
+import { Patience, logWaits } from '../cosmos/load/retry.ts';
 import { allowedRu } from '../cosmos/load/ru-budget.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
 import { ruOf, type Throughput } from '../cosmos/container/throughput.ts';
@@ -69,7 +69,7 @@ export interface Inspection {
   readonly rekey: RekeyOptions;
   /** How deletes will be found. */
   readonly deletes: DeleteMode;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly SettingDifference[];
   readonly warnings: readonly Warning[];
   readonly notes: readonly string[];
   readonly sample: Sample;
@@ -100,23 +100,23 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   const rates = ratesOf({ spec, source, target, throughput });
   log.debug('both containers were read', { source: source.rid, target: target?.rid ?? null });
 
-  const lane = new ContainerLane(accounts.source, source.name);
+  const requests = new ContainerRequests(accounts.source, source.name);
   const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
   const asking = { random, signal, timeoutMs };
   const fresh = (): Patience => call.patience.fresh();
   await probe({
     side: 'source',
-    lane,
+    requests,
     facts: source,
     connection: connections.source,
     ...asking,
     patience: fresh(),
   });
   if (target !== null) {
-    const targetLane = new ContainerLane(accounts.target, target.name);
+    const targetLane = new ContainerRequests(accounts.target, target.name);
     const asked: ProbeParts = {
       side: 'target',
-      lane: targetLane,
+      requests: targetLane,
       facts: target,
       connection: connections.target,
       ...asking,
@@ -125,15 +125,15 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
     await probe(asked);
     if (parts.hasBegun !== true)
       await refuseOccupied(
-        { spec, source: lane, target: targetLane, sourceFacts: source, rekey },
+        { spec, source: requests, target: targetLane, sourceFacts: source, rekey },
         { ...call, timeoutMs },
       );
   }
-  const deletes = await deletesFor(spec, source, { lane, ...asking, patience: fresh() });
+  const deletes = await deletesFor(spec, source, { requests, ...asking, patience: fresh() });
   log.debug('permissions and feeds were tried', { deletes });
 
   const sourceRu = rates.sourceRuPerSecond;
-  const sample = await takeSample(lane, rekey, {
+  const sample = await takeSample(requests, rekey, {
     signal,
     timeoutMs,
     patience: fresh(),
@@ -215,7 +215,7 @@ function callOf({
   signal,
   log,
 }: Pick<InspectParts, 'clock' | 'random' | 'signal' | 'log'>): ControlCall {
-  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: tellWaits(log, clock) }) };
+  return { signal, patience: new Patience({ clock, random, limits: LIMITS, onWait: logWaits(log, clock) }) };
 }
 
 function planOf({
@@ -273,7 +273,7 @@ async function settingsOf(
     readonly target: ContainerFacts;
   },
   call: ControlCall,
-): Promise<readonly Difference[]> {
+): Promise<readonly SettingDifference[]> {
   const { spec, accounts, like, target } = parts;
   const scripts = await listScripts(accounts.target, target.name, call);
   const all = differencesOf(like, { facts: target, scripts });

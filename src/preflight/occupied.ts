@@ -6,8 +6,8 @@
 import { mapKeyOfWords } from '../documents/hash.ts';
 import { sendBatch } from '../cosmos/bulk/batch-request.ts';
 import { TroubleError } from '../cosmos/transport/trouble.ts';
-import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
-import { Feed } from '../cosmos/feed/feed.ts';
+import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
+import { ChangeFeed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody, type Key } from '../documents/batch-body.ts';
@@ -44,8 +44,8 @@ export interface Asking {
 
 export async function occupantsOf(
   parts: {
-    readonly source: ContainerLane;
-    readonly target: ContainerLane;
+    readonly source: ContainerRequests;
+    readonly target: ContainerRequests;
     readonly sourceKind: KeyKind;
     readonly rekey: RekeyOptions;
   },
@@ -70,7 +70,7 @@ export async function occupantsOf(
 }
 
 async function firstDocuments(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   { plan, kind }: RekeyOptions,
   { signal, timeoutMs, patience }: Asking,
 ): Promise<{ readonly seen: number; readonly candidates: readonly PossibleCopy[] }> {
@@ -79,15 +79,15 @@ async function firstDocuments(
   const keyNodes = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
   const candidates: PossibleCopy[] = [];
   let seen = 0;
-  for (const range of await readRanges(lane, { signal, timeoutMs })) {
-    const sessionToken = await newestToken(lane, range, {
+  for (const range of await readRanges(requests, { signal, timeoutMs })) {
+    const sessionToken = await newestToken(requests, range, {
       kind,
       levels: plan.targetPaths.length,
       signal,
       timeoutMs,
     });
     const pageSize = CHECKED_MAX;
-    const feed = new Feed(lane, {
+    const feed = new ChangeFeed(requests, {
       mode: 'latest-version',
       range: wholeOf(range),
       pageSize,
@@ -118,7 +118,7 @@ const TRIES_PER_RANGE = 100_000;
  * lagging replica could show a target as empty that was just being filled.
  */
 async function newestToken(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   { id: rangeId, min, max }: PhysicalRange,
   {
     kind,
@@ -134,7 +134,7 @@ async function newestToken(
     const body = new BatchBody();
     body.delete(key, { id: word, ifMatch: NO_ETAG });
     const batch = { rangeId, body: body.finish(), count: 1, ...call };
-    const result = await sendBatch(lane, batch, replyScan([]));
+    const result = await sendBatch(requests, batch, replyScan([]));
     if (!result.answered) throw new TroubleError(repeatable(result.trouble));
     return result.sessionToken;
   }
@@ -165,7 +165,7 @@ function possibleCopyIn(
 async function copiesAmong(
   candidates: readonly PossibleCopy[],
   parts: {
-    readonly source: ContainerLane;
+    readonly source: ContainerRequests;
     readonly range: PhysicalRange;
     readonly rekey: RekeyOptions;
     readonly signal: AbortSignal;

@@ -4,9 +4,9 @@
  */
 import { sendBatch, type OperationReply } from '../cosmos/bulk/batch-request.ts';
 import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
-import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
-import { Feed } from '../cosmos/feed/feed.ts';
+import { ChangeFeed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody } from '../documents/batch-body.ts';
@@ -27,7 +27,7 @@ export function repeatable(trouble: Trouble): Trouble {
 
 export interface ProbeParts {
   readonly side: 'source' | 'target';
-  readonly lane: ContainerLane;
+  readonly requests: ContainerRequests;
   readonly facts: ContainerFacts;
   readonly connection: Connection;
   readonly random: Random;
@@ -49,10 +49,13 @@ export async function probe(parts: ProbeParts): Promise<void> {
 
 /** The service refuses the feed to an identity that would see masked documents (fact SVC-47). */
 async function probeFeed(parts: ProbeParts): Promise<void> {
-  const { lane, signal, timeoutMs, patience } = parts;
+  const { requests, signal, timeoutMs, patience } = parts;
   const read = async (): Promise<void> => {
-    const [range] = await readRanges(lane, { signal, timeoutMs });
-    const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(must(range, 'there is a range')) });
+    const [range] = await readRanges(requests, { signal, timeoutMs });
+    const feed = new ChangeFeed(requests, {
+      mode: 'latest-version',
+      range: wholeOf(must(range, 'there is a range')),
+    });
     await feed.read('now', { signal, timeoutMs });
   };
   await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
@@ -60,7 +63,7 @@ async function probeFeed(parts: ProbeParts): Promise<void> {
 
 /** Sends one operation of each kind for a document that does not exist, and a create without an id. */
 async function probeDocuments(parts: ProbeParts): Promise<void> {
-  const { side, lane, facts, random, signal, timeoutMs, patience } = parts;
+  const { side, requests, facts, random, signal, timeoutMs, patience } = parts;
   const verbs: readonly Verb[] = side === 'source' ? READS : WRITES;
   const word = `cosmig-preflight-${random.below(2 ** 31)}-${random.below(2 ** 31)}`;
   const key = facts.keyPaths.map(() => word);
@@ -69,14 +72,14 @@ async function probeDocuments(parts: ProbeParts): Promise<void> {
   const bytes = body.finish();
   const epk = effectiveKey(facts.keyKind, key);
   const send = async (): Promise<readonly OperationReply[]> => {
-    const ranges = await readRanges(lane, { signal, timeoutMs });
+    const ranges = await readRanges(requests, { signal, timeoutMs });
     const range = must(
       ranges.find(({ min, max }) => min <= epk && epk < max),
       'the ranges tile the key space',
     );
     const reads = (row: number): boolean => verbs[row] === 'read';
     const batch = { rangeId: range.id, body: bytes, count: verbs.length, reads, signal, timeoutMs };
-    const result = await sendBatch(lane, batch, replyScan([]));
+    const result = await sendBatch(requests, batch, replyScan([]));
     if (!result.answered) throw new TroubleError(repeatable(result.trouble));
     for (const outcome of result.outcomes) refuseTrouble(outcome);
     return result.outcomes;
@@ -127,8 +130,8 @@ async function allowed<T>(parts: ProbeParts, what: string, work: () => Promise<T
   }
 }
 
-function notAllowed({ side, lane, connection }: ProbeParts, what: string, cause: unknown): ServiceError {
-  const { database, container } = lane.name;
+function notAllowed({ side, requests, connection }: ProbeParts, what: string, cause: unknown): ServiceError {
+  const { database, container } = requests.name;
   const isKey = connection.signsInWith === 'key';
   const needs =
     side === 'source'
@@ -147,12 +150,15 @@ function notAllowed({ side, lane, connection }: ProbeParts, what: string, cause:
 
 /** Whether the container serves the feed of all versions and deletes; only a read shows it. */
 export async function servesAllVersions(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   { signal, timeoutMs, patience }: Pick<ProbeParts, 'signal' | 'timeoutMs' | 'patience'>,
 ): Promise<boolean> {
   const read = async (): Promise<boolean> => {
-    const [range] = await readRanges(lane, { signal, timeoutMs });
-    const feed = new Feed(lane, { mode: 'all-versions', range: wholeOf(must(range, 'there is a range')) });
+    const [range] = await readRanges(requests, { signal, timeoutMs });
+    const feed = new ChangeFeed(requests, {
+      mode: 'all-versions',
+      range: wholeOf(must(range, 'there is a range')),
+    });
     try {
       await feed.read('now', { signal, timeoutMs });
       return true;

@@ -1,6 +1,6 @@
 /** Refusals of what can never work, before anything is written, each with an alternative. */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
-import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
+import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
 import { isSamePath, parsePath } from '../keys/path.ts';
 import type { KeyPlan } from '../keys/plan.ts';
@@ -58,9 +58,9 @@ export function refuseOtherKey({ keyPaths }: ContainerFacts, plan: KeyPlan, spec
 export async function refuseOccupied(
   parts: {
     readonly spec: MigrationSpec;
-    readonly source: ContainerLane;
+    readonly source: ContainerRequests;
     readonly sourceFacts: ContainerFacts;
-    readonly target: ContainerLane;
+    readonly target: ContainerRequests;
     readonly rekey: RekeyOptions;
   },
   call: Asking,

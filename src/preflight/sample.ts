@@ -3,8 +3,8 @@
  * Invariant: nothing is written, memory is bounded by the size of the sample, and each document counts once.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
-import type { ContainerLane } from '../cosmos/transport/container-requests.ts';
-import { Feed, type Page } from '../cosmos/feed/feed.ts';
+import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
+import { ChangeFeed, type FeedPage } from '../cosmos/feed/feed.ts';
 import type { Governor } from '../cosmos/load/governor.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
@@ -95,7 +95,7 @@ export class SampleTally {
   }
 
   /** Counts at most `most` documents of a page; returns how many. */
-  add({ bytes, chargeRu, date }: Pick<Page, 'bytes' | 'chargeRu' | 'date'>, most: number): number {
+  add({ bytes, chargeRu, date }: Pick<FeedPage, 'bytes' | 'chargeRu' | 'date'>, most: number): number {
     const { count } = this.#scan.scan(bytes);
     const nowTs = Math.floor(Date.parse(date ?? '') / 1000);
     const taken = Math.min(count, most);
@@ -183,13 +183,13 @@ export interface SampleCall {
 
 /** Samples every range from its beginning; starts over after a split. */
 export async function takeSample(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   options: RekeyOptions,
   call: SampleCall,
 ): Promise<Sample> {
   const { signal, timeoutMs, patience, governor, containerRu, documentsMax } = call;
   const take = async (): Promise<Sample> => {
-    const ranges = await readRanges(lane, { signal, timeoutMs });
+    const ranges = await readRanges(requests, { signal, timeoutMs });
     governor.setCapacity(
       containerRu,
       ranges.map(({ id }) => id),
@@ -202,7 +202,7 @@ export async function takeSample(
       for (let reader = 0; reader < Math.min(READERS_MAX, ranges.length); reader += 1) {
         members.start(async (own) => {
           for (let range = left.shift(); range !== undefined; range = left.shift()) {
-            const ended = await readInto(tally, { ...call, lane, range, most, signal: own });
+            const ended = await readInto(tally, { ...call, requests, range, most, signal: own });
             isWhole &&= ended;
           }
         });
@@ -217,15 +217,15 @@ export async function takeSample(
 async function readInto(
   tally: SampleTally,
   parts: Pick<SampleCall, 'signal' | 'timeoutMs' | 'patience' | 'governor'> & {
-    readonly lane: ContainerLane;
+    readonly requests: ContainerRequests;
     readonly range: PhysicalRange;
     readonly most: number;
   },
 ): Promise<boolean> {
-  const { lane, range, most, governor, signal, timeoutMs, patience } = parts;
+  const { requests, range, most, governor, signal, timeoutMs, patience } = parts;
   // Small pages, so the first one does not overdraw a small budget.
   const pageSize = Math.min(PAGE_SIZE, most);
-  const feed = new Feed(lane, { mode: 'latest-version', range: wholeOf(range), pageSize });
+  const feed = new ChangeFeed(requests, { mode: 'latest-version', range: wholeOf(range), pageSize });
   let left = most;
   let pages = 0;
   for await (const page of feed.pages('beginning', {

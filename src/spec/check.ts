@@ -97,8 +97,8 @@ export function checkLedger(problems: ProblemList, { folder }: Surroundings): st
 }
 
 function namedLedger(problems: ProblemList): string | undefined {
-  const source = problems.one('source', values.readContainer);
-  const target = problems.one('target', values.readContainer);
+  const source = problems.one('source', values.parseContainerName);
+  const target = problems.one('target', values.parseContainerName);
   if (source !== undefined && target !== undefined) return defaultLedger(source, target);
   if (problems.given('source') === undefined || problems.given('target') === undefined) {
     problems.report(
@@ -128,7 +128,7 @@ function readPlace(side: 'source' | 'target', problems: ProblemList): values.Con
     );
     return undefined;
   }
-  return problems.one(side, values.readContainer);
+  return problems.one(side, values.parseContainerName);
 }
 
 function refuseSame(source: Place, target: Place, problems: ProblemList): void {

@@ -7,12 +7,12 @@ import {
   differencesOf,
   unseenOf,
   type Described,
-  type Difference,
+  type SettingDifference,
   type SettingName,
 } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { FeedRange, PhysicalRange } from '../cosmos/feed/ranges.ts';
-import { AT_THE_DOOR, Patience, tellWaits } from '../cosmos/load/retry.ts';
+import { FIRST_CONTACT, Patience, logWaits } from '../cosmos/load/retry.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { ruOf } from '../cosmos/container/throughput.ts';
@@ -57,7 +57,7 @@ export function loadOf({ source, target }: Sides): {
 
 export interface Opened {
   readonly sides: Sides;
-  readonly settings: readonly Difference[];
+  readonly settings: readonly SettingDifference[];
   /** Settings that could not be read on both sides. */
   readonly settingsNotSeen: readonly SettingName[];
 }
@@ -65,8 +65,8 @@ export interface Opened {
 /** Both containers, checked against the ledger. */
 export async function openSides(parts: SidesParts, signal: AbortSignal): Promise<Opened> {
   const { spec, accounts, moment, clock, random, log, timeoutMs } = parts;
-  const waiting = { clock, random, onWait: tellWaits(log, clock) };
-  const patience = new Patience({ ...waiting, limits: AT_THE_DOOR });
+  const waiting = { clock, random, onWait: logWaits(log, clock) };
+  const patience = new Patience({ ...waiting, limits: FIRST_CONTACT });
   const read = async (is: SideName): Promise<ContainerFacts> => {
     const { database, container } = spec[is];
     const found = await readContainer(

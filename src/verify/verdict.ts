@@ -1,6 +1,6 @@
 /** The result of a comparison: one plain object for the command, the report and the cutover. */
 import { formatCounts, pluralize } from '../lib/counting.ts';
-import type { Difference, SettingName } from '../cosmos/container/settings.ts';
+import type { SettingDifference, SettingName } from '../cosmos/container/settings.ts';
 import type { LetterCount, RangeCount } from './counts/count-ranges.ts';
 
 export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
@@ -34,7 +34,7 @@ export interface Verdict {
   /** The first confirmed differences. */
   readonly samples: readonly Sample[];
   readonly letters: LetterCount;
-  readonly settings: readonly Difference[];
+  readonly settings: readonly SettingDifference[];
   readonly settingsNotSeen: readonly SettingName[];
   readonly ru: { readonly source: number; readonly target: number };
   readonly durationMs: number;

@@ -3,7 +3,7 @@
  * may have been tuned on purpose, and a TTL that is switched on deletes documents at once.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
-import { differencesOf, type Difference } from '../cosmos/container/settings.ts';
+import { differencesOf, type SettingDifference } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import { makeLike, type Changeable } from '../cosmos/container/update.ts';
@@ -58,7 +58,7 @@ function allDifferences(
   from: ContainerFacts,
   to: ContainerFacts,
   names: readonly string[],
-): readonly Difference[] {
+): readonly SettingDifference[] {
   const listed = differencesOf({ facts: from, scripts: null }, { facts: to, scripts: null });
   const [source, target] = [ruOf(from.throughput), ruOf(to.throughput)];
   const isKnown = from.throughput.kind !== 'unknown' && to.throughput.kind !== 'unknown';

@@ -1,6 +1,6 @@
 /** A container of a fresh emulator, through our own transport. */
 import { Account } from '../../src/cosmos/account/client.ts';
-import { ContainerLane } from '../../src/cosmos/transport/container-requests.ts';
+import { ContainerRequests } from '../../src/cosmos/transport/container-requests.ts';
 import { readRanges, wholeOf, type FeedRange } from '../../src/cosmos/feed/ranges.ts';
 import { BatchBody, type Key } from '../../src/documents/batch-body.ts';
 import { replyScan } from '../../src/documents/page-scan.ts';
@@ -36,21 +36,21 @@ export function bodyOf(ops: readonly Op[]): Buffer {
   return body.finish();
 }
 
-export class LaneLab implements AsyncDisposable {
+export class ContainerLab implements AsyncDisposable {
   readonly account: Account;
-  readonly lane: ContainerLane;
+  readonly requests: ContainerRequests;
   readonly #emulator: TestEmulator;
 
   private constructor(emulator: TestEmulator) {
     this.#emulator = emulator;
     this.account = new Account({ endpoint: emulator.endpoint, key: emulator.key });
-    this.lane = new ContainerLane(this.account, { database: 'shop', container: 'orders' });
+    this.requests = new ContainerRequests(this.account, { database: 'shop', container: 'orders' });
   }
 
   /** An account with one container, keyed on /pk. */
-  static async open(settings: AccountSettings = {}): Promise<LaneLab> {
+  static async open(settings: AccountSettings = {}): Promise<ContainerLab> {
     const emulator = await startTestEmulator({ settings });
-    const lab = new LaneLab(emulator);
+    const lab = new ContainerLab(emulator);
     const { database } = await lab.account.client.databases.create({ id: 'shop' });
     await database.containers.create({ id: 'orders', partitionKey: '/pk' });
     return lab;
@@ -75,7 +75,7 @@ export class LaneLab implements AsyncDisposable {
 
   /** The only range, before anything was split. */
   async range(): Promise<FeedRange> {
-    const [range] = await readRanges(this.lane, { signal: NEVER });
+    const [range] = await readRanges(this.requests, { signal: NEVER });
     return wholeOf(must(range, 'a container has a range'));
   }
 
@@ -93,7 +93,7 @@ export class LaneLab implements AsyncDisposable {
     const { rangeId = '0', signal = NEVER, claimed = ops.length, ...rest } = options;
     const reads = (row: number): boolean => ops[row]?.do === 'read';
     const batch = { rangeId, signal, body: bodyOf(ops), count: claimed, reads, ...rest };
-    return sendBatch(this.lane, batch, replyScan([]));
+    return sendBatch(this.requests, batch, replyScan([]));
   }
 
   /** The server no longer answers. */

@@ -8,7 +8,7 @@ import { systemRandom } from '../../lib/random.ts';
 import { LEDGER_OPTIONS, SOURCE_OPTIONS } from '../../spec/fields.ts';
 import { loadLedgerPath, loadConnections } from '../../spec/load.ts';
 import { migrationName } from '../../spec/migration-name.ts';
-import { readContainer, type ContainerName } from '../../spec/input/values.ts';
+import { parseContainerName, type ContainerName } from '../../spec/input/values.ts';
 import type { Pinned } from '../../spec/fingerprint.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { DEAD_LETTERS, letterJson, numberFrom } from './index.ts';
@@ -94,7 +94,7 @@ async function readFromSource(
 }
 
 function containerFrom(pinned: string): ContainerName {
-  const name = readContainer(pinned);
+  const name = parseContainerName(pinned);
   if ('database' in name) return name;
   throw new NotReadyError('the ledger does not name the source container', {
     why: name.why,

@@ -1,4 +1,7 @@
-/** Connects to a Cosmos account. The folder is the only place that knows Microsoft's SDK. */
+/**
+ * Connects to a Cosmos account. Invariant: the SDK never retries by itself, follows no failover unless asked to, and
+ * shows no key when an account is printed. Only src/cosmos imports the SDK.
+ */
 import type { Agent } from 'node:http';
 import { inspect } from 'node:util';
 import { createDefaultHttpClient, type HttpClient } from '@azure/core-rest-pipeline';
@@ -6,35 +9,35 @@ import { CosmosClient } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { isLoopback, type Connection } from '../../spec/connection.ts';
-import { RawLane } from '../transport/byte-transport.ts';
+import { ByteTransport } from '../transport/byte-transport.ts';
 import { signIn, type Identity } from './sign-in.ts';
 
 export { ChangeFeedStartFrom, PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
 
-/** Which account, and how to be let in: with its key, or with an identity that has signed in. */
+/** Which account, and its credentials: its key, or an identity that has signed in. */
 export type AccountAccess = { readonly endpoint: string } & (
   | { readonly key: string }
   | { readonly credential: Identity }
 );
 
-/** How the account is talked to; every part has a default that suits a migration. */
+/** How requests reach the account; every part has a default that suits a migration. */
 export interface AccountOptions {
-  /** Asks the account for its regions and follows a fail-over. Off: all traffic goes to the endpoint given. */
+  /** Asks the account for its regions and follows a failover. Off: all traffic goes to the given endpoint. */
   readonly discovery?: boolean;
-  /** Sockets of the caller's: a proxy, or a certificate to trust. */
+  /** The caller's own sockets: for a proxy, or for a certificate to trust. */
   readonly agent?: Agent;
-  /** What sends requests, around or instead of the usual one. */
+  /** Sends the requests, around or instead of the default HTTP client. */
   readonly httpClient?: HttpClient;
   readonly clock?: Clock;
 }
 
-/** A client of one account; disposing of it ends the SDK's own timers. Shows no key when it is printed. */
+/** A client of one account. Disposing of it ends the SDK's own timers. */
 export class Account implements Disposable {
   readonly endpoint: string;
   readonly client: CosmosClient;
-  /** Where documents pass as bytes. */
-  readonly lane: RawLane;
-  /** Whether nobody has put something of theirs between us and the network. */
+  /** Carries documents as bytes. */
+  readonly transport: ByteTransport;
+  /** Whether requests go straight to the network, and not through an HTTP client of the caller's. */
   readonly sendsItself: boolean;
   readonly clock: Clock;
 
@@ -43,9 +46,9 @@ export class Account implements Disposable {
     const url = new URL(access.endpoint);
     assert(
       agent === undefined || url.protocol !== 'http:' || isLoopback(url.hostname),
-      'plain http is for this machine only',
+      'plain http is for loopback addresses only',
     );
-    this.lane = new RawLane(httpClient ?? createDefaultHttpClient());
+    this.transport = new ByteTransport(httpClient ?? createDefaultHttpClient());
     this.sendsItself = httpClient === undefined;
     this.clock = clock;
     this.endpoint = access.endpoint;
@@ -53,11 +56,11 @@ export class Account implements Disposable {
       endpoint: access.endpoint,
       ...('key' in access ? { key: access.key } : { aadCredentials: access.credential }),
       ...(agent === undefined ? {} : { agent }),
-      httpClient: this.lane,
+      httpClient: this.transport,
       connectionPolicy: {
-        // Off, the SDK's hidden fail-over retries are off as well.
+        // When this is off, the SDK's hidden failover retries are off as well.
         enableEndpointDiscovery: discovery,
-        // A 429 comes to us at once, with its own hint how long to wait.
+        // A 429 reaches us at once, with the service's hint how long to wait.
         retryOptions: {
           maxRetryAttemptCount: 0,
           fixedRetryIntervalInMilliseconds: 0,
@@ -80,7 +83,7 @@ export class Account implements Disposable {
   }
 }
 
-/** Signs in where that is needed, and gives the account; nothing else is sent. */
+/** Signs in where that is needed, and returns the account; sends nothing else. */
 export async function connect(
   connection: Connection,
   { signal, ...options }: AccountOptions & { readonly signal: AbortSignal },

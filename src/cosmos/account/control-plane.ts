@@ -1,7 +1,7 @@
 /**
- * Calls of the SDK's public control plane: databases, containers, scripts, offers. They go through the lane, so that
- * a failure is told by the reply itself and the SDK has none it would retry in silence. What always holds: a call is
- * repeated, so it is one that may be: a read, or a create that a second time is refused with 409.
+ * Calls of the SDK's public control plane: databases, containers, scripts, offers. They go through the byte transport,
+ * so a failure is classified by the reply itself, and the SDK sees no failure that it would retry silently. Invariant:
+ * every call may be repeated: it is a read, or a write that is harmless or refused the second time.
  */
 import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
@@ -23,16 +23,16 @@ export interface Controlled<T> {
   header(name: string): string | undefined;
 }
 
-/** Several requests may be made with the same options, one after the other. */
+/** Repeats `work` while its trouble may pass. `work` may make several requests, one after the other. */
 export async function control<T>(
   account: Account,
   { signal, patience }: ControlCall,
   work: (options: RequestOptions) => Promise<T>,
 ): Promise<Controlled<T>> {
-  return retrying(async () => asked(account, signal, work), { signal, patience, splits: 'waited-for' });
+  return retrying(async () => attempt(account, signal, work), { signal, patience, splits: 'waited-for' });
 }
 
-/** The same, or nothing when it is refused in a way that is an answer too. */
+/** The same; undefined when a refusal is an answer as well. */
 export async function controlUnless<T>(
   account: Account,
   { signal, patience }: ControlCall,
@@ -41,7 +41,7 @@ export async function controlUnless<T>(
 ): Promise<Controlled<T> | undefined> {
   const ask = async (): Promise<Controlled<T> | undefined> => {
     try {
-      return await asked(account, signal, work);
+      return await attempt(account, signal, work);
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble !== undefined && isAnswer(trouble)) return undefined;
@@ -51,24 +51,24 @@ export async function controlUnless<T>(
   return retrying(ask, { signal, patience, splits: 'waited-for' });
 }
 
-/** It is not there. 1003 is the parent that is missing; 1013, a container that is being made, is waited for. */
+/** The resource does not exist, or (1003) its parent. A container that is being created (1013) is waited for. */
 export function isAbsence({ status, substatus }: Trouble): boolean {
   return status === 404 && (substatus === 0 || substatus === 1003);
 }
 
-/** Whoever asks may not know; a wrong key is something else. */
+/** The caller lacks the permission. A wrong key is a 401. */
 export function isForbidden({ status }: Trouble): boolean {
   return status === 403;
 }
 
-async function asked<T>(
+async function attempt<T>(
   account: Account,
   signal: AbortSignal,
   work: (options: RequestOptions) => Promise<T>,
 ): Promise<Controlled<T>> {
   let made: { readonly value: T } | undefined;
   let refusal: Buffer | undefined;
-  // A create is asked like a read: whether it was done or not, the next attempt tells.
+  // Access is 'read' for writes as well: the next attempt finds out whether the last one was carried out.
   const exchange: Exchange = await pass(
     account,
     { signal },
@@ -81,28 +81,28 @@ async function asked<T>(
       }
     },
   );
-  if (!exchange.ok) throw new TroubleError(withWords(exchange.trouble, refusal));
+  if (!exchange.ok) throw new TroubleError(withMessage(exchange.trouble, refusal));
   const { reply } = exchange;
   if (made !== undefined) return { ...made, body: reply.body, header: (name) => reply.header(name) };
   const { status, substatus, chargeRu } = reply;
-  const what = 'a reply of the control plane cannot be read';
+  const what = 'a reply of the control plane could not be parsed';
   throw new TroubleError({ kind: 'transient', status, substatus, what, chargeRu });
 }
 
-/** Of settings that it does not take the service says more than a number. */
-const WORDS_MAX = 300;
+/** A refusal of settings comes with a message that names them; more than this is not worth printing. */
+const MESSAGE_MAX = 300;
 
-function withWords(trouble: Trouble, body: Buffer | undefined): Trouble {
+function withMessage(trouble: Trouble, body: Buffer | undefined): Trouble {
   if (trouble.kind !== 'fatal' || body === undefined) return trouble;
   const message = messageIn(body.toString());
   return message === '' ? trouble : { ...trouble, what: `${trouble.what}: ${message}` };
 }
 
-/** The first line of the message; what is no refusal of the service's has none. */
+/** The first line of the service's message; empty for a body that is not the service's. */
 function messageIn(body: string): string {
   try {
     const message = memberOf(JSON.parse(body), 'message');
-    return typeof message === 'string' ? (message.split(/[\r\n]/)[0] ?? '').slice(0, WORDS_MAX) : '';
+    return typeof message === 'string' ? (message.split(/[\r\n]/)[0] ?? '').slice(0, MESSAGE_MAX) : '';
   } catch {
     return '';
   }

@@ -1,22 +1,22 @@
 /**
- * Ready-made batches to one range, and what became of each operation. What always holds: there is an outcome for
- * every operation, or the whole batch has failed in one way; a reply that cannot be read whole leaves every one of its
- * writes ambiguous, and no document is parsed.
+ * Sends a ready-made batch to one range, and reads how each operation ended. Invariant: every operation has an outcome, or
+ * the whole batch failed in one way; a reply that cannot be read completely leaves every write of the batch ambiguous;
+ * no document is parsed.
  */
 import { PageError } from '../../documents/page-error.ts';
 import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
 import { classifyOperation, type OutcomeKind, type Trouble } from '../transport/trouble.ts';
-import type { BatchCall, ContainerLane, Reply } from '../transport/container-requests.ts';
+import type { BatchCall, ContainerRequests, Reply } from '../transport/container-requests.ts';
 
-/** What became of one operation. */
+/** How the service answered one operation. */
 export interface OperationReply {
   readonly kind: OutcomeKind;
   readonly status: number;
   readonly substatus: number;
-  /** Of an operation that read or was refused; what a write has cost is in the batch's charge. */
+  /** Of a read or a refusal; what a write cost is only in the charge of the batch. */
   readonly chargeRu: number;
   readonly retryAfterMs: number | undefined;
-  /** Of a document that was read: decoded, to be sent back as `ifMatch`. */
+  /** Of a document that was read: decoded, to be sent as `ifMatch`. */
   readonly etag: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export type BatchResult =
   | {
       readonly answered: true;
       readonly outcomes: readonly OperationReply[];
-      /** The outcomes as they came, with the documents that were read; scan it again to look at those. */
+      /** The outcomes as they came, with the documents that were read; scan it again to read those. */
       readonly bytes: Buffer;
       readonly chargeRu: number;
       readonly sessionToken: string | undefined;
@@ -36,14 +36,14 @@ export type BatchResult =
 export interface BatchRequest extends BatchCall {
   /** How many operations the body holds. */
   readonly count: number;
-  /** Which of them only read; a lost reply leaves nothing in doubt about those. */
+  /** Which of them are reads; a lost reply leaves nothing in doubt about those. */
   readonly reads?: (operation: number) => boolean;
 }
 
-/** The service takes no more in one request (fact SDK-8). */
+/** The service accepts no more in one request (fact SDK-8). */
 export const OPERATIONS_MAX = 100;
 
-/** Of a write that was done nothing else is of interest; there are millions of them, so they share these. */
+/** The replies to writes that were carried out: there are millions of them, so they share these. */
 const WRITTEN: readonly (OperationReply | undefined)[] = [200, 201, 204].reduce<OperationReply[]>(
   (list, status) => {
     list[status] = {
@@ -61,11 +61,11 @@ const WRITTEN: readonly (OperationReply | undefined)[] = [200, 201, 204].reduce<
 
 /** Sends a batch once. `replies` reads the outcomes; it is free again when this returns. */
 export async function sendBatch(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   batch: BatchRequest,
   replies: PageScan<ReplyNodes>,
 ): Promise<BatchResult> {
-  const exchange = await lane.batch(batch);
+  const exchange = await requests.batch(batch);
   if (!exchange.ok) return { answered: false, trouble: exchange.trouble };
   const { reply } = exchange;
   const outcomes = readOutcomes(reply, batch, replies);
@@ -131,7 +131,7 @@ function decodedNumber(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** An etag is compared and sent back, so it is decoded; it has escapes of quotes, and nothing of a document. */
+/** An etag has quotes that are escaped in JSON, so it is decoded before it is compared or sent. */
 function textAt(scan: PageScan<ReplyNodes>, row: number, node: number): string | undefined {
   const [start, end] = [scan.start(row, node), scan.end(row, node)];
   if (start === 0 || scan.page[start] !== 0x22) return undefined;

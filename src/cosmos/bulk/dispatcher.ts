@@ -25,7 +25,7 @@ import type { Trouble } from '../transport/trouble.ts';
 import type { Batch } from './batcher.ts';
 import type {
   BatchReply,
-  OperationOutcome,
+  OperationEnd,
   RangeOperation,
   RangeWait,
   Refused,
@@ -339,7 +339,7 @@ export class RangeDispatcher<V> {
   /** Completes all operations that have an outcome, even when completing one of them throws. */
   #completeAll(
     operations: readonly RangeOperation<V>[],
-    outcomeOf: (index: number) => OperationOutcome<V> | undefined,
+    outcomeOf: (index: number) => OperationEnd<V> | undefined,
   ): void {
     const thrown: unknown[] = [];
     for (let i = 0; i < operations.length; i += 1) {

@@ -120,7 +120,7 @@ export class BatchExecutor<D> {
     const sessionToken = isReading ? tokenOf(side, range) : undefined;
     const body = this.#bodies.make(batch);
     const result = await sendBatch(
-      side.lane,
+      side.requests,
       {
         rangeId: range,
         body: body.bytes,

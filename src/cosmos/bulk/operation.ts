@@ -35,7 +35,7 @@ export interface BatchReply<V> {
 }
 
 /** How an operation ended; delivered exactly once. */
-export type OperationOutcome<V> =
+export type OperationEnd<V> =
   | { readonly is: 'done'; readonly value: V }
   | Ambiguous
   // The dispatcher stopped, and nothing of the operation has happened.
@@ -60,7 +60,7 @@ export interface RangeOperation<V> extends OperationText {
    */
   readonly probe?: OperationText | undefined;
   /** Called exactly once. */
-  complete(outcome: OperationOutcome<V>): void;
+  complete(outcome: OperationEnd<V>): void;
 }
 
 /** An operation whose text is made already. */

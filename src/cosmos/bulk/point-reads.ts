@@ -13,7 +13,7 @@ import type { Wait } from '../load/retry.ts';
 import type { Side } from '../side.ts';
 import { RangeDispatcher } from './dispatcher.ts';
 import { BatchExecutor, type Decision } from './execute.ts';
-import { madeText, type OperationOutcome } from './operation.ts';
+import { madeText, type OperationEnd } from './operation.ts';
 
 /** By what the service finds a document. */
 export interface DocumentAddress {
@@ -57,7 +57,7 @@ export class PointReads<D> {
     this.#body.clear();
     this.#body.read(key, { id });
     const text = madeText(Uint8Array.prototype.slice.call(this.#body.out.view(), 1));
-    const outcome = await new Promise<OperationOutcome<Decision<D>>>((complete) => {
+    const outcome = await new Promise<OperationEnd<Decision<D>>>((complete) => {
       this.dispatcher.add({
         ...text,
         effectiveKey: effectiveKey(this.#side.facts.keyKind, key),
@@ -87,6 +87,6 @@ export async function readAll<D>(
 }
 
 /** Why a read was not answered. */
-export function failureOf({ cause }: Exclude<OperationOutcome<unknown>, { is: 'done' }>): Error {
+export function failureOf({ cause }: Exclude<OperationEnd<unknown>, { is: 'done' }>): Error {
   return cause instanceof Error ? cause : new Error('a read was not answered', { cause });
 }

@@ -1,10 +1,10 @@
 /**
- * How many documents a range has, by a query that the service answers from its index. What always holds: one range is
- * asked at a time, with no plan of the SDK's around it, so a range that splits is told and never counted twice.
+ * How many documents a range has, by a query that the service answers from its index. Invariant: each request goes to one
+ * range, without a query plan of the SDK, so a split is reported as one and no range is counted twice.
  */
 import { PriorityLevel, type FeedOptions } from '@azure/cosmos';
 import { TroubleError } from '../transport/trouble.ts';
-import type { Call, ContainerLane, Reply } from '../transport/container-requests.ts';
+import type { Call, ContainerRequests, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from '../feed/ranges.ts';
 import { memberOf } from '../../lib/json.ts';
@@ -14,16 +14,16 @@ export interface CountCall extends Call {
   readonly patience: Patience;
   readonly governor: Governor;
   readonly sessionToken: string | undefined;
-  /** Which documents, as a condition on `c`; all of them without it. */
+  /** Which documents, as a condition on `c`; without it, all of them. */
   readonly where?: string;
 }
 
-/** A count comes in as many pages as the service likes, each with a part of it. */
+/** The service may return a count in several pages, each with a part of it. */
 const PAGES_MAX = 10_000;
 
-/** The documents of a range, and what the last reply has seen of it; throws a TroubleError of a split. */
+/** The number of documents in a range, and the session token of the last reply; throws a TroubleError for a split. */
 export async function countRange(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   range: FeedRange,
   call: CountCall,
 ): Promise<{ readonly documents: number; readonly sessionToken: string | undefined }> {
@@ -31,7 +31,7 @@ export async function countRange(
   let documents = 0;
   let continuation: string | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const request = async (): Promise<Reply> => ask(lane, { range, continuation }, call);
+    const request = async (): Promise<Reply> => ask(requests, { range, continuation }, call);
     const reply = await governor.repeat(range.range.id, request, { signal, patience });
     documents += countIn(reply);
     continuation = reply.header('x-ms-continuation');
@@ -42,7 +42,7 @@ export async function countRange(
 }
 
 async function ask(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   { range, continuation }: { readonly range: FeedRange; readonly continuation: string | undefined },
   { sessionToken, where, signal, timeoutMs }: CountCall,
 ): Promise<Reply> {
@@ -51,7 +51,7 @@ async function ask(
     ...(continuation === undefined ? {} : { continuationToken: continuation }),
     ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
   };
-  const exchange = await lane.feed({
+  const exchange = await requests.feed({
     signal,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     what: 'docs',
@@ -76,13 +76,13 @@ function countIn({ body }: Reply): number {
   return documents.reduce<number>((sum, one) => sum + numberIn(one), 0);
 }
 
-/** `7`, or what ranges send to clients that merge: `[{"item": 7}]`, `{"_aggregate": 7}` and the like. */
+/** `7`, or what a range sends to clients that merge counts: `[{"item": 7}]`, `{"_aggregate": 7}` and similar forms. */
 function numberIn(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + numberIn(one), 0);
   const [only, ...others]: unknown[] =
     typeof value === 'object' && value !== null ? Object.values(value) : [];
-  if (only === undefined || others.length > 0) throw unreadable('the reply has a count that is no number');
+  if (only === undefined || others.length > 0) throw unreadable('the reply has a count that is not a number');
   return numberIn(only);
 }
 

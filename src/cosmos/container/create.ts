@@ -1,7 +1,6 @@
 /**
- * Makes the target: the source's settings under the new key. What always holds: it may be called again after a crash
- * at any point and does what is missing; a container that is there already keeps its settings, and nothing is ever
- * replaced or dropped.
+ * Creates the target: the settings of the source, with the new key. Invariant: after a crash at any point it may be
+ * called again, and does what is missing; an existing container keeps its settings; nothing is replaced or deleted.
  */
 import type { ContainerRequest, RequestOptions } from '@azure/cosmos';
 import { must, unreachable } from '../../lib/assert.ts';
@@ -11,14 +10,15 @@ import type { Connection } from '../../spec/connection.ts';
 import type { Creation } from '../../spec/migration-spec.ts';
 import { creationCommand } from './create-command.ts';
 import type { Account } from '../account/client.ts';
-import { cloneOf, type Described } from './settings.ts';
+import { cloneOf } from './clone.ts';
+import type { Described } from './settings.ts';
 import { readAccount, readContainer, readDatabase, type ContainerFacts } from './inspect.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
 import { controlUnless, type ControlCall } from '../account/control-plane.ts';
 import { createScript } from './scripts.ts';
 import type { Throughput } from './throughput.ts';
 
-/** The throughput that a create asks for; `none`: what the service gives, or the database shares. */
+/** The throughput to ask for; `none`: the service's default, or what the database shares. */
 export type AskedThroughput =
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number }
@@ -29,12 +29,13 @@ export interface TargetPlan {
   readonly keyPaths: readonly string[];
   readonly like: Described;
   readonly creation: Creation;
-  /** How the account is signed in to: Entra ID may make no containers. */
+  /** How the account is signed in to: Entra ID may not create containers. */
   readonly connection: Connection;
 }
 
 /**
- * Whether the target may be made, and with which throughput; a NotReadyError says what to run first. Writes nothing.
+ * Checks that the target can be created, and returns the throughput to ask for; a NotReadyError says what to run first.
+ * Writes nothing.
  */
 export async function checkCreation(
   account: Account,
@@ -45,22 +46,22 @@ export async function checkCreation(
   const database = await readDatabase(account, name.database, call);
   if (database === undefined) {
     throw new NotReadyError(`there is no database ${name.database} for the target`, {
-      why: 'a database may be paid for, so cosmig makes none by itself',
-      hint: `make it, with your resource group: az cosmosdb sql database create --account-name ${accountName(connection)} --resource-group GROUP --name ${name.database}`,
+      why: 'a database may cost money, so cosmig does not create one',
+      hint: `create it, with your resource group: az cosmosdb sql database create --account-name ${accountName(connection)} --resource-group GROUP --name ${name.database}`,
     });
   }
   const asked = throughputFor(creation, like.facts.throughput, database.shared);
   if (connection.signsInWith === 'entra-id') {
     const definition = await definitionFor(account, plan, call);
     throw new NotReadyError(`an identity of Entra ID cannot create ${name.database}/${name.container}`, {
-      why: 'its roles are for documents; containers are made with the account key or by Azure Resource Manager',
+      why: 'its roles cover documents; containers are created with the account key or by Azure Resource Manager',
       hint: `run this with your resource group, then the same command again: ${creationCommand({ account: accountName(connection), name, definition, throughput: asked })}`,
     });
   }
   return asked;
 }
 
-/** The target as it is then; makes the container and the scripts that are not there. */
+/** Creates the container and the scripts that are missing; returns the target as it is then. */
 export async function createTarget(
   account: Account,
   plan: TargetPlan,
@@ -71,7 +72,7 @@ export async function createTarget(
   if (target === undefined) {
     const throughput = await checkCreation(account, plan, call);
     await create(account, { plan, throughput }, call);
-    target = must(await readMade(account, name, call), 'a container that was made is there');
+    target = must(await readCreated(account, name, call), 'a container that was created can be read');
   }
   refuseOtherKey(target, plan);
   if (connection.signsInWith === 'key') {
@@ -80,18 +81,18 @@ export async function createTarget(
   return target;
 }
 
-/** Somebody may have made another one meanwhile. */
+/** Another process may have created a container of this name meanwhile. */
 function refuseOtherKey({ keyPaths }: ContainerFacts, { name, keyPaths: asked }: TargetPlan): void {
   const textOf = (paths: readonly string[]): string => JSON.stringify(paths.map(parsePath));
   if (textOf(keyPaths) === textOf(asked)) return;
   throw new NotReadyError(`${name.database}/${name.container} has the partition key ${keyPaths.join(', ')}`, {
-    why: `it should be ${asked.join(', ')}, and is fixed when a container is made`,
+    why: `it should be ${asked.join(', ')}, and is fixed when a container is created`,
     hint: 'name another target',
   });
 }
 
-/** For some minutes a new container may not be known everywhere (fact SVC-38). */
-async function readMade(
+/** For some minutes, not every replica may know a new container (fact SVC-38). */
+async function readCreated(
   account: Account,
   name: ContainerName,
   call: ControlCall,
@@ -114,11 +115,11 @@ async function create(
   const { containers } = account.client.database(plan.name.database);
   const definition = await definitionFor(account, plan, call);
   const work = async (options: RequestOptions): Promise<unknown> => {
-    // The SDK changes what it is given, so that each attempt has its own.
+    // The SDK mutates its argument, so each attempt gets a copy.
     const body: unknown = structuredClone({ ...definition, ...bodyOf(throughput) });
     return containers.create(body as ContainerRequest, options);
   };
-  // An attempt whose reply was lost, or somebody else, has made it.
+  // 409: an attempt whose reply was lost, or another process, has created it.
   await controlUnless(account, call, work, ({ status }) => status === 409);
 }
 
@@ -135,7 +136,7 @@ async function definitionFor(
   });
 }
 
-/** What to ask for; a NotReadyError where nobody has said it and the source cannot be followed. */
+/** What to ask for; a NotReadyError where no option says it and the source has none to copy. */
 export function throughputFor(
   creation: Creation,
   source: Throughput,
@@ -156,7 +157,7 @@ export function throughputFor(
       });
     case 'unknown':
       throw new NotReadyError('the throughput of the target is not known', {
-        why: 'it should be that of the source, which cosmig may not read',
+        why: 'it should equal that of the source, which cosmig may not read',
         hint: 'add --target-throughput N or --target-autoscale N',
       });
     default:
@@ -164,7 +165,7 @@ export function throughputFor(
   }
 }
 
-/** The first part of the host is the account's name. */
+/** The account's name is the first part of the host. */
 function accountName({ endpoint }: Connection): string {
   return new URL(endpoint).hostname.split('.')[0] ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * What a container is: its identity, its key, its settings, its throughput, and how much is in it; and what of its
- * account decides about a migration. Nothing here writes.
+ * Reads what a container is: its identity, key, settings, throughput and size, and the facts of its account that matter
+ * for a migration. Invariant: nothing here writes.
  */
 import type { DatabaseAccount, RequestOptions } from '@azure/cosmos';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -10,7 +10,7 @@ import type { ContainerName } from '../transport/container-requests.ts';
 import { controlUnless, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
 import { readOffer, readThroughput, type Throughput } from './throughput.ts';
 
-/** The settings that a clone takes over, as the service sent them; null where there is none. */
+/** The settings that a clone takes over, as the service sent them; null where the container has none. */
 export interface ContainerSettings {
   readonly indexingPolicy: unknown;
   readonly uniqueKeyPolicy: unknown;
@@ -23,9 +23,9 @@ export interface ContainerSettings {
 }
 
 export interface AccountFacts {
-  /** The account's name, the same behind each of its endpoints; null when it may not be read. */
+  /** The account's name, which is the same behind each of its endpoints; null when it may not be read. */
   readonly id: string | null;
-  /** Whether more than one region takes writes; null when that may not be read. */
+  /** Whether more than one region accepts writes; null when that may not be read. */
   readonly multiWrite: boolean | null;
 }
 
@@ -33,29 +33,29 @@ export interface ContainerFacts {
   readonly name: ContainerName;
   readonly account: AccountFacts;
   readonly rid: string;
-  /** Of the container's definition: another one is another container, or another definition. */
+  /** ETag of the definition: it changes when the definition is edited or the container is recreated. */
   readonly etag: string;
   readonly keyPaths: readonly string[];
   readonly keyKind: KeyKind;
-  /** A container from before partition keys: nobody has written its key property. */
+  /** A container from before partition keys: its documents do not have the key property. */
   readonly hasSystemKey: boolean;
   /** Seconds; -1: on, without a default; null: off. */
   readonly defaultTtl: number | null;
   readonly settings: ContainerSettings;
-  /** Seconds in the analytical store, -1 for ever; null: there is none. */
+  /** Seconds in the analytical store, -1: for ever; null: no analytical store. */
   readonly analyticalTtl: number | null;
   readonly changeFeedPolicy: unknown;
-  /** What identities without the right to see it are shown instead of documents. */
+  /** Masks documents for identities without the right to see them. */
   readonly dataMaskingPolicy: unknown;
   readonly throughput: Throughput;
-  /** As the service counts, which lags; null when it does not say. */
+  /** The service's own count, which lags; null when the service does not report it. */
   readonly documentCount: number | null;
   readonly sizeBytes: number | null;
-  /** Everything the service says of the container. */
+  /** The whole definition, as the service sent it. */
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
-/** The container; undefined when it, or its database, is not there. */
+/** The container; undefined when it, or its database, does not exist. */
 export async function readContainer(
   account: Account,
   name: ContainerName,
@@ -97,7 +97,7 @@ export async function readContainer(
   };
 }
 
-/** A database, and what all its containers share; undefined when it is not there. */
+/** A database, and the throughput its containers share; undefined when it does not exist. */
 export async function readDatabase(
   account: Account,
   name: string,
@@ -112,7 +112,7 @@ export async function readDatabase(
   return { shared: await readOffer(account, textAt(asObject(seen.value), '_self'), freshly(call)) };
 }
 
-/** What of an account decides about a migration. */
+/** The facts of an account that matter for a migration. */
 export async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
   const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> => {
     const { resource } = await account.client.getDatabaseAccount(options);
@@ -121,7 +121,7 @@ export async function readAccount(account: Account, call: ControlCall): Promise<
   const seen = await controlUnless(account, call, work, isForbidden);
   if (seen?.value === undefined) return { id: null, multiWrite: null };
   const { enableMultipleWritableLocations, writableLocations } = seen.value;
-  // The SDK keeps no id.
+  // The SDK drops the id.
   const { id } = asObject(JSON.parse(seen.body.toString()));
   return {
     id: typeof id === 'string' ? id : null,
@@ -129,7 +129,7 @@ export async function readAccount(account: Account, call: ControlCall): Promise<
   };
 }
 
-/** Work beside other work bears its own trouble. */
+/** Requests that run together count their trouble separately. */
 function freshly({ signal, patience }: ControlCall): ControlCall {
   return { signal, patience: patience.fresh() };
 }
@@ -152,11 +152,11 @@ const SETTINGS = [
 
 function settingsOf(definition: Readonly<Record<string, unknown>>): ContainerSettings {
   const settings = SETTINGS.map((name) => [name, definition[name] ?? null] as const);
-  // One entry for each name of the table, which has all of them.
+  // SETTINGS has every name, so the object is complete.
   return Object.fromEntries(settings) as { [K in (typeof SETTINGS)[number]]: unknown };
 }
 
-/** `documentsCount=12;documentsSize=34;...`, sizes in KB; -1 and nothing at all both mean that it is not told. */
+/** `documentsCount=12;documentsSize=34;...`, sizes in KB; -1, or no value, means that it is not known. */
 function usageOf(header: string | undefined): {
   readonly documentsCount: number | null;
   readonly sizeBytes: number | null;
@@ -202,7 +202,7 @@ function textsAt(object: Readonly<Record<string, unknown>>, name: string): reado
 
 function notDescribed(name: string): NotReadyError {
   return new NotReadyError(`the service describes the container without ${name}`, {
-    why: 'a container that was never partitioned, or a server that is not Cosmos DB, says no more',
+    why: 'it may be a container without a partition key, or the server may not be Cosmos DB',
     hint: 'check the endpoint and the name of the container',
   });
 }

@@ -1,4 +1,4 @@
-/** Stored procedures, triggers and user-defined functions: they live in a container and are no documents. */
+/** Stored procedures, triggers and user-defined functions: parts of a container that are not documents. */
 import type { RequestOptions } from '@azure/cosmos';
 import type { Account } from '../account/client.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
@@ -12,11 +12,11 @@ export interface Script {
   readonly id: string;
   /** Its code. */
   readonly body: string;
-  /** When it runs; of triggers only. */
+  /** When it runs; null for all but triggers. */
   readonly trigger: { readonly type: unknown; readonly operation: unknown } | null;
 }
 
-/** All scripts of a container; null when whoever asks may not see them. */
+/** All scripts of a container; null when the caller may not see them. */
 export async function listScripts(
   account: Account,
   name: ContainerName,
@@ -25,7 +25,7 @@ export async function listScripts(
   const listed: Script[] = [];
   for (const kind of SCRIPT_KINDS) {
     const feed = feedOf(account, name, kind);
-    // An identity of Entra ID has rights to documents, and to few things besides.
+    // An identity of Entra ID has rights to documents, and to little else.
     const seen = await controlUnless(account, call, (options) => feed.list(options), isForbidden);
     if (seen === undefined) return null;
     listed.push(...seen.value.map((one) => scriptOf(kind, one)));
@@ -33,7 +33,7 @@ export async function listScripts(
   return listed;
 }
 
-/** Makes one; nothing happens when there is one of its name already. */
+/** Creates a script; does nothing when one of this name exists. */
 export async function createScript(
   account: Account,
   name: ContainerName,
@@ -89,7 +89,7 @@ function feedOf(account: Account, { database, container }: ContainerName, kind: 
             triggerType: trigger?.type,
             triggerOperation: trigger?.operation,
           };
-          // Sent as it is; the SDK's enums are the words that the service sent us.
+          // The service's own words, which the SDK declares as enums.
           return triggers.create(definition as Parameters<typeof triggers.create>[0], options);
         },
       };

@@ -1,15 +1,14 @@
 /**
- * How a target's settings should be, and where two containers differ. Pure. What always holds: settings that mean the
- * same are no difference, in whatever order they are told, and with or without what the service adds by itself.
+ * Where the settings of two containers differ. Pure. Invariant: settings that mean the same are no difference, in whatever
+ * order they are listed, and with or without what the service adds by itself.
  */
-import { parsePath } from '../../keys/path.ts';
-import { memberOf } from '../../lib/json.ts';
 import { ttlText } from '../../spec/refusals.ts';
+import { withKeyIndexed, withOwnProcedure } from './clone.ts';
 import type { ContainerFacts, ContainerSettings } from './inspect.ts';
 import { isSameScript, type Script } from './scripts.ts';
 import { throughputText } from './throughput.ts';
 
-/** A container with what lives in it besides documents; null: nobody may see the scripts. */
+/** A container with its scripts; null: the caller may not see the scripts. */
 export interface Described {
   readonly facts: ContainerFacts;
   readonly scripts: readonly Script[] | null;
@@ -30,7 +29,7 @@ export type SettingName =
   | 'scripts'
   | 'throughput';
 
-export interface Difference {
+export interface SettingDifference {
   readonly setting: SettingName;
   /** In words, for people. */
   readonly source: string;
@@ -48,10 +47,10 @@ const POLICIES: ReadonlyArray<readonly [SettingName, keyof ContainerSettings]> =
   ['encryption', 'clientEncryptionPolicy'],
 ];
 
-/** Where the target is not as the source is, apart from its key. */
-export function differencesOf(source: Described, target: Described): readonly Difference[] {
+/** Where the target differs from the source, apart from its key. */
+export function differencesOf(source: Described, target: Described): readonly SettingDifference[] {
   const [from, to] = [source.facts, target.facts];
-  const found: Difference[] = [];
+  const found: SettingDifference[] = [];
   const compare = (setting: SettingName, one: string, other: string): void => {
     if (one !== other) found.push({ setting, source: one, target: other });
   };
@@ -69,7 +68,7 @@ export function differencesOf(source: Described, target: Described): readonly Di
   return found;
 }
 
-/** What whoever is signed in may not see of one of them, and so nobody can compare. */
+/** Settings that cannot be compared, because the caller may not see them in one of the containers. */
 export function unseenOf(...both: readonly Described[]): readonly SettingName[] {
   const unseen: SettingName[] = [];
   if (both.some(({ scripts }) => scripts === null)) unseen.push('scripts');
@@ -87,7 +86,7 @@ export function policyLike(
   return { wanted, isSame: normalText(wanted) === normalText(to.settings[name]) };
 }
 
-/** What a clone with another key has in the place of the source's policy. */
+/** The policy that a clone with another key has in place of the source's. */
 function expected(name: keyof ContainerSettings, from: ContainerFacts, to: ContainerFacts): unknown {
   const value = from.settings[name];
   if (name === 'indexingPolicy') return withKeyIndexed(value, to.keyPaths);
@@ -95,81 +94,10 @@ function expected(name: keyof ContainerSettings, from: ContainerFacts, to: Conta
   return value;
 }
 
-/** What a definition has from the service, or what belongs to one container only (fact SDK-26). */
-const NOT_CLONED = new Set(['id', 'partitionKey', 'statistics', 'changeFeedPolicy', 'materializedViews']);
-
-/** The definition of a container like `source` with another name and key; its throughput is not part of it. */
-export function cloneOf(
-  source: ContainerFacts,
-  target: {
-    readonly name: ContainerFacts['name'];
-    readonly keyPaths: readonly string[];
-    /** The analytical store is a feature of the account. */
-    readonly isSameAccount: boolean;
-  },
-): Readonly<Record<string, unknown>> {
-  const { name, keyPaths, isSameAccount } = target;
-  const kept = Object.entries(source.definition).filter(
-    ([field, value]) =>
-      !field.startsWith('_') &&
-      !NOT_CLONED.has(field) &&
-      value !== null &&
-      (isSameAccount || field !== 'analyticalStorageTtl'),
-  );
-  const { indexingPolicy, conflictResolutionPolicy } = source.settings;
-  const changed = {
-    indexingPolicy: withKeyIndexed(indexingPolicy, keyPaths),
-    conflictResolutionPolicy: withOwnProcedure(conflictResolutionPolicy, source.name, name),
-  };
-  return {
-    ...Object.fromEntries(kept),
-    ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null)),
-    id: name.container,
-    // Without a version the service takes the first, whose keys end at 101 bytes.
-    partitionKey: { paths: [...keyPaths], kind: keyPaths.length > 1 ? 'MultiHash' : 'Hash', version: 2 },
-  };
-}
-
-/** A custom conflict procedure is named with its container. */
-function withOwnProcedure(
-  policy: unknown,
-  from: ContainerFacts['name'],
-  to: ContainerFacts['name'],
-): unknown {
-  const procedure = memberOf(policy, 'conflictResolutionProcedure');
-  if (typeof procedure !== 'string') return policy;
-  const [old, own] = [from, to].map(({ database, container }) => `dbs/${database}/colls/${container}/`);
-  return { ...Object(policy), conflictResolutionProcedure: procedure.replace(old ?? '', own ?? '') };
-}
-
-/** Queries by key need the key in the index, and nothing puts it there by itself (fact SVC-14). */
-function withKeyIndexed(policy: unknown, keyPaths: readonly string[]): unknown {
-  const [included, excluded] = [pathsIn(policy, 'includedPaths'), pathsIn(policy, 'excludedPaths')];
-  const lacking = keyPaths.filter((keyPath) => {
-    const isNamed = (path: string): boolean => path === `${keyPath}/?` || path === `${keyPath}/*`;
-    const matches = (path: string): boolean =>
-      isNamed(path) || (path.endsWith('/*') && keyPath.startsWith(path.slice(0, -1)));
-    // Of the paths that match, the most precise one decides; what somebody excluded by name stays out.
-    const [decides] = [...included, ...excluded].filter(matches).toSorted((a, b) => b.length - a.length);
-    const isId = parsePath(keyPath).join('/') === 'id';
-    return !isId && (decides === undefined || (excluded.includes(decides) && !isNamed(decides)));
-  });
-  if (lacking.length === 0 || memberOf(policy, 'indexingMode') === 'none' || policy === null) return policy;
-  const added = lacking.map((path) => ({ path: `${path}/?` }));
-  return { ...Object(policy), includedPaths: [...asArray(memberOf(policy, 'includedPaths')), ...added] };
-}
-
-function pathsIn(policy: unknown, name: string): readonly string[] {
-  return asArray(memberOf(policy, name)).flatMap((one) => {
-    const path = memberOf(one, 'path');
-    return typeof path === 'string' ? [path] : [];
-  });
-}
-
 function scriptDifferences(
   source: readonly Script[] | null,
   target: readonly Script[] | null,
-): readonly Difference[] {
+): readonly SettingDifference[] {
   if (source === null || target === null) return [];
   const missing = source.filter((script) => !target.some((other) => isSameScript(script, other)));
   const added = target.filter((script) => !source.some((other) => isSameScript(script, other)));
@@ -186,13 +114,13 @@ function analyticalText(ttl: number | null): string {
   return ttl === null || ttl === 0 ? 'off' : 'on';
 }
 
-/** A policy as one text, equal for policies that mean the same; 'none' for none. */
+/** A policy as text, equal for policies that mean the same; 'none' without one. */
 function normalText(policy: unknown): string {
   const normal = normalOf(policy);
   return normal === undefined ? 'none' : JSON.stringify(normal);
 }
 
-/** The order of names and of these lists means nothing, and what is empty is not there. */
+/** Lists are compared without their order, except for these. Empty values count as absent. */
 const LISTS_IN_ORDER = new Set(['compositeIndexes']);
 
 function normalOf(value: unknown, above = ''): unknown {
@@ -214,8 +142,4 @@ function normalOf(value: unknown, above = ''): unknown {
 
 function textOf(value: unknown): string {
   return JSON.stringify(value) ?? '';
-}
-
-function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,4 +1,4 @@
-/** What a container's throughput is, as far as it can be told. */
+/** The throughput of a container, as far as the caller may read it. */
 import type { OfferDefinition, RequestOptions } from '@azure/cosmos';
 import { unreachable } from '../../lib/assert.ts';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -10,14 +10,14 @@ import { memberOf } from '../../lib/json.ts';
 export type Throughput =
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number }
-  /** The database has it, for all its containers together. */
+  /** It belongs to the database, for all its containers together. */
   | { readonly kind: 'shared' }
-  /** Neither the container nor its database has any, or the account knows of none. */
+  /** Neither the container nor its database has any. */
   | { readonly kind: 'serverless' }
-  /** Whoever asks may not know. */
+  /** The caller may not read it. */
   | { readonly kind: 'unknown' };
 
-/** The RU/s that are a container's own; nothing for those that have none. */
+/** The container's own RU/s; undefined when it has none, or they are not known. */
 export function ruOf(throughput: Throughput): number | undefined {
   switch (throughput.kind) {
     case 'manual':
@@ -51,7 +51,7 @@ export function throughputText(throughput: Throughput): string {
   }
 }
 
-/** Of the container with these links; `database` is its database's. */
+/** The throughput of the container with these links. */
 export async function readThroughput(
   account: Account,
   { container, database }: { readonly container: string; readonly database: string },
@@ -64,7 +64,7 @@ export async function readThroughput(
   return shared.kind === 'unknown' ? shared : { kind: 'shared' };
 }
 
-/** What the database or container with this link pays for; nothing when it pays for nothing. */
+/** The throughput of the database or container with this link itself; undefined when it has none. */
 export async function readOffer(
   account: Account,
   link: string,
@@ -81,7 +81,7 @@ export async function readOffer(
   return ru === undefined ? undefined : { kind: 'manual', ru };
 }
 
-/** Pays for so much from now on; the kind stays what it is. */
+/** Changes the throughput; its kind stays the same. */
 export async function replaceOffer(
   account: Account,
   {
@@ -97,8 +97,8 @@ export async function replaceOffer(
   const offer = typeof seen === 'string' ? undefined : seen.value[0];
   if (offer?.id === undefined) {
     throw new NotReadyError('the throughput of the container cannot be changed', {
-      why: 'whoever is signed in may not see it, or the container has none of its own',
-      hint: 'sign in with an account key, or change it with az cosmosdb sql container throughput update',
+      why: 'your identity may not read it, or the container has none of its own',
+      hint: 'use an account key, or change it with az cosmosdb sql container throughput update',
     });
   }
   const content =
@@ -107,15 +107,15 @@ export async function replaceOffer(
       : { ...offer.content, offerAutopilotSettings: { maxThroughput: throughput.ruMax } };
   const { id } = offer;
   const work = async (options: RequestOptions): Promise<unknown> => {
-    // The SDK changes what it is given, so that each attempt has its own.
+    // The SDK mutates its argument, so each attempt gets a copy.
     const body: unknown = structuredClone({ ...offer, content });
     return account.client.offer(id).replace(body as OfferDefinition, options);
   };
-  // It says what there will be, so that a second time does no harm.
+  // The request says what the throughput is to be, so repeating it does no harm.
   await controlUnless(account, call, work, () => false);
 }
 
-/** A serverless account answers 400 to whoever asks for throughput, and a container without any is an empty list. */
+/** A serverless account answers 400 to this query; for a container without an offer the list is empty. */
 async function findOffer(
   account: Account,
   link: string,

@@ -1,6 +1,6 @@
 /**
- * A setting of the target made like the source's, online. What always holds: only what was asked for by name is changed,
- * whatever somebody else changes meanwhile stays, and doing it again changes nothing more.
+ * Changes a setting of the target to that of the source, online. Invariant: only the named setting is changed, changes
+ * of other processes are kept, and doing it again changes nothing more.
  */
 import type { ContainerDefinition, RequestOptions } from '@azure/cosmos';
 import { NotReadyError, ServiceError } from '../../lib/errors.ts';
@@ -10,13 +10,13 @@ import { readContainer, type ContainerFacts } from './inspect.ts';
 import { controlUnless, type ControlCall } from '../account/control-plane.ts';
 import { replaceOffer, throughputText } from './throughput.ts';
 
-/** What the service lets change after a container is made (fact SVC-46). */
+/** What the service allows to change after a container was created (fact SVC-46). */
 export type Changeable = 'ttl' | 'indexing' | 'throughput';
 
-/** Somebody else changes the definition as well; nobody does so all the time. */
+/** Other processes may change the definition as well, but not all the time. */
 const TRIES_MAX = 5;
 
-/** Of the target's account; `source` says how it should be. */
+/** `account` is the target's. */
 export async function makeLike(
   account: Account,
   {
@@ -34,12 +34,12 @@ export async function makeLike(
     if (wanted === null || (await replace(account, { now, wanted }, call))) return;
   }
   throw new ServiceError('the definition of the target changes all the time', {
-    why: `somebody else has changed it between each of ${TRIES_MAX} reads and writes`,
-    hint: 'find out who does, then run the same command again',
+    why: `another process changed it between each of ${TRIES_MAX} reads and writes`,
+    hint: 'find out which process does so, then run the same command again',
   });
 }
 
-/** The definition to send; null when it is so already. */
+/** The definition to send; null when nothing has to change. */
 function definitionLike(
   now: ContainerFacts,
   source: ContainerFacts,
@@ -54,7 +54,7 @@ function definitionLike(
   return policy.isSame ? null : { ...now.definition, indexingPolicy: policy.wanted };
 }
 
-/** Whether it was replaced; not when somebody else, or an attempt whose reply was lost, was quicker. */
+/** Whether it was replaced; false when another process, or an attempt whose reply was lost, changed it first. */
 async function replace(
   account: Account,
   { now, wanted }: { readonly now: ContainerFacts; readonly wanted: Readonly<Record<string, unknown>> },
@@ -62,7 +62,7 @@ async function replace(
 ): Promise<boolean> {
   const { database, container } = now.name;
   const work = async (options: RequestOptions): Promise<true> => {
-    // The SDK changes what it is given, so that each attempt has its own.
+    // The SDK mutates its argument, so each attempt gets a copy.
     const body: unknown = structuredClone(wanted);
     const accessCondition = { type: 'IfMatch', condition: now.etag };
     await account.client
@@ -82,7 +82,7 @@ async function followThroughput(
 ): Promise<void> {
   const [from, to] = [source.throughput, target.throughput];
   if (from.kind !== to.kind || (from.kind !== 'manual' && from.kind !== 'autoscale')) {
-    throw new NotReadyError('the throughput of the target cannot be made like that of the source', {
+    throw new NotReadyError('the throughput of the target cannot be changed to that of the source', {
       why: `it is ${throughputText(to)}, and that of the source is ${throughputText(from)}`,
       hint: 'change its kind with az cosmosdb sql container throughput migrate, or leave it as it is',
     });
@@ -92,7 +92,7 @@ async function followThroughput(
 
 function gone({ name: { database, container } }: ContainerFacts): NotReadyError {
   return new NotReadyError(`${database}/${container} is not the container it was`, {
-    why: 'it was deleted, or deleted and made again, meanwhile',
-    hint: 'see what is there under this name before anything else is changed',
+    why: 'it was deleted, or deleted and created again, meanwhile',
+    hint: 'check which container has this name before you change anything else',
   });
 }

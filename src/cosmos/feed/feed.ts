@@ -1,21 +1,21 @@
 /**
- * The change feed of one range, page by page, as bytes. What always holds: a position comes from a 200 or a 304 that
- * had one, and from nothing else; a position goes back into the mode it came from; a page that failed is asked for
- * again from the position before it, so trouble of any kind loses nothing.
+ * The change feed of one range, page by page, as bytes. Invariant: a position comes from a 200 or a 304 that carried one,
+ * and from nothing else; a position is used in the mode it came from; a page that failed is read again from the
+ * position before it, so no trouble loses anything.
  */
 import { PriorityLevel } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { TroubleError, troubleOf } from '../transport/trouble.ts';
-import type { Call, ContainerLane, LaneFeedOptions, Reply } from '../transport/container-requests.ts';
+import type { Call, ContainerRequests, FeedReadOptions, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import { lsnOf } from './session-tokens.ts';
 
-/** All versions: deletes and every version in between, from now on only. */
+/** All versions: deletes too, and every version in between, but only from now on. */
 export type FeedMode = 'latest-version' | 'all-versions';
 
-/** A place in the feed of a range. */
+/** A position in the feed of a range. */
 export interface Position {
   readonly mode: FeedMode;
   /** As the service sent it, quotes and all. */
@@ -24,20 +24,20 @@ export interface Position {
 
 export type FeedStart = 'beginning' | 'now' | Position;
 
-export interface Page {
-  /** 304: this replica has nothing newer. A 200 may be empty and is not the end. */
+export interface FeedPage {
+  /** 304: the replica that answered has nothing newer. A 200 may be empty and is not the end. */
   readonly status: 200 | 304;
-  /** JSON with an array of `Documents`; no byte after a 304. */
+  /** JSON with an array of `Documents`; empty after a 304. */
   readonly bytes: Buffer;
-  /** Nobody looks at the bytes any more: the memory is for another page. Called once, or not at all. */
+  /** Call it at most once, when the bytes are no longer needed: their memory is used for another page. */
   readonly free: () => void;
   /** Where the next page begins. */
   readonly position: Position;
   readonly chargeRu: number;
   readonly sessionToken: string | undefined;
-  /** How far the replica that answered had come. */
+  /** How far the replica that answered has come. */
   readonly lsn: number | undefined;
-  /** Whose page it is: a container made anew under the same name has another. */
+  /** The container that answered; one that was created again under the same name has another. */
   readonly containerRid: string | undefined;
   /** The service's clock, in text. */
   readonly date: string | undefined;
@@ -46,50 +46,50 @@ export interface Page {
 export interface FeedSettings {
   readonly mode: FeedMode;
   readonly range: FeedRange;
-  /** How many documents a page should have; a transaction is never cut. */
+  /** How many documents a page should have. A transaction is never cut, so it may have more. */
   readonly pageSize?: number;
-  /** The source's users come first; High is for a tail that must keep up. */
+  /** Low: the users of the source come first. High is for a reader that must keep up. */
   readonly priority?: 'Low' | 'High';
 }
 
 export interface PageCall extends Call {
-  /** What the reader has seen already: an older replica does not answer. */
+  /** What the reader has seen already: no older replica answers. */
   readonly sessionToken?: string | undefined;
 }
 
 export interface PagesCall extends Omit<PageCall, 'sessionToken'> {
   readonly patience: Patience;
-  /** Whom the source's RU are counted by. */
+  /** Counts the RU, and has the range rest when it is throttled. */
   readonly governor?: Governor;
-  /** Asked before every page. */
+  /** Called before every page. */
   readonly sessionToken?: () => string | undefined;
 }
 
 export interface ParsedPagesCall<T> extends PagesCall {
   /** Throws a PageError for a damaged page, or a TroubleError for one that is too old; it is then read again. */
-  readonly parse: (page: Page) => T;
+  readonly parse: (page: FeedPage) => T;
 }
 
 const PAGE_SIZE = 1000;
 
-export class Feed {
-  readonly #lane: ContainerLane;
+export class ChangeFeed {
+  readonly #requests: ContainerRequests;
   readonly #settings: FeedSettings;
 
-  constructor(lane: ContainerLane, settings: FeedSettings) {
-    this.#lane = lane;
+  constructor(requests: ContainerRequests, settings: FeedSettings) {
+    this.#requests = requests;
     this.#settings = settings;
   }
 
-  /** One page, asked for once; throws a TroubleError. */
-  async read(start: FeedStart, { sessionToken, ...call }: PageCall): Promise<Page> {
+  /** One page, requested once; throws a TroubleError. */
+  async read(start: FeedStart, { sessionToken, ...call }: PageCall): Promise<FeedPage> {
     const { mode, range, pageSize = PAGE_SIZE, priority = 'Low' } = this.#settings;
     assert(
       typeof start === 'string' || (start.mode === mode && start.etag !== ''),
       'a position belongs to its mode',
     );
     assert(mode === 'latest-version' || start !== 'beginning', 'the all-versions feed has no beginning');
-    const options: LaneFeedOptions = {
+    const options: FeedReadOptions = {
       ...(mode === 'latest-version'
         ? { useLatestVersionFeed: true }
         : { useAllVersionsAndDeletesFeed: true }),
@@ -99,7 +99,7 @@ export class Feed {
       ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
     };
     const part = isPart(range) ? { part: { min: range.min, max: range.max } } : {};
-    const exchange = await this.#lane.feed({
+    const exchange = await this.#requests.feed({
       ...call,
       what: 'docs',
       options,
@@ -111,8 +111,8 @@ export class Feed {
   }
 
   /**
-   * After a 400 to a position that was good: whether it is older than the service remembers, or the feed is not to
-   * be had any more. The service says the same to both, so it is asked for `now`; nothing is read by that.
+   * Why a position that was good is refused with 400: it is older than what the service keeps, or the feed is no longer
+   * available. The service answers both alike, so it is asked for `now`, which reads nothing.
    */
   async whyRefused(call: Call): Promise<'position-too-old' | 'feed-not-available'> {
     try {
@@ -125,7 +125,7 @@ export class Feed {
   }
 
   /** Pages as they come; see `parsedPages`. */
-  pages(start: FeedStart, call: PagesCall): AsyncGenerator<Page, never, undefined> {
+  pages(start: FeedStart, call: PagesCall): AsyncGenerator<FeedPage, never, undefined> {
     return this.parsedPages(start, { ...call, parse: (page) => page });
   }
 
@@ -153,18 +153,18 @@ export class Feed {
   }
 }
 
-function conditionOf(start: FeedStart): LaneFeedOptions {
+function conditionOf(start: FeedStart): FeedReadOptions {
   if (start === 'beginning') return {};
   const condition = start === 'now' ? '*' : start.etag;
   return { accessCondition: { type: 'IfNoneMatch', condition } };
 }
 
-function pageFrom(reply: Reply, mode: FeedMode): Page {
+function pageFrom(reply: Reply, mode: FeedMode): FeedPage {
   const { status, body, free, chargeRu, sessionToken } = reply;
   const etag = reply.header('etag');
   if (status !== 200 && status !== 304) throw damaged(reply, `the feed answered ${status}`);
   if (etag === undefined || etag === '') throw damaged(reply, 'a page came without its position');
-  if (status === 200 && !looksLikeObject(body)) throw damaged(reply, 'a page came that is no JSON object');
+  if (status === 200 && !looksLikeObject(body)) throw damaged(reply, 'a page came that is not a JSON object');
   return {
     status,
     bytes: status === 304 ? Buffer.alloc(0) : body,
@@ -178,7 +178,7 @@ function pageFrom(reply: Reply, mode: FeedMode): Page {
   };
 }
 
-/** Cheap, and enough to tell a proxy's words from a page; the scan proves the rest. */
+/** A cheap check that tells a page from a proxy's error text; the scan checks the rest. */
 function looksLikeObject(body: Buffer): boolean {
   let last = body.length - 1;
   while (last > 0 && (body[last] ?? 0) <= 0x20) last -= 1;

@@ -1,14 +1,14 @@
 /**
- * The ranges of one container as they are known now. What always holds: they tile the key space, whoever finds one
- * gone asks for all of them anew, and who does so at the same time asks once.
+ * The ranges of one container as they are known now. Invariant: they tile the key space; when one is found to be gone,
+ * all are listed again; callers that find so at the same time share one request.
  */
 import { must } from '../../lib/assert.ts';
-import type { ContainerLane } from '../transport/container-requests.ts';
+import type { ContainerRequests } from '../transport/container-requests.ts';
 import { readRanges, type FeedRange, type PhysicalRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 
 interface Parts {
-  readonly lane: ContainerLane;
+  readonly requests: ContainerRequests;
   readonly patience: Patience;
   readonly timeoutMs?: number;
   /** A range became others. */
@@ -28,7 +28,7 @@ export class LiveRanges {
   }
 
   static async read(parts: Parts, signal: AbortSignal): Promise<LiveRanges> {
-    return new LiveRanges(parts, await ask(parts, signal));
+    return new LiveRanges(parts, await list(parts, signal));
   }
 
   /** In the order of the key space. */
@@ -53,34 +53,34 @@ export class LiveRanges {
     return { range: this.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
   }
 
-  /** The range an effective key falls into. */
-  at(place: string): PhysicalRange {
+  /** The range that an effective key falls into. */
+  at(effectiveKey: string): PhysicalRange {
     const ranges = this.#ranges;
     let [low, high] = [0, ranges.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >>> 1;
       const range = ranges[middle];
-      if (range !== undefined && range.min <= place) low = middle;
+      if (range !== undefined && range.min <= effectiveKey) low = middle;
       else high = middle - 1;
     }
     return must(ranges[low], 'a container has a range');
   }
 
-  rangeOf(place: string): string {
-    return this.at(place).id;
+  rangeOf(effectiveKey: string): string {
+    return this.at(effectiveKey).id;
   }
 
-  /** Asks the service again, because this range is gone; nothing is asked when that is known already. */
+  /** Lists the ranges again because this one is gone; does nothing when that is known already. */
   async refresh(range: string, signal: AbortSignal): Promise<void> {
     if (!this.#byId.has(range)) return;
-    // The first who asks lends its signal; every caller stops with the run.
+    // The signal of the first caller counts; all callers stop with the run.
     this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
     await this.#refreshing;
   }
 
   async #refresh(signal: AbortSignal): Promise<void> {
     const before = this.#ranges;
-    const ranges = await ask(this.#parts, signal);
+    const ranges = await list(this.#parts, signal);
     this.#ranges = ranges;
     this.#byId = byId(ranges);
     for (const gone of before.filter(({ id }) => !this.#byId.has(id))) {
@@ -94,11 +94,11 @@ function byId(ranges: readonly PhysicalRange[]): ReadonlyMap<string, PhysicalRan
   return new Map(ranges.map((range) => [range.id, range]));
 }
 
-async function ask(
-  { lane, patience, timeoutMs }: Parts,
+async function list(
+  { requests, patience, timeoutMs }: Parts,
   signal: AbortSignal,
 ): Promise<readonly PhysicalRange[]> {
-  const asking = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
+  const waiting = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
   const call = { signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-  return retrying(() => readRanges(lane, call), asking);
+  return retrying(() => readRanges(requests, call), waiting);
 }

@@ -1,70 +1,71 @@
 /**
- * How far a range has come, whoever answers. A read is answered by one replica; one that lags tells an old end, and a
- * session token asks for no more than what was seen already. So a range is asked for more than anybody has seen of it,
- * until the service says that it has no replica that knows so much (404/1002): only then is there no more.
+ * The newest LSN of a range, whichever replica answers. A read is answered by one replica. One that lags reports an old
+ * end, and a session token asks for no more than what was seen already. So a range is asked for more than has been seen
+ * of it, until the service says that no replica has come that far (404/1002): only then there is no more.
  *
- * Somebody who keeps writing, or a service that does not heed what it is asked for, ends the asking as well; then the
- * newest of many answers is all that can be had. To find out that there is no more may take the service seconds.
+ * Invariant: the asking ends. An application that keeps writing, or a service that ignores the session token, ends it
+ * after a number of answers; the newest of them is then the best that can be known. It may take the service seconds to
+ * find out that no replica has come further.
  */
 import { troubleOf } from '../transport/trouble.ts';
-import type { ContainerLane } from '../transport/container-requests.ts';
-import { Feed } from './feed.ts';
+import type { ContainerRequests } from '../transport/container-requests.ts';
+import { ChangeFeed } from './feed.ts';
 import type { FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
-import type { Sessions } from './session-tokens.ts';
+import type { SessionTokens } from './session-tokens.ts';
 
-/** Enough for the steps to reach any end. */
+/** Enough for the steps, which double, to reach any end. */
 const ASKS_MAX = 128;
-/** Answers that say more than was asked for, or less: there are four replicas (fact SVC-10), and writers. */
+/** Answers of more than was asked for, or of less: there are four replicas (fact SVC-10), and writers. */
 const OTHERS_MAX = 16;
 
-/** Who asks. */
+/** What is needed to ask. */
 export interface Asker {
-  readonly lane: ContainerLane;
-  readonly sessions: Sessions;
-  /** `fresh()` for each question. */
+  readonly requests: ContainerRequests;
+  readonly sessions: SessionTokens;
+  /** `fresh()` for each request. */
   readonly patience: Patience;
   readonly timeoutMs: number;
 }
 
-/** When this resolves the session knows the newest of a range: whoever reads with it sees no older end. */
+/** When this resolves, the session has the newest LSN of the range: no read with it sees an older end. */
 export async function seeNewestOf(asker: Asker, range: FeedRange, signal: AbortSignal): Promise<void> {
   const { sessions } = asker;
   const seen = sessions.of(range.range);
-  // Of a range that nobody has seen yet there is nothing that could be asked beyond.
+  // Without any token of the range there is nothing to ask beyond.
   if (seen === undefined) await askFor(asker, { range, sessionToken: seen }, signal);
   let step = 1;
   let others = 0;
   for (let asks = 0; asks < ASKS_MAX && others < OTHERS_MAX; asks += 1) {
     const beyond = sessions.beyond(range.range, step);
     const lsn = await askFor(asker, { range, sessionToken: beyond.token }, signal);
-    if (lsn === 'nobody') {
+    if (lsn === 'no replica') {
       if (step === 1) return;
       step = 1;
       continue;
     }
-    // Just as much as was asked for: there may be much more.
+    // Exactly as much as was asked for: there may be much more.
     const isAsAsked = lsn === beyond.lsn;
     step = isAsAsked ? step * 2 : 1;
     if (!isAsAsked) others += 1;
   }
 }
 
-/** How far the replica has come that answers to this; `nobody` when there is none. */
+/** How far the replica that answers has come. */
 async function askFor(
-  { lane, sessions, patience, timeoutMs }: Asker,
+  { requests, sessions, patience, timeoutMs }: Asker,
   { range, sessionToken }: { readonly range: FeedRange; readonly sessionToken: string | undefined },
   signal: AbortSignal,
-): Promise<number | 'nobody'> {
-  const feed = new Feed(lane, { mode: 'latest-version', range });
-  const ask = async (): Promise<number | 'nobody'> => {
+): Promise<number | 'no replica'> {
+  const feed = new ChangeFeed(requests, { mode: 'latest-version', range });
+  const ask = async (): Promise<number | 'no replica'> => {
     try {
       const page = await feed.read('now', { signal, timeoutMs, sessionToken });
       sessions.add(page.sessionToken);
       return page.lsn ?? 0;
     } catch (error) {
       const trouble = troubleOf(error);
-      if (trouble?.status === 404 && trouble.substatus === 1002) return 'nobody';
+      if (trouble?.status === 404 && trouble.substatus === 1002) return 'no replica';
       throw error;
     }
   };

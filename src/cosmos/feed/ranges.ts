@@ -1,15 +1,15 @@
 /**
- * The physical ranges of a container. What always holds: a list that is used tiles the whole key space with no gap
- * and no overlap; whatever the service sends besides that is trouble that may pass, never a range forgotten.
+ * The physical ranges of a container. Invariant: a list that is used tiles the whole key space, with no gap and no
+ * overlap. Any other list of the service is trouble that may pass; a range is never forgotten.
  */
 import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { TroubleError, type Trouble } from '../transport/trouble.ts';
-import type { Call, ContainerLane } from '../transport/container-requests.ts';
+import type { Call, ContainerRequests } from '../transport/container-requests.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import { memberOf } from '../../lib/json.ts';
 
-/** A stretch of effective partition keys: upper-case hex, from `min` up to and without `max`. */
+/** An interval of effective partition keys: upper-case hex, from `min` up to `max`, which is not included. */
 export interface Interval {
   readonly min: string;
   readonly max: string;
@@ -17,26 +17,26 @@ export interface Interval {
 
 export interface PhysicalRange extends Interval {
   readonly id: string;
-  /** Those it came from, the oldest first. */
+  /** The ranges it came from, the oldest first. */
   readonly parents: readonly string[];
 }
 
-/** What one reader reads: a physical range, or, after a merge, the part of it that the reader had before. */
+/** What one reader reads: a physical range, or the part of it that the reader had before a merge. */
 export interface FeedRange extends Interval {
   readonly range: PhysicalRange;
 }
 
 export const WHOLE: Interval = { min: '', max: 'FF' };
-/** A page has a thousand ranges and more; a container has not. */
+/** A page has a thousand ranges or more; a container has fewer than a hundred pages of them. */
 const PAGES_MAX = 100;
 
-/** Reads all ranges of a container, in their order; what does not tile is a TroubleError. */
-export async function readRanges(lane: ContainerLane, call: Call): Promise<readonly PhysicalRange[]> {
+/** Reads all ranges of a container, in their order; throws a TroubleError when they do not tile. */
+export async function readRanges(requests: ContainerRequests, call: Call): Promise<readonly PhysicalRange[]> {
   const listed: PhysicalRange[] = [];
   let continuation: string | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const options: FeedOptions = continuation === undefined ? {} : { continuationToken: continuation };
-    const exchange = await lane.feed({ ...call, what: 'pkranges', options });
+    const exchange = await requests.feed({ ...call, what: 'pkranges', options });
     if (!exchange.ok) throw new TroubleError(exchange.trouble);
     listed.push(...parseRanges(exchange.reply.body));
     continuation = exchange.reply.header('x-ms-continuation');
@@ -47,7 +47,7 @@ export async function readRanges(lane: ContainerLane, call: Call): Promise<reado
 
 /** Ranges in their order; throws when they do not tile the key space. */
 export function tile(listed: readonly PhysicalRange[]): readonly PhysicalRange[] {
-  // Right after a split both generations may be listed.
+  // Right after a split the parents may still be listed.
   const gone = new Set(listed.flatMap(({ parents }) => parents));
   const unique = new Map(listed.filter(({ id }) => !gone.has(id)).map((range) => [range.id, range]));
   const ranges = inOrder([...unique.values()]);
@@ -60,7 +60,7 @@ function inOrder(ranges: readonly PhysicalRange[]): PhysicalRange[] {
   return ranges.toSorted((a, b) => (a.min < b.min ? -1 : a.min > b.min ? 1 : 0));
 }
 
-/** What is wrong with intervals that should cover `whole` in their order; nothing when they do. */
+/** What is wrong with intervals that should cover `whole` in their order; undefined when nothing is. */
 export function gapOrOverlap(intervals: readonly Interval[], whole: Interval): string | undefined {
   let at = whole.min;
   for (const { min, max } of intervals) {
@@ -76,14 +76,14 @@ export function wholeOf(range: PhysicalRange): FeedRange {
   return { range, min: range.min, max: range.max };
 }
 
-/** Whether only a part of the physical range is meant. */
+/** Whether it is only a part of the physical range. */
 export function isPart({ range, min, max }: FeedRange): boolean {
   return range.min !== min || range.max !== max;
 }
 
 /**
- * Where a reader's keys live now: the same reader in one piece, or its children, each of which goes on from its
- * parent's position. Unchanged, the service is not done with what it does: wait, and look again.
+ * Where the keys of a reader are now: the same reader, or its children, each of which continues at its parent's
+ * position. When nothing has changed, the service has not finished its split: wait, and look again.
  */
 export function remap(
   ranges: readonly PhysicalRange[],
@@ -102,19 +102,18 @@ export function remap(
 }
 
 /**
- * Who reads on after a 410: the reader itself, or its children, each from the position that the reader had. A 410 is
- * never answered at once, and `patience` has borne it: while the service is not done with its split, whoever comes
- * back here waits longer each time, until a page has come.
+ * The readers that continue after a 410: the reader itself, or its children, each at the reader's position. Waits
+ * first: while the service has not finished its split, each call waits longer, until a page has come.
  */
 export async function readersAfter(
-  lane: ContainerLane,
+  requests: ContainerRequests,
   reader: FeedRange,
   options: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
 ): Promise<readonly FeedRange[]> {
   const { trouble, patience, signal } = options;
   await patience.bear(trouble, signal);
-  const asking = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
-  const ranges = await retrying(() => readRanges(lane, { signal }), asking);
+  const waiting = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
+  const ranges = await retrying(() => readRanges(requests, { signal }), waiting);
   return remap(ranges, reader).readers;
 }
 
@@ -135,7 +134,7 @@ function parseRange(listed: unknown): PhysicalRange {
   const [min, max] = [memberOf(listed, 'minInclusive'), memberOf(listed, 'maxExclusive')];
   const parents = memberOf(listed, 'parents') ?? [];
   if (typeof id !== 'string' || typeof min !== 'string' || typeof max !== 'string' || !Array.isArray(parents))
-    throw unusable('a range in the list is not described');
+    throw unusable('a range in the list is described incompletely');
   return { id, min: min.toUpperCase(), max: max.toUpperCase(), parents: parents.map(String) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Session tokens: how far a range had come when it answered. What always holds: what was seen of a range never goes
- * back, and a child of a split range knows what its parents had seen.
+ * Session tokens: how far a range had come when it answered. Invariant: what was seen of a range never goes back, and a
+ * child of a split range knows what was seen of its parents.
  */
 
 /** `<range>:<version>#<lsn>[#<region>=<lsn>...]` (fact SDK-4), or the older `<range>:<lsn>`. */
@@ -10,7 +10,7 @@ interface Seen {
   readonly regions: ReadonlyMap<string, number>;
 }
 
-/** The LSN up to which the replica that sent this token had come; nothing when the token cannot be read. */
+/** How far the replica that sent this token had come; undefined when the token cannot be read. */
 export function lsnOf(token: string | undefined): number | undefined {
   if (token === undefined) return undefined;
   const lsns = partsOf(token).map(([, seen]) => seen.lsn);
@@ -18,7 +18,7 @@ export function lsnOf(token: string | undefined): number | undefined {
 }
 
 /** What has been seen of every range of one container. */
-export class Sessions {
+export class SessionTokens {
   readonly #seen = new Map<string, Seen>();
 
   add(token: string | undefined): void {
@@ -29,12 +29,12 @@ export class Sessions {
     }
   }
 
-  /** The token to read a range with: its own, and those of the ranges it came from. */
+  /** The token to read a range with: its own, joined with those of the ranges it came from. */
   of(range: { readonly id: string; readonly parents: readonly string[] }): string | undefined {
     return this.#join([...range.parents, range.id]);
   }
 
-  /** A token for a range that asks for more than was seen of it, and for how much. */
+  /** A token that asks for more than was seen of a range, and the LSN it asks for. */
   beyond(
     range: { readonly id: string; readonly parents: readonly string[] },
     more: number,
@@ -45,7 +45,7 @@ export class Sessions {
     return { token: `${range.id}:${textOf({ ...own, lsn })}`, lsn };
   }
 
-  /** Range by range, each as a token of its own. */
+  /** One token for each range. */
   each(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
     return [...this.#seen].map(([rangeId, seen]) => ({ rangeId, token: `${rangeId}:${textOf(seen)}` }));
   }
@@ -77,7 +77,7 @@ function parse(vector: string): Seen | undefined {
 }
 
 function merge(one: Seen, other: Seen): Seen {
-  // Another version: the regions of the account have changed, and the newer one counts alone.
+  // Another version: the regions of the account have changed, and only the newer version counts.
   if (one.version !== other.version) return one.version > other.version ? one : other;
   const regions = new Map(one.regions);
   for (const [name, at] of other.regions) regions.set(name, Math.max(at, regions.get(name) ?? at));

@@ -1,19 +1,19 @@
 /**
- * Whose turn it is, among those who all want the same. What always holds: they get it in the order they first asked,
- * whoever has had it goes to the end, and one who does not come when it is their turn is forgotten.
+ * Whose turn it is, among ranges that share one budget. Invariant: they get it in the order they first asked, a range
+ * that has had its turn goes to the end, and one that does not come back at its turn is forgotten.
  */
 import type { Clock } from '../../lib/clock.ts';
 
 interface Waiting {
-  readonly who: string;
-  /** When they were told to ask again. */
+  readonly range: string;
+  /** When the range was asked to come back. */
   dueMs: number;
 }
 
-/** Timers are late on a busy machine; later than this nobody is coming. */
+/** Timers are late on a busy machine; a range that is later than this is not coming. */
 const LATE_MS = 100;
 
-export class Turns {
+export class FairQueue {
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
 
@@ -21,24 +21,24 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /** How many are before `who`, who waits from now on. */
-  placeOf(who: string): number {
+  /** How many ranges are ahead of this one, which waits from now on. */
+  aheadOf(range: string): number {
     const nowMs = this.#clock.now();
-    this.#waiting = this.#waiting.filter((one) => one.who === who || one.dueMs + LATE_MS >= nowMs);
-    const place = this.#waiting.findIndex((one) => one.who === who);
-    if (place >= 0) return place;
-    this.#waiting.push({ who, dueMs: nowMs });
+    this.#waiting = this.#waiting.filter((one) => one.range === range || one.dueMs + LATE_MS >= nowMs);
+    const ahead = this.#waiting.findIndex((one) => one.range === range);
+    if (ahead >= 0) return ahead;
+    this.#waiting.push({ range, dueMs: nowMs });
     return this.#waiting.length - 1;
   }
 
-  /** `who` was told to come back then. */
-  comesAt(who: string, dueMs: number): void {
-    const waiting = this.#waiting.find((one) => one.who === who);
+  /** The range comes back at that time. */
+  comesAt(range: string, dueMs: number): void {
+    const waiting = this.#waiting.find((one) => one.range === range);
     if (waiting !== undefined) waiting.dueMs = dueMs;
   }
 
-  /** `who` has had their turn, or does not want it any more. */
-  leave(who: string): void {
-    this.#waiting = this.#waiting.filter((one) => one.who !== who);
+  /** The range has had its turn, or no longer wants one. */
+  leave(range: string): void {
+    this.#waiting = this.#waiting.filter((one) => one.range !== range);
   }
 }

@@ -1,18 +1,18 @@
 /**
- * Load control of one side: who may send now, and what is learned from the replies. What always holds: whoever may
- * not go is told why and when to ask again; a range that is throttled keeps nobody else; and over any longer time a
- * side spends no more than it may, whatever its requests turn out to cost.
+ * Load control of one side: which range may send now, and what is learned from the replies. Invariant: a request that is
+ * not admitted gets the reason and when to ask again; a throttled range holds up no other; over any longer time a side
+ * spends no more than it may, whatever its requests turn out to cost.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { troubleOf } from '../transport/trouble.ts';
-import { Turns } from './fair-queue.ts';
-import { RangeGate, type Load } from './range-limit.ts';
+import { FairQueue } from './fair-queue.ts';
+import { RangeLimit, type Load } from './range-limit.ts';
 import { retrying, type Patience } from './retry.ts';
 import { RuBudget } from './ru-budget.ts';
 
-/** Go, or why not; without a delay it is the next reply of this range that is waited for. */
+/** Go, or why not. Without a delay, ask again after the next reply of this range. */
 export type Admission =
   | 'go'
   | { readonly reason: 'in flight'; readonly delayMs?: undefined }
@@ -25,78 +25,78 @@ export interface GovernorParts {
   readonly ruPerSecond?: number | undefined;
 }
 
-/** Its seconds are not ours: what is spent to the last unit in ours spills over in one of its, and is refused. */
+/** The service's seconds begin at other moments than ours, so spending all of ours would exceed some of its. */
 const PACE = 0.995;
-/** A range is given two at first: one that is being answered, one on its way. */
-const LIMIT_FIRST = 2;
+/** A range begins with two requests: one that is being answered, and one on the way. */
+const AT_ONCE_FIRST = 2;
 
 export class Governor {
   readonly budget: RuBudget;
-  /** Operations that were refused for want of RU. */
+  /** Operations that were refused with 429. */
   throttled = 0;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #gates = new Map<string, RangeGate>();
-  readonly #turns: Turns;
-  /** What was set aside for those on their way. */
+  readonly #limits = new Map<string, RangeLimit>();
+  readonly #queue: FairQueue;
+  /** The RU set aside for the requests in flight. */
   readonly #reserved = new Map<string, Array<readonly [side: number, range: number]>>();
 
   constructor({ clock, random, ruPerSecond }: GovernorParts) {
     this.#clock = clock;
     this.#random = random;
-    this.#turns = new Turns(clock);
+    this.#queue = new FairQueue(clock);
     this.budget = new RuBudget(clock, ruPerSecond);
   }
 
-  /** What the container has, and in how many ranges: each has its even share, and no more (fact SVC-28). */
+  /** The RU/s of the container: each range gets an even share, and no more (fact SVC-28). */
   setCapacity(containerRu: number | undefined, ranges: readonly string[]): void {
     const share = containerRu === undefined ? undefined : (containerRu * PACE) / ranges.length;
-    for (const range of ranges) this.#gate(range).budget.rate = share;
+    for (const range of ranges) this.#limitOf(range).budget.rate = share;
   }
 
-  /** A range became others: they go on with what it has learned. */
+  /** A range became others: they start with what it has learned. */
   replace(range: string, children: readonly string[]): void {
-    const gone = this.#gates.get(range);
-    this.#gates.delete(range);
-    this.#turns.leave(range);
+    const gone = this.#limits.get(range);
+    this.#limits.delete(range);
+    this.#queue.leave(range);
     if (gone === undefined) return;
     const { rate } = gone.budget;
     for (const child of children) {
-      const gate = this.#gate(child, Math.ceil(gone.limit / children.length));
-      gate.budget.rate = rate === undefined ? undefined : rate / children.length;
+      const limit = this.#limitOf(child, Math.ceil(gone.atOnce / children.length));
+      limit.budget.rate = rate === undefined ? undefined : rate / children.length;
     }
   }
 
   /** Whether one more request may go to a range. Every `go` is followed by one `observe`. */
   admit(range: string, { inFlight }: { readonly inFlight: number }): Admission {
-    const gate = this.#gate(range);
-    if (!gate.hasRoom(inFlight)) return { reason: 'in flight' };
-    const pausedMs = gate.pausedMs();
+    const limit = this.#limitOf(range);
+    if (!limit.admits(inFlight)) return { reason: 'in flight' };
+    const pausedMs = limit.pausedMs();
     if (pausedMs > 0) return { reason: 'throttled', delayMs: pausedMs };
-    const brokeMs = gate.budget.delayMs() || this.#turnMs(range);
-    if (brokeMs > 0) return { reason: 'no budget', delayMs: brokeMs };
-    const under = this.#reserved.get(range) ?? [];
-    under.push([this.budget.reserve(), gate.budget.reserve()]);
-    this.#reserved.set(range, under);
+    const budgetMs = limit.budget.delayMs() || this.#turnMs(range);
+    if (budgetMs > 0) return { reason: 'no budget', delayMs: budgetMs };
+    const reserved = this.#reserved.get(range) ?? [];
+    reserved.push([this.budget.reserve(), limit.budget.reserve()]);
+    this.#reserved.set(range, reserved);
     return 'go';
   }
 
   /** How many operations the next request may have, so that it is a small part of what the range has in a second. */
   operationsMax(range: string): number {
-    return this.#gate(range).operationsMax();
+    return this.#limitOf(range).operationsMax();
   }
 
   /** A reply, or the end of waiting for one. */
   observe(range: string, load: Load): void {
-    const under = this.#reserved.get(range);
-    const [side, ofRange] = under?.shift() ?? [0, 0];
-    if (under?.length === 0) this.#reserved.delete(range);
-    this.budget.settle(side, load.chargeRu);
+    const reserved = this.#reserved.get(range);
+    const [ofSide, ofRange] = reserved?.shift() ?? [0, 0];
+    if (reserved?.length === 0) this.#reserved.delete(range);
+    this.budget.charge(ofSide, load.chargeRu);
     this.throttled += load.throttled;
-    // A range that has split meanwhile answers once more; its successors have learned from it already.
-    const gate = this.#gates.get(range);
-    gate?.budget.settle(ofRange, load.chargeRu);
-    gate?.learn(load);
+    // The range may have split since: its children have already taken over what it learned.
+    const limit = this.#limits.get(range);
+    limit?.budget.charge(ofRange, load.chargeRu);
+    limit?.learn(load);
   }
 
   /**
@@ -143,23 +143,23 @@ export class Governor {
   /** How long until a range has its turn at the budget that all of them share; 0 for now. */
   #turnMs(range: string): number {
     if (this.budget.rate === undefined) return 0;
-    const place = this.#turns.placeOf(range);
-    const delayMs = this.budget.delayMs(place);
-    if (place === 0 && delayMs === 0) {
-      this.#turns.leave(range);
+    const ahead = this.#queue.aheadOf(range);
+    const delayMs = this.budget.delayMs(ahead);
+    if (ahead === 0 && delayMs === 0) {
+      this.#queue.leave(range);
       return 0;
     }
     const waitMs = Math.max(1, delayMs);
-    this.#turns.comesAt(range, this.#clock.now() + waitMs);
+    this.#queue.comesAt(range, this.#clock.now() + waitMs);
     return waitMs;
   }
 
-  #gate(range: string, limit = LIMIT_FIRST): RangeGate {
-    let gate = this.#gates.get(range);
-    if (gate === undefined) {
-      gate = new RangeGate({ clock: this.#clock, random: this.#random, limit });
-      this.#gates.set(range, gate);
+  #limitOf(range: string, atOnce = AT_ONCE_FIRST): RangeLimit {
+    let limit = this.#limits.get(range);
+    if (limit === undefined) {
+      limit = new RangeLimit({ clock: this.#clock, random: this.#random, atOnce });
+      this.#limits.set(range, limit);
     }
-    return gate;
+    return limit;
   }
 }

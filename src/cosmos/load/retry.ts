@@ -1,20 +1,23 @@
 /**
- * The one retry loop of the repository, and the patience behind it. What always holds: every wait has a reason that
- * can be shown, is never shorter than the service asks, is not the same for two who wait, and ends: by success, by
- * the signal, or as the trouble that would not pass.
+ * The one patience with trouble of the service, and the plain loop around it. Loops of their own have: the dispatcher
+ * (a range waits, its operations do not), and readers that look for their range again after a split. All of them wait
+ * by this patience.
+ *
+ * Invariant: every wait has a reason that can be displayed, is never shorter than the service asks, differs between
+ * requests that wait for the same thing, and ends: by success, by the signal, or with the trouble that did not pass.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { TroubleError, troubleOf, type Trouble, type TroubleKind } from '../transport/trouble.ts';
 
-/** Somebody is about to wait. */
+/** A wait that is about to begin. */
 export interface Wait {
   readonly reason: TroubleKind;
   readonly delayMs: number;
-  /** The how-manieth in a row. */
+  /** Counted from 1; a success starts again. */
   readonly attempt: number;
-  /** For how long it has been so. */
+  /** How long the trouble has lasted. */
   readonly lastedMs: number;
   readonly trouble: Trouble;
 }
@@ -22,13 +25,13 @@ export interface Wait {
 interface Limit {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Longer in a row than this, and it is trouble that does not pass. */
+  /** Trouble that lasts longer than this is thrown. */
   readonly totalMs: number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** What waiting helps against. A key that is being rotated needs minutes (fact SVC-40); a split as well. */
+/** The trouble that waiting can cure. A key that is being rotated needs minutes (fact SVC-40); so does a split. */
 const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   throttled: { firstMs: 100, longestMs: 10_000, totalMs: 15 * MINUTE_MS },
   transient: { firstMs: 100, longestMs: 10_000, totalMs: 5 * MINUTE_MS },
@@ -36,9 +39,9 @@ const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   split: { firstMs: 100, longestMs: 5000, totalMs: 10 * MINUTE_MS },
 };
 const { denied: _aKeyIsRotated, ...OTHERS } = LIMITS;
-/** Of whoever has not been let in yet: a refusal will be a wrong key, and is told at once. */
-export const AT_THE_DOOR: NonNullable<PatienceParts['limits']> = OTHERS;
-/** A hint beyond this is a mistake of somebody. */
+/** For the first requests of a command: a refusal is most likely a wrong key, and is thrown at once. */
+export const FIRST_CONTACT: NonNullable<PatienceParts['limits']> = OTHERS;
+/** A longer hint is taken for a mistake. */
 const HINT_MAX_MS = 5 * MINUTE_MS;
 
 export interface PatienceParts {
@@ -48,23 +51,23 @@ export interface PatienceParts {
   readonly limits?: Readonly<Partial<Record<TroubleKind, Limit>>>;
 }
 
-/** Shorter ones are how the service works; nobody is told of them. */
-const WORTH_TELLING_MS = 5000;
-const TELL_AGAIN_MS = 30_000;
+/** Shorter waits are normal, and not reported. */
+const REPORTED_AFTER_MS = 5000;
+const REPORTED_EVERY_MS = 30_000;
 
-/** Says now and then what is waited for, to whoever watches work that shows no progress of its own. */
-export function tellWaits(log: Log, clock: Clock): (wait: Wait) => void {
-  let toldMs = -Infinity;
+/** Logs long waits now and then, for work that displays no progress of its own. */
+export function logWaits(log: Log, clock: Clock): (wait: Wait) => void {
+  let reportedMs = -Infinity;
   return ({ lastedMs, trouble }) => {
     const nowMs = clock.now();
-    if (lastedMs < WORTH_TELLING_MS || nowMs - toldMs < TELL_AGAIN_MS) return;
-    toldMs = nowMs;
+    if (lastedMs < REPORTED_AFTER_MS || nowMs - reportedMs < REPORTED_EVERY_MS) return;
+    reportedMs = nowMs;
     const seconds = Math.round(lastedMs / 1000);
     log.warn(`waiting for ${trouble.at ?? 'the account'}: ${trouble.what}, for ${seconds} s now`);
   };
 }
 
-/** How long one piece of work has been in trouble, and how long it still bears it. */
+/** How long one piece of work has been in trouble, and how long it keeps trying. */
 export class Patience {
   readonly #parts: PatienceParts;
   readonly #borne = new Map<TroubleKind, { attempts: number; lastedMs: number }>();
@@ -74,18 +77,18 @@ export class Patience {
     this.#parts = parts;
   }
 
-  /** It worked: what follows is new trouble. */
+  /** The work succeeded: what follows is new trouble. */
   reset(): void {
     this.#borne.clear();
     this.#last = undefined;
   }
 
-  /** The same patience, for work that has been in no trouble yet. */
+  /** The same patience for another piece of work, which has had no trouble yet. */
   fresh(): Patience {
     return new Patience(this.#parts);
   }
 
-  /** Waits, or throws the trouble when waiting does not help, or does not help any more. */
+  /** Waits; throws the trouble when waiting cannot cure it, or when it has lasted too long. */
   async bear(trouble: Trouble, signal: AbortSignal): Promise<void> {
     const wait = this.next(trouble);
     this.report(wait);
@@ -139,7 +142,7 @@ function delayFor(
 ): number {
   const backoffMs = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30));
   if (hintMs === undefined) return Math.ceil(backoffMs * (0.5 + random.next() / 2));
-  // All who were refused got the same hint; a little later than that is not all at once.
+  // All requests got the same hint; the spread keeps them from coming back at once.
   const askedMs = Math.min(hintMs, HINT_MAX_MS);
   return Math.ceil(askedMs + (backoffMs + askedMs) * 0.25 * random.next());
 }

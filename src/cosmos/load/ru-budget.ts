@@ -1,13 +1,13 @@
 /**
- * RU per second, spent as they come. What always holds: over any longer time no more is spent than was given, since
- * what a reply cost beyond what was expected is owed, and paid by waiting.
+ * A budget of RU per second. Invariant: over any longer time no more is spent than the budget gives, because what a
+ * reply cost beyond what was expected is owed, and paid by waiting.
  */
 import { assert, unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { UsageError } from '../../lib/errors.ts';
 import type { Budget } from '../../spec/migration-spec.ts';
 
-/** The RU/s a side may spend; undefined: no limit of ours, the ranges' own is found by trying. */
+/** The RU/s that a side may spend; undefined: no limit of ours, the limits of the ranges are found by trying. */
 export function allowedRu(
   side: 'source' | 'target',
   budget: Budget,
@@ -29,9 +29,9 @@ export function allowedRu(
   }
 }
 
-/** So much may be saved up: enough to bridge a late timer, too little to be seen as a burst. */
+/** How much may be saved up: enough to bridge a late timer, too little to become a burst. */
 const SAVED_S = 0.1;
-/** How quickly the guess of what a request costs follows; a handful of requests. */
+/** How quickly the estimate of what a request costs follows: within a handful of requests. */
 const FOLLOW = 0.2;
 
 export class RuBudget {
@@ -40,7 +40,7 @@ export class RuBudget {
   #level = 0;
   #atMs: number;
   #spentRu = 0;
-  #guessRu = 0;
+  #estimateRu = 0;
 
   /** Without a number there is no limit. */
   constructor(clock: Clock, ruPerSecond?: number) {
@@ -53,45 +53,46 @@ export class RuBudget {
     return this.#ruPerSecond;
   }
 
-  /** Another rate from now on; what is owed stays owed. */
+  /** Changes the rate; what is owed stays owed. */
   set rate(ruPerSecond: number | undefined) {
-    assert(ruPerSecond === undefined || ruPerSecond > 0, 'a budget of nothing would wait for ever');
+    assert(ruPerSecond === undefined || ruPerSecond > 0, 'a budget of 0 RU/s would wait for ever');
     this.#refill();
     this.#ruPerSecond = ruPerSecond;
   }
 
-  /** All that replies have cost. */
+  /** What all replies have cost. */
   get spentRu(): number {
     return this.#spentRu;
   }
 
-  /** How long until a request may go when so many others go first; 0 for now. */
+  /** How long until a request may leave when so many others leave first; 0: now. */
   delayMs(others = 0): number {
     if (this.#ruPerSecond === undefined) return 0;
     this.#refill();
-    const lacking = others * this.#guessRu - this.#level;
-    return lacking <= 0 ? 0 : Math.ceil((lacking / this.#ruPerSecond) * 1000);
+    const missingRu = others * this.#estimateRu - this.#level;
+    return missingRu <= 0 ? 0 : Math.ceil((missingRu / this.#ruPerSecond) * 1000);
   }
 
-  /** Sets aside what a request will probably cost; gives that guess, for `settle`. */
+  /** Sets aside what a request will probably cost; returns that estimate, for `charge`. */
   reserve(): number {
     this.#refill();
-    this.#level -= this.#guessRu;
-    return this.#guessRu;
+    this.#level -= this.#estimateRu;
+    return this.#estimateRu;
   }
 
-  /** The reply is there: what it cost takes the place of what was set aside for it. */
-  settle(reservedRu: number, chargeRu: number): void {
+  /** Replaces what was set aside for a request by what its reply cost. */
+  charge(reservedRu: number, chargeRu: number): void {
     this.#refill();
     this.#level += reservedRu - chargeRu;
     this.#spentRu += chargeRu;
     if (chargeRu > 0)
-      this.#guessRu = this.#guessRu === 0 ? chargeRu : this.#guessRu + (chargeRu - this.#guessRu) * FOLLOW;
+      this.#estimateRu =
+        this.#estimateRu === 0 ? chargeRu : this.#estimateRu + (chargeRu - this.#estimateRu) * FOLLOW;
   }
 
   #refill(): void {
     const nowMs = this.#clock.now();
-    // A clock that was set back gives nothing and takes nothing.
+    // A clock that was set back adds nothing and takes nothing away.
     const passedMs = Math.max(0, nowMs - this.#atMs);
     this.#atMs = nowMs;
     if (this.#ruPerSecond === undefined) {

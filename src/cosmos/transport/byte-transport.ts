@@ -1,10 +1,12 @@
 /**
- * The raw lane: the SDK's own `httpClient` seam, through which documents travel as bytes.
+ * The byte transport: the HTTP client that the SDK is given, through which documents travel as bytes.
  *
- * A request that carries a lane token belongs to a passage. Its ready-made bytes are sent instead of the SDK's stub
- * body, its reply's bytes are kept aside, and the SDK gets a stub to parse. Signing, endpoints and routing stay the
- * SDK's. What always holds: the token leaves no process, bytes in are bytes out, a reply is whole or a failure, and
- * the SDK sees no failure of the network it would retry by itself: the only retry loop is ours.
+ * A request that carries a passage token belongs to a passage. Its ready-made bytes are sent instead of the SDK's stub
+ * body, the bytes of its reply are kept aside, and the SDK gets a stub to parse. Signing, endpoints and routing stay
+ * with the SDK.
+ *
+ * Invariant: the token never leaves this process, bytes in are bytes out, a reply is whole or a failure, and the SDK
+ * sees no network failure that it would retry by itself: only our own code retries.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -19,17 +21,17 @@ import { BufferPool } from '../../lib/buffers.ts';
 import { isLoopback } from '../../spec/connection.ts';
 import type { Differing, SignedRequest } from './signed-requests.ts';
 
-/** Names the passage; taken off before anything is sent. */
-export const LANE_HEADER = 'x-cosmig-lane';
+/** Names the passage. It is removed before anything is sent. */
+export const PASSAGE_HEADER = 'x-cosmig-passage';
 
-/** A page is 4 MB, and more when a transaction does not fit (fact SVC-8). Beyond this nobody is sane. */
+/** A page is 4 MB, and more when a transaction does not fit (fact SVC-8). A longer reply is a mistake. */
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
-/** Where no length was told, so much is made ready for what follows the first piece. */
-const UNTOLD_BYTES = 1024 * 1024;
-/** Pages of all ranges that are read at the same time; what exceeds this is left to the garbage collector. */
+/** Without a content-length, this much memory is reserved for what follows the first piece. */
+const UNKNOWN_BYTES = 1024 * 1024;
+/** Memory for the pages of all ranges that are read at once; beyond it, memory is left to the garbage collector. */
 const MEMORY = { stepBytes: 256 * 1024, idleBytesMax: 8 * 1024 * 1024 };
 const EVERY_STATUS = new Set([Number.POSITIVE_INFINITY]);
-/** What the SDK may act on: who it is, whether to sign in again, whether another region is to be asked. */
+/** What the SDK may act on: whether to sign in again, and whether to ask another region. */
 const HEADERS_FOR_SDK = [
   'x-ms-substatus',
   'x-ms-activity-id',
@@ -37,7 +39,7 @@ const HEADERS_FOR_SDK = [
   'www-authenticate',
 ] as const;
 
-/** The reply ended before the length it had promised, or went on beyond all reason. */
+/** The reply ended before its announced length, or exceeded REPLY_BYTES_MAX. */
 export class CutShort extends Error {
   override readonly name = 'CutShort';
 
@@ -46,13 +48,13 @@ export class CutShort extends Error {
   }
 }
 
-/** What came back, as it came. */
+/** A reply as it came. */
 export interface RawReply {
   readonly status: number;
   /** By lower-case name. */
   header(name: string): string | undefined;
   readonly body: Buffer;
-  /** Nobody looks at the body any more: its memory may be another's. Called once, or not at all. */
+  /** Call it at most once, when the body is no longer needed: its memory is used again. */
   readonly free: () => void;
 }
 
@@ -62,16 +64,16 @@ export interface Parcel {
   readonly isShown?: boolean;
 }
 
-/** One request on its way through the lane. Disposing of it forgets its bytes. */
+/** One request through the transport. Disposing of it forgets its bytes. */
 export class Passage implements Disposable {
   readonly token: string;
-  /** Sent instead of what the SDK made; nothing for a read. */
+  /** Sent instead of the SDK's body; undefined for a read. */
   readonly body: Uint8Array | undefined;
-  /** Whether the SDK is shown a reply that is no refusal, to make something of it. */
+  /** Whether the SDK gets to see a successful reply, to parse it. */
   readonly isShown: boolean;
   /** Whether a byte may have left this process. */
   sent = false;
-  /** As the SDK made it, if it did; without what the lane had put in. */
+  /** The SDK's request, once it made one, without the passage token. */
   request: PipelineRequest | undefined;
   reply: RawReply | undefined;
   failure: unknown;
@@ -84,9 +86,9 @@ export class Passage implements Disposable {
     this.#close = close;
   }
 
-  /** To be sent with the request. */
+  /** Headers that the SDK has to send along. */
   get headers(): Readonly<Record<string, string>> {
-    return { [LANE_HEADER]: this.token };
+    return { [PASSAGE_HEADER]: this.token };
   }
 
   [Symbol.dispose](): void {
@@ -94,12 +96,12 @@ export class Passage implements Disposable {
   }
 }
 
-/** What is new about a request that is sent again. */
+/** What differs in a request that is sent again. */
 interface Resend extends Differing {
   readonly signal: AbortSignal;
 }
 
-export class RawLane implements HttpClient {
+export class ByteTransport implements HttpClient {
   readonly #inner: HttpClient;
   readonly #memory = new BufferPool(MEMORY);
   readonly #open = new Map<string, Passage>();
@@ -123,15 +125,15 @@ export class RawLane implements HttpClient {
   }
 
   async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
-    // The SDK allows plain http with sockets of its own only. Beyond this machine nobody shall.
+    // The SDK allows plain http with its own sockets only. We allow it for loopback addresses only.
     const url = new URL(request.url);
     if (url.protocol === 'http:' && isLoopback(url.hostname)) request.allowInsecureConnection = true;
-    const token = request.headers.get(LANE_HEADER);
+    const token = request.headers.get(PASSAGE_HEADER);
     if (token === undefined) return this.#inner.sendRequest(request);
-    return this.#carry(request, must(this.#open.get(token), 'a lane token belongs to a passage under way'));
+    return this.#carry(request, must(this.#open.get(token), 'a passage token belongs to an open passage'));
   }
 
-  /** Sends a passage's bytes with a request that the SDK has signed before; throws what the network did. */
+  /** Sends the bytes of a passage with a request that the SDK signed before; throws network errors as they are. */
   async resend(signed: SignedRequest, passage: Passage, { signal, ...differing }: Resend): Promise<void> {
     const { body } = passage;
     assert(body !== undefined && !passage.sent, 'a write is sent once');
@@ -146,13 +148,13 @@ export class RawLane implements HttpClient {
   }
 
   async #carry(request: PipelineRequest, passage: Passage): Promise<PipelineResponse> {
-    // A fail-over of the SDK's may send a write again that has been done; what came first then stands.
+    // A failover in the SDK may try to send a write again that was carried out; the first reply counts.
     if (passage.sent && passage.body !== undefined && !wasRefused(passage))
       throw new Error('a write is sent once');
-    // Signing in again, or to another region, sends the same passage twice; then the last reply counts.
+    // The SDK sends a passage again after signing in again or to another region; the last reply counts.
     passage.reply = undefined;
     passage.failure = undefined;
-    request.headers.delete(LANE_HEADER);
+    request.headers.delete(PASSAGE_HEADER);
     request.streamResponseStatusCodes = EVERY_STATUS;
     const { body } = passage;
     if (body !== undefined) request.body = asBuffer(body);
@@ -169,8 +171,8 @@ export class RawLane implements HttpClient {
     } catch (error) {
       passage.failure = error;
       if (request.abortSignal?.aborted === true) throw aborted(error);
-      // No code: by its code the SDK would know it, and try again where we cannot see it.
-      throw new Error('the request failed on its way', { cause: error });
+      // Without its code: the SDK retries errors whose code it knows, and we could not see that.
+      throw new Error('the request failed in the network', { cause: error });
     }
   }
 }
@@ -179,14 +181,14 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Whether the last reply said that nothing was even tried: not signed in, or not the region to write to. */
+/** Whether the last reply proves that nothing was tried: not signed in, or not the write region. */
 function wasRefused({ reply }: Passage): boolean {
   return reply?.status === 401 || reply?.status === 403;
 }
 
-/** By this name the SDK knows that it was called off. */
+/** The SDK recognizes an aborted request by this name. */
 function aborted(cause: unknown): Error {
-  const error = new Error('the request was called off', { cause });
+  const error = new Error('the request was aborted', { cause });
   error.name = 'AbortError';
   return error;
 }
@@ -202,7 +204,7 @@ function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
   return { status, headers, request, bodyAsText };
 }
 
-/** As much of a reply as is read here. */
+/** The part of a reply that is read here. */
 type Incoming = Pick<PipelineResponse, 'status' | 'readableStreamBody' | 'bodyAsText'> & {
   readonly header: (name: string) => string | undefined;
 };
@@ -221,8 +223,8 @@ async function readReply(response: Incoming, memory: BufferPool): Promise<RawRep
   try {
     return { status, header, ...(await readBody(response, memory)) };
   } catch (error) {
-    // A refusal is one by its status; what a proxy has made of its words is of no interest.
-    if (status >= 400) return { status, header, ...asItIs(Buffer.alloc(0)) };
+    // A refusal is recognized by its status; its body may be anything that a proxy made of it.
+    if (status >= 400) return { status, header, ...unpooled(Buffer.alloc(0)) };
     throw error;
   }
 }
@@ -233,33 +235,36 @@ async function readBody(
   { status, header, readableStreamBody, bodyAsText }: Incoming,
   memory: BufferPool,
 ): Promise<Body> {
-  const told = header('content-length');
-  const promised = told === undefined ? undefined : Number(told);
+  const length = header('content-length');
+  const announced = length === undefined ? undefined : Number(length);
   const read =
     readableStreamBody === undefined
-      ? asItIs(Buffer.from(bodyAsText ?? ''))
-      : await readWhole(readableStreamBody, { promised, memory });
-  // These two have no body, whatever length they speak of.
+      ? unpooled(Buffer.from(bodyAsText ?? ''))
+      : await readWhole(readableStreamBody, { announced, memory });
+  // These two have no body, whatever length they announce.
   const bodyless = status === 204 || status === 304;
-  if (!bodyless && promised !== undefined && promised !== read.body.length) throw new CutShort();
+  if (!bodyless && announced !== undefined && announced !== read.body.length) throw new CutShort();
   return read;
 }
 
-/** Every byte of a stream that ended as it should. */
+/** Every byte of a stream that ended cleanly. */
 async function readWhole(
   stream: NodeJS.ReadableStream,
-  { promised = UNTOLD_BYTES, memory }: { readonly promised: number | undefined; readonly memory: BufferPool },
+  {
+    announced = UNKNOWN_BYTES,
+    memory,
+  }: { readonly announced: number | undefined; readonly memory: BufferPool },
 ): Promise<Body> {
-  // None of its events would come any more.
+  // It would emit no more events.
   if (stream instanceof Readable && stream.destroyed) throw new CutShort();
-  const pieces = new ReplyBytes(promised, memory);
-  // By its events: an iterator costs as much as all the rest of a short reply.
+  const pieces = new ReplyBytes(announced, memory);
+  // By events: an async iterator costs as much as everything else about a short reply.
   await new Promise<void>((resolve, reject) => {
     stream.on('data', (chunk: Buffer | string) => {
       try {
         pieces.add(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
       } catch (error) {
-        // Nobody wants the rest.
+        // The rest is not needed.
         if (stream instanceof Readable) stream.destroy();
         reject(error);
       }
@@ -273,14 +278,14 @@ async function readWhole(
 
 /** The bytes of one reply as they come. */
 class ReplyBytes {
-  readonly #promised: number;
+  readonly #announced: number;
   readonly #memory: BufferPool;
   #first: Buffer | undefined;
   #whole: Buffer | undefined;
   #sizeBytes = 0;
 
-  constructor(promisedBytes: number, memory: BufferPool) {
-    this.#promised = promisedBytes;
+  constructor(announcedBytes: number, memory: BufferPool) {
+    this.#announced = announcedBytes;
     this.#memory = memory;
   }
 
@@ -289,16 +294,16 @@ class ReplyBytes {
     const sizeBytes = start + bytes.length;
     if (sizeBytes > REPLY_BYTES_MAX) throw new CutShort();
     this.#sizeBytes = sizeBytes;
-    // Most replies are one piece, and that is their memory.
+    // Most replies come in one piece, which serves as their memory.
     if (start === 0) {
       this.#first = bytes;
       return;
     }
     let whole = this.#whole;
     if (whole === undefined || sizeBytes > whole.length) {
-      const promised = this.#promised;
+      const announced = this.#announced;
       const wider = this.#memory.lend(
-        sizeBytes <= promised ? Math.min(promised, REPLY_BYTES_MAX) : 2 * sizeBytes,
+        sizeBytes <= announced ? Math.min(announced, REPLY_BYTES_MAX) : 2 * sizeBytes,
       );
       (whole ?? this.#first)?.copy(wider, 0, 0, start);
       if (whole !== undefined) this.#memory.giveBack(whole);
@@ -309,12 +314,12 @@ class ReplyBytes {
 
   whole(): Body {
     const lent = this.#whole;
-    if (lent === undefined) return asItIs(this.#first ?? Buffer.alloc(0));
+    if (lent === undefined) return unpooled(this.#first ?? Buffer.alloc(0));
     return { body: lent.subarray(0, this.#sizeBytes), free: () => this.#memory.giveBack(lent) };
   }
 }
 
-/** Memory that is nobody else's. */
-function asItIs(body: Buffer): Body {
+/** Memory that is not pooled, so freeing it does nothing. */
+function unpooled(body: Buffer): Body {
   return { body, free: () => {} };
 }

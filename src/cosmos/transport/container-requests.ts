@@ -1,6 +1,6 @@
 /**
  * The one place that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk`
- * (fact SDK-2), with the raw lane around them. What always holds: a request is sent once, has its own
+ * (fact SDK-2), with the byte transport around them. Invariant: a request is sent once, has its own
  * time limit, and gives a whole reply or says why there is none. No other file knows these two methods; the contract
  * test of this one tells when a new SDK version has changed them.
  */
@@ -18,15 +18,12 @@ import { containerRecreated } from '../../spec/refusals.ts';
 import { classifyStatus, troubleWithoutReply, type Access, type Trouble } from './trouble.ts';
 import type { Account } from '../account/client.ts';
 import type { Parcel, Passage, RawReply } from './byte-transport.ts';
+import type { ContainerName } from '../../spec/input/values.ts';
 import { SignedRequests } from './signed-requests.ts';
 
-/** A container by its names. */
-export interface ContainerName {
-  readonly database: string;
-  readonly container: string;
-}
+export type { ContainerName };
 
-/** A whole reply with what each of them has. */
+/** A whole reply, with what every reply has. */
 export interface Reply {
   readonly status: number;
   readonly substatus: number;
@@ -34,33 +31,33 @@ export interface Reply {
   readonly chargeRu: number;
   readonly sessionToken: string | undefined;
   readonly body: Buffer;
-  /** Nobody looks at the body any more; need not be called. */
+  /** May be called once, when the body is no longer needed. */
   readonly free: () => void;
   header(name: string): string | undefined;
 }
 
-/** What a request came to. */
+/** How a request ended. */
 export type Exchange =
   | { readonly ok: true; readonly reply: Reply }
   | { readonly ok: false; readonly trouble: Trouble };
 
 export interface Call {
   readonly signal: AbortSignal;
-  /** A server that says nothing for so long is not waited for. */
+  /** How long to wait for the reply. */
   readonly timeoutMs?: number;
 }
 
-/** The two the public types have dropped: which feed is read. */
-export interface LaneFeedOptions extends FeedOptions {
+/** The two options that the public types lack: which feed is read. */
+export interface FeedReadOptions extends FeedOptions {
   useLatestVersionFeed?: boolean;
   useAllVersionsAndDeletesFeed?: boolean;
 }
 
 export interface FeedCall extends Call {
   readonly what: 'docs' | 'pkranges';
-  readonly options: LaneFeedOptions;
+  readonly options: FeedReadOptions;
   readonly rangeId?: string;
-  /** The text of a query; without one it is a feed that is read. */
+  /** The text of a query; without one a feed is read. */
   readonly query?: string;
   /** Only this part of the range. */
   readonly part?: { readonly min: string; readonly max: string };
@@ -72,33 +69,33 @@ export interface BatchCall extends Call {
   readonly sessionToken?: string;
   /** The service leaves documents out of the reply to creates and replaces. */
   readonly minimalReply?: boolean;
-  /** Low: whoever else uses the container comes first. */
+  /** Low: the users of the container come first. */
   readonly priority?: 'Low' | 'High';
 }
 
-/** Less than the SDK's own limit, so that it is us who gives up; more than the service takes for anything. */
+/** Below the SDK's own limit, so that our deadline fires first; longer than the service takes for any request. */
 export const TIMEOUT_MS = 45_000;
 
-/** The constructor is there, the types have dropped it. */
+/** The constructor exists, but its type is not public. */
 const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
   level: string,
   type: string,
   parent: null,
 ) => DiagnosticNodeInternal;
 
-export class ContainerLane {
+export class ContainerRequests {
   readonly name: ContainerName;
   readonly #account: Account;
   readonly #context: ClientContext;
   readonly #link: string;
   readonly #rid: string | undefined;
-  /** Nothing where somebody wants to see every request that the SDK makes. */
+  /** Undefined when the caller gave an HTTP client of its own, which must see every request. */
   readonly #signed: SignedRequests | undefined;
 
-  /** With its `rid`, batches to another container of that name come to nothing. */
+  /** With its `rid`, a batch that another container of that name answered is refused. */
   constructor(account: Account, name: ContainerName, rid?: string) {
     const context: unknown = Reflect.get(account.client, 'clientContext');
-    assert(context instanceof ClientContext, 'the SDK keeps its context where it did');
+    assert(context instanceof ClientContext, 'the SDK keeps its client context in the same property');
     this.name = name;
     this.#account = account;
     this.#context = context;
@@ -117,7 +114,7 @@ export class ContainerLane {
         resourceType,
         resourceId: this.#link,
         resultFn: () => [],
-        // Nothing to ask makes it a read; the types want a text.
+        // Without a query the SDK reads the feed; its types ask for a text.
         query: query as unknown as string,
         options: { ...call.options, initialHeaders: passage.headers, abortSignal: signal },
         diagnosticNode: newNode(),
@@ -135,12 +132,12 @@ export class ContainerLane {
     const exchange = await pass(this.#account, call, parcel, async (passage, signal) => {
       const signed = this.#signed?.find(kind);
       if (signed !== undefined)
-        return this.#account.lane.resend(signed, passage, { rangeId, sessionToken, signal });
+        return this.#account.transport.resend(signed, passage, { rangeId, sessionToken, signal });
       await this.#bulk(call, passage, signal);
       const { request, reply } = passage;
       if (request !== undefined && reply?.status === 200) this.#signed?.keep(kind, request);
     });
-    // Whatever it is, the SDK may know better: where the account is now, or how it lets us in.
+    // Let the SDK make the next request: it may find another region, key or token.
     if (!exchange.ok) this.#signed?.forget();
     else this.#checkContainer(exchange.reply);
     return exchange;
@@ -168,7 +165,7 @@ export class ContainerLane {
     });
   }
 
-  /** A container that was made anew under the name knows nothing of what was written, and has nothing of what was read. */
+  /** A container that was created again under the name has nothing of what was written to the old one. */
   #checkContainer(reply: Reply): void {
     const answering = reply.header('x-ms-content-path');
     if (this.#rid === undefined || answering === undefined || isSameContainer(this.#rid, answering)) return;
@@ -177,39 +174,39 @@ export class ContainerLane {
   }
 }
 
-/** Batches of one kind have the same headers, but for what differs from each to the next. */
+/** Batches of one kind have the same headers, except for those that differ for each batch. */
 function kindOf({ sessionToken, minimalReply = false, priority }: BatchCall): string {
   return `${sessionToken !== undefined} ${minimalReply} ${priority}`;
 }
 
-/** A request through the lane, once: its whole reply, or why there is none. The SDK's own failure is told to nobody. */
+/** Sends a request once: its whole reply, or why there is none. What the SDK makes of the stub is ignored. */
 export async function pass(
   account: Account,
   { signal, timeoutMs = TIMEOUT_MS }: Call,
   { access, ...parcel }: Parcel & { readonly access: Access },
   send: (passage: Passage, signal: AbortSignal) => Promise<void>,
 ): Promise<Exchange> {
-  assert(timeoutMs <= TIMEOUT_MS, 'we give up before the SDK does');
+  assert(timeoutMs <= TIMEOUT_MS, "our deadline fires before the SDK's");
   signal.throwIfAborted();
-  // As many listen as requests are under way, each until its own is over; that is no leak.
+  // One listener for each request in flight, removed at its end: Node's leak warning does not apply.
   setMaxListeners(0, signal);
   using deadline = new Deadline(timeoutMs, 'a request', signal);
-  using passage = account.lane.open(parcel);
+  using passage = account.transport.open(parcel);
   let failure: unknown;
   try {
     await send(passage, deadline.signal);
   } catch (error) {
     failure = error;
   }
-  // What the SDK made of the stub is of no interest. A reply that is here counts, even if somebody gave up.
-  if (passage.reply !== undefined) return judge(passage.reply, { access, at: account.endpoint });
+  // A reply that has arrived counts, even if the SDK failed or the deadline has passed.
+  if (passage.reply !== undefined) return exchangeFrom(passage.reply, { access, at: account.endpoint });
   if (signal.aborted) throw abortReason(signal);
   const cause = deadline.signal.aborted ? abortReason(deadline.signal) : (passage.failure ?? failure);
   const trouble = troubleWithoutReply(cause, { sent: passage.sent, access });
   return { ok: false, trouble: { ...trouble, at: account.endpoint } };
 }
 
-/** The _rid of a container, and of everything in it, begins with eight bytes that are the container's. */
+/** The _rid of everything in a container begins with the eight bytes of the container's own. */
 const RID_BYTES = 8;
 
 function isSameContainer(rid: string, other: string): boolean {
@@ -222,7 +219,10 @@ function newNode(): DiagnosticNodeInternal {
   return new DiagnosticNode('info', 'CLIENT_REQUEST_NODE', null);
 }
 
-function judge(raw: RawReply, { access, at }: { readonly access: Access; readonly at: string }): Exchange {
+function exchangeFrom(
+  raw: RawReply,
+  { access, at }: { readonly access: Access; readonly at: string },
+): Exchange {
   const substatus = numberIn(raw, 'x-ms-substatus') ?? 0;
   const kind = classifyStatus(raw.status, substatus, access);
   const sessionToken = raw.header('x-ms-session-token');
@@ -236,14 +236,14 @@ function judge(raw: RawReply, { access, at }: { readonly access: Access; readonl
   }
   const retryAfterMs = retryAfterIn(raw);
   const activityId = raw.header('x-ms-activity-id');
-  const told = substatus === 0 ? String(raw.status) : `${raw.status}/${substatus}`;
+  const code = substatus === 0 ? String(raw.status) : `${raw.status}/${substatus}`;
   return {
     ok: false,
     trouble: {
       kind,
       status: raw.status,
       substatus,
-      what: `the service answered ${told}`,
+      what: `the service answered ${code}`,
       at,
       chargeRu,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -259,7 +259,7 @@ function numberIn(raw: RawReply, name: string): number | undefined {
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** The service speaks in milliseconds, a proxy in seconds. */
+/** The service gives milliseconds, a proxy gives seconds. */
 function retryAfterIn(raw: RawReply): number | undefined {
   const ms = numberIn(raw, 'x-ms-retry-after-ms');
   if (ms !== undefined) return ms;

@@ -1,17 +1,18 @@
 /**
- * Batches that the SDK has signed, sent again with other bytes. What the SDK does for a request costs more than all that
- * we do for the documents in it, and the signature covers the verb, the container and the date (fact SDK-3), so
- * one is good for the next batches too.
+ * Batch requests that the SDK has signed, sent again with other bytes: 8.15 -> 7.36 us of CPU for a copied document, 10 %
+ * (measured when it was added, commit b323a8f). Without it every batch goes through the SDK, with the same result. What the SDK does for a request costs more than everything
+ * we do for the documents in it. The signature covers the verb, the container and the date (fact SDK-3), so
+ * it is valid for the next batches as well.
  *
- * What always holds: but for the range, the session and the length, what is sent is what the SDK has sent; a signature
- * is used for seconds; and any answer but success makes the SDK ask afresh, which finds another key, token or region.
+ * Invariant: except for the range, the session and the length, the request is the one that the SDK sent; a signature is
+ * used for seconds; after any answer but success the SDK makes the next request, which finds a new key, token or region.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { PipelineRequest } from '@azure/core-rest-pipeline';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Far below the quarter of an hour for which the service takes a date. */
+/** Far below the 15 minutes for which the service accepts a date. */
 const USED_FOR_MS = 5000;
 
 /** What differs from batch to batch. */
@@ -22,13 +23,13 @@ export interface Differing {
 
 const RANGE = 'x-ms-documentdb-partitionkeyrangeid';
 const SESSION = 'x-ms-session-token';
-/** Told anew for each; the others are the connection's. */
+/** Set for each batch, or by the connection. */
 const OWN = new Set([RANGE, SESSION, 'content-length', 'host', 'connection', 'accept-encoding']);
 
 /** A request that may be sent again. */
 export class SignedRequest {
   readonly #url: URL;
-  /** The SDK's own, so that there is one set of sockets. */
+  /** The SDK's own agent, so that there is one set of sockets. */
   readonly #agent: http.Agent;
   readonly #headers: readonly string[];
   readonly #signedMs: number;
@@ -46,7 +47,7 @@ export class SignedRequest {
     return nowMs >= this.#signedMs && nowMs < this.#signedMs + USED_FOR_MS;
   }
 
-  /** Sends it with these bytes; gives the reply with its body still to come. */
+  /** Sends it with these bytes; resolves when the headers of the reply are there. */
   async send(
     body: Buffer,
     { rangeId, sessionToken }: Differing,
@@ -56,7 +57,7 @@ export class SignedRequest {
     const headers = [...this.#headers, 'host', this.#url.host, RANGE, rangeId];
     if (sessionToken !== undefined) headers.push(SESSION, sessionToken);
     headers.push('content-length', String(body.length));
-    // Node takes a list as well, which is written as it is; its types know of it since version 24.
+    // Node also takes a list, which it writes unchanged; its types allow that since version 24.
     const listed = headers as unknown as http.OutgoingHttpHeaders;
     const request: typeof http.request = protocol === 'http:' ? http.request : https.request;
     const to = { method: 'POST', hostname, port, path: pathname, agent: this.#agent };
@@ -68,7 +69,7 @@ export class SignedRequest {
   }
 }
 
-/** The newest of each kind; a kind has the same headers. */
+/** The newest request of each kind; the requests of a kind have the same headers. */
 export class SignedRequests {
   readonly #clock: Clock;
   readonly #kinds = new Map<string, SignedRequest>();
@@ -84,7 +85,7 @@ export class SignedRequests {
 
   keep(kind: string, request: PipelineRequest): void {
     const { agent } = request;
-    // Through sockets of another make, a proxy's perhaps, only the SDK is sure to go.
+    // Another kind of agent, perhaps a proxy's: only the SDK is sure to use it correctly.
     if (!(agent instanceof http.Agent)) return;
     this.#kinds.set(kind, new SignedRequest(request, agent, this.#clock.now()));
   }

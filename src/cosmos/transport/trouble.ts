@@ -1,16 +1,20 @@
 /**
- * What an answer of the service means to somebody who moves data, or that there was none. What always holds: every
- * status has a kind, nothing is told by the words of a message, and a write that may have happened is never called
- * anything but ambiguous. The codes are those of facts SVC-38 to SVC-43.
+ * What an answer of the service means for a migration, and what it means when none came. Invariant: every status has a
+ * kind, nothing is decided by the words of a message, and a write that may have happened is always called ambiguous. The codes are those of facts SVC-38 to SVC-43.
  */
 import { PageError } from '../../documents/page-error.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import { CutShort } from './byte-transport.ts';
 
 /**
- * throttled: not done, told to wait. transient: not done, again soon. ambiguous: a write, done or not. split: not
- * done, the ranges have changed. conflict: another document or version is there. too-large: it can never fit there.
- * denied: not allowed now. fatal: never right, whoever waits.
+ * - throttled: not done; the service asks us to wait
+ * - transient: not done; try again soon
+ * - ambiguous: a write that was done, or was not
+ * - split: not done; the ranges have changed
+ * - conflict: another document or another version is there
+ * - too-large: it can never fit there
+ * - denied: not allowed now
+ * - fatal: waiting cannot cure it
  */
 export type TroubleKind =
   | 'throttled'
@@ -22,12 +26,12 @@ export type TroubleKind =
   | 'denied'
   | 'fatal';
 
-/** How one operation of a batch ended; missing: there is no such document, and nothing else is wrong. */
+/** How one operation of a batch ended; missing: there is no such document. */
 export type OutcomeKind = 'done' | 'missing' | TroubleKind;
 
 export type Access = 'read' | 'write';
 
-/** Why a request, or an operation of one, came to nothing. */
+/** Why a request, or one of its operations, failed. */
 export interface Trouble {
   readonly kind: TroubleKind;
   /** 0 when there was no reply. */
@@ -37,11 +41,11 @@ export interface Trouble {
   readonly what: string;
   /** Which account was asked. */
   readonly at?: string;
-  /** A refusal is not free. */
+  /** A refusal costs RU as well. */
   readonly chargeRu: number;
   /** How long the service asks us to wait. */
   readonly retryAfterMs?: number;
-  /** Refusals carry it as well: what has been seen, even so. */
+  /** Refusals carry a session token as well. */
   readonly sessionToken?: string;
   /** What Microsoft's support asks for. */
   readonly activityId?: string;
@@ -50,30 +54,29 @@ export interface Trouble {
 
 const HINTS: Readonly<Record<TroubleKind, string>> = {
   throttled: 'give the container more RU/s or cosmig a smaller budget, then run the command again',
-  transient:
-    'check the endpoint, and whether the account can be reached and is well; then run the command again',
-  ambiguous: 'run the command again; what may have been written is looked at first',
+  transient: 'check the endpoint and whether the account can be reached; then run the command again',
+  ambiguous: 'run the command again; it first checks what may have been written',
   split: 'the container is splitting its ranges; run the command again',
   conflict: 'run the command again',
   'too-large': 'the target cannot hold this document under its new key',
   denied:
-    'check the key or the roles, the firewall and the region: after a fail-over give the endpoint of the write region',
-  fatal: 'see that the database and the container are there and are those that the migration began with',
+    'check the key or the roles, the firewall and the region; after a failover, give the endpoint of the write region',
+  fatal: 'check that the database and the container exist and are those that the migration began with',
 };
 
-/** Nothing is wrong with what was asked for, only with who says to be the account. */
+/** The certificate, not the request, is the problem. */
 const UNTRUSTED_HINT =
-  "have Node trust the account's certificate with NODE_EXTRA_CA_CERTS=FILE, or see which proxy answers in its place";
+  "have Node trust the account's certificate with NODE_EXTRA_CA_CERTS=FILE, or find out which proxy answers in its place";
 
 const WHYS: Readonly<Record<TroubleKind, (at: string) => string>> = {
-  throttled: (at) => `more RU/s are asked of ${at} than the container has`,
-  transient: (at) => `${at} is not well, or something on the way to it is not`,
-  ambiguous: (at) => `whether ${at} has done it is not known`,
+  throttled: (at) => `the requests to ${at} need more RU/s than the container has`,
+  transient: (at) => `${at}, or the network on the way to it, has a problem`,
+  ambiguous: (at) => `it is not known whether ${at} has carried it out`,
   split: (at) => `${at} is splitting the ranges of a container`,
   conflict: (at) => `${at} holds another document, or another version of it`,
   'too-large': (at) => `${at} has no room for it`,
-  denied: (at) => `${at} does not accept the key or the role, or does not let this machine in`,
-  fatal: (at) => `${at} does not take such a request, and waiting would not change that`,
+  denied: (at) => `${at} does not accept the key or the role, or its firewall blocks this machine`,
+  fatal: (at) => `${at} does not accept such a request, and waiting would not change that`,
 };
 
 function whyOf({ kind, status, at = 'the account', cause }: Trouble): string {
@@ -81,7 +84,7 @@ function whyOf({ kind, status, at = 'the account', cause }: Trouble): string {
   return status === 0 ? `${at}: ${cause.message}` : cause.message;
 }
 
-/** Trouble that nobody handled. */
+/** Trouble as an error: the caller may handle it, or it ends the command. */
 export class TroubleError extends ServiceError {
   readonly trouble: Trouble;
 
@@ -111,10 +114,10 @@ export function classifyStatus(status: number, substatus: number, access: Access
     case 401:
       return 'denied';
     case 403:
-      // The logical partition is full; every other 403 is about us, not about the document.
+      // 1014: the logical partition is full. Every other 403 is about our access, not about the document.
       return substatus === 1014 ? 'too-large' : 'denied';
     case 404:
-      // A replica that lags behind our session; a container that is being made.
+      // A replica that lags behind our session, or a container that is being created.
       return substatus === 1002 || substatus === 1003 || substatus === 1013 ? 'transient' : 'fatal';
     case 409:
     case 412:
@@ -123,7 +126,7 @@ export function classifyStatus(status: number, substatus: number, access: Access
       return 'split';
     case 413:
       return 'too-large';
-    case 424: // Another operation of the batch failed, and this one was not begun.
+    case 424: // Another operation of the batch failed, and this one was not started.
     case 449:
       return 'transient';
     case 429:
@@ -137,10 +140,10 @@ export function classifyStatus(status: number, substatus: number, access: Access
 
 /** Connections that failed before a request could be sent on them. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-/** What Node calls a certificate that it does not trust; waiting does not change that. */
+/** Node's codes for a certificate that it does not trust. */
 const UNTRUSTED =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|CERT_\w+|ERR_TLS_CERT_\w+)$/;
-/** What Microsoft's sign-in throws when it gets no token. */
+/** The errors of Microsoft's sign-in when it gets no token. */
 const NO_TOKEN = new Set([
   'AuthenticationError',
   'AuthenticationRequiredError',
@@ -148,7 +151,7 @@ const NO_TOKEN = new Set([
   'CredentialUnavailableError',
 ]);
 
-/** A request without a whole reply; `sent`: whether a byte may have left. */
+/** Trouble of a request without a whole reply; `sent`: whether a byte may have left this process. */
 export function troubleWithoutReply(
   cause: unknown,
   { sent, access }: { readonly sent: boolean; readonly access: Access },
@@ -165,7 +168,7 @@ export function troubleWithoutReply(
   return { kind: kind(), status: 0, substatus: 0, what: why, chargeRu: 0, cause };
 }
 
-/** The trouble in an error, if it is one of the service's; a damaged page is one that is read again. */
+/** The trouble in an error, if it has one. A damaged page counts as transient: it is read again. */
 export function troubleOf(error: unknown): Trouble | undefined {
   if (error instanceof TroubleError) return error.trouble;
   if (!(error instanceof PageError)) return undefined;

@@ -5,7 +5,7 @@
  */
 import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
 import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
-import { madeText, type OperationOutcome, type OperationText } from '../../cosmos/bulk/operation.ts';
+import { madeText, type OperationEnd, type OperationText } from '../../cosmos/bulk/operation.ts';
 import { failureOf } from '../../cosmos/bulk/point-reads.ts';
 import { BatchBody } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -129,7 +129,7 @@ export class TargetSlots {
   }
 
   /** Sends a write, or the read that comes with a probe. */
-  async #send(slot: Slot, text: OperationText, probe?: OperationText): Promise<OperationOutcome<SlotReply>> {
+  async #send(slot: Slot, text: OperationText, probe?: OperationText): Promise<OperationEnd<SlotReply>> {
     return new Promise((complete) => {
       this.dispatcher.add({
         ...text,

@@ -3,7 +3,7 @@
  * the fast path, one operation that is finished when it is answered with 201. A document that meets anything else takes
  * the slow path: the apply rule, under the locks that it already holds.
  */
-import type { OperationOutcome } from '../../cosmos/bulk/operation.ts';
+import type { OperationEnd } from '../../cosmos/bulk/operation.ts';
 import { unreachable } from '../../lib/assert.ts';
 import { apply, type HeldTurn } from '../apply/apply.ts';
 import { decided, type SlotReply } from '../apply/target-slots.ts';
@@ -50,7 +50,7 @@ export class CopyPage {
   }
 
   /** An operation of the fast path has ended. */
-  ended(entry: number, operation: CopyOperation, outcome: OperationOutcome<SlotReply>): void {
+  ended(entry: number, operation: CopyOperation, outcome: OperationEnd<SlotReply>): void {
     const { context, unit } = this.#parts;
     switch (outcome.is) {
       case 'done':

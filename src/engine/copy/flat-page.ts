@@ -13,7 +13,7 @@ import type { PageScan } from '../../documents/page-scan.ts';
 import type { Rekey } from '../../keys/rekey.ts';
 import { must } from '../../lib/assert.ts';
 import { readEntry, type Part, type Stored } from '../../state/segments/segment.ts';
-import type { OperationOutcome, RangeOperation } from '../../cosmos/bulk/operation.ts';
+import type { OperationEnd, RangeOperation } from '../../cosmos/bulk/operation.ts';
 import type { Change } from '../apply/apply.ts';
 import type { Slot } from '../apply/identity.ts';
 import type { SlotReply } from '../apply/target-slots.ts';
@@ -243,7 +243,7 @@ export class CopyOperation extends Turn implements RangeOperation<SlotReply> {
     return false;
   }
 
-  complete(outcome: OperationOutcome<SlotReply>): void {
+  complete(outcome: OperationEnd<SlotReply>): void {
     this.#begun().ended(this.#entry, this, outcome);
   }
 

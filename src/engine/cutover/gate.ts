@@ -82,13 +82,13 @@ async function requireCountPermission(
   signal: AbortSignal,
 ): Promise<void> {
   for (const side of [sourceSide, targetSide]) {
-    const { lane, governor, patience, ranges } = side;
+    const { requests, governor, patience, ranges } = side;
     const work = async (): Promise<unknown> => {
       const part = wholeOf(must(ranges.list[0], 'a container has a range'));
       const { id } = part.range;
       try {
         // Costs as little as a query that finds nothing.
-        return await countRange(lane, part, {
+        return await countRange(requests, part, {
           signal,
           timeoutMs: timing.requestTimeoutMs,
           governor,

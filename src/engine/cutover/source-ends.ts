@@ -5,7 +5,7 @@
  */
 import { mapKey } from '../../documents/hash.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
-import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
+import { ChangeFeed, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { remap, wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import { endOf } from '../leases/anchor.ts';
@@ -198,7 +198,7 @@ async function collectIn(
   const { sourceSide, timing, serviceTime } = context;
   const reader: ChangeReader =
     mode === 'latest-version' ? new LatestChanges(context) : new AllChanges(context);
-  const pages = new Feed(sourceSide.lane, { mode, range }).pages(
+  const pages = new ChangeFeed(sourceSide.requests, { mode, range }).pages(
     { mode, etag },
     {
       signal,
@@ -208,7 +208,7 @@ async function collectIn(
     },
   );
   for (let seen = 0; ;) {
-    const { value: page }: { value: Page } = await pages.next();
+    const { value: page }: { value: FeedPage } = await pages.next();
     if (page.status === 304 || touched.size >= DOCUMENTS_MAX || seen >= CHANGES_MAX) return;
     const options = { nowTs: serviceTime.nowTs(), indexId: 0, anchorLsn: Infinity };
     const { changes, unnamed, expired } = reader.read(page.bytes, options);

@@ -4,7 +4,7 @@
  * only says where the copy ends.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
-import { Feed, type FeedMode, type Page } from '../../cosmos/feed/feed.ts';
+import { ChangeFeed, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying } from '../../cosmos/load/retry.ts';
@@ -85,9 +85,9 @@ export async function endOf(
   context: RunContext,
   { mode, range }: { readonly mode: FeedMode; readonly range: FeedRange },
   signal: AbortSignal,
-): Promise<{ readonly lsn: number; readonly page: Page }> {
+): Promise<{ readonly lsn: number; readonly page: FeedPage }> {
   const { sourceSide, timing } = context;
-  const feed = new Feed(sourceSide.lane, { mode, range });
+  const feed = new ChangeFeed(sourceSide.requests, { mode, range });
   const patience = sourceSide.patience.fresh();
   const page = await retrying(
     async () =>
@@ -112,9 +112,13 @@ export async function endOf(
 
 /** Afterwards the session knows the newest LSN of the range: a read with it sees no older end. */
 export async function seeNewest(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<void> {
-  const { lane, sessions, patience } = context.sourceSide;
+  const { requests, sessions, patience } = context.sourceSide;
   await endOf(context, { mode: 'latest-version', range }, signal);
-  await seeNewestOf({ lane, sessions, patience, timeoutMs: context.timing.requestTimeoutMs }, range, signal);
+  await seeNewestOf(
+    { requests, sessions, patience, timeoutMs: context.timing.requestTimeoutMs },
+    range,
+    signal,
+  );
 }
 
 async function prime(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<Anchors> {
@@ -133,6 +137,6 @@ async function prime(context: RunContext, range: FeedRange, signal: AbortSignal)
   };
 }
 
-function anchorFrom({ position, sessionToken = '' }: Page, lsn: number): Anchor {
+function anchorFrom({ position, sessionToken = '' }: FeedPage, lsn: number): Anchor {
   return { etag: position.etag, lsn, session: sessionToken };
 }

@@ -3,7 +3,7 @@
  * them. Invariant: when `read` resolves nothing of the lease is in flight, unless the run was stopped; then the lease's
  * position in the ledger is where the next reader begins.
  */
-import { Feed, type FeedMode, type FeedStart, type Page } from '../../cosmos/feed/feed.ts';
+import { ChangeFeed, type FeedMode, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../../cosmos/load/retry.ts';
 import { checkContainer, tokenOf } from '../../cosmos/side.ts';
@@ -122,7 +122,7 @@ export class LeaseReader {
     progress.askedMs = context.clock.now();
     const goalLsn = await this.#goalLsn(range);
     const start: FeedStart = pipeline.position === null ? 'beginning' : { mode, etag: pipeline.position };
-    const pages = new Feed(sourceSide.lane, { mode, range }).parsedPages(start, {
+    const pages = new ChangeFeed(sourceSide.requests, { mode, range }).parsedPages(start, {
       signal,
       patience: this.#patience,
       governor: sourceSide.governor,
@@ -175,7 +175,7 @@ export class LeaseReader {
   }
 
   /** Takes out of a page what is needed. When it throws, the page is read again, or the run ends. */
-  #parse(page: Page): ParsedPage {
+  #parse(page: FeedPage): ParsedPage {
     const { context, runs } = this.#parts;
     const { copies, anchorLsn, feed } = this.#pass;
     checkContainer(context.sourceSide, page.containerRid);
@@ -210,10 +210,10 @@ export class LeaseReader {
   async #endByRefusal(error: unknown): Promise<PassEnd | 'again'> {
     const { sourceSide, timing } = this.#parts.context;
     const { reading } = this.#parts.runs;
-    const feed = new Feed(sourceSide.lane, { mode: 'all-versions', range: this.#range() });
+    const feed = new ChangeFeed(sourceSide.requests, { mode: 'all-versions', range: this.#range() });
     const asking = { signal: reading, patience: sourceSide.patience.fresh() };
     const call = { signal: reading, timeoutMs: timing.requestTimeoutMs };
-    let why: Awaited<ReturnType<Feed['whyRefused']>>;
+    let why: Awaited<ReturnType<ChangeFeed['whyRefused']>>;
     try {
       why = await retrying(async () => feed.whyRefused(call), asking);
     } catch (late) {
@@ -229,7 +229,7 @@ export class LeaseReader {
   }
 }
 
-function lagging({ status, chargeRu }: Page): ConstructorParameters<typeof TroubleError>[0] {
+function lagging({ status, chargeRu }: FeedPage): ConstructorParameters<typeof TroubleError>[0] {
   const what = 'a replica of the source answered that is behind the anchor';
   return { kind: 'transient', status, substatus: 0, what, chargeRu };
 }

@@ -5,7 +5,7 @@
  *
  *   launch -> INTENT -> every document has its outcome -> all older pages committed -> COMMIT
  */
-import type { Page } from '../../cosmos/feed/feed.ts';
+import type { FeedPage } from '../../cosmos/feed/feed.ts';
 import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { Feed } from '../../state/rows.ts';
@@ -24,7 +24,7 @@ const PAGES_MAX = 8;
 
 /** A page, and what was taken out of it: documents to create, or changes; nothing from a 304. */
 export interface ParsedPage {
-  readonly page: Page;
+  readonly page: FeedPage;
   /** It needs the bytes of its page until it is committed. */
   readonly copied?: FlatPage;
   readonly changes?: Changes;

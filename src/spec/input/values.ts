@@ -16,7 +16,7 @@ export interface ContainerName {
 }
 
 /** DB/CONTAINER. */
-export function readContainer(text: string): ContainerName | Invalid {
+export function parseContainerName(text: string): ContainerName | Invalid {
   const [database = '', container = '', ...rest] = text.split('/');
   if (database === '' || container === '' || rest.length > 0) {
     return new Invalid('a container is named as DB/CONTAINER, with one slash');

@@ -40,14 +40,14 @@ export async function countSide(
   side: Side,
   { where, signal }: { readonly where: string | undefined; readonly signal: AbortSignal },
 ): Promise<SideCount> {
-  const { lane, governor, patience, sessions, timeoutMs } = side;
+  const { requests, governor, patience, sessions, timeoutMs } = side;
   const all: FeedRange[] = side.ranges.list.map((range) => ({ range, min: range.min, max: range.max }));
   const ranges: RangeCount[] = [];
   const borne = patience.fresh();
   const work = async (part: FeedRange, inner: AbortSignal): Promise<readonly FeedRange[]> => {
     const { id } = part.range;
     try {
-      const { documents, sessionToken } = await countRange(lane, part, {
+      const { documents, sessionToken } = await countRange(requests, part, {
         signal: inner,
         timeoutMs,
         governor,

@@ -4,7 +4,7 @@
  * resumes from the last checkpoint.
  */
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
-import { Feed, type FeedStart, type Page } from '../../cosmos/feed/feed.ts';
+import { ChangeFeed, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
 import {
   readersAfter,
@@ -156,8 +156,8 @@ export class SidePass {
 
   async #endOf(range: FeedRange, signal: AbortSignal): Promise<number> {
     const { side } = this.#parts;
-    const { lane, patience, governor, timeoutMs, sessions } = side;
-    const pages = new Feed(lane, { mode: 'latest-version', range }).pages('now', {
+    const { requests, patience, governor, timeoutMs, sessions } = side;
+    const pages = new ChangeFeed(requests, { mode: 'latest-version', range }).pages('now', {
       signal,
       timeoutMs,
       governor,
@@ -177,14 +177,14 @@ export class SidePass {
   /** Reads an interval to its fence; returns the readers that replace it after a split or merge. */
   async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side, timing } = this.#parts;
-    const { lane, timeoutMs, governor } = side;
+    const { requests, timeoutMs, governor } = side;
     const { pageSize } = timing;
     const { rangeId, min, max, patience } = reader;
     const range = { range: side.ranges.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
     const mode = 'latest-version';
     const start: FeedStart = reader.position === null ? 'beginning' : { mode, etag: reader.position };
     try {
-      const pages = new Feed(lane, { mode, range, pageSize }).parsedPages(start, {
+      const pages = new ChangeFeed(requests, { mode, range, pageSize }).parsedPages(start, {
         signal,
         timeoutMs,
         governor,
@@ -202,14 +202,14 @@ export class SidePass {
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
-      const readers = await readersAfter(lane, range, { trouble, patience, signal });
+      const readers = await readersAfter(requests, range, { trouble, patience, signal });
       await side.ranges.refresh(rangeId, signal);
       return this.#replace(reader, readers);
     }
   }
 
   /** Takes a whole page with its position, so an abort can neither lose it nor count it twice. */
-  #take(page: Page, reader: Reader): void {
+  #take(page: FeedPage, reader: Reader): void {
     const { side } = this.#parts;
     checkContainer(this.#parts.side, page.containerRid);
     // A replica behind the fence shows old versions, and documents that were deleted since.
@@ -272,6 +272,6 @@ export class SidePass {
   }
 }
 
-function lagging({ chargeRu, status }: Page): ConstructorParameters<typeof TroubleError>[0] {
+function lagging({ chargeRu, status }: FeedPage): ConstructorParameters<typeof TroubleError>[0] {
   return { kind: 'transient', status, substatus: 0, what: 'a replica is behind', chargeRu };
 }

@@ -3,7 +3,7 @@
  * ledger's position on are not replicated yet. Invariant: the ledger is only read, and a range without certain information
  * counts as not replicated at all.
  */
-import { Feed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
+import { ChangeFeed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import type { FeedRange } from '../../cosmos/feed/ranges.ts';
 import { allVersionsScan, latestVersionScan } from '../../documents/page-scan.ts';
@@ -113,8 +113,8 @@ export class TailProbe {
       signal,
     }: { readonly mode: FeedMode; readonly range: FeedRange; readonly signal: AbortSignal },
   ): Promise<Omit<Reached, 'lease'>> {
-    const { lane, patience, governor, sessions, timeoutMs } = this.#side;
-    const pages = new Feed(lane, { mode, range, pageSize: 1 }).pages(start, {
+    const { requests, patience, governor, sessions, timeoutMs } = this.#side;
+    const pages = new ChangeFeed(requests, { mode, range, pageSize: 1 }).pages(start, {
       signal,
       timeoutMs,
       governor,

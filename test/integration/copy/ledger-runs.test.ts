@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { openDatabase } from '../../../src/lib/sqlite.ts';
 import { canMount, runMounted, startCosmig } from '../../helpers/cosmig-process.ts';
-import { LaneLab, type Op } from '../../helpers/container-requests.ts';
+import { ContainerLab, type Op } from '../../helpers/container-requests.ts';
 import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { SPEC } from '../../helpers/typed.ts';
 import { until } from '../../helpers/wait.ts';
@@ -20,10 +20,10 @@ const DOCUMENTS = 200;
 const PAGE_BYTES = 4096;
 
 let ledger: string;
-let lab: LaneLab;
+let lab: ContainerLab;
 beforeEach(async () => {
   ledger = join(temporaryFolder(), 'ledger.db');
-  lab = await LaneLab.open({ pageBytes: PAGE_BYTES });
+  lab = await ContainerLab.open({ pageBytes: PAGE_BYTES });
   await makeTarget();
   const ops = Array.from({ length: DOCUMENTS }, (_, index) => document(`d${index}`, `t${index % 7}`));
   for (let at = 0; at < ops.length; at += 100) await lab.send(ops.slice(at, at + 100));

@@ -13,17 +13,17 @@ import { systemClock as clock } from '../../../src/lib/clock.ts';
 import { group } from '../../../src/lib/group.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { hashOf } from '../../unit/state/making.ts';
-import { LaneLab } from '../../helpers/container-requests.ts';
+import { ContainerLab } from '../../helpers/container-requests.ts';
 import { Move } from '../../helpers/move.ts';
 
 const TIMEOUT_MS = 400;
 const slotOf = (id: string): Slot => ({ hash: hashOf(id), key: ['P'] });
 const textOf = (id: string): Buffer => Buffer.from(JSON.stringify({ id, pk: 'P', customer: 'a' }));
 
-async function sideOf({ account, lane }: LaneLab, signal: AbortSignal): Promise<Side> {
+async function sideOf({ account, requests }: ContainerLab, signal: AbortSignal): Promise<Side> {
   const random = seededRandom(1);
   const facts = must(
-    await readContainer(account, lane.name, { signal, patience: new Patience({ clock, random }) }),
+    await readContainer(account, requests.name, { signal, patience: new Patience({ clock, random }) }),
     'the container is there',
   );
   const budget = { kind: 'automatic' } as const;
@@ -35,7 +35,7 @@ async function sideOf({ account, lane }: LaneLab, signal: AbortSignal): Promise<
 }
 
 test('a write that lands after its reply was lost is seen, even if the slot was read in between', async () => {
-  await using lab = await LaneLab.open();
+  await using lab = await ContainerLab.open();
   const plan = makePlan({
     sourcePaths: ['/customer'],
     partitionKey: ['/pk'],

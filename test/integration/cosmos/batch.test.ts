@@ -4,11 +4,11 @@ import type { TroubleKind } from '../../../src/cosmos/transport/trouble.ts';
 import type { BatchResult, OperationReply } from '../../../src/cosmos/bulk/batch-request.ts';
 import { replyScan } from '../../../src/documents/page-scan.ts';
 import type { FaultEffect } from '../../helpers/admin.ts';
-import { LaneLab, type Op } from '../../helpers/container-requests.ts';
+import { ContainerLab, type Op } from '../../helpers/container-requests.ts';
 
-let lab: LaneLab;
+let lab: ContainerLab;
 beforeEach(async () => {
-  lab = await LaneLab.open();
+  lab = await ContainerLab.open();
 });
 afterEach(async () => {
   await lab[Symbol.asyncDispose]();
@@ -29,7 +29,7 @@ async function exists(id: string): Promise<boolean> {
   return outcomesOf(await lab.send([read(id)]))[0]?.kind === 'done';
 }
 
-describe('each operation has its outcome', () => {
+describe('a batch: each operation has its outcome', () => {
   test('creates, replaces, reads and deletes, with conditions', async () => {
     const first = await lab.send([create('x'), create('x'), read('x'), read('nobody')]);
     expect(kinds(first)).toEqual(['done 201', 'conflict 409', 'done 200', 'missing 404']);
@@ -45,7 +45,7 @@ describe('each operation has its outcome', () => {
     expect(kinds(second)).toEqual(['conflict 412', 'done 200', 'conflict 412', 'done 204', 'missing 404']);
   });
 
-  test('charges are told to the fraction, for reads and for all, with the token of what was done', async () => {
+  test('charges -> exact, for each read and for the batch, with the session token', async () => {
     const written = await lab.send([create('x'), create('y')]);
     if (!written.answered) throw new Error(written.trouble.what);
     expect(written.chargeRu % 1).toBeGreaterThan(0);
@@ -60,7 +60,7 @@ describe('each operation has its outcome', () => {
     expect(result.sessionToken).toMatch(/^0:/);
   });
 
-  test('the documents that were read are in the bytes', async () => {
+  test('reads -> the documents are in the bytes', async () => {
     await lab.send([{ do: 'create', key: ['a'], text: '{"id":"x","pk":"a","l":9223372036854775807}' }]);
     const result = await lab.send([read('x')]);
     if (!result.answered) throw new Error(result.trouble.what);
@@ -68,7 +68,7 @@ describe('each operation has its outcome', () => {
     expect(scan.bytes(0, scan.nodes.document).toString()).toContain('"l":9223372036854775807');
   });
 
-  test('too large, and a key that is not the one in the document', async () => {
+  test('a document that is too large, and a key that differs from the document', async () => {
     const big = `{"id":"big","pk":"a","t":"${'x'.repeat(2_200_000)}"}`;
     const wrong: Op = { do: 'create', key: ['b'], text: '{"id":"x","pk":"a"}' };
     expect(kinds(await lab.send([wrong]))).toEqual(['fatal 400']);
@@ -77,7 +77,7 @@ describe('each operation has its outcome', () => {
     expect(kind).toBe('too-large');
   });
 
-  test('a throttled one tells how long to wait, and the others are done', async () => {
+  test('one operation is throttled -> its hint is returned, and the others are done', async () => {
     await lab.admin.faults([
       {
         match: { op: 'create' },
@@ -110,7 +110,7 @@ describe('each operation has its outcome', () => {
 describe.each([{ before: 0 }, { before: 1 }])(
   'a whole batch fails in one way, after $before others',
   ({ before }) => {
-    const sendOthers = async (to: LaneLab): Promise<void> => {
+    const sendOthers = async (to: ContainerLab): Promise<void> => {
       for (let i = 0; i < before; i += 1)
         expect(await to.send([create(`before-${i}`)])).toMatchObject({ answered: true });
     };
@@ -157,8 +157,8 @@ describe.each([{ before: 0 }, { before: 1 }])(
       expect(await exists('x')).toBe(done);
     });
 
-    test('nobody there: surely nothing happened', async () => {
-      await using gone = await LaneLab.open();
+    test('no server -> certainly nothing happened', async () => {
+      await using gone = await ContainerLab.open();
       await sendOthers(gone);
       await gone.close();
       // A socket that was open may have carried it; one that could not be opened has not.
@@ -170,7 +170,7 @@ describe.each([{ before: 0 }, { before: 1 }])(
       expect(await kindOf()).toBe('transient');
     });
 
-    test('a real split says so, and the batch goes to a child', async () => {
+    test('a split -> reported as one, and the batch works on a child', async () => {
       await sendOthers(lab);
       await lab.split();
       expect(await lab.send([create('x')])).toMatchObject({
@@ -179,26 +179,26 @@ describe.each([{ before: 0 }, { before: 1 }])(
       });
     });
 
-    test('fewer outcomes than operations leave all of them in doubt', async () => {
+    test('fewer outcomes than operations -> all are ambiguous', async () => {
       await sendOthers(lab);
       const ops = [create('x'), create('y')];
       const result = await lab.send(ops, { claimed: 3 });
       expect(result).toMatchObject({ answered: false, trouble: { kind: 'ambiguous', status: 200 } });
     });
 
-    test('whoever calls it off is told their own reason', async () => {
+    test('an abort -> throws the given reason', async () => {
       await sendOthers(lab);
       await lab.admin.faults([{ match: { op: 'batch' }, effect: { hang: 'before' } }]);
       const stop = new AbortController();
       const sending = lab.send([create('x')], { signal: stop.signal });
       setTimeout(() => stop.abort(new Error('enough')), 50);
       await expect(sending).rejects.toThrow('enough');
-      expect(lab.account.lane.size).toBe(0);
+      expect(lab.account.transport.size).toBe(0);
     });
   },
 );
 
-test('a point read with the token of a write sees it on a replica that lags; a refused write brings the token', async () => {
+test('a read with the token of a write, or of a refused write -> no replica that lags answers', async () => {
   await lab.admin.account({ replicaLagMs: 60_000 });
   await lab.send([create('x')]);
   expect(await exists('x')).toBe(false);

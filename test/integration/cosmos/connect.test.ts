@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 describe('by Entra ID over TLS', () => {
-  test('documents are read and written; the control plane is refused, as on the service', async () => {
+  test('documents -> read and written; the control plane -> refused, as on the service', async () => {
     await using emulator = await startTestEmulator({ https: true, settings: { aad: true } });
     const agent = new HttpsAgent({ ca: emulator.certificate, keepAlive: true });
     try {
@@ -54,7 +54,7 @@ describe('by Entra ID over TLS', () => {
     }
   });
 
-  test('a token that has run out is refused by the account', async () => {
+  test('an expired token -> refused by the account', async () => {
     lifetimeMs = -60_000;
     await using emulator = await startTestEmulator({ https: true, settings: { aad: true } });
     const agent = new HttpsAgent({ ca: emulator.certificate });
@@ -68,7 +68,7 @@ describe('by Entra ID over TLS', () => {
 });
 
 describe('by key', () => {
-  test('over plain http on this machine, with sockets of the caller and without', async () => {
+  test('plain http on loopback -> works with the sockets of the caller and without', async () => {
     await using emulator = await startTestEmulator();
     const connection = new Connection(emulator.endpoint, emulator.key);
     const agent = new HttpAgent({ keepAlive: true });
@@ -84,7 +84,7 @@ describe('by key', () => {
     }
   });
 
-  test('a 429 comes back at once, and the account is never asked for its regions', async () => {
+  test('a 429 -> returned at once; the account is never asked for its regions', async () => {
     await using emulator = await startTestEmulator();
     await emulator.admin.faults([{ match: { op: 'read' }, effect: { status: 429, retryAfterMs: 60_000 } }]);
     using account = await connect(new Connection(emulator.endpoint, emulator.key), { signal });
@@ -94,7 +94,7 @@ describe('by key', () => {
     expect(JSON.stringify((await emulator.admin.state())['requests'])).not.toContain('"account"');
   });
 
-  test('the regions are asked for when discovery is on', async () => {
+  test('discovery is on -> the account is asked for its regions', async () => {
     await using emulator = await startTestEmulator();
     const connection = new Connection(emulator.endpoint, emulator.key);
     using account = await connect(connection, { signal, discovery: true });

@@ -4,12 +4,12 @@ import { Agent } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
-import { ContainerLane } from '../../../src/cosmos/transport/container-requests.ts';
-import { Feed } from '../../../src/cosmos/feed/feed.ts';
+import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
+import { ChangeFeed } from '../../../src/cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../../../src/cosmos/feed/ranges.ts';
 import { latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import { must } from '../../../src/lib/assert.ts';
-import { LaneLab } from '../../helpers/container-requests.ts';
+import { ContainerLab } from '../../helpers/container-requests.ts';
 import { startTestEmulator } from '../../helpers/emulator.ts';
 
 const signal = new AbortController().signal;
@@ -32,11 +32,11 @@ const ODD: Readonly<Record<string, string>> = {
 const appended = (text: string): string => text.slice(0, -1).trimEnd();
 
 test.each(Object.entries(ODD))('%s', async (_name, text) => {
-  await using lab = await LaneLab.open();
+  await using lab = await ContainerLab.open();
   const created = await lab.send([{ do: 'create', key: ['a'], text }]);
   expect(created).toMatchObject({ answered: true, outcomes: [{ kind: 'done', status: 201 }] });
 
-  const page = await new Feed(lab.lane, { mode: 'latest-version', range: await lab.range() }).read(
+  const page = await new ChangeFeed(lab.requests, { mode: 'latest-version', range: await lab.range() }).read(
     'beginning',
     {
       signal,
@@ -51,10 +51,10 @@ test.each(Object.entries(ODD))('%s', async (_name, text) => {
   if (!read.answered) throw new Error(read.trouble.what);
   const reply = replyScan([]).scan(read.bytes);
   expect(reply.bytes(0, reply.nodes.document).toString().startsWith(appended(text)), 'a read too').toBe(true);
-  expect(lab.account.lane.size).toBe(0);
+  expect(lab.account.transport.size).toBe(0);
 });
 
-test('no private header leaves, the bytes sent are those given, and the SDK never parses the reply', async () => {
+test('a request -> no private header leaves, the given bytes are sent, the SDK does not parse the reply', async () => {
   const seen: Array<{ headers: string; body: string }> = [];
   // Not even UTF-8: whoever made text of it would have changed it.
   const answer = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
@@ -76,10 +76,10 @@ test('no private header leaves, the bytes sent are those given, and the SDK neve
       endpoint: `http://127.0.0.1:${port}/`,
       key: Buffer.from('k').toString('base64'),
     });
-    const lane = new ContainerLane(account, { database: 'd', container: 'c' });
+    const requests = new ContainerRequests(account, { database: 'd', container: 'c' });
     const given = Buffer.from([0x5b, 0xf0, 0x28, 0x8c, 0x5d]);
-    const batch = await lane.batch({ signal, rangeId: '7', body: given });
-    const feed = await lane.feed({
+    const batch = await requests.batch({ signal, rangeId: '7', body: given });
+    const feed = await requests.feed({
       signal,
       what: 'docs',
       rangeId: '7',
@@ -109,7 +109,7 @@ describe('by Entra ID', () => {
     return `${part({ alg: 'none' })}.${part({ exp: Math.floor(Date.now() / 1000) + 3600 })}.${part('signature')}`;
   };
 
-  test('documents pass over TLS; whoever gets no token is denied, and nothing was sent', async () => {
+  test('over TLS -> documents pass; without a token -> denied, and nothing is sent', async () => {
     await using emulator = await startTestEmulator({ https: true, settings: { aad: true } });
     const agent = new Agent({ ca: emulator.certificate, keepAlive: true });
     let refusal: Error | undefined;
@@ -126,9 +126,9 @@ describe('by Entra ID', () => {
       const { database } = await owner.client.databases.create({ id: 'shop' });
       await database.containers.create({ id: 'orders', partitionKey: '/pk' });
       using account = new Account({ endpoint, credential }, { agent });
-      const lane = new ContainerLane(account, { database: 'shop', container: 'orders' });
-      const [range] = await readRanges(lane, { signal });
-      const feed = new Feed(lane, {
+      const requests = new ContainerRequests(account, { database: 'shop', container: 'orders' });
+      const [range] = await readRanges(requests, { signal });
+      const feed = new ChangeFeed(requests, {
         mode: 'latest-version',
         range: wholeOf(must(range, 'there is a range')),
       });
@@ -137,17 +137,17 @@ describe('by Entra ID', () => {
       refusal = Object.assign(new Error('no'), { name: 'CredentialUnavailableError' });
       using other = new Account({ endpoint, credential }, { agent });
       const body = Buffer.from('[]');
-      const batch = await new ContainerLane(other, lane.name).batch({ signal, rangeId: '0', body });
+      const batch = await new ContainerRequests(other, requests.name).batch({ signal, rangeId: '0', body });
       expect(batch).toMatchObject({ ok: false, trouble: { kind: 'denied', status: 0 } });
     } finally {
       agent.destroy();
     }
   });
 
-  test('a certificate that nobody trusts is fatal at once', async () => {
+  test('an untrusted certificate -> fatal at once', async () => {
     await using emulator = await startTestEmulator({ https: true });
     using account = new Account({ endpoint: emulator.endpoint, key: emulator.key });
-    const lane = new ContainerLane(account, { database: 'shop', container: 'orders' });
-    await expect(readRanges(lane, { signal })).rejects.toMatchObject({ trouble: { kind: 'fatal' } });
+    const requests = new ContainerRequests(account, { database: 'shop', container: 'orders' });
+    await expect(readRanges(requests, { signal })).rejects.toMatchObject({ trouble: { kind: 'fatal' } });
   });
 });

@@ -22,7 +22,7 @@ afterEach(async () => {
   await emulator.close();
 });
 
-test('everything a migration has to know of a container', async () => {
+test('readContainer: everything a migration needs to know', async () => {
   const { container } = await account.client.database('shop').containers.create({
     id: 'orders',
     partitionKey: multiHashKey('/tenantId', '/userId'),
@@ -65,7 +65,7 @@ test.each([
   expect(await readContainer(account, NAME, controlCall())).toMatchObject({ keyKind });
 });
 
-test('throughput: its own, with autoscale, shared; a database tells what it shares', async () => {
+test('throughput: own, autoscale, shared by the database', async () => {
   const { databases } = account.client;
   const { database: paid } = await databases.create({ id: 'paid', throughput: 600 });
   await paid.containers.create({ id: 'shared', partitionKey: hashKey() });
@@ -78,13 +78,13 @@ test('throughput: its own, with autoscale, shared; a database tells what it shar
   expect(await readDatabase(account, 'shop', controlCall())).toEqual({ shared: undefined });
 });
 
-test('what is not there is no trouble', async () => {
+test('readContainer: a missing container or database -> undefined', async () => {
   expect(await readContainer(account, NAME, controlCall())).toBeUndefined();
   expect(await readContainer(account, { ...NAME, database: 'none' }, controlCall())).toBeUndefined();
   expect(await readDatabase(account, 'none', controlCall())).toBeUndefined();
 });
 
-test('trouble that passes is waited for, and what cannot be read is read again', async () => {
+test('readContainer: passing trouble or an unreadable reply -> tried again', async () => {
   await account.client.database('shop').containers.create({ id: 'orders', partitionKey: hashKey() });
   await emulator.admin.faults([
     { match: { op: 'container' }, times: 1, effect: { status: 429, substatus: 3200, retryAfterMs: 5 } },
@@ -100,7 +100,7 @@ test('trouble that passes is waited for, and what cannot be read is read again',
   expect(await readContainer(account, NAME, controlCall())).toMatchObject({ name: NAME });
 });
 
-test('an account and a throughput that nobody may read are not known', async () => {
+test('an account and a throughput that the caller may not read -> unknown', async () => {
   await account.client.database('shop').containers.create({ id: 'orders', partitionKey: hashKey() });
   await emulator.admin.faults([
     { match: { op: 'account' }, effect: { status: 403, substatus: 5300 } },
@@ -112,7 +112,7 @@ test('an account and a throughput that nobody may read are not known', async () 
   });
 });
 
-test('an account without throughput refuses to be asked for it', async () => {
+test('a serverless account -> serverless throughput', async () => {
   await account.client.database('shop').containers.create({ id: 'orders', partitionKey: hashKey() });
   // "Reading or replacing offers is not supported for serverless accounts."
   await emulator.admin.faults([{ match: { op: 'offer' }, effect: { status: 400 } }]);
@@ -121,7 +121,7 @@ test('an account without throughput refuses to be asked for it', async () => {
   });
 });
 
-test('a wrong key is told as what it is, at once', async () => {
+test('a wrong key -> reported at once as a wrong key', async () => {
   const key = Buffer.from('another key').toString('base64');
   using stranger = new Account({ endpoint: emulator.endpoint, key });
   const error = await failure(readContainer(stranger, NAME, controlCall()));

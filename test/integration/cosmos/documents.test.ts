@@ -24,7 +24,7 @@ const BULK = {
   'content-type': 'application/json',
 };
 
-test('documents travel as bytes, and are found again where they belong', async () => {
+test('documents: written as bytes -> read back byte for byte at their new key', async () => {
   await using server = await startTestEmulator({ settings: { avad: true } });
   const client = new AccountClient(server.endpoint, server.key, 1);
   try {

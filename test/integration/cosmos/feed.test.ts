@@ -2,30 +2,30 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TroubleError, type TroubleKind } from '../../../src/cosmos/transport/trouble.ts';
 import {
-  Feed,
+  ChangeFeed,
   type FeedMode,
   type FeedStart,
-  type Page,
+  type FeedPage,
   type PagesCall,
 } from '../../../src/cosmos/feed/feed.ts';
 import { Governor } from '../../../src/cosmos/load/governor.ts';
 import { readersAfter, readRanges, remap, wholeOf, type FeedRange } from '../../../src/cosmos/feed/ranges.ts';
 import { Patience, type Wait } from '../../../src/cosmos/load/retry.ts';
-import { Sessions } from '../../../src/cosmos/feed/session-tokens.ts';
+import { SessionTokens } from '../../../src/cosmos/feed/session-tokens.ts';
 import { allVersionsScan, latestVersionScan } from '../../../src/documents/page-scan.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import type { FaultEffect, FaultRule } from '../../helpers/admin.ts';
-import { LaneLab } from '../../helpers/container-requests.ts';
+import { ContainerLab } from '../../helpers/container-requests.ts';
 import { failure } from '../../helpers/failure.ts';
 
 const signal = new AbortController().signal;
 /** A key in each half of the hash space, found by trying. */
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-let lab: LaneLab;
+let lab: ContainerLab;
 beforeEach(async () => {
-  lab = await LaneLab.open({ avad: true });
+  lab = await ContainerLab.open({ avad: true });
 });
 afterEach(async () => {
   await lab[Symbol.asyncDispose]();
@@ -40,12 +40,14 @@ async function fill(from: number, to: number, rangeId = '0'): Promise<void> {
   }
 }
 
-async function feed(options: { mode?: FeedMode; range?: FeedRange; pageSize?: number } = {}): Promise<Feed> {
+async function feed(
+  options: { mode?: FeedMode; range?: FeedRange; pageSize?: number } = {},
+): Promise<ChangeFeed> {
   const { mode = 'latest-version', range = await lab.range(), pageSize = 3 } = options;
-  return new Feed(lab.lane, { mode, range, pageSize });
+  return new ChangeFeed(lab.requests, { mode, range, pageSize });
 }
 
-function ids(page: Page): string[] {
+function ids(page: FeedPage): string[] {
   if (page.status === 304) return [];
   const scan = latestVersionScan([]).scan(page.bytes);
   return Array.from(
@@ -72,12 +74,12 @@ function patience(): { patience: Patience; waits: Wait[] } {
 
 /** All documents up to the first 304, and the position behind them. */
 async function drain(
-  of: Feed,
+  of: ChangeFeed,
   start: FeedStart,
   call: Partial<PagesCall> = {},
-): Promise<{ seen: string[]; at: FeedStart; pages: Page[] }> {
+): Promise<{ seen: string[]; at: FeedStart; pages: FeedPage[] }> {
   const seen: string[] = [];
-  const pages: Page[] = [];
+  const pages: FeedPage[] = [];
   for await (const page of of.pages(start, { signal, patience: patience().patience, ...call })) {
     pages.push(page);
     seen.push(...ids(page));
@@ -98,7 +100,7 @@ async function troubleIn(work: Promise<unknown>): Promise<TroubleKind> {
 }
 
 describe('pages', () => {
-  test('from the beginning, from now, and from where one was', async () => {
+  test('start at the beginning, at now, and at a position -> the right documents', async () => {
     await fill(0, 7);
     const all = await drain(await feed(), 'beginning');
     expect(all.seen).toEqual(names(7));
@@ -111,7 +113,7 @@ describe('pages', () => {
     expect((await drain(await feed(), now.at)).seen).toEqual(['d7', 'd8']);
   });
 
-  test('tell what they cost, to the fraction, how far the replica was, and the time it has', async () => {
+  test('headers -> the exact charge, the LSN of the replica, and its time', async () => {
     await fill(0, 2);
     const page = await (await feed()).read('beginning', { signal });
     expect(page.chargeRu).toBeGreaterThan(0);
@@ -123,7 +125,7 @@ describe('pages', () => {
     expect(page.containerRid).toBe(resource?._rid);
   });
 
-  test('of all versions tell of deletes; they have no beginning, and no position of the other feed', async () => {
+  test('all versions -> has deletes, has no beginning, refuses a position of the other mode', async () => {
     await fill(0, 1);
     const all = await feed({ mode: 'all-versions' });
     const { position } = await all.read('now', { signal });
@@ -137,7 +139,7 @@ describe('pages', () => {
     await expect((await feed()).read(position, { signal })).rejects.toThrow('belongs to its mode');
   });
 
-  test('with the token of a write, a replica that lags shows it', async () => {
+  test('the session token of a write -> a replica that lags does not answer', async () => {
     await lab.admin.account({ replicaLagMs: 60_000 });
     const sent = await lab.send([{ do: 'create', key: ['a'], text: '{"id":"d0","pk":"a"}' }]);
     if (!sent.answered) throw new Error(sent.trouble.what);
@@ -147,16 +149,16 @@ describe('pages', () => {
     expect(ids(page)).toEqual(['d0']);
   });
 
-  test('a token that no replica has reached is waited for', async () => {
+  test('a token that no replica has reached -> waited for', async () => {
     expect(await troubleIn((await feed()).read('beginning', { signal, sessionToken: '0:-1#999' }))).toBe(
       'transient',
     );
   });
 
-  test('a page that parse refuses as too old is read again', async () => {
+  test('parse refuses a page as too old -> it is read again', async () => {
     await fill(0, 1);
     let reads = 0;
-    const parse = (page: Page): Page => {
+    const parse = (page: FeedPage): FeedPage => {
       reads += 1;
       if (reads < 3)
         throw new TroubleError({
@@ -176,7 +178,7 @@ describe('pages', () => {
     expect(reads).toBe(4);
   });
 
-  test('are counted by the governor, throttled ones too', async () => {
+  test('a governor -> counts every page, throttled ones too', async () => {
     await fill(0, 5);
     await faulty({ status: 429, substatus: 3200, retryAfterMs: 30 });
     const governor = new Governor({ clock: systemClock, random: seededRandom(1), ruPerSecond: 1000 });
@@ -231,13 +233,13 @@ describe('trouble', () => {
     },
   );
 
-  test('a 304 without its position is no end', async () => {
+  test('a 304 without a position -> not taken for the end', async () => {
     const reader = await feed();
     await faulty({ dropHeaders: ['etag'] });
     expect(await troubleIn(reader.read('now', { signal }))).toBe('transient');
   });
 
-  test('a server that hangs is given up on in our time, and asked again', async () => {
+  test('a server that hangs -> our timeout ends the request, and it is sent again', async () => {
     await fill(0, 5);
     await faulty({ hang: 'before' });
     const { patience: own, waits } = patience();
@@ -246,14 +248,14 @@ describe('trouble', () => {
     expect(waits.map(({ reason }) => reason)).toEqual(['transient']);
   });
 
-  test('a body that never ends is given up on as well', async () => {
+  test('a body that never ends -> our timeout ends the request', async () => {
     await fill(0, 5);
     await faulty({ delayMs: 20_000, delayAt: 'reply' });
     const { seen } = await drain(await feed(), 'beginning', { timeoutMs: 200 });
     expect(seen).toEqual(names(5));
   });
 
-  test('of every kind that passes, all at once: every document comes, in order, once', async () => {
+  test('every kind of passing trouble at once -> each document once, in order', async () => {
     await fill(0, 30);
     const passing = KINDS.filter(([, kind]) => kind === 'transient' || kind === 'throttled');
     await lab.admin.faults(
@@ -267,7 +269,7 @@ describe('trouble', () => {
     expect(waits.length).toBeGreaterThan(5);
   });
 
-  test('a ban is borne for a while, then it is exit code 6', async () => {
+  test('a 403 that lasts -> exit code 6 after a while', async () => {
     await faulty({ status: 403 }, { times: 1000 });
     const { patience: own, waits } = patience();
     const error = await failure(drain(await feed(), 'beginning', { patience: own }));
@@ -275,18 +277,18 @@ describe('trouble', () => {
     expect(waits.every(({ reason }) => reason === 'denied')).toBe(true);
   });
 
-  test('whoever calls it off is told their own reason, and nothing is left under way', async () => {
+  test('an abort -> throws the given reason, and nothing is left in flight', async () => {
     await faulty({ hang: 'before' });
     const stop = new AbortController();
     const reading = (await feed()).read('beginning', { signal: stop.signal });
     setTimeout(() => stop.abort(new Error('enough')), 50);
     await expect(reading).rejects.toThrow('enough');
-    expect(lab.account.lane.size).toBe(0);
+    expect(lab.account.transport.size).toBe(0);
   });
 });
 
 describe('a position in all versions that is refused', () => {
-  test('is older than the service remembers', async () => {
+  test('older than the service keeps -> position-too-old', async () => {
     await lab.admin.account({ retentionSeconds: 60 });
     const reader = await feed({ mode: 'all-versions' });
     const { position } = await reader.read('now', { signal });
@@ -297,7 +299,7 @@ describe('a position in all versions that is refused', () => {
     await lab.admin.clock(0);
   });
 
-  test('or the feed was switched off', async () => {
+  test('the feed was switched off -> feed-not-available', async () => {
     const reader = await feed({ mode: 'all-versions' });
     const { position } = await reader.read('now', { signal });
     await lab.admin.account({ avad: false });
@@ -305,7 +307,7 @@ describe('a position in all versions that is refused', () => {
     expect(await reader.whyRefused({ signal })).toBe('feed-not-available');
   });
 
-  test('or that cannot be told now', async () => {
+  test('the question fails -> its trouble is thrown', async () => {
     await faulty({ status: 503 });
     const reader = await feed({ mode: 'all-versions' });
     expect(await troubleIn(reader.whyRefused({ signal }))).toBe('transient');
@@ -331,30 +333,30 @@ describe('ranges', () => {
       } catch (error) {
         if (!(error instanceof TroubleError) || error.trouble.kind !== 'split') throw error;
         const { trouble } = error;
-        for (const child of await readersAfter(lab.lane, range, { trouble, patience: own, signal }))
+        for (const child of await readersAfter(lab.requests, range, { trouble, patience: own, signal }))
           todo.push([child, at]);
       }
     }
     return seen;
   }
 
-  test('a split in mid-feed, and a split of the split: nothing is lost and nothing comes twice', async () => {
+  test('a split of a split in mid-feed -> each document once', async () => {
     await fill(0, 24);
     const parent = await lab.range();
     const first = await (await feed({ range: parent })).read('beginning', { signal });
     await lab.split();
-    const [left] = await readRanges(lab.lane, { signal });
+    const [left] = await readRanges(lab.requests, { signal });
     await lab.split(left?.id);
-    expect(await readRanges(lab.lane, { signal })).toHaveLength(3);
+    expect(await readRanges(lab.requests, { signal })).toHaveLength(3);
     const rest = await drainAll([[parent, first.position]]);
     expect([...ids(first), ...rest].sort()).toEqual(names(24).sort());
   });
 
-  test('after a merge each reader keeps to its part', async () => {
+  test('a merge -> each reader keeps to its part', async () => {
     await lab.admin.account({ avad: false });
     await fill(0, 24);
     await lab.split();
-    const [left, right] = (await readRanges(lab.lane, { signal })).map(wholeOf);
+    const [left, right] = (await readRanges(lab.requests, { signal })).map(wholeOf);
     if (left === undefined || right === undefined) throw new Error('expected two ranges');
     const [one, other] = await Promise.all(
       [left, right].map(async (range) => (await feed({ range })).read('beginning', { signal })),
@@ -380,7 +382,9 @@ describe('ranges', () => {
           const error = await failure(reader.pages('now', { signal, patience: own }).next());
           if (!(error instanceof TroubleError)) throw error;
           const { trouble } = error;
-          expect(await readersAfter(lab.lane, range, { trouble, patience: own, signal })).toEqual([range]);
+          expect(await readersAfter(lab.requests, range, { trouble, patience: own, signal })).toEqual([
+            range,
+          ]);
         }
       };
       expect(await failure(loop())).toMatchObject({
@@ -393,9 +397,9 @@ describe('ranges', () => {
     },
   );
 
-  test('a 410 while the list still shows the same range changes nothing but the time', async () => {
+  test('a 410 while the same range is still listed -> only waits', async () => {
     const range = await lab.range();
-    expect(remap(await readRanges(lab.lane, { signal }), range)).toEqual({
+    expect(remap(await readRanges(lab.requests, { signal }), range)).toEqual({
       changed: false,
       readers: [range],
     });
@@ -409,29 +413,32 @@ describe('ranges', () => {
     [{ body: 'html' }, 'transient'],
     [{ body: 'empty' }, 'transient'],
     [{ pkranges: 'incomplete' }, 'transient'],
-  ] as const)('a list that fails with %o is trouble once, and poisons nothing', async (effect, kind) => {
-    await lab.split();
-    await lab.admin.faults([{ match: { op: 'pkranges' }, times: 1, effect }]);
-    expect(await troubleIn(readRanges(lab.lane, { signal }))).toBe(kind);
-    expect(await readRanges(lab.lane, { signal })).toHaveLength(2);
-  });
+  ] as const)(
+    'a list that fails with %o -> trouble once, and the next list is good',
+    async (effect, kind) => {
+      await lab.split();
+      await lab.admin.faults([{ match: { op: 'pkranges' }, times: 1, effect }]);
+      expect(await troubleIn(readRanges(lab.requests, { signal }))).toBe(kind);
+      expect(await readRanges(lab.requests, { signal })).toHaveLength(2);
+    },
+  );
 
-  test('a stale list still tiles, and its range still answers 410', async () => {
+  test('a stale list -> still tiles, and its range still answers 410', async () => {
     const parent = await lab.range();
     await lab.split();
     await lab.admin.faults([{ match: { op: 'pkranges' }, times: 1, effect: { pkranges: 'stale' } }]);
-    expect(remap(await readRanges(lab.lane, { signal }), parent).changed).toBe(false);
+    expect(remap(await readRanges(lab.requests, { signal }), parent).changed).toBe(false);
     expect(await troubleIn((await feed({ range: parent })).read('beginning', { signal }))).toBe('split');
-    expect(remap(await readRanges(lab.lane, { signal }), parent).changed).toBe(true);
+    expect(remap(await readRanges(lab.requests, { signal }), parent).changed).toBe(true);
   });
 
-  test("a child read with its parent's token sees what the parent showed", async () => {
-    const sessions = new Sessions();
+  test("a child range read with its parent's token -> sees what the parent showed", async () => {
+    const sessions = new SessionTokens();
     await fill(0, 8);
     const page = await (await feed()).read('beginning', { signal });
     sessions.add(page.sessionToken);
     await lab.split();
-    const [left] = await readRanges(lab.lane, { signal });
+    const [left] = await readRanges(lab.requests, { signal });
     if (left === undefined) throw new Error('expected a range');
     expect(sessions.of(left)).toBe(page.sessionToken);
     await lab.admin.account({ replicaLagMs: 60_000 });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
-import { ContainerLane } from '../../../src/cosmos/transport/container-requests.ts';
+import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
 import { sendBatch } from '../../../src/cosmos/bulk/batch-request.ts';
 import { Governor } from '../../../src/cosmos/load/governor.ts';
 import { readRanges } from '../../../src/cosmos/feed/ranges.ts';
@@ -33,8 +33,8 @@ async function load(
 ): Promise<Result> {
   const { containerRu, ruPerSecond, forMs } = options;
   using account = new Account({ endpoint: emulator.endpoint, key: emulator.key });
-  const lane = new ContainerLane(account, { database: 'shop', container: 'orders' });
-  const ranges = await readRanges(lane, { signal });
+  const requests = new ContainerRequests(account, { database: 'shop', container: 'orders' });
+  const ranges = await readRanges(requests, { signal });
   const governor = new Governor({ clock: systemClock, random: seededRandom(1), ruPerSecond });
   governor.setCapacity(
     containerRu,
@@ -60,7 +60,7 @@ async function load(
         text: JSON.stringify({ id: randomUUID(), pk: key }),
       }));
       const batch = { rangeId: range.id, signal, body: Buffer.from(bodyOf(ops)), count: OPERATIONS };
-      const result = await sendBatch(lane, batch, replyScan([]));
+      const result = await sendBatch(requests, batch, replyScan([]));
       const outcomes = result.answered ? result.outcomes : [];
       const refused = result.answered
         ? outcomes.filter(({ kind }) => kind === 'throttled')
@@ -109,7 +109,7 @@ function widthOf({ min, max }: { readonly min: string; readonly max: string }): 
   return at(max) - at(min);
 }
 
-test('30 % of a container is no more than 31 % of it, and nobody is throttled', async () => {
+test('a budget of 30 % -> at most 31 % of the container is used, with no throttling', async () => {
   await using emulator = await startTestEmulator({ settings: { ru: 'metered' } });
   await open(emulator, 8000);
   const result = await load(emulator, { containerRu: 8000, ruPerSecond: 2400, forMs: 5000 });
@@ -120,7 +120,7 @@ test('30 % of a container is no more than 31 % of it, and nobody is throttled', 
   expect(result.throttled).toBe(0);
 });
 
-test('all of a container is used, with hardly a throttle', async () => {
+test('no budget -> the whole container is used, with hardly any throttling', async () => {
   await using emulator = await startTestEmulator({ settings: { ru: 'metered' } });
   await open(emulator, 4000);
   const result = await load(emulator, { containerRu: 4000, forMs: 5000 });
@@ -128,7 +128,7 @@ test('all of a container is used, with hardly a throttle', async () => {
   expect(result.throttled / (result.throttled + result.done)).toBeLessThan(0.2);
 });
 
-test('a range that throttles and is slow takes nothing from the others', async () => {
+test('a slow and throttled range -> the others are not slowed', async () => {
   await using emulator = await startTestEmulator({ settings: { ru: 'metered' } });
   await open(emulator, 4000);
   const calm = await load(emulator, { containerRu: 4000, forMs: 3000 });

@@ -7,8 +7,8 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
-import { ContainerLane } from '../../../src/cosmos/transport/container-requests.ts';
-import { Feed } from '../../../src/cosmos/feed/feed.ts';
+import { ContainerRequests } from '../../../src/cosmos/transport/container-requests.ts';
+import { ChangeFeed } from '../../../src/cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../../../src/cosmos/feed/ranges.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { startTestEmulator } from '../../helpers/emulator.ts';
@@ -25,7 +25,7 @@ interface Seen {
 }
 
 /** What one call sends; it is answered with an empty page. */
-async function sentBy(call: (lane: ContainerLane) => Promise<unknown>): Promise<Seen> {
+async function sentBy(call: (requests: ContainerRequests) => Promise<unknown>): Promise<Seen> {
   const seen: Seen[] = [];
   const server = createServer((request: IncomingMessage, response) => {
     const headers = Object.entries(request.headers).filter(([name]) => !NOT_OURS.includes(name));
@@ -37,7 +37,7 @@ async function sentBy(call: (lane: ContainerLane) => Promise<unknown>): Promise<
   try {
     const { port } = server.address() as AddressInfo;
     using account = new Account({ endpoint: `http://127.0.0.1:${port}/`, key: 'a2V5' });
-    await call(new ContainerLane(account, { database: 'my shop', container: 'órders' }));
+    await call(new ContainerRequests(account, { database: 'my shop', container: 'órders' }));
   } finally {
     server.closeAllConnections();
     server.close();
@@ -62,8 +62,8 @@ test('the SDK -> the version that was examined', () => {
 });
 
 test("a page of the latest versions -> the SDK's own request", async () => {
-  const seen = await sentBy((lane) =>
-    new Feed(lane, { mode: 'latest-version', range: wholeOf(RANGE) }).read('beginning', { signal }),
+  const seen = await sentBy((requests) =>
+    new ChangeFeed(requests, { mode: 'latest-version', range: wholeOf(RANGE) }).read('beginning', { signal }),
   );
   expect(seen.line).toBe('GET /dbs/my%20shop/colls/%C3%B3rders/docs');
   expect(seen.headers).toEqual({
@@ -77,8 +77,8 @@ test("a page of the latest versions -> the SDK's own request", async () => {
 
 test("a page of all versions of a part of a range, from a position, in a session -> the SDK's own request", async () => {
   const range = { range: RANGE, min: '', max: '80' };
-  const seen = await sentBy((lane) =>
-    new Feed(lane, { mode: 'all-versions', range, pageSize: 5, priority: 'High' }).read(
+  const seen = await sentBy((requests) =>
+    new ChangeFeed(requests, { mode: 'all-versions', range, pageSize: 5, priority: 'High' }).read(
       { mode: 'all-versions', etag: '"12"' },
       { signal, sessionToken: '7:-1#12' },
     ),
@@ -100,16 +100,16 @@ test("a page of all versions of a part of a range, from a position, in a session
 });
 
 test("a page from now -> the SDK's own request", async () => {
-  const seen = await sentBy((lane) =>
-    new Feed(lane, { mode: 'all-versions', range: wholeOf(RANGE) }).read('now', { signal }),
+  const seen = await sentBy((requests) =>
+    new ChangeFeed(requests, { mode: 'all-versions', range: wholeOf(RANGE) }).read('now', { signal }),
   );
   expect(seen.headers).toMatchObject({ 'if-none-match': '*' });
 });
 
 test("a batch -> the SDK's own request", async () => {
   const body = Buffer.from('[{"operationType":"Delete"}]');
-  const seen = await sentBy((lane) =>
-    lane.batch({ signal, rangeId: '7', body, sessionToken: '7:-1#3', minimalReply: true }),
+  const seen = await sentBy((requests) =>
+    requests.batch({ signal, rangeId: '7', body, sessionToken: '7:-1#3', minimalReply: true }),
   );
   expect(seen.line).toBe('POST /dbs/my%20shop/colls/%C3%B3rders/docs');
   expect(seen.headers).toEqual({
@@ -166,7 +166,7 @@ describe('a batch that is sent with the signature of another', () => {
       const clock = new VirtualClock();
       // Another clock says when; a client of its own for each is what the SDK sends.
       using account = new Account({ endpoint, key: 'a2V5' }, { clock });
-      const lane = new ContainerLane(account, name);
+      const requests = new ContainerRequests(account, name);
       const calls = [
         { ...given, rangeId: '7', body: body('a'), sessionToken: '7:-1#3' },
         { ...given, rangeId: '18', body: body('bcd'), sessionToken: '18:-1#4' },
@@ -175,11 +175,11 @@ describe('a batch that is sent with the signature of another', () => {
         { signal, rangeId: '7', body: body('h'), priority: 'Low' },
         { signal, rangeId: '8', body: body('ij'), priority: 'Low' },
       ] as const;
-      for (const call of calls) expect(await lane.batch(call)).toMatchObject({ ok: true });
+      for (const call of calls) expect(await requests.batch(call)).toMatchObject({ ok: true });
       const sent = seen.splice(0);
       for (const call of calls) {
         using fresh = new Account({ endpoint, key: 'a2V5' });
-        await new ContainerLane(fresh, name).batch(call);
+        await new ContainerRequests(fresh, name).batch(call);
       }
       const changing = (headers: Seen['headers']): Seen['headers'] => ({
         ...headers,
@@ -207,9 +207,11 @@ describe('a batch that is sent with the signature of another', () => {
     try {
       const agent = { addRequest, protocol: 'http:' } as unknown as Agent;
       using account = new Account({ endpoint, key: 'a2V5' }, { agent });
-      const lane = new ContainerLane(account, { database: 'd', container: 'c' });
+      const requests = new ContainerRequests(account, { database: 'd', container: 'c' });
       for (const text of ['a', 'b', 'c'])
-        expect(await lane.batch({ ...given, rangeId: '7', body: body(text) })).toMatchObject({ ok: true });
+        expect(await requests.batch({ ...given, rangeId: '7', body: body(text) })).toMatchObject({
+          ok: true,
+        });
       expect(seen.map((one) => one.body)).toEqual(['["a"]', '["b"]', '["c"]']);
       expect(sent).toBe(3);
     } finally {
@@ -224,15 +226,15 @@ describe('a batch that is sent with the signature of another', () => {
     try {
       const clock = new VirtualClock();
       using account = new Account({ endpoint, key: 'a2V5' }, { clock });
-      const lane = new ContainerLane(account, { database: 'd', container: 'c' });
+      const requests = new ContainerRequests(account, { database: 'd', container: 'c' });
       let signed = 0;
-      const open = account.lane.sendRequest.bind(account.lane);
-      account.lane.sendRequest = async (request) => {
+      const open = account.transport.sendRequest.bind(account.transport);
+      account.transport.sendRequest = async (request) => {
         signed += 1;
         return open(request);
       };
       const send = async (): Promise<void> =>
-        void (await lane.batch({ ...given, rangeId: '7', body: body('a') }));
+        void (await requests.batch({ ...given, rangeId: '7', body: body('a') }));
       await send();
       await send();
       clock.advance(4999);
@@ -265,10 +267,10 @@ test('names that a URL escapes -> signed unescaped', async () => {
   using account = new Account({ endpoint: emulator.endpoint, key: emulator.key });
   const { database } = await account.client.databases.create({ id: 'my shop' });
   await database.containers.create({ id: 'órders', partitionKey: '/pk' });
-  const lane = new ContainerLane(account, { database: 'my shop', container: 'órders' });
-  const [range] = await readRanges(lane, { signal });
+  const requests = new ContainerRequests(account, { database: 'my shop', container: 'órders' });
+  const [range] = await readRanges(requests, { signal });
   expect(range).toMatchObject({ min: '', max: 'FF' });
-  const feed = new Feed(lane, {
+  const feed = new ChangeFeed(requests, {
     mode: 'latest-version',
     range: wholeOf(must(range, 'a container has a range')),
   });

@@ -2,15 +2,15 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { LaneLab, type Op } from '../../helpers/container-requests.ts';
+import { ContainerLab, type Op } from '../../helpers/container-requests.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { temporaryFolder } from '../../unit/state/making.ts';
 
 let ledger: string;
-let lab: LaneLab;
+let lab: ContainerLab;
 beforeEach(async () => {
   ledger = join(temporaryFolder(), 'ledger.db');
-  lab = await LaneLab.open();
+  lab = await ContainerLab.open();
   const { containers } = lab.account.client.database('shop');
   await containers.create({ id: 'by-tenant', partitionKey: '/tenantId' });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import type { LetterChange } from '../../../src/state/dead-letters.ts';
-import { LaneLab } from '../../helpers/container-requests.ts';
+import { ContainerLab } from '../../helpers/container-requests.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { hashOf, NOW_MS, SPEC } from '../../unit/state/making.ts';
 
@@ -15,10 +15,10 @@ const ID = 'b?c#d%e "é"';
 const TEXT = `{"id":${JSON.stringify(ID)},"pk":"amber","big":9223372036854775807,"price":1.10,"zero":-0}`;
 
 let folder: string;
-let lab: LaneLab;
+let lab: ContainerLab;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'cosmig-letters-'));
-  lab = await LaneLab.open();
+  lab = await ContainerLab.open();
 });
 afterEach(async () => {
   await lab[Symbol.asyncDispose]();

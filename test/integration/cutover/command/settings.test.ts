@@ -129,7 +129,7 @@ test('cutover settings: change refused -> reported after the switch', async () =
   expect(code).toBe(6);
   expect(stderr).toContain('\nswitched\n');
   expect(stderr).toContain(
-    'why  throughput: the throughput of the target cannot be made like that of the source',
+    'why  throughput: the throughput of the target cannot be changed to that of the source',
   );
   expect(stdout).toMatch(/^setting +TTL: now 3600 s as in the source; before: off$/m);
   expect(stdout).toMatch(

@@ -53,20 +53,20 @@ function named(name: string, message: string, errors?: Error[]): Error {
 }
 
 describe('Entra ID', () => {
-  test('gives a token for the account', async () => {
+  test('an account with a resource of its own -> a token for it', async () => {
     const identity = await signIn();
     expect(await identity.getToken('whatever the SDK asks')).toMatchObject({ token: `token for ${OWN}` });
     expect(asked).toEqual([OWN, OWN]);
   });
 
-  test('gives one for all accounts where the account is no resource of its own', async () => {
+  test('an account without a resource -> a token for all accounts', async () => {
     answers[OWN] = named('AuthenticationError', 'AADSTS500011: the resource principal was not found');
     const identity = await signIn();
     expect(await identity.getToken(OWN)).toMatchObject({ token: `token for ${COMMON}` });
     expect(asked).toEqual([OWN, COMMON, COMMON]);
   });
 
-  test('says what to do when there is no identity', async () => {
+  test('no identity -> refused, with what to do', async () => {
     const none = ['EnvironmentCredential is unavailable.', 'Azure CLI could not be found.'].map((message) =>
       named('CredentialUnavailableError', message),
     );
@@ -74,13 +74,13 @@ describe('Entra ID', () => {
     const { message, why, hint, cause } = await refusal();
     expect({ message, why, hint }).toEqual({
       message: `signing in to ${ENDPOINT} with Entra ID failed`,
-      why: 'no identity was found on this machine (2 ways were tried)',
-      hint: 'run az login, or set the variables or the managed identity of a service; or give the account key by COSMIG_SOURCE_KEY (COSMIG_TARGET_KEY); --verbose shows every way that was tried',
+      why: 'no identity was found on this machine (2 kinds were tried)',
+      hint: 'run az login, or set up the environment variables or the managed identity of a service; or set the account key in COSMIG_SOURCE_KEY (COSMIG_TARGET_KEY); --verbose shows every identity that was tried',
     });
     expect(cause).toBe(answers[OWN]);
   });
 
-  test('says why an identity was turned away, and not that others are missing', async () => {
+  test('an identity that was refused -> its refusal is reported, not the absence of the others', async () => {
     answers[OWN] = named('AggregateAuthenticationError', 'ChainedTokenCredential failed', [
       named('CredentialUnavailableError', 'EnvironmentCredential is unavailable.'),
       named('AuthenticationError', 'AADSTS7000215: Invalid client secret provided.\n Trace ID: 1'),
@@ -88,13 +88,13 @@ describe('Entra ID', () => {
     expect((await refusal()).why).toBe('AADSTS7000215: Invalid client secret provided.');
   });
 
-  test('that fails for all accounts as well is a refusal', async () => {
+  test('refused for all accounts as well -> refused', async () => {
     answers[OWN] = named('AuthenticationError', 'AADSTS500011: no such resource');
     answers[COMMON] = named('AuthenticationError', 'AADSTS53003: blocked by Conditional Access');
     expect((await refusal()).why).toBe('AADSTS53003: blocked by Conditional Access');
   });
 
-  test('is left when the operator stops', async () => {
+  test('the operator stops -> ends with that reason', async () => {
     const { signIn: freshSignIn } = await import('../../../../src/cosmos/account/sign-in.ts');
     const reason = new Error('stopped');
     answers[OWN] = named('AbortError', 'The operation was aborted.');
@@ -103,25 +103,25 @@ describe('Entra ID', () => {
 });
 
 describe('connecting', () => {
-  test('with a key loads nothing of it, and shows no key', async () => {
+  test('with a key -> the identity package is not loaded, and the key is not shown', async () => {
     using account = await connect(new Connection(ENDPOINT, KEY), { signal });
     expect(loaded).toBe(0);
     expect(inspect(account, { depth: 9 })).toBe(`Account { ${ENDPOINT} }`);
     expect(JSON.stringify(account)).toBe(`{"endpoint":"${ENDPOINT}"}`);
   });
 
-  test('without a key loads it once', async () => {
+  test('without a key -> the identity package is loaded once', async () => {
     const { connect: freshConnect } = await import('../../../../src/cosmos/account/client.ts');
     using _account = await freshConnect(new Connection(ENDPOINT, undefined), { signal });
     expect({ loaded, asked }).toEqual({ loaded: 1, asked: [OWN] });
   });
 
-  test('by plain http beyond this machine is a bug, whoever asks for it', async () => {
+  test('plain http to another machine -> an internal error', async () => {
     const { Agent } = await import('node:http');
     using agent = disposable(new Agent());
     const connection = new Connection('http://acme.example/', KEY);
     await expect(connect(connection, { signal, agent: agent.value })).rejects.toThrow(
-      'for this machine only',
+      'for loopback addresses only',
     );
   });
 });

@@ -23,8 +23,8 @@ function batcher(): { clock: VirtualClock; batches: Batcher<Numbered> } {
 const numbersOf = (batch: Batch<Numbered> | undefined): number[] | undefined =>
   batch?.operations.map(({ number }) => number);
 
-describe('a batch', () => {
-  test('goes at once from an idle range, after a little waiting from a busy one', () => {
+describe('batcher', () => {
+  test('an idle range -> leaves at once; a busy range -> leaves after a moment', () => {
     const { clock, batches } = batcher();
     batches.add(operation(1));
     clock.advance(3);
@@ -39,14 +39,14 @@ describe('a batch', () => {
     expect([batches.next('idle'), batches.size]).toEqual([undefined, 0]);
   });
 
-  test('is sealed by count', () => {
+  test('OPERATIONS_MAX operations -> sealed', () => {
     const { batches } = batcher();
     for (let i = 0; i < OPERATIONS_MAX + 1; i += 1) batches.add(operation(i));
     expect(batches.next('busy')?.operations).toHaveLength(OPERATIONS_MAX);
     expect(batches.next('busy')).toBeUndefined();
   });
 
-  test('is sealed by bytes, to the last one', () => {
+  test('BODY_BYTES_MAX bytes -> sealed, exact to the byte', () => {
     const { batches } = batcher();
     batches.add(operation(1, BODY_BYTES_MAX / 2 - 2));
     batches.add(operation(2, BODY_BYTES_MAX / 2 - 1));
@@ -57,7 +57,7 @@ describe('a batch', () => {
     expect(numbersOf(batches.next('busy'))).toEqual([3]);
   });
 
-  test('an operation that is too big for a batch travels alone', () => {
+  test('an operation larger than a batch -> travels alone', () => {
     const { batches } = batcher();
     batches.add(operation(1));
     batches.add(operation(2, BODY_BYTES_MAX * 3));
@@ -66,7 +66,7 @@ describe('a batch', () => {
     expect(numbersOf(batches.next('idle'))).toEqual([3]);
   });
 
-  test('what was put back goes first', () => {
+  test('operations that were put back -> leave first', () => {
     const { batches } = batcher();
     for (let i = 0; i < 5; i += 1) batches.add(operation(i));
     const batch = batches.next('idle');
@@ -79,7 +79,7 @@ describe('a batch', () => {
   });
 });
 
-test('whatever comes: once, in order, within the limits, as the JSON it should be', () => {
+test('batcher: random operations and refusals -> each leaves once, in order, within the limits, as valid JSON', () => {
   const steps = fc.array(
     fc.record({
       sizeBytes: fc.oneof(fc.nat(2000), fc.nat(60_000), fc.nat(BODY_BYTES_MAX * 2)),

@@ -1,4 +1,4 @@
-/** A target of ranges, and a time, that do what a test says; nothing here waits for a real clock. */
+/** A dispatcher with a target and a clock that a test controls. */
 import { Governor } from '../../../../src/cosmos/load/governor.ts';
 import { Patience } from '../../../../src/cosmos/load/retry.ts';
 import { OPERATIONS_MAX } from '../../../../src/cosmos/bulk/batch-request.ts';
@@ -6,7 +6,7 @@ import { RequestBodies } from '../../../../src/cosmos/bulk/batcher.ts';
 import {
   madeText,
   type BatchReply,
-  type OperationOutcome,
+  type OperationEnd,
   type OperationResult,
   type RangeOperation,
   type RefusalKind,
@@ -36,7 +36,7 @@ export class Lab {
   readonly random: Random;
   readonly stop = new AbortController();
   readonly requests: Request[] = [];
-  readonly outcomes = new Map<number, OperationOutcome<number>[]>();
+  readonly outcomes = new Map<number, OperationEnd<number>[]>();
   readonly dispatcher: RangeDispatcher<number>;
   refreshes = 0;
   /** Where ranges begin, as we know it and as it is. */
@@ -84,7 +84,7 @@ export class Lab {
 
   operation(
     place: number,
-    onEnd: (outcome: OperationOutcome<number>) => void = () => {},
+    onEnd: (outcome: OperationEnd<number>) => void = () => {},
   ): RangeOperation<number> {
     const number = (this.#numbers += 1);
     return {
@@ -130,7 +130,7 @@ export class Lab {
   }
 }
 
-/** Lets everything that was woken come to its next wait. */
+/** Lets everything that was woken reach its next wait. */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 4; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -6,8 +6,8 @@ import { Lab, PLACES, done, refused, settled, throttled, type Request } from './
 
 const reasons = (waits: RangeWait[]): string[] => waits.map(({ reason }) => reason);
 
-describe('a range', () => {
-  test('sends at once what one turn of the loop brings, and waits for company while it is busy', async () => {
+describe('dispatcher: a range', () => {
+  test('idle -> sends at once all that one turn of the event loop brings; busy -> waits for more operations', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 3; i += 1) lab.add();
@@ -32,7 +32,7 @@ describe('a range', () => {
     expect(lab.timers).toBe(0);
   });
 
-  test('that is throttled rests as long as it was told, and no other does', async () => {
+  test('throttled -> rests as long as the service asks, and no other range rests', async () => {
     const lab = new Lab({ governor: 'real' });
     lab.known = lab.actual = [0, 32];
     const run = lab.dispatcher.run(lab.stop.signal);
@@ -61,7 +61,7 @@ describe('a range', () => {
     await run;
   });
 
-  test('throttled again and again -> each time it waits once, by the hint of the service', async () => {
+  test('throttled repeatedly -> each time it waits once, by the hint of the service', async () => {
     const lab = new Lab({ governor: 'real' });
     const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
@@ -80,7 +80,7 @@ describe('a range', () => {
     await run;
   });
 
-  test('throttled for ever -> the run ends after a quarter of an hour, and says so', async () => {
+  test('throttled for ever -> the run ends after 15 minutes, and names the reason', async () => {
     const lab = new Lab({ governor: 'real' });
     const beganMs = lab.clock.now();
     const run = lab.dispatcher.run(lab.stop.signal);
@@ -98,7 +98,7 @@ describe('a range', () => {
     expect(lab.outcome(number)).toBe('not-done');
   });
 
-  test('sends again what was refused, and never what may have happened', async () => {
+  test('a mixed reply -> sends again what was refused, never what may have happened', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 4; i += 1) lab.add();
@@ -119,7 +119,7 @@ describe('a range', () => {
     expect([1, 2, 3, 4].map((number) => lab.outcome(number))).toEqual(['done', 'done', 'ambiguous', 'done']);
   });
 
-  test('that did not reply rests, though nothing of it is sent again', async () => {
+  test('no reply -> the range rests, and nothing is sent again', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
@@ -138,7 +138,7 @@ describe('a range', () => {
     await run;
   });
 
-  test('that has split is asked for once, and its operations go where they belong', async () => {
+  test('a split -> the ranges are listed once, and operations go to the children', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     lab.add(1);
@@ -170,7 +170,7 @@ describe('a range', () => {
     expect(lab.dispatcher.waits().map(({ range }) => range)).not.toContain('r0/1');
   });
 
-  test('whose split is not told yet rests before it is asked for again', async () => {
+  test('a split that is not listed yet -> rests before the ranges are listed again', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     const number = lab.add(1);
@@ -187,7 +187,7 @@ describe('a range', () => {
     expect(lab.outcome(number)).toBe('done');
   });
 
-  test('goes when the governor says so, who sees every reply', async () => {
+  test('admission -> waits for the governor, which observes every reply', async () => {
     const seen: Load[] = [];
     let budget = false;
     const lab = new Lab({
@@ -214,8 +214,8 @@ describe('a range', () => {
   });
 });
 
-describe('rests and rooms', () => {
-  /** A lab with two batches of one range on their way. */
+describe('dispatcher: rests', () => {
+  /** A lab with two batches of one range in flight. */
   async function twoOnTheirWay(): Promise<{ lab: Lab; run: Promise<void> }> {
     const lab = new Lab({ governor: 'real' });
     const run = lab.dispatcher.run(lab.stop.signal);
@@ -225,7 +225,7 @@ describe('rests and rooms', () => {
     return { lab, run };
   }
 
-  test('what was sent before a rest does not count as another attempt', async () => {
+  test('a refusal of a batch sent before the rest -> not counted as another attempt', async () => {
     const { lab, run } = await twoOnTheirWay();
     for (const request of lab.requests.splice(0))
       request.reply({ chargeRu: 0, results: refused('transient') });
@@ -235,7 +235,7 @@ describe('rests and rooms', () => {
     await expect(run).rejects.toThrow('enough');
   });
 
-  test('a shorter hint does not end a longer rest', async () => {
+  test('a shorter hint -> does not end a longer rest', async () => {
     const { lab, run } = await twoOnTheirWay();
     lab.take().reply({ chargeRu: 0, results: throttled(1000) });
     lab.take().reply({ chargeRu: 0, results: throttled(10) });
@@ -247,7 +247,7 @@ describe('rests and rooms', () => {
     await expect(run).rejects.toThrow('enough');
   });
 
-  test('an earlier alarm is not forgotten for a later one', async () => {
+  test('two alarms -> the earlier one fires', async () => {
     let delayMs = 1000;
     const lab = new Lab({
       governor: {
@@ -268,7 +268,7 @@ describe('rests and rooms', () => {
     expect(lab.timers).toBe(0);
   });
 
-  test('there is a limit to what is on its way, whatever the governor says', async () => {
+  test('a governor that admits everything -> at most 64 requests in flight', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     for (let i = 0; i < 7000; i += 1) lab.add();
@@ -280,15 +280,15 @@ describe('rests and rooms', () => {
     const request = lab.take();
     request.reply(done(request));
     await settled();
-    // Progress: a watchdog starts to count anew.
+    // Progress: the stall warning starts to count again.
     expect(lab.dispatcher.waits()[0]?.sinceMs).toBe(sinceMs + 77);
     lab.stop.abort(new Error('enough'));
     await expect(run).rejects.toThrow('enough');
   });
 });
 
-describe('the end', () => {
-  test('whoever goes on adding while it comes is told every time', async () => {
+describe('dispatcher: the end', () => {
+  test('operations that are added while the run ends -> each gets an outcome', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     const ends: string[] = [];
@@ -320,7 +320,7 @@ describe('the end', () => {
     );
   });
 
-  test('drain sends what waits for company, and ends when all is complete', async () => {
+  test('drain -> sends batches that wait for more operations, and ends when all are complete', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
@@ -337,7 +337,7 @@ describe('the end', () => {
     expect([lab.dispatcher.unfinished, lab.timers]).toEqual([0, 0]);
   });
 
-  test('abort: what waits is not done, what is on its way is ambiguous, whoever comes is told', async () => {
+  test('abort -> what waits is not done, what is in flight is ambiguous, later operations are not done', async () => {
     const lab = new Lab({ governor: 'real' });
     lab.known = [0, 32];
     lab.actual = [0, 32];
@@ -361,7 +361,7 @@ describe('the end', () => {
     expect([lab.dispatcher.unfinished, lab.timers]).toEqual([0, 0]);
   });
 
-  test('a request that fails in a way nobody foresaw ends the run', async () => {
+  test('an unexpected error of a request -> ends the run', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     lab.add();
@@ -372,7 +372,7 @@ describe('the end', () => {
     expect([1, 2].map((number) => lab.outcome(number))).toEqual(['ambiguous', 'not-done']);
   });
 
-  test('one who throws when told does not keep others from being told', async () => {
+  test('an operation throws on completion -> the others are still completed', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     lab.dispatcher.add(
@@ -388,7 +388,7 @@ describe('the end', () => {
     expect([lab.outcome(other), lab.dispatcher.unfinished]).toEqual(['done', 0]);
   });
 
-  test('a target that denies for too long ends the run with what it said', async () => {
+  test('denied for too long -> the run ends with the reason', async () => {
     const lab = new Lab();
     const run = lab.dispatcher.run(lab.stop.signal);
     const number = lab.add();
@@ -407,7 +407,7 @@ describe('the end', () => {
   });
 });
 
-/** What a target in a bad mood says to a request. */
+/** The reply of a target that refuses, splits or loses some requests. */
 function moody(lab: Lab, request: Request): BatchReply<number> {
   const { random } = lab;
   if (!lab.isThere(request.range)) return { chargeRu: 0, results: refused('split') };
@@ -425,7 +425,7 @@ function moody(lab: Lab, request: Request): BatchReply<number> {
   };
 }
 
-test('whatever the target does: one outcome each, the right one, and nothing is left behind', async () => {
+test('dispatcher: random replies, splits and aborts -> each operation gets its one right outcome', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.boolean(), async (seed, aborts) => {
       let limit = 3;

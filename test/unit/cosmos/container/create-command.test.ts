@@ -8,7 +8,7 @@ const key = (...paths: string[]): object => ({
   version: 2,
 });
 
-test('a container with one key path, its settings as flags, quoted for a shell', () => {
+test('one key path -> az cosmosdb with settings as flags, quoted for a shell', () => {
   const definition = {
     id: 'orders-by-tenant',
     partitionKey: key('/tenantId'),
@@ -26,7 +26,7 @@ test('a container with one key path, its settings as flags, quoted for a shell',
 test.each([
   ['several levels', { id: 'x', partitionKey: key('/a', '/b') }],
   ['a setting without a flag', { id: 'x', partitionKey: key('/a'), computedProperties: [{ name: 'n' }] }],
-])('%s: the interface below', (_name, definition) => {
+])('%s -> az rest', (_name, definition) => {
   const command = creationCommand({
     account: 'acc',
     name,

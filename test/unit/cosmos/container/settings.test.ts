@@ -1,10 +1,6 @@
+import { cloneOf } from '../../../../src/cosmos/container/clone.ts';
 import { describe, expect, test } from 'vitest';
-import {
-  cloneOf,
-  differencesOf,
-  unseenOf,
-  type Described,
-} from '../../../../src/cosmos/container/settings.ts';
+import { differencesOf, unseenOf, type Described } from '../../../../src/cosmos/container/settings.ts';
 import type { ContainerFacts } from '../../../../src/cosmos/container/inspect.ts';
 import { throughputFor } from '../../../../src/cosmos/container/create.ts';
 import type { Script } from '../../../../src/cosmos/container/scripts.ts';
@@ -83,7 +79,7 @@ describe('no difference', () => {
     ).toEqual([]);
   });
 
-  test('the key that a clone has in its index, or a target made by hand has not', () => {
+  test('the new key in the index of a clone, or not in that of a target created by hand', () => {
     const policy = { ...INDEXING, includedPaths: [{ path: '/a/?' }], excludedPaths: [{ path: '/*' }] };
     const source = facts({ indexingPolicy: policy });
     const clone = cloneOf(source, { ...target, isSameAccount: true });
@@ -91,7 +87,7 @@ describe('no difference', () => {
     expect(differencesOf(described(source), described(asTarget({ indexingPolicy: policy })))).toEqual([]);
   });
 
-  test('scripts that nobody may see, and a throughput that is not known', () => {
+  test('scripts that the caller may not see, and an unknown throughput', () => {
     const one = described(facts(), [script('a')]);
     const other = described(facts({}, { throughput: { kind: 'unknown' } }), null);
     expect(differencesOf(one, other)).toEqual([]);
@@ -136,7 +132,7 @@ describe('a difference', () => {
 });
 
 describe('a clone', () => {
-  test('has what the source has but what is the service’s or one container’s', () => {
+  test('has all settings of the source, except those of the service and of one container', () => {
     const source = facts({
       id: 'orders',
       _rid: 'x',
@@ -185,7 +181,7 @@ describe('a clone', () => {
     expect(clone['indexingPolicy']).toEqual({ ...policy, includedPaths: paths(expected) });
   });
 
-  test('without an index gets none, and /id is always in it', () => {
+  test('no index -> none in the clone; /id is always indexed', () => {
     const none = { indexingMode: 'none', includedPaths: [], excludedPaths: [] };
     const selective = { ...none, indexingMode: 'consistent', excludedPaths: [{ path: '/*' }] };
     for (const [indexingPolicy, keyPaths] of [

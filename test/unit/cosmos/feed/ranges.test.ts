@@ -19,7 +19,7 @@ describe('a list of ranges', () => {
     ['in any order', ['2 0 80-FF', '1 0 -80'], '1 2'],
     ['both generations', ['0 . -FF', '1 0 -80', '2 0 80-FF'], '1 2'],
     ['twice the same, from two pages', ['1 0 -80', '2 0 80-FF', '1 0 -80'], '1 2'],
-  ])('is used when it tiles: %s', (_name, texts, expected) => {
+  ])('tiles -> used: %s', (_name, texts, expected) => {
     expect(told(tile(ranges(...texts)))).toBe(expected);
   });
 
@@ -31,7 +31,7 @@ describe('a list of ranges', () => {
     ['an overlap', ['1 0 -80', '2 0 70-FF']],
     ['an empty range', ['1 0 -80', '3 0 80-80', '2 0 80-FF']],
     ['one child, while the parent is gone', ['0 . -FF', '1 0 -80']],
-  ])('is trouble that may pass: %s', (_name, texts) => {
+  ])('does not tile -> transient trouble: %s', (_name, texts) => {
     expect(() => tile(ranges(...texts))).toThrow(TroubleError);
   });
 });
@@ -44,25 +44,25 @@ describe('a reader whose range answered 410', () => {
     return { changed, readers: readers.map((one) => `${one.range.id} ${one.min}-${one.max} ${isPart(one)}`) };
   };
 
-  test('is not done splitting', () => {
+  test('the split is not finished -> the reader is unchanged', () => {
     expect(places(['0 . -FF'])).toEqual({ changed: false, readers: ['0 -FF false'] });
   });
 
-  test('has two children', () => {
+  test('a split -> two children', () => {
     expect(places(['1 0 -80', '2 0 80-FF'])).toEqual({
       changed: true,
       readers: ['1 -80 false', '2 80-FF false'],
     });
   });
 
-  test('has grandchildren by now', () => {
+  test('two splits -> grandchildren', () => {
     expect(places(['2 0 80-FF', '3 0+1 -40', '4 0+1 40-80'])).toEqual({
       changed: true,
       readers: ['3 -40 false', '4 40-80 false', '2 80-FF false'],
     });
   });
 
-  test('was merged with a neighbour: its part of the merged range stays its own', () => {
+  test('a merge -> the reader keeps its part of the merged range', () => {
     const [one] = ranges('1 0 -80');
     expect(places(['3 1+2 -FF'], wholeOf(one as PhysicalRange))).toEqual({
       changed: true,
@@ -70,7 +70,7 @@ describe('a reader whose range answered 410', () => {
     });
   });
 
-  test('has a part of a merged range that splits elsewhere', () => {
+  test('a merged range splits elsewhere -> the reader keeps its part', () => {
     const [merged] = ranges('3 1+2 -FF');
     const part = { range: merged as PhysicalRange, min: '', max: '80' };
     expect(places(['4 3 -40', '5 3 40-FF'], part)).toEqual({

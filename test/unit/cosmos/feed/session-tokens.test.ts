@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lsnOf, Sessions } from '../../../../src/cosmos/feed/session-tokens.ts';
+import { lsnOf, SessionTokens } from '../../../../src/cosmos/feed/session-tokens.ts';
 
 test.each([
   ['0:-1#17', 17],
@@ -10,7 +10,7 @@ test.each([
   ['nonsense', undefined],
   ['0:1#', undefined],
   [undefined, undefined],
-])('%s has come to %s', (token, lsn) => {
+])('lsnOf: %s -> %s', (token, lsn) => {
   expect(lsnOf(token)).toBe(lsn);
 });
 
@@ -23,8 +23,8 @@ test.each([
   ['0:-1#5', '1:-1#2', '0:-1#5,1:-1#2'],
   [undefined, '0:-1#5', '0:-1#5'],
   ['0:-1#5', undefined, '0:-1#5'],
-])('the newest of %s and %s', (one, other, newest) => {
-  const sessions = new Sessions();
+])('two tokens: %s and %s -> the newest of both', (one, other, newest) => {
+  const sessions = new SessionTokens();
   sessions.add(one);
   sessions.add(other);
   expect(
@@ -35,8 +35,8 @@ test.each([
   ).toBe(newest);
 });
 
-test('a child is read with what its parents had seen', () => {
-  const sessions = new Sessions();
+test('a child range -> read with the tokens of its parents', () => {
+  const sessions = new SessionTokens();
   sessions.add('0:-1#5');
   sessions.add('9:-1#1');
   const child = { id: '2', parents: ['0', '1'] };
@@ -49,11 +49,11 @@ test('a child is read with what its parents had seen', () => {
 test.each([
   ['0:-1#5', { id: '0', parents: [] }, 1, '0:-1#6', 6],
   ['0:1#9#4=8#5=7', { id: '0', parents: [] }, 4, '0:1#13#4=8#5=7', 13],
-  // Its parents had come further than it has told itself.
+  // Its parents had come further than the child has reported.
   ['0:-1#50,1:-1#70,2:-1#8', { id: '2', parents: ['0', '1'] }, 1, '2:-1#71', 71],
   ['0:-1#50', { id: '2', parents: ['0'] }, 2, '2:-1#52', 52],
-])('after %s, %j is asked for %i more by %s', (seen, range, more, token, lsn) => {
-  const sessions = new Sessions();
+])('beyond: after %s, %j, %i more -> %s', (seen, range, more, token, lsn) => {
+  const sessions = new SessionTokens();
   sessions.add(seen);
   expect(sessions.beyond(range, more)).toEqual({ token, lsn });
 });

@@ -1,4 +1,4 @@
-/** Load control against a service in virtual time: ranges with RU of their own, and a queue of what is on its way. */
+/** Load control against a service in virtual time: ranges with RU of their own, and a queue of what is in flight. */
 import { describe, expect, test } from 'vitest';
 import { Governor } from '../../../../src/cosmos/load/governor.ts';
 import { allowedRu, RuBudget } from '../../../../src/cosmos/load/ru-budget.ts';
@@ -26,7 +26,7 @@ interface Service {
   readonly clock: VirtualClock;
   readonly governor: Governor;
   readonly tallies: ReadonlyMap<string, Tally>;
-  /** Lets a millisecond after the other pass, with everybody eager to send. */
+  /** Lets a millisecond after the other pass, with every range eager to send. */
   readonly run: (forMs: number) => void;
 }
 
@@ -117,7 +117,7 @@ function limitOf(governor: Governor, range: string): number {
   }
 }
 
-describe('a budget', () => {
+describe('budget', () => {
   test.each([
     [{ kind: 'automatic' }, 4000, undefined],
     [{ kind: 'ru', ru: 500 }, 4000, 500],
@@ -127,30 +127,30 @@ describe('a budget', () => {
     expect(allowedRu('target', budget, has)).toBe(expected);
   });
 
-  test('in per cent of nothing known is refused, with what to do', () => {
+  test('a share of an unknown throughput -> refused, with a hint', () => {
     expect(() => allowedRu('source', { kind: 'percent', percent: 30 }, undefined)).toThrow(
       '--source-ru 30% is not valid',
     );
   });
 
-  test('is owed what a reply cost beyond what was expected, and saves up next to nothing', () => {
+  test('a reply costs more than expected -> the excess is owed; almost nothing is saved up', () => {
     const clock = new VirtualClock();
     const budget = new RuBudget(clock, 100);
     expect(budget.delayMs()).toBe(0);
-    budget.settle(budget.reserve(), 250);
+    budget.charge(budget.reserve(), 250);
     expect(budget.delayMs()).toBe(2500);
     clock.advance(2500);
     expect(budget.delayMs()).toBe(0);
     clock.advance(3_600_000);
-    budget.settle(budget.reserve(), 250);
+    budget.charge(budget.reserve(), 250);
     expect(budget.delayMs()).toBe(2400);
     expect(budget.spentRu).toBe(500);
   });
 
-  test('gives nothing for a clock that is set back, and loses nothing', () => {
+  test('the clock is set back -> nothing is gained and nothing is lost', () => {
     const clock = new VirtualClock();
     const budget = new RuBudget(clock, 100);
-    budget.settle(0, 100);
+    budget.charge(0, 100);
     clock.advance(-500_000);
     expect(budget.delayMs()).toBe(1000);
     clock.advance(1000);
@@ -158,7 +158,7 @@ describe('a budget', () => {
   });
 
   test.each([0.1, 0.3, 0.8])(
-    'of %d of the RU is spent to within a few per cent, throttling nobody',
+    'a share of %d -> spent to within a few per cent, with no throttling',
     (share) => {
       const ranges = ['0', '1', '2', '3'].map((id) => ({ id, ru: 10_000 }));
       const { tallies, run } = service({ ranges, ruPerSecond: 40_000 * share, known: true });
@@ -167,15 +167,15 @@ describe('a budget', () => {
       expect(used).toBeGreaterThan(share * 0.95);
       expect(used).toBeLessThan(share * 1.02);
       expect(sum(tallies, 'throttled')).toBe(0);
-      // Nobody is forgotten over it.
+      // No range is left out.
       for (const { spentRu } of tallies.values())
         expect(spentRu / (sum(tallies, 'spentRu') / 4)).toBeGreaterThan(0.9);
     },
   );
 });
 
-describe('a range', () => {
-  test('that answers late is used up all the same, after a few seconds', () => {
+describe('range limit', () => {
+  test('a range that answers late -> its RU are used up after a few seconds', () => {
     const { tallies, run } = service({
       ranges: [{ id: '0', ru: 6000, latencyMs: 1000 }],
       operations: 100,
@@ -187,19 +187,22 @@ describe('a range', () => {
     expect((sum(tallies, 'spentRu') - before) / 60_000).toBeGreaterThan(0.9);
   });
 
-  test.each([400, 1000, 6000, 10_000])('of %d RU/s is used up, and hardly ever throttled', (ru) => {
-    const { tallies, run } = service({ ranges: [{ id: '0', ru }], operations: 100, known: true });
-    run(2000);
-    const before = structuredClone(tallies);
-    run(60_000);
-    const [done, throttled, spentRu] = (['done', 'throttled', 'spentRu'] as const).map(
-      (of) => sum(tallies, of) - sum(before, of),
-    );
-    expect((spentRu ?? 0) / (ru * 60)).toBeGreaterThan(0.95);
-    expect((throttled ?? 0) / ((done ?? 0) + (throttled ?? 0))).toBeLessThan(0.02);
-  });
+  test.each([400, 1000, 6000, 10_000])(
+    'a range of %d RU/s -> its RU are used up, with hardly any throttling',
+    (ru) => {
+      const { tallies, run } = service({ ranges: [{ id: '0', ru }], operations: 100, known: true });
+      run(2000);
+      const before = structuredClone(tallies);
+      run(60_000);
+      const [done, throttled, spentRu] = (['done', 'throttled', 'spentRu'] as const).map(
+        (of) => sum(tallies, of) - sum(before, of),
+      );
+      expect((spentRu ?? 0) / (ru * 60)).toBeGreaterThan(0.95);
+      expect((throttled ?? 0) / ((done ?? 0) + (throttled ?? 0))).toBeLessThan(0.02);
+    },
+  );
 
-  test('is given more and more while it is quiet, one at a time', () => {
+  test('no throttling -> one more request in flight each second', () => {
     const { governor, run } = service({ ranges: [{ id: '0', ru: 1e9 }] });
     const limits: number[] = [];
     for (let second = 0; second < 6; second += 1) {
@@ -209,7 +212,7 @@ describe('a range', () => {
     expect(limits).toEqual([3, 4, 5, 6, 7, 8]);
   });
 
-  test('holds at about one per cent, sheds one above, halves when it lasts, and never stands still', () => {
+  test('throttling -> holds at about 1 %, sheds one above, halves when it lasts, never falls to zero', () => {
     const clock = new VirtualClock();
     const governor = new Governor({ clock, random: seededRandom(1) });
     governor.admit('0', { inFlight: 0 });
@@ -226,7 +229,7 @@ describe('a range', () => {
     expect(limits).toEqual([3, 4, 5, 6, 7, 8, 8, 7, 6, 3, 1, 1, 1, 2]);
   });
 
-  test('is left alone for as long as it asks, and only that one', () => {
+  test('a hint -> that range rests as long as the service asks, and no other rests', () => {
     const clock = new VirtualClock();
     const governor = new Governor({ clock, random: seededRandom(1) });
     expect(governor.admit('0', { inFlight: 0 })).toBe('go');
@@ -241,7 +244,7 @@ describe('a range', () => {
     expect(governor.admit('0', { inFlight: 0 })).toBe('go');
   });
 
-  test('that is slow, or throttled all the time, takes nothing from the others', () => {
+  test('a slow or throttled range -> the others are not slowed', () => {
     const healthy = ['1', '2', '3'].map((id) => ({ id, ru: 10_000 }));
     const calm = service({ ranges: [{ id: '0', ru: 10_000 }, ...healthy] });
     calm.run(30_000);
@@ -253,7 +256,7 @@ describe('a range', () => {
     }
   });
 
-  test('of which is known what it has is kept busy, and hardly ever throttled', () => {
+  test('known capacity -> ranges are kept busy, with hardly any throttling', () => {
     const ranges = ['0', '1', '2', '3'].map((id) => ({ id, ru: 10_000 }));
     const { tallies, run } = service({ ranges, known: true });
     run(60_000);
@@ -262,7 +265,7 @@ describe('a range', () => {
     expect(throttled / (throttled + sum(tallies, 'done'))).toBeLessThan(0.02);
   });
 
-  test('that splits leaves its children what it has learned', () => {
+  test('a split -> the children start with what the parent has learned', () => {
     const { governor, run } = service({ ranges: [{ id: '0', ru: 1e9 }] });
     run(8000);
     const before = limitOf(governor, '0');
@@ -274,7 +277,7 @@ describe('a range', () => {
     );
   });
 
-  test('that has as many on their way as it may waits for a reply', () => {
+  test('the limit is reached -> waits for a reply', () => {
     const governor = new Governor({ clock: new VirtualClock(), random: seededRandom(1) });
     expect(governor.admit('0', { inFlight: 2 })).toEqual({ reason: 'in flight' });
   });

@@ -3,7 +3,7 @@ import { TroubleError, type Trouble, type TroubleKind } from '../../../../src/co
 import {
   Patience,
   retrying,
-  tellWaits,
+  logWaits,
   type PatienceParts,
   type Wait,
 } from '../../../../src/cosmos/load/retry.ts';
@@ -44,7 +44,7 @@ function failing(...troubles: readonly Trouble[]): () => Promise<string> {
   };
 }
 
-test('waits longer and longer, with the reason by name, and gives what came in the end', async () => {
+test('retrying: passing trouble -> waits longer each time, names the reason, and returns the result', async () => {
   const { patience, waits } = rig();
   const work = failing(
     trouble('transient'),
@@ -66,7 +66,7 @@ test('waits longer and longer, with the reason by name, and gives what came in t
   expect(third).toBeGreaterThanOrEqual(200);
 });
 
-test('is never sooner than the service asks, and two who were told the same do not come together', () => {
+test('patience: a hint of the service -> never shorter than the hint, and spread between callers', () => {
   const delays = Array.from(
     { length: 50 },
     (_, seed) => rig(seededRandom(seed)).patience.next(trouble('throttled', { retryAfterMs: 1000 })).delayMs,
@@ -76,7 +76,7 @@ test('is never sooner than the service asks, and two who were told the same do n
   expect(new Set(delays).size).toBeGreaterThan(20);
 });
 
-describe('gives up', () => {
+describe('patience: gives up', () => {
   test.each(['ambiguous', 'conflict', 'too-large', 'fatal', 'split'] as const)(
     'at once: %s',
     async (kind) => {
@@ -91,7 +91,7 @@ describe('gives up', () => {
     ['denied', 120],
     ['transient', 300],
     ['throttled', 900],
-  ] as const)('%s: within %i s, as exit code 6', async (kind, seconds) => {
+  ] as const)('%s that lasts -> exit code 6 within %i s', async (kind, seconds) => {
     const { patience, waits, parts } = rig();
     const startedMs = parts.clock.now();
     const run = retrying(() => Promise.reject(new TroubleError(trouble(kind))), {
@@ -106,7 +106,7 @@ describe('gives up', () => {
     expect(waits.length).toBeLessThan(200);
   });
 
-  test('kinds of trouble that take turns do not make it patient for ever', async () => {
+  test('kinds of trouble that alternate -> it still ends', async () => {
     const { patience, waits, parts } = rig();
     const startedMs = parts.clock.now();
     let turn = 0;
@@ -122,7 +122,7 @@ describe('gives up', () => {
     expect(waits.length).toBeGreaterThan(10);
   });
 
-  test('a wait is over when the signal says so', async () => {
+  test('the signal is aborted during a wait -> the wait ends', async () => {
     const stop = new AbortController();
     const run = retrying(failing(trouble('throttled', { retryAfterMs: 60_000 })), {
       signal: stop.signal,
@@ -135,7 +135,7 @@ describe('gives up', () => {
     await expect(run).rejects.toThrow('stop');
   });
 
-  test('our own mistakes are not tried again', async () => {
+  test('an error that is not trouble -> thrown at once', async () => {
     const { patience } = rig();
     await expect(
       retrying(() => Promise.reject(new TypeError('ours')), { signal: forever, patience }),
@@ -143,7 +143,7 @@ describe('gives up', () => {
   });
 });
 
-test('a split is waited for where that is asked, and success makes patient again', async () => {
+test('retrying: a split -> waited for only where asked; a success starts the patience again', async () => {
   const { patience, waits } = rig();
   const options = { signal: forever, patience, splits: 'waited-for' } as const;
   await retrying(failing(trouble('split'), trouble('split')), options);
@@ -151,11 +151,11 @@ test('a split is waited for where that is asked, and success makes patient again
   expect(waits.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
 });
 
-test('who waits for long is told now and then, by the account', async () => {
+test('logWaits: a long wait -> logged now and then, with the account', async () => {
   const said: string[] = [];
   const clock = new VirtualClock();
   const write = (line: string): void => void said.push(line);
-  const onWait = tellWaits(createLog({ level: 'warn', format: 'text', clock, write }), clock);
+  const onWait = logWaits(createLog({ level: 'warn', format: 'text', clock, write }), clock);
   const at = 'https://myaccount.documents.azure.com/';
   // Each asks for three seconds of patience, and several wait at a time.
   for (let lastedMs = 0; lastedMs <= 60_000; lastedMs += 3000) {

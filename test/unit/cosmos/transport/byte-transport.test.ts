@@ -8,7 +8,11 @@ import {
 } from '@azure/core-rest-pipeline';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { LANE_HEADER, RawLane, type Passage } from '../../../../src/cosmos/transport/byte-transport.ts';
+import {
+  PASSAGE_HEADER,
+  ByteTransport,
+  type Passage,
+} from '../../../../src/cosmos/transport/byte-transport.ts';
 import { failure } from '../../../helpers/failure.ts';
 
 type Answer = (request: PipelineRequest) => Promise<PipelineResponse>;
@@ -22,7 +26,7 @@ function answering(status: number, body = '', headers: Record<string, string> = 
   });
 }
 
-function laneOver(...answers: readonly Answer[]): { lane: RawLane; sent: PipelineRequest[] } {
+function laneOver(...answers: readonly Answer[]): { transport: ByteTransport; sent: PipelineRequest[] } {
   const sent: PipelineRequest[] = [];
   const inner: HttpClient = {
     sendRequest: async (request) => {
@@ -32,18 +36,18 @@ function laneOver(...answers: readonly Answer[]): { lane: RawLane; sent: Pipelin
       return answer(request);
     },
   };
-  return { lane: new RawLane(inner), sent };
+  return { transport: new ByteTransport(inner), sent };
 }
 
 function requestOf(passage?: Passage, url = 'https://acme.documents.azure.com/'): PipelineRequest {
   return createPipelineRequest({ url, headers: createHttpHeaders(passage?.headers ?? {}), body: 'a stub' });
 }
 
-test('the token stays here, the bytes go, the reply is kept, the SDK gets a stub', async () => {
-  const { lane, sent } = laneOver(answering(200, '[1]', { etag: '"7"', 'x-ms-session-token': '0:1#2' }));
-  using passage = lane.open({ body: Buffer.from('[true]') });
-  const stub = await lane.sendRequest(requestOf(passage));
-  expect(sent[0]?.headers.has(LANE_HEADER)).toBe(false);
+test('a passage -> its bytes are sent without the token, the reply is kept, the SDK gets a stub', async () => {
+  const { transport, sent } = laneOver(answering(200, '[1]', { etag: '"7"', 'x-ms-session-token': '0:1#2' }));
+  using passage = transport.open({ body: Buffer.from('[true]') });
+  const stub = await transport.sendRequest(requestOf(passage));
+  expect(sent[0]?.headers.has(PASSAGE_HEADER)).toBe(false);
   expect(sent[0]?.body).toEqual(Buffer.from('[true]'));
   expect(passage.reply?.body.toString()).toBe('[1]');
   expect(passage.reply?.header('etag')).toBe('"7"');
@@ -52,36 +56,36 @@ test('the token stays here, the bytes go, the reply is kept, the SDK gets a stub
   expect(stub.headers.toJSON()).toEqual({});
 });
 
-test('a passage that is shown gives the SDK the reply itself, and of a refusal a stub', async () => {
-  const { lane, sent } = laneOver(
+test('a shown passage -> the SDK gets a successful reply itself, and a stub for a refusal', async () => {
+  const { transport, sent } = laneOver(
     answering(200, '{"id":"orders"}', { etag: '"7"' }),
     answering(503, '<html>', { 'x-ms-substatus': '5' }),
   );
-  using passage = lane.open({ isShown: true });
-  const shown = await lane.sendRequest(requestOf(passage));
+  using passage = transport.open({ isShown: true });
+  const shown = await transport.sendRequest(requestOf(passage));
   expect(shown).toMatchObject({ status: 200, bodyAsText: '{"id":"orders"}' });
   expect(shown.headers.get('etag')).toBe('"7"');
   expect(sent[0]?.body).toBe('a stub');
-  const refusal = await lane.sendRequest(requestOf(passage));
+  const refusal = await transport.sendRequest(requestOf(passage));
   expect(JSON.parse(refusal.bodyAsText ?? '')).toMatchObject({ code: 'refused' });
   expect(refusal.headers.get('x-ms-substatus')).toBe('5');
   expect(passage.reply?.body.toString()).toBe('<html>');
 });
 
-test('what carries no token goes its usual way', async () => {
-  const { lane, sent } = laneOver(answering(200, '{}'));
+test('a request without a token -> passed through', async () => {
+  const { transport, sent } = laneOver(answering(200, '{}'));
   const request = requestOf();
-  await lane.sendRequest(request);
+  await transport.sendRequest(request);
   expect(sent).toEqual([request]);
   expect(request.body).toBe('a stub');
 });
 
-test('a passage that is over is not sent again by anybody', async () => {
-  const { lane, sent } = laneOver(answering(200));
-  const passage = lane.open();
+test('a closed passage -> is not sent again', async () => {
+  const { transport, sent } = laneOver(answering(200));
+  const passage = transport.open();
   passage[Symbol.dispose]();
-  expect(lane.size).toBe(0);
-  await expect(lane.sendRequest(requestOf(passage))).rejects.toThrow('belongs to a passage');
+  expect(transport.size).toBe(0);
+  await expect(transport.sendRequest(requestOf(passage))).rejects.toThrow('belongs to an open passage');
   expect(sent).toEqual([]);
 });
 
@@ -90,27 +94,27 @@ test.each([
   ['http://localhost/', true],
   ['http://10.0.0.7/', false],
   ['https://localhost/', false],
-])('plain http is for this machine only: %s', async (url, allowed) => {
-  const { lane, sent } = laneOver(answering(200));
-  await lane.sendRequest(requestOf(undefined, url));
+])('plain http is for loopback only: %s', async (url, allowed) => {
+  const { transport, sent } = laneOver(answering(200));
+  await transport.sendRequest(requestOf(undefined, url));
   expect(sent[0]?.allowInsecureConnection).toBe(allowed);
 });
 
-test('a failure on the way is kept, and has no code by which the SDK would try again', async () => {
+test('a network failure -> kept, and without the code that the SDK would retry', async () => {
   const reset = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
-  const { lane } = laneOver(() => Promise.reject(reset));
-  using passage = lane.open();
-  const seen = await failure(lane.sendRequest(requestOf(passage)));
+  const { transport } = laneOver(() => Promise.reject(reset));
+  using passage = transport.open();
+  const seen = await failure(transport.sendRequest(requestOf(passage)));
   expect(seen.code).toBeUndefined();
   expect(passage).toMatchObject({ sent: true, reply: undefined, failure: reset });
 });
 
-describe('a reply that is not whole', () => {
+describe('a reply that is cut short', () => {
   const cut = { 'content-length': '100' };
-  test('is a failure', async () => {
-    const { lane } = laneOver(answering(200, '{"Documents":[', cut));
-    using passage = lane.open();
-    await failure(lane.sendRequest(requestOf(passage)));
+  test('a success -> a failure', async () => {
+    const { transport } = laneOver(answering(200, '{"Documents":[', cut));
+    using passage = transport.open();
+    await failure(transport.sendRequest(requestOf(passage)));
     expect(passage).toMatchObject({ reply: undefined, failure: { name: 'CutShort' } });
   });
 
@@ -123,66 +127,66 @@ describe('a reply that is not whole', () => {
       const closed = new Promise<void>((resolve) => body.once('close', resolve));
       body.destroy(why);
       await closed;
-      const { lane } = laneOver(async (request) => ({
+      const { transport } = laneOver(async (request) => ({
         ...(await answering(200)(request)),
         readableStreamBody: body,
       }));
-      using passage = lane.open();
-      await failure(lane.sendRequest(requestOf(passage)));
+      using passage = transport.open();
+      await failure(transport.sendRequest(requestOf(passage)));
       expect(passage).toMatchObject({ reply: undefined, failure: { name: 'CutShort' } });
     },
   );
 
-  test('is a refusal all the same when its status says so', async () => {
-    const { lane } = laneOver(answering(429, '{"code"', { ...cut, 'x-ms-retry-after-ms': '9' }));
-    using passage = lane.open();
-    await lane.sendRequest(requestOf(passage));
+  test('a refusal -> still a refusal', async () => {
+    const { transport } = laneOver(answering(429, '{"code"', { ...cut, 'x-ms-retry-after-ms': '9' }));
+    using passage = transport.open();
+    await transport.sendRequest(requestOf(passage));
     expect(passage.reply?.status).toBe(429);
     expect(passage.reply?.header('x-ms-retry-after-ms')).toBe('9');
   });
 
-  test('is none of the kind when it has no body to be whole', async () => {
-    const { lane } = laneOver(answering(304, '', cut));
-    using passage = lane.open();
-    await lane.sendRequest(requestOf(passage));
+  test('a reply without a body -> complete', async () => {
+    const { transport } = laneOver(answering(304, '', cut));
+    using passage = transport.open();
+    await transport.sendRequest(requestOf(passage));
     expect(passage.reply?.status).toBe(304);
   });
 });
 
-describe('sent again by the SDK', () => {
-  const twice = async (lane: RawLane, passage: Passage): Promise<void> => {
-    await lane.sendRequest(requestOf(passage)).catch(() => undefined);
-    await lane.sendRequest(requestOf(passage)).catch(() => undefined);
+describe('the SDK sends a passage again', () => {
+  const twice = async (transport: ByteTransport, passage: Passage): Promise<void> => {
+    await transport.sendRequest(requestOf(passage)).catch(() => undefined);
+    await transport.sendRequest(requestOf(passage)).catch(() => undefined);
   };
 
-  test.each([401, 403])('a write goes out after %i', async (status) => {
-    const { lane, sent } = laneOver(answering(status), answering(200, '[]'));
-    using passage = lane.open({ body: Buffer.from('[]') });
-    await twice(lane, passage);
+  test.each([401, 403])('a write after %i -> sent', async (status) => {
+    const { transport, sent } = laneOver(answering(status), answering(200, '[]'));
+    using passage = transport.open({ body: Buffer.from('[]') });
+    await twice(transport, passage);
     expect(sent).toHaveLength(2);
     expect(passage.reply?.status).toBe(200);
   });
 
-  test.each([408, 500, 503])('a write that may have been done does not, after %i', async (status) => {
-    const { lane, sent } = laneOver(answering(status), answering(409));
-    using passage = lane.open({ body: Buffer.from('[]') });
-    await twice(lane, passage);
+  test.each([408, 500, 503])('a write after %i, which may have been done -> not sent', async (status) => {
+    const { transport, sent } = laneOver(answering(status), answering(409));
+    using passage = transport.open({ body: Buffer.from('[]') });
+    await twice(transport, passage);
     expect(sent).toHaveLength(1);
     expect(passage.reply?.status).toBe(status);
   });
 
-  test('nor after no reply', async () => {
-    const { lane, sent } = laneOver(() => Promise.reject(new Error('lost')), answering(409));
-    using passage = lane.open({ body: Buffer.from('[]') });
-    await twice(lane, passage);
+  test('a write without a reply -> not sent', async () => {
+    const { transport, sent } = laneOver(() => Promise.reject(new Error('lost')), answering(409));
+    using passage = transport.open({ body: Buffer.from('[]') });
+    await twice(transport, passage);
     expect(sent).toHaveLength(1);
     expect(passage).toMatchObject({ reply: undefined, failure: { message: 'lost' } });
   });
 
-  test('a read goes out, and its last reply counts', async () => {
-    const { lane } = laneOver(answering(503), answering(200, '{}'));
-    using passage = lane.open();
-    await twice(lane, passage);
+  test('a read -> sent, and its last reply counts', async () => {
+    const { transport } = laneOver(answering(503), answering(200, '{}'));
+    using passage = transport.open();
+    await twice(transport, passage);
     expect(passage.reply?.status).toBe(200);
   });
 });
@@ -199,11 +203,11 @@ describe('a reply in pieces', () => {
       readableStreamBody: Readable.from(pieces),
     });
 
-  test.each([{}, { 'content-length': String(whole.length) }])('is put together: %j', async (headers) => {
-    const { lane } = laneOver(inPieces(headers), inPieces(headers), inPieces(headers));
+  test.each([{}, { 'content-length': String(whole.length) }])('joined: %j', async (headers) => {
+    const { transport } = laneOver(inPieces(headers), inPieces(headers), inPieces(headers));
     const read = async (): Promise<Passage> => {
-      const passage = lane.open();
-      await lane.sendRequest(requestOf(passage));
+      const passage = transport.open();
+      await transport.sendRequest(requestOf(passage));
       expect(passage.reply?.body.equals(whole)).toBe(true);
       return passage;
     };

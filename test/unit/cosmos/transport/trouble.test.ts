@@ -98,7 +98,7 @@ describe('without a reply', () => {
   });
 });
 
-test('trouble that nobody handles ends as exit code 6, with what happened and what to do', () => {
+test('TroubleError: not handled -> exit code 6, with what happened and what to do', () => {
   const error = new TroubleError({
     kind: 'denied',
     status: 403,
@@ -112,7 +112,7 @@ test('trouble that nobody handles ends as exit code 6, with what happened and wh
   expect(error.details).toEqual({ kind: 'denied', status: 403, substatus: 3, activityId: 'a-1' });
 });
 
-test('a damaged page is trouble that may pass; our own mistakes are none', () => {
+test('troubleOf: a damaged page -> transient; another error -> no trouble', () => {
   expect(troubleOf(new PageError('it ends in the middle', 7))?.kind).toBe('transient');
   expect(troubleOf(new TypeError('ours'))).toBeUndefined();
 });

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { OperationOutcome, OperationResult } from '../../../../src/cosmos/bulk/operation.ts';
+import type { OperationEnd, OperationResult } from '../../../../src/cosmos/bulk/operation.ts';
 import { Sequencer } from '../../../../src/engine/unit/sequencer.ts';
 import { Lab, refused, settled, throttled, type Request } from '../../cosmos/bulk/dispatcher-lab.ts';
 
@@ -30,7 +30,7 @@ test('no two operations of a document or a slot are in flight, and each document
       const run = dispatcher.run(signal);
       const sent = new Map<number, Sent>();
 
-      const write = async (what: Sent): Promise<OperationOutcome<number>> =>
+      const write = async (what: Sent): Promise<OperationEnd<number>> =>
         new Promise((resolve) => {
           const operation = lab.operation(what.slot * 8, resolve);
           sent.set(lab.added, what);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Governor } from '../../../../src/cosmos/load/governor.ts';
-import { Sessions } from '../../../../src/cosmos/feed/session-tokens.ts';
+import { SessionTokens } from '../../../../src/cosmos/feed/session-tokens.ts';
 import { Backlog } from '../../../../src/engine/progress/backlog.ts';
 import { RunCounters } from '../../../../src/engine/progress/counters.ts';
 import { Stopping, Tasks } from '../../../../src/engine/progress/stopping.ts';
@@ -29,7 +29,7 @@ interface Begun {
 function newUnit(ledger: Ledger, members: Group, lease: number | null = null): Begun {
   const random = seededRandom(1);
   const side = {
-    sessions: new Sessions(),
+    sessions: new SessionTokens(),
     governor: new Governor({ clock: systemClock, random, ruPerSecond: undefined }),
   };
   const totals = new RunTotals(side, side);

@@ -27,7 +27,7 @@ describe('values: a container', () => {
     ['shop/or\nders', wrong],
     [`d/${'c'.repeat(256)}`, wrong],
   ])('%j', (text, expected) => {
-    expect(shown(values.readContainer(text))).toEqual(expected);
+    expect(shown(values.parseContainerName(text))).toEqual(expected);
   });
 });
 
