@@ -11,7 +11,6 @@ import {
   type SettingName,
 } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
-import type { FeedRange, PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { FIRST_CONTACT, Patience, logWaits } from '../cosmos/load/retry.ts';
 import { listScripts } from '../cosmos/container/scripts.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
@@ -103,20 +102,6 @@ export function seeTokens({ source, target }: Sides, { tokens, targetTokens, lea
   for (const { token } of targetTokens) target.sessions.add(token);
   for (const { token } of tokens) source.sessions.add(token);
   for (const { anchor } of leases) source.sessions.add(anchor?.session);
-}
-
-/** The current ranges within an interval, clipped to it. */
-export function partsOf(
-  { ranges }: Side,
-  { min, max }: { readonly min: string; readonly max: string },
-): readonly FeedRange[] {
-  return ranges.list
-    .filter((range) => range.min < max && range.max > min)
-    .map((range: PhysicalRange) => ({
-      range,
-      min: range.min > min ? range.min : min,
-      max: range.max < max ? range.max : max,
-    }));
 }
 
 function refuseOthers(

@@ -264,8 +264,9 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/counts/count-ranges.ts',
-        find: 'return partsOf(side, part);',
-        replace: 'return partsOf(side, part).slice(1);',
+        find: 'return await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });',
+        replace:
+          'return (await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner })).slice(1);',
       },
     ],
     test: 'test/integration/verify/counts/count-live.test.ts',

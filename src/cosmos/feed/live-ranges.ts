@@ -4,7 +4,8 @@
  */
 import { must } from '../../lib/assert.ts';
 import type { ContainerRequests } from '../transport/container-requests.ts';
-import { readRanges, type FeedRange, type PhysicalRange } from './ranges.ts';
+import type { Trouble } from '../transport/trouble.ts';
+import { readRanges, remap, type FeedRange, type PhysicalRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 
 interface Parts {
@@ -76,6 +77,23 @@ export class LiveRanges {
     // The signal of the first caller counts; all callers stop with the run.
     this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
     await this.#refreshing;
+  }
+
+  /**
+   * The readers that continue after a 410: the reader itself, or its children, each at the reader's position. Waits
+   * first: while the service has not finished its split, each call waits longer, until `patience` is reset.
+   */
+  async readersAfter(
+    reader: FeedRange,
+    {
+      trouble,
+      patience,
+      signal,
+    }: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
+  ): Promise<readonly FeedRange[]> {
+    await patience.bear(trouble, signal);
+    await this.refresh(reader.range.id, signal);
+    return remap(this.#ranges, reader).readers;
   }
 
   async #refresh(signal: AbortSignal): Promise<void> {

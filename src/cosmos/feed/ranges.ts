@@ -6,7 +6,6 @@ import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { TroubleError, type Trouble } from '../transport/trouble.ts';
 import type { Call, ContainerRequests } from '../transport/container-requests.ts';
-import { retrying, type Patience } from '../load/retry.ts';
 import { memberOf } from '../../lib/json.ts';
 
 /** An interval of effective partition keys: upper-case hex, from `min` up to `max`, which is not included. */
@@ -99,22 +98,6 @@ export function remap(
   assert(gapOrOverlap(readers, reader) === undefined, 'the children of a range cover it');
   const [only] = readers;
   return { changed: readers.length !== 1 || only?.range.id !== reader.range.id, readers };
-}
-
-/**
- * The readers that continue after a 410: the reader itself, or its children, each at the reader's position. Waits
- * first: while the service has not finished its split, each call waits longer, until a page has come.
- */
-export async function readersAfter(
-  requests: ContainerRequests,
-  reader: FeedRange,
-  options: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
-): Promise<readonly FeedRange[]> {
-  const { trouble, patience, signal } = options;
-  await patience.bear(trouble, signal);
-  const waiting = { signal, patience: patience.fresh(), splits: 'waited-for' } as const;
-  const ranges = await retrying(() => readRanges(requests, { signal }), waiting);
-  return remap(ranges, reader).readers;
 }
 
 function parseRanges(body: Buffer): PhysicalRange[] {

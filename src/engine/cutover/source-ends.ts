@@ -6,7 +6,7 @@
 import { mapKey } from '../../documents/hash.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { ChangeFeed, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
-import { remap, wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
+import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
@@ -109,9 +109,7 @@ async function eachRange(
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble?.kind !== 'split') throw error;
-        await patience.bear(trouble, inner);
-        await ranges.refresh(part.range.id, inner);
-        return remap(ranges.list, part).readers;
+        return await ranges.readersAfter(part, { trouble, patience, signal: inner });
       }
     },
   });

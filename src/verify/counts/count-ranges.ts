@@ -10,7 +10,6 @@ import { forEachConcurrently } from '../../lib/group.ts';
 import type { Reason } from '../../state/dead-letters.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
-import { partsOf } from '../sides.ts';
 
 export interface RangeCount {
   readonly id: string;
@@ -43,7 +42,7 @@ export async function countSide(
   const { requests, governor, patience, sessions, timeoutMs } = side;
   const all: FeedRange[] = side.ranges.list.map((range) => ({ range, min: range.min, max: range.max }));
   const ranges: RangeCount[] = [];
-  const borne = patience.fresh();
+  const splits = patience.fresh();
   const work = async (part: FeedRange, inner: AbortSignal): Promise<readonly FeedRange[]> => {
     const { id } = part.range;
     try {
@@ -61,9 +60,7 @@ export async function countSide(
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
-      await borne.bear(trouble, inner);
-      await side.ranges.refresh(id, inner);
-      return partsOf(side, part);
+      return await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });
     }
   };
   await forEachConcurrently(all, { limit: READERS_MAX, signal, work });

@@ -6,13 +6,7 @@
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
 import { ChangeFeed, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
-import {
-  readersAfter,
-  wholeOf,
-  type FeedRange,
-  type Interval,
-  type PhysicalRange,
-} from '../../cosmos/feed/ranges.ts';
+import { wholeOf, type FeedRange, type Interval, type PhysicalRange } from '../../cosmos/feed/ranges.ts';
 import type { Patience } from '../../cosmos/load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServiceError } from '../../lib/errors.ts';
@@ -202,8 +196,7 @@ export class SidePass {
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
-      const readers = await readersAfter(requests, range, { trouble, patience, signal });
-      await side.ranges.refresh(rangeId, signal);
+      const readers = await side.ranges.readersAfter(range, { trouble, patience, signal });
       return this.#replace(reader, readers);
     }
   }

@@ -9,7 +9,8 @@ import {
   type PagesCall,
 } from '../../../src/cosmos/feed/feed.ts';
 import { Governor } from '../../../src/cosmos/load/governor.ts';
-import { readersAfter, readRanges, remap, wholeOf, type FeedRange } from '../../../src/cosmos/feed/ranges.ts';
+import { LiveRanges } from '../../../src/cosmos/feed/live-ranges.ts';
+import { readRanges, remap, wholeOf, type FeedRange } from '../../../src/cosmos/feed/ranges.ts';
 import { Patience, type Wait } from '../../../src/cosmos/load/retry.ts';
 import { SessionTokens } from '../../../src/cosmos/feed/session-tokens.ts';
 import { allVersionsScan, latestVersionScan } from '../../../src/documents/page-scan.ts';
@@ -319,6 +320,7 @@ describe('ranges', () => {
   async function drainAll(readers: ReadonlyArray<readonly [FeedRange, FeedStart]>): Promise<string[]> {
     const seen: string[] = [];
     const todo = [...readers];
+    const ranges = await LiveRanges.read({ requests: lab.requests, patience: patience().patience }, signal);
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
       const [range, start] = next;
       const own = patience().patience;
@@ -333,7 +335,7 @@ describe('ranges', () => {
       } catch (error) {
         if (!(error instanceof TroubleError) || error.trouble.kind !== 'split') throw error;
         const { trouble } = error;
-        for (const child of await readersAfter(lab.requests, range, { trouble, patience: own, signal }))
+        for (const child of await ranges.readersAfter(range, { trouble, patience: own, signal }))
           todo.push([child, at]);
       }
     }
@@ -376,15 +378,14 @@ describe('ranges', () => {
       await faulty({ status: 410, substatus }, { times: 10_000 });
       const range = await lab.range();
       const { patience: own, waits } = patience();
+      const ranges = await LiveRanges.read({ requests: lab.requests, patience: own }, signal);
       const reader = await feed({ range });
       const loop = async (): Promise<never> => {
         for (;;) {
           const error = await failure(reader.pages('now', { signal, patience: own }).next());
           if (!(error instanceof TroubleError)) throw error;
           const { trouble } = error;
-          expect(await readersAfter(lab.requests, range, { trouble, patience: own, signal })).toEqual([
-            range,
-          ]);
+          expect(await ranges.readersAfter(range, { trouble, patience: own, signal })).toEqual([range]);
         }
       };
       expect(await failure(loop())).toMatchObject({
