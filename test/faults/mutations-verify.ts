@@ -264,7 +264,7 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/counts/count-ranges.ts',
-        find: 'return await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });',
+        find: 'return side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });',
         replace:
           'return (await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner })).slice(1);',
       },

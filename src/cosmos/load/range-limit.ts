@@ -43,7 +43,8 @@ const REQUEST_SHARE = 0.05;
 const [OPERATIONS_LEAST, OPERATIONS_MOST] = [4, 100];
 /** The rest when the service throttles without a hint. */
 const HINT_MS = 100;
-const HINT_MAX_MS = 60_000;
+/** Shorter hints would have the request sent again in the same instant; longer ones are taken for a mistake. */
+const [HINT_LEAST_MS, HINT_MAX_MS] = [10, 60_000];
 
 export class RangeLimit {
   /** The RU/s of the range itself, where they are known: its share of the container. */
@@ -106,7 +107,8 @@ export class RangeLimit {
     const nowMs = this.#clock.now();
     if (throttled > 0) {
       // All requests got the same hint; the spread keeps them from coming back at once.
-      const askedMs = Math.min(retryAfterMs, HINT_MAX_MS) * (1 + this.#random.next() / 4);
+      const hintMs = Math.max(HINT_LEAST_MS, Math.min(retryAfterMs, HINT_MAX_MS));
+      const askedMs = hintMs * (1 + this.#random.next() / 4);
       this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + askedMs);
     }
     if (nowMs - this.#windowSinceMs >= WINDOW_MS && this.#operations >= WINDOW_OPERATIONS)

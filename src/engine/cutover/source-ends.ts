@@ -109,7 +109,7 @@ async function eachRange(
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble?.kind !== 'split') throw error;
-        return await ranges.readersAfter(part, { trouble, patience, signal: inner });
+        return ranges.readersAfter(part, { trouble, patience, signal: inner });
       }
     },
   });

@@ -60,7 +60,7 @@ export async function countSide(
     } catch (error) {
       const trouble = troubleOf(error);
       if (trouble?.kind !== 'split') throw error;
-      return await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });
+      return side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });
     }
   };
   await forEachConcurrently(all, { limit: READERS_MAX, signal, work });

@@ -244,6 +244,14 @@ describe('range limit', () => {
     expect(governor.admit('0', { inFlight: 0 })).toBe('go');
   });
 
+  test('a hint of 0 ms -> the range rests for a moment all the same', () => {
+    const governor = new Governor({ clock: new VirtualClock(), random: seededRandom(1) });
+    governor.admit('0', { inFlight: 0 });
+    governor.observe('0', { chargeRu: 1, operations: 10, throttled: 10, retryAfterMs: 0 });
+    const { delayMs } = governor.admit('0', { inFlight: 0 }) as { delayMs: number };
+    expect(delayMs).toBeGreaterThanOrEqual(10);
+  });
+
   test('a slow or throttled range -> the others are not slowed', () => {
     const healthy = ['1', '2', '3'].map((id) => ({ id, ru: 10_000 }));
     const calm = service({ ranges: [{ id: '0', ru: 10_000 }, ...healthy] });
