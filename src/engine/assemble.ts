@@ -31,7 +31,7 @@ import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
 
 /** Both containers as they are now, and how deletes of the source are found. */
-export interface Sides {
+export interface Containers {
   readonly source: ContainerFacts;
   readonly target: ContainerFacts;
   readonly deletes: DeleteMode;
@@ -40,7 +40,7 @@ export interface Sides {
 /** Creates or opens the ledger of this migration. Refuses containers other than those it was created for. */
 export function openLedger(
   spec: MigrationSpec,
-  { source, target, deletes }: Omit<Sides, 'deletes'> & { readonly deletes: DeleteMode | null },
+  { source, target, deletes }: Omit<Containers, 'deletes'> & { readonly deletes: DeleteMode | null },
   { nowMs, create }: { readonly nowMs: number; readonly create: 'if-missing' | 'never' },
 ): Ledger {
   const containers = { sourceRid: source.rid, targetRid: target.rid, sourceTtl: source.defaultTtl };
@@ -63,7 +63,7 @@ export function hasBegun(path: string): boolean {
 export interface ContextParts {
   readonly spec: MigrationSpec;
   readonly accounts: { readonly source: Account; readonly target: Account };
-  readonly sides: Sides;
+  readonly containers: Containers;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly random: Random;
@@ -82,16 +82,16 @@ export interface ContextParts {
 const WAITING_MAX = 50_000;
 
 export async function makeContext(parts: ContextParts): Promise<RunContext> {
-  const { spec, sides, ledger, clock, random, log, timing, signal, tasks, stopping, accounts, onWait } =
+  const { spec, containers, ledger, clock, random, log, timing, signal, tasks, stopping, accounts, onWait } =
     parts;
-  const { source, target, deletes } = sides;
+  const { source, target, deletes } = containers;
   const { plan, kind, ttl } = rekeyOptionsOf(spec, source, target);
   const versions = { plan, kind, ttl, marker: markerOf(spec.deletes) };
   const open = async (is: SideName): Promise<Side> => {
     const budget = is === 'source' ? spec.sourceBudget : spec.targetBudget;
     const timeoutMs = timing.requestTimeoutMs;
     const waiting = { clock, random, onWait: (wait: Wait) => onWait(is, wait), timeoutMs };
-    return openSide(is, { account: accounts[is], facts: sides[is], budget, ...waiting }, signal);
+    return openSide(is, { account: accounts[is], facts: containers[is], budget, ...waiting }, signal);
   };
   const [sourceSide, targetSide] = await Promise.all([open('source'), open('target')]);
   const targetRu = ruOf(target.throughput);

@@ -3,13 +3,13 @@ import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
 import { containerMissing, nothingCopied } from '../spec/refusals.ts';
 import { refuseMissingLedger, type Ledger } from '../state/ledger.ts';
-import { hasBegun, openLedger, type Sides } from './assemble.ts';
+import { hasBegun, openLedger, type Containers } from './assemble.ts';
 import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from '../preflight/inspect.ts';
 import type { Goal } from './progress/snapshot.ts';
 
 export interface Prepared {
   readonly ledger: Ledger;
-  readonly sides: Sides;
+  readonly containers: Containers;
 }
 
 /** Only a copy begins a migration; its target is made here if it was asked for. */
@@ -30,7 +30,7 @@ export async function prepare(
         ? await makeTarget(parts, inspection)
         : inspection.target;
     const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
-    return { ledger, sides: { source, target, deletes } };
+    return { ledger, containers: { source, target, deletes } };
   }
   // Said at once: an account that does not answer is waited for.
   if (goal !== 'copy') refuseMissingLedger(spec.ledger);
@@ -44,7 +44,7 @@ export async function prepare(
   }
   return {
     ledger,
-    sides: { source, target: there, deletes: must(deletes, 'a migration that has begun has its mode') },
+    containers: { source, target: there, deletes: must(deletes, 'a migration that has begun has its mode') },
   };
 }
 

@@ -189,7 +189,7 @@ type WorkParts = RunParts & Prepared & { readonly accounts: Accounts };
 type Body = (leases: LeasesParts) => Promise<void>;
 
 async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapshot> {
-  const { spec, clock, random, log, ledger, sides, accounts, drain, abort, onPoint = () => {} } = parts;
+  const { spec, clock, random, log, ledger, containers, accounts, drain, abort, onPoint = () => {} } = parts;
   const say = parts.say ?? ((text: string) => log.info(text));
   const timing = { ...TIMING, ...parts.timing };
   const waits = new ServiceWaits(clock);
@@ -202,7 +202,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
       const context = await makeContext({
         spec,
         accounts,
-        sides,
+        containers,
         ledger,
         clock,
         random,
@@ -218,7 +218,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
         if (!isOver) remember(ledger, snapshot, clock);
         parts.onSnapshot?.(snapshot);
       };
-      const current = (reporter = new ProgressReporter({ context, goal, sides, waits, onSnapshot }));
+      const current = (reporter = new ProgressReporter({ context, goal, containers, waits, onSnapshot }));
       const over = new ChildSignal(members.signal);
       members.start(async (signal) => context.slots.dispatcher.run(signal));
       members.start(async (signal) => context.source.reads.dispatcher.run(signal));

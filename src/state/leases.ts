@@ -7,7 +7,7 @@ import { NotReadyError } from '../lib/errors.ts';
 import type { Database } from '../lib/sqlite.ts';
 import { list, number, oneOf, orNull, text } from './column.ts';
 import type { Columns } from './column.ts';
-import type { Feed } from './rows.ts';
+import type { FeedName } from './rows.ts';
 import type { Transactions } from './transaction.ts';
 
 /** Up to the anchor; again, after history was lost; behind the anchor; and replaced by others after a split or merge. */
@@ -53,7 +53,7 @@ export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents'> & { reado
 /** The move of a position to the end of a page. */
 export interface Move {
   readonly lease: number;
-  readonly feed: Feed;
+  readonly feed: FeedName;
   /** Null: the position stays, since a part of the page belongs to the tail, which reads it again. */
   readonly position: string | null;
   /** How many documents the page had. */

@@ -8,7 +8,7 @@ import type { Columns } from './column.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
 
 export const FEEDS = ['LV', 'AVAD'] as const;
-export type Feed = (typeof FEEDS)[number];
+export type FeedName = (typeof FEEDS)[number];
 
 const STATES = ['live', 'tombstone', 'quarantined'] as const;
 
@@ -23,7 +23,7 @@ export interface Row {
   readonly etag: Buffer | null;
   readonly lsn: number | null;
   /** The feed of `lsn`: LSNs of different feeds are not compared. */
-  readonly feed: Feed;
+  readonly feed: FeedName;
 }
 
 /** Voids what was written of `identity` to `slot` before `sequence`. */

@@ -2,7 +2,7 @@
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Move } from './leases.ts';
 import type { LetterChange } from './dead-letters.ts';
-import type { Feed, Override, Row } from './rows.ts';
+import type { FeedName, Override, Row } from './rows.ts';
 import type { Part } from './segments/segment.ts';
 import type { SessionToken } from './session-tokens.ts';
 
@@ -24,7 +24,7 @@ export interface Intent {
   readonly page: number;
   /** Null for a retry or a promotion, which moves no position. */
   readonly lease: number | null;
-  readonly feed: Feed;
+  readonly feed: FeedName;
   /** Documents of the copy. */
   readonly copied?: { readonly indexId: number; readonly parts: readonly Part[] };
   readonly claims?: readonly Claim[];
@@ -53,7 +53,7 @@ export interface IntendedSegment {
 export interface Unsettled {
   readonly page: number;
   readonly lease: number | null;
-  readonly feed: Feed;
+  readonly feed: FeedName;
   readonly segments: readonly IntendedSegment[];
   readonly claims: readonly Claim[];
 }

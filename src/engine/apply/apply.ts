@@ -12,7 +12,7 @@
 import { etagToBytes } from '../../state/segments/etag-hash.ts';
 import { mapKey, wordsOf } from '../../documents/hash.ts';
 import { assert, must } from '../../lib/assert.ts';
-import type { Feed, Row } from '../../state/rows.ts';
+import type { FeedName, Row } from '../../state/rows.ts';
 import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
 import type { RunContext } from '../context.ts';
 import { putInSlot, removeIfOurs, type Put, type PutFailure } from './put-in-slot.ts';
@@ -27,7 +27,7 @@ export interface Change {
   readonly identity: SourceIdentity;
   /** Null: no feed has reported it, so the source is asked for the current version. */
   readonly version: Version | 'gone' | null;
-  readonly feed: Feed;
+  readonly feed: FeedName;
   readonly lsn: number | null;
   /** The index that the lease's copied documents are in, if there is a lease. */
   readonly indexId: number | null;

@@ -2,8 +2,7 @@
  * The identity of a document, as the engine passes it around: a hash, and the values it is made of, by which the service
  * finds the document. Slots of the target are identified in the same way.
  */
-import type { KeyComponent, KeyKind } from '../../epk/effective-key.ts';
-import { effectiveKey } from '../../epk/effective-key.ts';
+import type { KeyComponent } from '../../epk/effective-key.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 
 /** A document of the source. */
@@ -23,11 +22,6 @@ export interface Slot {
 /** The key values in a name. */
 export function keyOf({ name }: Pick<SourceIdentity, 'name'>): KeyComponent[] {
   return name.slice(1).map(valueOf);
-}
-
-/** Where a document of the source lies in its hash space. */
-export function placeOf(identity: Pick<SourceIdentity, 'name'>, kind: KeyKind): string {
-  return effectiveKey(kind, keyOf(identity));
 }
 
 /** The id in a name, as JSON text in bytes. */

@@ -7,7 +7,7 @@ import { ServiceError } from '../../lib/errors.ts';
 import type { Row } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import type { Occupant } from './slot-owner.ts';
-import type { Refusal, WriteOutcome } from './target-slots.ts';
+import type { TargetRefusal, WriteOutcome } from './target-slots.ts';
 import { givenUp, type UniqueValues } from './unique-keys.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
@@ -187,7 +187,7 @@ function changesTooFast(): ServiceError {
   });
 }
 
-function undeletable({ code }: Refusal): ServiceError {
+function undeletable({ code }: TargetRefusal): ServiceError {
   return new ServiceError('the target does not delete a document', {
     why: `it was asked to delete a copy of ours, and answered ${code}`,
     hint: 'see whether a trigger or a policy of the target refuses deletes, then run the command again',

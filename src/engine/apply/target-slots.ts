@@ -27,10 +27,10 @@ import { idOf, type Slot } from './identity.ts';
 export type SlotReply = Decision<Occupant>;
 
 /** How a write ended. */
-export type WriteOutcome = 'ok' | 'conflict' | 'changed' | 'missing' | 'ambiguous' | Refusal;
+export type WriteOutcome = 'ok' | 'conflict' | 'changed' | 'missing' | 'ambiguous' | TargetRefusal;
 
 /** The target does not take this document at all. */
-export interface Refusal {
+export interface TargetRefusal {
   readonly reason: 'too-large' | 'partition-full' | 'rejected';
   readonly code: string;
 }

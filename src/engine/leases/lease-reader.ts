@@ -11,7 +11,7 @@ import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
 import { sleep } from '../../lib/abort.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { Lease } from '../../state/leases.ts';
-import type { Feed as FeedName } from '../../state/rows.ts';
+import type { FeedName } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import type { RangeProgress } from '../progress/snapshot.ts';
 import { endOf, seeNewest } from './anchor.ts';

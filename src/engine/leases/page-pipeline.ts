@@ -8,7 +8,7 @@
 import type { FeedPage } from '../../cosmos/feed/feed.ts';
 import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
-import type { Feed } from '../../state/rows.ts';
+import type { FeedName } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import { CopyPage } from '../copy/copy-page.ts';
 import type { CopyReader } from '../copy/copy-reader.ts';
@@ -34,7 +34,7 @@ interface PipelineParts {
   readonly context: RunContext;
   /** Its number. */
   readonly lease: number;
-  readonly feed: Feed;
+  readonly feed: FeedName;
   readonly copies: CopyReader;
   readonly budget: PageBudget;
   readonly progress: RangeProgress;

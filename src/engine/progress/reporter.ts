@@ -3,14 +3,14 @@ import { ruOf } from '../../cosmos/container/throughput.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
-import type { Sides } from '../assemble.ts';
+import type { Containers } from '../assemble.ts';
 import type { Goal, Outlook, RangeProgress, RunSnapshot } from './snapshot.ts';
 import { Watchdog, type ServiceWaits } from './stall.ts';
 
 interface ReporterParts {
   readonly context: RunContext;
   readonly goal: Goal;
-  readonly sides: Sides;
+  readonly containers: Containers;
   readonly waits: ServiceWaits;
   readonly onSnapshot: ((snapshot: RunSnapshot) => void) | undefined;
 }
@@ -155,12 +155,12 @@ export class ProgressReporter {
   }
 }
 
-function outlookOf({ context, sides }: ReporterParts): Omit<Outlook, 'uncommitted'> {
+function outlookOf({ context, containers }: ReporterParts): Omit<Outlook, 'uncommitted'> {
   const { ledger, targetSide } = context;
   return {
-    documents: sides.source.documentCount,
+    documents: containers.source.documentCount,
     readBefore: ledger.counters.all()['documentsRead'] ?? 0,
-    targetRu: targetSide.governor.budget.rate ?? ruOf(sides.target.throughput) ?? null,
+    targetRu: targetSide.governor.budget.rate ?? ruOf(containers.target.throughput) ?? null,
   };
 }
 

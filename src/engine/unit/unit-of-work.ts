@@ -13,7 +13,7 @@ import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { LetterChange } from '../../state/dead-letters.ts';
 import type { Move } from '../../state/leases.ts';
-import type { Feed, Override, Row } from '../../state/rows.ts';
+import type { FeedName, Override, Row } from '../../state/rows.ts';
 import type { Part } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
 import { type Slot, type SourceIdentity } from '../apply/identity.ts';
@@ -39,7 +39,7 @@ type UnitContext = Pick<
 interface UnitKind {
   /** Null: no position moves. */
   readonly lease: number | null;
-  readonly feed: Feed;
+  readonly feed: FeedName;
 }
 
 /** One write, removal or takeover that may happen. */
@@ -59,7 +59,7 @@ interface CopiedDocuments {
 
 export class UnitOfWork {
   readonly page: number;
-  readonly feed: Feed;
+  readonly feed: FeedName;
   readonly #context: UnitContext;
   readonly #lease: number | null;
   readonly #claimed = new Set<string>();

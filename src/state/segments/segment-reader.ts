@@ -7,7 +7,7 @@ import { isSameIdentity, positionIn } from '../index/entry.ts';
 import { markAt } from './outcome-numbers.ts';
 import type { Marks } from './outcome-numbers.ts';
 import { FEEDS } from '../rows.ts';
-import type { Feed } from '../rows.ts';
+import type { FeedName } from '../rows.ts';
 import { readEntry } from './segment.ts';
 import type { Part, Stored } from './segment.ts';
 
@@ -19,7 +19,7 @@ export interface EntryPosition {
 
 /** A document as the copy wrote it. */
 export interface Landed extends Stored {
-  readonly feed: Feed;
+  readonly feed: FeedName;
   /** Its outcome number; 0 if it was not written. */
   readonly sequence: number;
 }
@@ -27,7 +27,7 @@ export interface Landed extends Stored {
 /** A committed segment. */
 export interface Segment extends Pick<Part, 'count' | 'lsnBase' | 'data'>, Marks {
   readonly number: number;
-  readonly feed: Feed;
+  readonly feed: FeedName;
 }
 
 const COLUMNS = 'number, feed, documents, lsn_base, entries, first_sequence, offsets';
