@@ -77,7 +77,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
 }
 
 function proofParts({ stage, source, target, open, expected }: Progress): Part[] {
-  if (stage === 'looking again') return [{ text: `${wide(open)} documents to recheck`, rank: 2 }];
+  if (stage === 'rechecking') return [{ text: `${wide(open)} documents to recheck`, rank: 2 }];
   // Usually only what has changed is compared, and its share of all documents would always read 0%.
   const share =
     expected !== null && source > expected / 100 ? `${formatPercent(source, expected).padStart(3)}  ` : '';

@@ -137,7 +137,7 @@ export function verifyLine(progress: Progress, rates: Rates, columns: number): s
   const { stage, source, target, open, waitsFor, expected, throttled, budgetRu } = progress;
   const partsOf = (form: Form): readonly Part[] => {
     const parts: Part[] = [{ text: stage, rank: 0 }];
-    const isReading = stage !== 'looking again';
+    const isReading = stage !== 'rechecking';
     if (isReading && expected !== null)
       parts.push({ text: share(Math.min(source, target), expected), rank: 1 });
     if (isReading)

@@ -142,7 +142,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     clock,
     gapMs: timing.gapMs,
     deadlineMs,
-    onRound: (open, waitsFor) => report('looking again', { open, waitsFor }),
+    onRound: (open, waitsFor) => report('rechecking', { open, waitsFor }),
   });
   const waitsFor = await recheck.run(signal);
   return verdictOf(comparison, { store, begun, waitsFor });

@@ -64,7 +64,7 @@ describe('cutover line', () => {
     {
       name: 'comparing',
       stopped: true,
-      proof: { ...PROOF, stage: 'looking again', open: 3 },
+      proof: { ...PROOF, stage: 'rechecking', open: 3 },
       line: 'comparing                   3 documents to recheck  writers stopped 17 s of 120 s',
     },
     {

@@ -169,8 +169,8 @@ describe('live line of a comparison', () => {
       'reading  25%       5,000 and      2,500 docs    1,234/s    5,679 of 24,000 RU/s       7 throttled  ETA 7 s',
     ],
     ['reading', 77, 'reading  25%  5,000 and 2,500 docs  5,679/24k RU/s      7 x 429  ETA 7 s'],
-    ['looking again', 77, 'looking again       1 docs left    5,679 of 24,000 RU/s       7 throttled'],
-    ['looking again', 50, 'looking again      1 docs left  5,679/24k RU/s'],
+    ['rechecking', 77, 'rechecking       1 docs left    5,679 of 24,000 RU/s       7 throttled'],
+    ['rechecking', 50, 'rechecking      1 docs left  5,679/24k RU/s'],
   ])('%s, %s columns -> its line', (stage, columns, line) => {
     const told = verifyLine({ ...progress, stage }, RATES, columns);
     expect(told).toBe(line);
@@ -178,11 +178,11 @@ describe('live line of a comparison', () => {
   });
 
   test.each([
-    [Infinity, 'looking again       1 docs left    5,679 of 24,000 RU/s       7 throttled  waits: the tail'],
-    [77, 'looking again      1 docs left  5,679/24k RU/s      7 x 429  waits: the tail'],
-    [50, 'looking again      1 docs left  waits: the tail'],
+    [Infinity, 'rechecking       1 docs left    5,679 of 24,000 RU/s       7 throttled  waits: the tail'],
+    [77, 'rechecking      1 docs left  5,679/24k RU/s      7 x 429  waits: the tail'],
+    [50, 'rechecking      1 docs left  waits: the tail'],
   ])('documents in flight, %s columns -> what they wait for', (columns, line) => {
-    const told = verifyLine({ ...progress, stage: 'looking again', waitsFor: 'the tail' }, RATES, columns);
+    const told = verifyLine({ ...progress, stage: 'rechecking', waitsFor: 'the tail' }, RATES, columns);
     expect(told).toBe(line);
   });
 });

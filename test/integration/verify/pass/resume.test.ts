@@ -66,11 +66,11 @@ describe('verify: a comparison that is killed', () => {
   test('after it found differences -> resumes with them', async () => {
     await using move = await copied(60);
     await move.target.item('o3', 't3').delete();
-    await killed(move, { stage: 'looking again', steps: 2 });
+    await killed(move, { stage: 'rechecking', steps: 2 });
     const stages = new Set<string>();
     const verdict = await verifyMove(move, { onProgress: ({ stage }) => stages.add(stage) });
     expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
-    expect([...stages]).toEqual(['looking again']);
+    expect([...stages]).toEqual(['rechecking']);
   });
 
   test('--fresh, or after the verdict -> starts over', async () => {

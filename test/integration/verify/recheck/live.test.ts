@@ -74,7 +74,7 @@ describe('verify: nothing is replicated', () => {
     let rounds = 0;
     const clock = clockAt(() => Date.now() - (rounds > 1 ? 3_600_000 : 0));
     const onProgress = ({ stage }: { readonly stage: string }): void => {
-      if (stage === 'looking again' || stage === 'counting') rounds += 1;
+      if (stage === 'rechecking' || stage === 'counting') rounds += 1;
     };
     for (const level of ['digest', 'count'] as const) {
       rounds = 0;

@@ -82,7 +82,7 @@ test.each([
     timing: { requestTimeoutMs: 20_000 },
     onProgress: ({ stage }) => {
       // Then the mover knows of the split, and it is known how far it is.
-      if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
+      if (stage === 'rechecking' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
     },
   });
   await caughtUp;

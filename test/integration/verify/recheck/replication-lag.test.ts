@@ -34,7 +34,7 @@ test('verify: document just replicated, target replica lags -> not a difference'
     timing: { gapMs: 300 },
     onProgress: ({ stage }) => {
       // It was seen to differ once by then.
-      if (stage === 'looking again' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
+      if (stage === 'rechecking' && (rounds += 1) === 2) caughtUp = move.run('catch-up');
     },
   });
   await caughtUp;
