@@ -1,14 +1,14 @@
 /**
- * The hot loops over bytes, in AssemblyScript, compiled by `npm run build` to dist/documents/kernel.wasm: the scan of
- * a page and the 128-bit hash. Its one user is src/documents/wasm-kernel.ts; name-tree.ts explains the tables it reads, and
- * test/unit/documents/plain-walk.ts is the same scan written plainly, which the tests hold against this one.
+ * The hot loops over bytes: the scan of a page and the 128-bit hash. AssemblyScript, compiled by `npm run build` to
+ * dist/documents/kernel.wasm. Its only user is src/documents/wasm-kernel.ts; name-tree.ts explains the tables that
+ * it reads. Tests compare it with a plain implementation of the scan, test/unit/documents/plain-walk.ts.
  *
- * Memory is laid out by the user: tables, stack, scratch, the page with 64 zero bytes behind it (so that looking
- * ahead and wide loads need no check), cuts, and rows at the end, which grow. Positions in rows and cuts count from
- * the page's first byte. A fault is left in `faultKind` and `faultAt`, and ends the call with a trap.
+ * The user lays out the memory: tables | stack | scratch | page | 64 zero bytes, so that wide loads need no check |
+ * cuts | rows, which grow. Offsets in rows and cuts count from the first byte of the page. A fault is recorded in
+ * `faultKind` and `faultAt`, and ends the call with a trap.
  */
 
-// Faults; src/documents/page-error.ts has the words.
+// Faults; src/documents/page-error.ts has their texts.
 const END = 1;
 const TRAILING = 2;
 const PAGE = 3;
@@ -26,11 +26,11 @@ const MEMORY = 14;
 
 export let faultKind: i32 = 0;
 export let faultAt: i32 = 0;
-/** How many rows the last scan wrote. */
+/** The number of rows of the last scan. */
 export let count: i32 = 0;
 
 const DEPTH_MAX: i32 = 1024;
-/** Start, end, first cut and behind the last cut of an element; then start and end of each node's value. */
+/** A row: start, end, first cut and end of the cuts of an element, then start and end of the value of each node. */
 const ROW_HEAD: usize = 16;
 const NODE_BYTES: usize = 24;
 const FLAG_DOCUMENT: u32 = 1;
@@ -55,7 +55,7 @@ let cutEnd: usize = 0;
 /** Whether the last string had an escape. */
 let escaped: bool = false;
 
-/** Which names to look for; `stackAt` has room for DEPTH_MAX + 1 numbers, `scratchAt` for an escaped name. */
+/** Sets the names to look for. `stackAt` has space for DEPTH_MAX + 1 numbers, `scratchAt` for an escaped name. */
 export function setNames(
   nodesAt: usize,
   placesAt: usize,
@@ -143,7 +143,7 @@ function trailing(from: usize): void {
 }
 
 function array(from: usize, above: i32): usize {
-  // `Documents` may stand twice: the last one counts.
+  // If `Documents` is repeated, the last one counts.
   reset();
   let at = space(from + 1);
   if (load<u8>(at) == 0x5d) return at + 1;
@@ -151,7 +151,7 @@ function array(from: usize, above: i32): usize {
     if (load<u8>(at) != 0x7b) fail(ELEMENT, at);
     const room = usize(memory.size()) << 16;
     if (row + stride > room) {
-      // Half as much again, so that growing stays rare.
+      // One and a half times as much, so that growing is rare.
       const more = i32((stride + (room >> 1)) >> 16) + 1;
       if (memory.grow(more) < 0) fail(MEMORY, at);
     }
@@ -172,14 +172,14 @@ function array(from: usize, above: i32): usize {
   }
 }
 
-/** One value, found for `asked`, inside `above` containers; gives the position behind it. */
+/** Reads one value for the node `asked`, inside `above` containers; returns its end. */
 function value(from: usize, asked: i32, above: i32): usize {
   let at = from;
   let node = asked;
   let depth: i32 = 0;
   // The container around the current value: its node, doubled, and 1 for an object.
   let top: u32 = 0;
-  // Of the document that is open, if one is: where its current member starts, and whether one was kept.
+  // Within a document: where its current member starts, and whether one was kept.
   let memberStart: usize = 0;
   let kept = false;
   let inDocument: i32 = -1;
@@ -207,7 +207,7 @@ function value(from: usize, asked: i32, above: i32): usize {
     } else at = scalar(at, byte);
 
     if (!opened) {
-      // A value is complete; so may be the ones around it.
+      // A value is complete, and perhaps those around it.
       while (true) {
         if (node != 0) store<u32>(row + ROW_HEAD + (usize(node) << 3), u32(at - page), 4);
         if (depth == 0) return at;
@@ -256,7 +256,7 @@ function flagsOf(node: i32): u32 {
   return load<u32>(nodes + usize(node) * NODE_BYTES);
 }
 
-/** Notes where a node's value starts. Of a name that stands twice the last one counts, with all that is below it. */
+/** Records where the value of a node starts. Of a repeated name the last one counts, with everything below it. */
 function begin(node: i32, at: usize): void {
   const first = row + ROW_HEAD + (usize(node) << 3);
   if (load<u32>(first) != 0) {
@@ -273,7 +273,7 @@ function begin(node: i32, at: usize): void {
   store<u32>(first, u32(at - page));
 }
 
-/** Notes bytes that leave with a system property; neighbours become one cut. */
+/** Records the bytes of a system property to cut; adjacent ones become a single cut. */
 function cut(from: usize, to: usize): void {
   if (u32(cutEnd - cuts) >> 3 > load<u32>(row, 8) && load<u32>(cutEnd - 4) == u32(from - page)) {
     store<u32>(cutEnd - 4, u32(to - page));
@@ -295,7 +295,7 @@ function space(from: usize): usize {
   }
 }
 
-/** From behind the opening quote to behind the closing one. */
+/** Reads from after the opening quote to after the closing one. */
 function string(from: usize): usize {
   let at = from;
   escaped = false;
@@ -313,7 +313,7 @@ function string(from: usize): usize {
     }
     at += usize(ctz(found));
     const byte = load<u8>(at);
-    // Behind the page is zero, a control character, so no text runs over its end.
+    // A zero, which is a control character, follows the page, so no text extends beyond its end.
     if (byte == 0x22) return at + 1;
     if (byte != 0x5c) fail(CONTROL, at);
     escaped = true;
@@ -321,7 +321,7 @@ function string(from: usize): usize {
   }
 }
 
-/** From a backslash to behind its escape. */
+/** Reads an escape, from its backslash to its end. */
 function escape(from: usize): usize {
   const kind = load<u8>(from + 1);
   if (kind == 0x75) {
@@ -332,7 +332,7 @@ function escape(from: usize): usize {
   return from + 2;
 }
 
-/** What a short escape stands for; 0 for none. */
+/** The character of a short escape; 0 for others. */
 function escapedByte(kind: u32): u32 {
   if (kind == 0x22 || kind == 0x5c || kind == 0x2f) return kind;
   if (kind == 0x6e) return 0x0a;
@@ -397,7 +397,7 @@ function digits(from: usize): usize {
   return at;
 }
 
-/** The child of a node that has this name, which stands from `from` to `to` in the page; 0 for none. */
+/** The child of a node with the name from `from` to `to` in the page; 0 for none. */
 function child(parent: i32, from: usize, to: usize): i32 {
   let at = from;
   let sizeBytes = to - from;
@@ -438,7 +438,9 @@ function isDocumentsName(from: usize, to: usize): bool {
   return sizeBytes == 9 && load<u64>(at) == 0x746e656d75636f44 && load<u8>(at + 8) == 0x73;
 }
 
-/** Writes a string's inside without escapes to the scratch memory, as name-tree.ts encodes text; gives its size. */
+/**
+ * Writes the unescaped contents of a string to the scratch memory, encoded as in name-tree.ts; returns their size.
+ */
 function unescape(from: usize, to: usize): usize {
   let at = from;
   let out = scratch;
@@ -502,8 +504,8 @@ const C1: u64 = 0x87c37b91114253d5;
 const C2: u64 = 0x4cf5ad432745937f;
 
 /**
- * MurmurHash3 x64 with 128 bits, seed 0; h1, then h2, little-endian, at `out`. Up to 15 bytes behind the text are
- * overwritten with zeros, which makes the rest an ordinary block.
+ * MurmurHash3 x64 with 128 bits and seed 0: h1, then h2, little-endian, at `out`. Up to 15 bytes after the text are
+ * overwritten with zeros, which makes its last block an ordinary one.
  */
 export function hash(at: usize, sizeBytes: usize, out: usize): void {
   let h1: u64 = 0;
@@ -542,9 +544,9 @@ function mix(half: u64): u64 {
 }
 
 /**
- * 128 bits of a longer text, at `out`: every other block of 16 bytes goes into one of two hashes as above, whose steps
- * need not wait for each other; the two and the size are then hashed together. Zeros are written behind the text as
- * above, up to 31 of them; `work` has room for 48 bytes.
+ * The hash for long inputs, 128 bits at `out`. Blocks of 16 bytes go alternately into two hashes as above, which
+ * can run in parallel; both and the size are then hashed together. Up to 31 bytes after the text are overwritten
+ * with zeros; `work` has space for 48 bytes.
  */
 export function hashLong(at: usize, sizeBytes: usize, work: usize, out: usize): void {
   let a1: u64 = 0;
@@ -572,7 +574,7 @@ export function hashLong(at: usize, sizeBytes: usize, work: usize, out: usize): 
   hash(work, 40, out);
 }
 
-/** Copies the kept bytes of a row's value to `to` (everything between `from` and `until` but the cuts); gives its end. */
+/** Copies the bytes from `from` to `until` without the cuts of the row to `to`; returns their end. */
 export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): usize {
   let out = to;
   let start = page + from;
@@ -589,7 +591,7 @@ export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): us
   return out + (stop - start);
 }
 
-// Types of values in an identity; src/documents/identity.ts explains them.
+// Types of values in an identity, as in src/epk/encoding.ts.
 const TYPE_MISSING: u32 = 0;
 const TYPE_NULL: u32 = 1;
 const TYPE_FALSE: u32 = 2;
@@ -597,13 +599,13 @@ const TYPE_TRUE: u32 = 3;
 const TYPE_NUMBER: u32 = 5;
 const TYPE_TEXT: u32 = 8;
 
-/** Texts of an identity are usually far shorter together; beyond, `identity` leaves it to its caller. */
+/** The texts of an identity are usually far shorter together; longer ones are left to the caller. */
 const IDENTITY_BYTES_MAX: usize = 4096;
 
 /**
- * The identity hash over a row's values at `count` nodes, at `out`; the nodes are packed a byte each, the first one
- * lowest, four to a number. It knows values whose bytes say all: texts
- * without escapes, small whole numbers, words. For others it gives false, and the caller decodes them.
+ * The identity hash of a row's values at `count` nodes, at `out`. The nodes are packed into numbers, one byte each,
+ * the first one lowest. Only values that need no decoding are hashed: texts without escapes, small integers, words.
+ * For others it returns false, and the caller decodes them.
  */
 export function identity(
   rowAt: usize,
@@ -649,7 +651,7 @@ export function identity(
       to += 1;
     } else {
       const first = from + usize(byte == 0x2d);
-      // 18 digits surely fit an integer, 15 surely a double; objects and arrays fail at their first byte.
+      // 18 digits always fit an integer, 15 a double; objects and arrays fail at their first byte.
       if (until - first > 15) return false;
       let whole: i64 = 0;
       for (let at = first; at < until; at += 1) {
@@ -666,12 +668,12 @@ export function identity(
   return true;
 }
 
-/** What `digest` says of a row instead of where its entry stands. */
+/** What `digest` writes for a row without an entry. */
 const BEYOND: u32 = 0;
 const LEFT: u32 = 1;
 const NO_LSN: u32 = 2;
 const FIRST_ENTRY: u32 = 4;
-/** Of an entry: its size, identity and contribution. */
+/** The bytes of the size, identity and contribution of an entry. */
 const ENTRY_HEAD: usize = 36;
 const ENTRY_NAME_MAX: usize = 2048;
 
@@ -743,7 +745,7 @@ function nodeIn(first: u32, others: u32, i: u32): usize {
   return usize(((i < 4 ? first : others) >> ((i & 3) << 3)) & 0xff);
 }
 
-/** A whole number without a sign; -1 where there is none. */
+/** An integer without a sign; -1 if there is none. */
 function wholeAt(rowAt: usize, node: usize): i64 {
   const entry = rowAt + ROW_HEAD + (node << 3);
   const start = load<u32>(entry);
@@ -758,7 +760,7 @@ function wholeAt(rowAt: usize, node: usize): i64 {
   return whole;
 }
 
-/** Whether a row has a text for its id, which comes first, neither empty nor too long, and short texts for its key. */
+/** Whether a row has a text as its id, neither empty nor too long, and short texts as its key. */
 function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytesMax: u32): bool {
   let keyBytes: u32 = 0;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
@@ -772,7 +774,10 @@ function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytes
   return keyBytes <= keyBytesMax;
 }
 
-/** The values at the nodes, each with a line feed behind it, then zeros up to the next word; false if that is too long. */
+/**
+ * Writes the values at the nodes, each followed by a line feed, then zeros up to the next word; false if that is
+ * too long.
+ */
 function putName(rowAt: usize, first: u32, others: u32, nodeCount: u32, to: usize): bool {
   let at = to;
   for (let i: u32 = 0; i < nodeCount; i += 1) {

@@ -47,8 +47,8 @@ function decoded(json: string | undefined): KeyComponent {
 const anyLevel = fc.option(fc.oneof(anyScalar, anyNumber, anyString), { nil: undefined });
 const anyIdentity = fc.tuple(anyString, anyLevel, anyLevel, anyLevel);
 
-describe('an identity', () => {
-  test('is the same from bytes and from values', () => {
+describe('identity', () => {
+  test('from bytes or from values -> the same', () => {
     fc.assert(
       fc.property(anyIdentity, (values) => {
         expect(fromBytes(values)).toBe(fromValues(values.map(decoded)));
@@ -57,7 +57,7 @@ describe('an identity', () => {
     );
   });
 
-  test('is equal to another exactly if all typed values are', () => {
+  test('two documents -> equal exactly if all typed values are', () => {
     const same = (a: KeyComponent, b: KeyComponent): boolean => a === b;
     const few = fc.constantFrom(
       undefined,
@@ -81,14 +81,14 @@ describe('an identity', () => {
     );
   });
 
-  test('of a long id or key is the same from bytes and from values', () => {
+  test('a long id or key, from bytes or from values -> the same', () => {
     for (const length of [1023, 2048, 4090, 4096, 4097, 100_000]) {
       const values = ['"i"', `"${'x'.repeat(length)}"`, `"${'é'.repeat(length)}"`, '1'];
       expect(fromBytes(values)).toBe(fromValues(values.map(decoded)));
     }
   });
 
-  test('of another document follows without a trace of the one before', () => {
+  test('one document after another -> independent of the one before', () => {
     const hashes = [1, 2, 3, 40, 17, 5, 1].map((length) =>
       fromBytes([`"${'z'.repeat(length)}"`, '1', '2', '3']),
     );
@@ -97,7 +97,7 @@ describe('an identity', () => {
   });
 });
 
-describe('these identities are all different', () => {
+describe('identity: different values -> different', () => {
   test.each<[string, ReadonlyArray<ReadonlyArray<string | undefined>>]>([
     [
       'types',
@@ -177,7 +177,7 @@ describe('these identities are all different', () => {
   });
 });
 
-describe('these spellings are one identity', () => {
+describe('identity: other spellings of the same values -> the same', () => {
   test.each([
     ['0', '-0', '0.0', '-0.0e5'],
     ['1', '1.0', '1e0', '0.1E+1', '10e-1'],
@@ -192,8 +192,8 @@ describe('these spellings are one identity', () => {
   });
 });
 
-describe('a hash', () => {
-  test('is MurmurHash3 of the bytes, whatever their number', () => {
+describe('hash', () => {
+  test('any number of bytes -> MurmurHash3', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 70 }), (bytes) => {
         hashBytes(bytes, out, 0);
@@ -202,7 +202,7 @@ describe('a hash', () => {
     );
   });
 
-  test('of contents is two of them, whatever the number of bytes', () => {
+  test('contents of any size -> two of them, hashed together', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         hashContentBytes(bytes, out, 0);
@@ -211,7 +211,7 @@ describe('a hash', () => {
     );
   });
 
-  test('of contents changes with any bit, with zeros at the end, and with the order of blocks', () => {
+  test('contents: another bit, more zeros, another order of blocks -> another hash', () => {
     const hashOf = (bytes: Uint8Array): string => {
       hashContentBytes(bytes, out, 0);
       return hashText(out, 0);
@@ -230,7 +230,7 @@ describe('a hash', () => {
     expect(new Set(all.map(hashOf)).size).toBe(all.length);
   });
 
-  test('is a key for maps that loses nothing', () => {
+  test('as the key of a map -> no collision', () => {
     const word = fc.integer({ min: 0, max: 0xffff_ffff });
     fc.assert(
       fc.property(fc.tuple(word, word, word, word), fc.nat(127), (words, bit) => {
@@ -243,7 +243,7 @@ describe('a hash', () => {
     );
   });
 
-  test('of contents is that of the kept bytes', () => {
+  test('contents of a row -> the hash of the kept bytes', () => {
     fc.assert(
       fc.property(fc.array(anyText), fc.nat(6), (texts, at) => {
         const members = texts.map((text, i) => `"_${i}":${JSON.stringify(text)}`);
@@ -268,7 +268,7 @@ describe('a hash', () => {
     }
   });
 
-  test('is not asked of a page that another scan has replaced', () => {
+  test('after another scan -> assertion', () => {
     const other = latestVersionScan([]);
     scan.scan(Buffer.from('{"Documents":[{}]}'));
     other.scan(Buffer.from('{"Documents":[{"a":1}]}'));

@@ -10,7 +10,7 @@ const put = fc.oneof(
   fc.record({ text: fc.string({ unit: 'binary', maxLength: 300 }) }),
 );
 
-test('what is written in pieces is what was put there, document by document', () => {
+test('pieces: documents written piece by piece -> the same bytes', () => {
   const pieces = new Pieces();
   fc.assert(
     fc.property(fc.array(fc.array(put, { maxLength: 12 }), { maxLength: 30 }), (documents) => {
@@ -38,7 +38,7 @@ test('what is written in pieces is what was put there, document by document', ()
   );
 });
 
-test('a page with more pieces than there was room for, and then a small one', () => {
+test('pieces: more than the initial space, then a small page -> both are complete', () => {
   const pieces = new Pieces();
   pieces.begin(page);
   for (let i = 0; i < 20_000; i += 1) pieces.putSlice(page, i % 4000, (i % 4000) + 1);

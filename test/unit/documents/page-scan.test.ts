@@ -75,10 +75,10 @@ function checkDocument(scan: PageScan, row: number, document: { [name: string]: 
   sameJson(JSON.parse(keptOf(scan, row)), withoutSystem(document));
 }
 
-describe('a page of documents', () => {
+describe('scan', () => {
   const scan = latestVersionScan(PATHS);
 
-  test('each has what JSON.parse finds in it, at every path', () => {
+  test('any page -> the values that JSON.parse finds, at every path', () => {
     fc.assert(
       fc.property(pageOf(anyDocument), (text) => {
         const page = Buffer.from(text);
@@ -118,24 +118,27 @@ function damaged(page: Buffer, { at, how, byte }: { at: number; how: string; byt
   return Buffer.concat([before, after.subarray(0, 7), after]);
 }
 
-describe('the kernel', () => {
+describe('kernel', () => {
   const scans = {
     'latest version': [latestVersionScan(PATHS), pageOf(anyDocument)],
     'all versions': [allVersionsScan(PATHS, [['pk'], ['a', 'b']]), pageOf(anyEnvelope)],
     reply: [replyScan(PATHS), fc.array(anyReply, { maxLength: 4 }).map((items) => `[${items.join(',')}]`)],
   } as const;
 
-  test.each(Object.entries(scans))('reads whole pages as the plain walk does: %s', (_name, [scan, pages]) => {
-    fc.assert(
-      fc.property(pages, (text) => {
-        const page = Buffer.from(text);
-        const told = tell(scan, page);
-        expect(told).toEqual(tellPlainly(scan, page));
-        expect(told).toHaveProperty('rows');
-      }),
-      { numRuns: 1000 },
-    );
-  });
+  test.each(Object.entries(scans))(
+    'whole pages -> the same result as the plain walk: %s',
+    (_name, [scan, pages]) => {
+      fc.assert(
+        fc.property(pages, (text) => {
+          const page = Buffer.from(text);
+          const told = tell(scan, page);
+          expect(told).toEqual(tellPlainly(scan, page));
+          expect(told).toHaveProperty('rows');
+        }),
+        { numRuns: 1000 },
+      );
+    },
+  );
 
   test.each(Object.entries(scans))(
     'finds faults where the plain walk does, and none too many: %s',
@@ -216,12 +219,12 @@ function tellPlainly(scan: PageScan, page: Buffer): unknown {
   return { rows };
 }
 
-describe('a page cut short', () => {
+describe('scan of a damaged page', () => {
   const page = Buffer.from(
     '{"_rid":"x==" ,"Documents":[{"id":"é\\u00e9\\n","n":[-1.50e+3,true,false,null,{}],"_ts":0},{"a":{"b":[[]]}}],"_count":2} ',
   );
 
-  test('ends where it was cut, whatever the byte', () => {
+  test('cut at any byte -> the fault is at the cut', () => {
     const scan = latestVersionScan(PATHS);
     const whole = page.length - 1;
     for (let size = 0; size < whole; size += 1) {
@@ -233,7 +236,7 @@ describe('a page cut short', () => {
     expect(tell(scan, page)).toHaveProperty('rows');
   });
 
-  test('has the same meaning or none with any of its bytes changed', () => {
+  test('any byte changed -> read as JSON.parse does, or refused', () => {
     const scan = latestVersionScan(PATHS);
     for (let at = 0; at < page.length; at += 1) {
       for (const byte of [...STRUCTURE, 0, 9, 127, 128, 195, 255]) {
@@ -247,7 +250,7 @@ describe('a page cut short', () => {
   });
 });
 
-describe('a fault is told with its byte', () => {
+describe('scan: a fault -> named with its byte', () => {
   test.each([
     ['', 0, 'it ends'],
     [' ', 1, 'it ends'],
@@ -301,10 +304,10 @@ const escapedUnits = (text: string): string =>
     (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`,
   ).join('');
 
-describe('what a page holds', () => {
+describe('scan of unusual pages', () => {
   const nested = (depth: number): string => `{"Documents":[{"a":${'['.repeat(depth)}${']'.repeat(depth)}}]}`;
 
-  test('may be nested deeper than the service allows, but not without end', () => {
+  test('nested deeper than the service allows -> read, up to a limit', () => {
     const scan = latestVersionScan([]);
     // The page, the array and the document are three.
     expect(tell(scan, Buffer.from(nested(DEPTH_MAX - 3)))).toHaveProperty('rows');
@@ -312,7 +315,7 @@ describe('what a page holds', () => {
     expect(tell(scan, Buffer.from(nested(100_000)))).toHaveProperty('fault');
   });
 
-  test('may be 2 bytes or 2 MB, and many of them', () => {
+  test('documents of 2 bytes or 2 MB, and many of them -> read', () => {
     const scan = latestVersionScan([['a']]);
     const large = `{"a":"${'é'.repeat(1024 * 1024 - 10)}","_ts":1}`;
     const texts = ['{}', large, '{"a":1}', ...Array.from({ length: 20_000 }, () => '{}'), large];
@@ -327,7 +330,7 @@ describe('what a page holds', () => {
     );
   });
 
-  test('is found under names of any kind and number', () => {
+  test('names of any kind and number -> found', () => {
     const names = Array.from({ length: 60 }, (_, i) => `name-${'x'.repeat(i)}-${i}`);
     const paths = [...names.map((name) => [name]), ['n'.repeat(5000)], [''], ['', '']];
     const scan = latestVersionScan(paths);
@@ -338,7 +341,7 @@ describe('what a page holds', () => {
     expect(found).toEqual([...names.keys(), 'long', { '': 'empty' }, 'empty']);
   });
 
-  test('is not disturbed by a name that is far longer than any wanted one', () => {
+  test('a name far longer than any wanted one -> ignored', () => {
     const scan = latestVersionScan([['a']]);
     const name = '\\u0061'.repeat(20_000);
     scan.scan(Buffer.from(`{"Documents":[{"b":1},{"${name}":1,"a":{"${name}":2},"${name}":3}]}`));
@@ -362,7 +365,7 @@ describe('what a page holds', () => {
     },
   );
 
-  test('is the last Documents of two', () => {
+  test('Documents is repeated -> the last one counts', () => {
     const scan = latestVersionScan([]);
     scan.scan(Buffer.from('{"Documents":[{"_ts":1},{}],"\\u0044ocuments":[{"id":"x"}],"Document":[]}'));
     expect(scan.count).toBe(1);
@@ -370,7 +373,7 @@ describe('what a page holds', () => {
     expect(keptOf(scan, 0)).toBe('{"id":"x"}');
   });
 
-  test('does not reach from one row into the next', () => {
+  test('a value missing in a row -> not taken from the row before', () => {
     const scan = latestVersionScan([['a', 'b']]);
     scan.scan(Buffer.from('{"Documents":[{"a":{"b":1},"id":"x"},{"a":{}},{"a":{"b":2},"a":{}},{"b":1}]}'));
     const found = [0, 1, 2, 3].map((row) => parsedAt(scan, row, scan.nodeAt(['a', 'b'])));
@@ -445,7 +448,7 @@ describe('around a document', () => {
   });
 });
 
-test('the kernel was built from its source as it stands', () => {
+test('kernel: the built file -> newer than its source', () => {
   const built = new URL('../../../dist/documents/kernel.wasm', import.meta.url);
   const source = new URL('../../../wasm/kernel.ts', import.meta.url);
   expect(statSync(built).mtimeMs, 'run npm run build').toBeGreaterThan(statSync(source).mtimeMs);

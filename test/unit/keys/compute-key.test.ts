@@ -4,7 +4,7 @@ import { complaint } from '../../helpers/key-plan.ts';
 
 const ORDER = { id: '1', tenantId: 'amber', createdAt: '2026-03-01T09:30:00Z', meta: { by: 'eve' } };
 
-describe('the key of an application', () => {
+describe('computeKey', () => {
   test.each<[name: string, recipe: KeyRecipe, document: object, values: unknown[], properties: object]>([
     ['a property', { partitionKey: '/tenantId' }, ORDER, ['amber'], {}],
     ['two levels', { partitionKey: ['/tenantId', '/id'] }, ORDER, ['amber', '1'], {}],
@@ -41,7 +41,7 @@ describe('the key of an application', () => {
     expect(document).toEqual(before);
   });
 
-  test('takes an old derived value away when there is none now', () => {
+  test('an old derived value without a new one -> removed', () => {
     const derive = ['/pk={tenantId}', '/meta/pk={tenantId}'];
     const { values, properties } = computeKey(
       { derive, partitionKey: '/pk' },
@@ -51,12 +51,12 @@ describe('the key of an application', () => {
     expect(properties).toStrictEqual({ pk: undefined, meta: { by: 'eve', pk: undefined } });
   });
 
-  test('places documents where a migration puts them', () => {
+  test('any document -> the key that a migration gives it', () => {
     const { values } = computeKey({ partitionKey: '/city' }, { city: 'redmond' });
     expect(effectiveKey('hash-v2', values)).toBe('22E342F38A486A088463DFF7838A5963');
   });
 
-  test('a polluted prototype has no say', () => {
+  test('a polluted prototype -> ignored', () => {
     const document = Object.create({ tenantId: 'inherited' }) as object;
     expect(computeKey({ partitionKey: '/tenantId' }, document).values).toEqual([undefined]);
   });
@@ -88,7 +88,7 @@ describe('the key of an application', () => {
     expect(complaint(() => computeKey(recipe, document))[0]).toBe(message);
   });
 
-  test('a prepared recipe serves many documents', () => {
+  test('a prepared recipe -> used for many documents', () => {
     const keyOf = prepareKey({ derive: '/pk={id|hash:100}' });
     expect(['abc', 'redmond', '日本'].map((id) => keyOf({ id }).properties)).toEqual([
       { pk: '24' },

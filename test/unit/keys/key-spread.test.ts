@@ -7,7 +7,7 @@ function key(...values: KeyComponent[]): ComputedKey {
   return { kind: 'key', values, additions: [], missing: values.includes(undefined) };
 }
 
-test('keys are counted with their types, the biggest first, earlier ones first among equals', () => {
+test('key spread: keys of different types -> counted apart, the largest first', () => {
   const tally = new KeyTally('hash-v2', 4);
   for (const value of ['a', 1, '1', 'b', 1, undefined, 'b', 1, null]) tally.add(key(value));
   tally.add({ kind: 'refused', reason: 'invalid-key', why: 'odd' });
@@ -26,7 +26,7 @@ test('keys are counted with their types, the biggest first, earlier ones first a
   expect(tally.inRanges.reduce((sum, count) => sum + count, 0)).toBe(9);
 });
 
-test('every key has its place in one of the even ranges', () => {
+test('key spread: every key -> in one of the even ranges', () => {
   const tally = new KeyTally('hash-v2', 4);
   // 22E3... is in the third quarter of what ends at 40.
   expect(tally.placeOf(['redmond'])).toEqual({ effectiveKey: '22E342F38A486A088463DFF7838A5963', range: 3 });
@@ -34,7 +34,7 @@ test('every key has its place in one of the even ranges', () => {
   expect(new KeyTally('multi-hash', 4).placeOf(['t', 1, null]).range).toBe(4);
 });
 
-test('memory is bounded, and said to be', () => {
+test('key spread: too many keys -> memory is bounded, isExact is false', () => {
   const tally = new KeyTally('hash-v2', 1);
   for (let id = 0; id < 100_001; id += 1) tally.add(key(id));
   tally.add(key(7));

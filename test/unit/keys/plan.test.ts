@@ -111,7 +111,7 @@ describe('a plan', () => {
     expect(computed(planOf(options), document)).toEqual(expected);
   });
 
-  test('reads each path once and says where things are', () => {
+  test('plan: inputs -> each path once, with the positions of the values', () => {
     const plan = planOf({
       sourcePaths: ['/old', '/customer/id'],
       partitionKey: ['/pk', '/customer/id'],
@@ -131,7 +131,7 @@ describe('a plan', () => {
 describe('a derived path that is the source key', () => {
   const options = { sourcePaths: ['/pk'], derive: ['/pk={tenantId}-{pk}'], keepSourceKeyAs: '/was/key' };
 
-  test('has its old value kept elsewhere, with its type', () => {
+  test('old value -> kept elsewhere with its type', () => {
     const plan = planOf(options);
     expect({ ...plan }).toMatchObject({
       additionPaths: [['pk'], ['was', 'key']],
@@ -149,7 +149,7 @@ describe('a derived path that is the source key', () => {
     });
   });
 
-  test('may have no old value: that is a source key too', () => {
+  test('no old value -> a source key as well', () => {
     const plan = planOf({ ...options, derive: ['/pk={tenantId}'], missingKey: 'dead-letter' });
     expect(computed(plan, { tenantId: 'a' })).toEqual({
       kind: 'key',
@@ -173,7 +173,7 @@ describe('a derived path that is the source key', () => {
   });
 });
 
-describe('what may not be asked', () => {
+describe('plan: invalid options -> refused', () => {
   test.each<[options: Partial<PlanOptions>, message: string, why: string, hint: string]>([
     [
       {},
@@ -335,12 +335,12 @@ describe('what may not be asked', () => {
     expect(thrown).toMatchObject({ message, why, hint, problems: [] });
   });
 
-  test('a name is reserved at the top only', () => {
+  test('a reserved name below the top level -> accepted', () => {
     expect(planOf({ derive: ['/a/id={b}'] }).targetPaths).toEqual([['a', 'id']]);
     expect(planOf({ derive: ['/_pk={/a/_ts}'] }).targetPaths).toEqual([['_pk']]);
   });
 
-  test('all that is wrong is told at once, mistakes of writing before rules', () => {
+  test('several problems -> reported together, syntax errors first', () => {
     const problems = (options: Partial<PlanOptions>): unknown[] => {
       try {
         planOf(options);
@@ -368,7 +368,7 @@ describe('what may not be asked', () => {
   });
 });
 
-describe('for any document', () => {
+describe('plan: any document', () => {
   const TEMPLATES = [
     '/pk={a}',
     '/pk={a}-{b.c|lower}',
@@ -392,7 +392,7 @@ describe('for any document', () => {
     { requiredKeys: [] },
   );
 
-  test('nothing is thrown, and the outcome says the same every time', () => {
+  test('nothing is thrown, the same result every time', () => {
     fc.assert(
       fc.property(document, fc.constantFrom(...plans), (value, plan) => {
         const first = computed(plan, value);
@@ -406,7 +406,7 @@ describe('for any document', () => {
     );
   });
 
-  test('the order of members and the spelling of the text do not matter', () => {
+  test('other order of members or spelling -> the same result', () => {
     fc.assert(
       fc.property(document, fc.constantFrom(...plans), (value, plan) => {
         const text = JSON.stringify(value);
@@ -421,7 +421,7 @@ describe('for any document', () => {
     );
   });
 
-  test('another plan of the same text says the same', () => {
+  test('another plan of the same text -> the same result', () => {
     const value = fc
       .oneof(leaf, fc.constantFrom('missing', 'composite'))
       .map((one): Value => (one === 'missing' ? undefined : one === 'composite' ? composite : one));
@@ -436,7 +436,7 @@ describe('for any document', () => {
   });
 });
 
-test('a key is explained to its end', () => {
+test('plan: explain -> all steps of the key', () => {
   const plan = planOf({
     partitionKey: ['/tenantId', '/pk'],
     derive: ['/pk={at|month}-{n}'],

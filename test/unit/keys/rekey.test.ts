@@ -72,7 +72,7 @@ class Migration {
   }
 }
 
-describe('a document moves', () => {
+describe('rekey: a document moves', () => {
   const cases: ReadonlyArray<[string, Partial<PlanOptions>, string, readonly KeyComponent[], string]> = [
     [
       'an existing path',
@@ -172,7 +172,7 @@ const escaped = (text: string): string =>
     (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`,
   ).join('');
 
-describe('a document is refused', () => {
+describe('rekey: a document is refused', () => {
   const long = 'x'.repeat(3000);
   test.each<[string, Partial<PlanOptions>, string]>([
     ['bad-id', { partitionKey: ['/a'] }, '{"a":1}'],
@@ -201,7 +201,7 @@ describe('a document is refused', () => {
     expect(refused.why).not.toContain(long);
   });
 
-  test('that becomes too large, and one byte less is not', () => {
+  test('one byte too large -> refused, one less -> moves', () => {
     const migration = new Migration({ derive: ['/pk={a}'] });
     const shell = '{"id":"i","a":"é","z":"","_ts":1}';
     const target = '{"id":"i","a":"é","z":"","pk":"é"}';
@@ -223,7 +223,7 @@ test.each(['9007199254740993', '1.0', '1e3', '-0', '-1.50', '"\\u0041\\/"', '"\\
   },
 );
 
-describe('the time to live', () => {
+describe('rekey: time to live', () => {
   const remaining = (defaultTtl: number): Migration =>
     new Migration({ partitionKey: ['/a'] }, { mode: 'remaining', defaultTtl });
   const aged = (seconds: number, ttl = ''): string => `{"id":"i","a":1${ttl},"_ts":${NOW - seconds}}`;
@@ -247,7 +247,7 @@ describe('the time to live', () => {
     );
   });
 
-  test('starts again where nothing else is asked for', () => {
+  test('restart -> the bytes are unchanged', () => {
     const moved = new Migration({ partitionKey: ['/a'] }).move(aged(400, ',"ttl":100'));
     expect(moved).toMatchObject({ verdict: 'moves', target: '{"id":"i","a":1,"ttl":100}' });
   });
@@ -284,7 +284,7 @@ describe('any document that moves', () => {
   });
 });
 
-test('rows of the other pages are read alike', () => {
+test('rekey: pages of the other feeds -> read in the same way', () => {
   const plan = makePlan({ ...SOURCE, partitionKey: ['/b'] });
   const document = '{"id":"i","a":"x","b":"y","_ts":1}';
   const wrapped: ReadonlyArray<[PageScan, string]> = [
@@ -306,7 +306,7 @@ test('rows of the other pages are read alike', () => {
   expect(new Set(read.map(String)).size).toBe(1);
 });
 
-describe('a delete of the all-versions feed', () => {
+describe('deletion', () => {
   const paths = ['/a', '/b/c'];
   const plan = makePlan({ ...SOURCE, sourcePaths: paths, partitionKey: ['/a'] });
   const source = new Migration({ sourcePaths: paths, partitionKey: ['/a'] });
@@ -339,7 +339,7 @@ describe('a delete of the all-versions feed', () => {
     expect(identityOf(entry)).toBeUndefined();
   });
 
-  test('of a document without a key value is known from its last image', () => {
+  test('no key value, with the previous image -> identified', () => {
     const entry = '{"metadata":{"id":"i","partitionKey":{}},"previous":{"id":"i","a":null}}';
     expect(identityOf(entry)).toBe(source.move('{"id":"i","a":null}').identity);
     expect(identityOf(entry)).not.toBe(source.move('{"id":"i"}').identity);

@@ -172,7 +172,7 @@ test('verify: a ledger of an older cosmig -> refused, and upgraded by --repair, 
     const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
     return [child.exitCode, stderr];
   };
-  expect(await verify()).toEqual([7, expect.stringContaining('was made by an older cosmig')]);
+  expect(await verify()).toEqual([7, expect.stringContaining('was created by an older cosmig')]);
   expect(await verify('--repair', '--deadline', '10s')).toEqual([0, '']);
   expect(await verify()).toEqual([0, '']);
   expect(await cosmigOf(move)('verify')).toMatchObject({
