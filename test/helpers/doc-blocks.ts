@@ -1,6 +1,6 @@
 /**
- * README and docs/ as what can be checked of them: fenced blocks, headings, links and what is quoted. A block is a
- * language and perhaps the name of the file that a reader saves it as: ```js app.mjs
+ * Reads README and docs/ into what tests can check: fenced blocks, and the text between them. A block has a language
+ * and, if a reader saves it, the name of the file: ```js app.mjs
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Block {
-  /** `README.md:31`, for failure messages. */
+  /** File and line, as `README.md:31`. */
   readonly at: string;
   readonly language: string;
   /** Saved under this name, instead of being run. */
@@ -22,7 +22,7 @@ export interface Doc {
   readonly name: string;
   readonly text: string;
   readonly blocks: readonly Block[];
-  /** Everything between the blocks. */
+  /** The text between the blocks. */
   readonly prose: string;
 }
 
@@ -44,7 +44,7 @@ export function readDoc(name: string): Doc {
   return { name, text, blocks, prose: prose.join('\n') };
 }
 
-/** README and the other documents that a user reads. */
+/** README and the pages for users that are written by hand. */
 export function readDocs(): Doc[] {
   const others = readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md'));
   return ['README.md', ...others.toSorted().map((name) => `docs/${name}`)].map(readDoc);

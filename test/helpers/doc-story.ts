@@ -1,7 +1,7 @@
 /**
- * Does what a document asks of a reader, in its order, in a folder of its own: saves files, and runs commands
- * against an emulator. What stands in for what a reader has: the account (its name, key and connection string), the
- * port, kubectl, and times that are shorter here. Everything else is done as it is written.
+ * Follows a document as a reader would, in its order and in a folder of its own: saves files, and runs commands against
+ * an emulator. Replaced are only what a reader has and a test has not: the account (its name, key and connection
+ * string), the port, kubectl, and long times. Everything else is done as it is written.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,20 +18,20 @@ import { built } from './built.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What a reader puts in the place of these is of the account. */
+/** Placeholders that a reader replaces by values of the account. */
 const CONNECTION = '<the connection string>';
 const ENDPOINT = 'https://myaccount.documents.azure.com:443/';
 
-/** They run until they are stopped: the reader has a terminal for each. */
+/** Commands that run until they are stopped: the reader has a terminal for each. */
 const NEVER_END = [/^cosmig emulator\b/, /^cosmig tail$/, /^node app\.mjs\b/];
-/** A tail has to end before these begin, as the text says. */
+/** Before these, the tail has to end, as the text says. */
 const ALONE = /^cosmig (?:cutover|dead-letters retry|verify --repair)\b/;
-/** Times that a reader has and a test has not. */
+/** Commands that take too long for a test, and what is run in their place. */
 const SHORTER: ReadonlyArray<readonly [RegExp, string]> = [
   [/^npm ci && npm run demo$/, 'cosmig demo --fast'],
   // This test is part of it.
   [/^npm ci && npm test$/, 'true'],
-  // The package of the registry is another one; what it puts on the PATH is the command.
+  // Not the package of the registry, but the command that it puts on the PATH.
   [/^npm install --global cosmig$/, 'cosmig --version'],
   [/^cosmig cutover\b(?!.*--watch)/, 'cosmig cutover --quiet-for 1s --watch 1s'],
 ];
@@ -40,7 +40,7 @@ export interface Step {
   readonly at: string;
   readonly line: string;
   readonly code: number;
-  /** What the text says about it: `# exit code 5` behind the command, 0 otherwise. */
+  /** The exit code in a comment after the command (`# exit code 5`), otherwise 0. */
   readonly expected: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -65,14 +65,14 @@ export class Story implements AsyncDisposable {
     this.#account = account;
     const bin = join(this.folder, 'bin');
     mkdirSync(bin);
-    // For what a shell runs; single commands are run in this process.
+    // Used by commands that need a shell; simple commands run in this process.
     const main = `import { main } from ${JSON.stringify(built(`${ROOT}src/cli/main.ts`))}; await main();`;
     writeFileSync(join(bin, 'main.mjs'), main);
     const node = `exec "${process.execPath}"`;
     script(join(bin, 'cosmig'), `${node} "${join(bin, 'main.mjs')}" "$@"`);
     script(join(bin, 'node-with-sources'), `${node} "$@"`);
     script(join(bin, 'kubectl'), 'echo "$@"');
-    // What a reader has installed; the library is as it stands here.
+    // What a reader has installed; the library is that of this tree.
     const modules = join(this.folder, 'node_modules');
     mkdirSync(join(modules, 'cosmig'), { recursive: true });
     writeFileSync(join(modules, 'cosmig/package.json'), '{ "type": "module", "exports": "./index.js" }');
@@ -146,7 +146,7 @@ export class Story implements AsyncDisposable {
     if (neverEnds) {
       const child = spawn('sh', ['-c', `exec ${line}`], { ...around, stdio: ['ignore', 'pipe', 'inherit'] });
       this.#children.push(child);
-      // It has begun when it says something.
+      // Its first output shows that it has started.
       await once(child.stdout, 'data');
       child.stdout.resume();
       return undefined;
@@ -188,7 +188,7 @@ function script(path: string, line: string): void {
   chmodSync(path, 0o755);
 }
 
-/** What stays the same whenever it is printed: numbers, times and blanks do not. */
+/** The lines without what differs from run to run: numbers, times and blanks. */
 export function outline(printed: string): string[] {
   return printed
     .trimEnd()

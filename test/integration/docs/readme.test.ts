@@ -1,7 +1,7 @@
 /**
- * README and docs/ say nothing that does not run. Each document is followed from top to bottom in a folder of its own;
- * a block of a language that nobody here knows fails, so that no command is shown that nobody has run. What a block of
- * text shows is what the command above it has printed, but for its numbers.
+ * Runs what README and docs/ show. Each document is followed from top to bottom in a folder of its own. A block in an
+ * unknown language fails the test, so every command that is shown has been run. A block of text must show what the
+ * command above it has printed, except for numbers.
  */
 import { CosmosClient } from '@azure/cosmos';
 import { existsSync, readFileSync } from 'node:fs';
@@ -16,10 +16,10 @@ import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Looked at by test/docs.test.ts, and by tests below. */
+/** Checked by test/docs.test.ts, and by tests below. */
 const ELSEWHERE = ['docs/migration.md azurecli', 'docs/emulator.md json'];
 
-/** Does what a document says, and tells where it was wrong. */
+/** Does what a document says; returns where the document is wrong. */
 async function follow(story: Story, name: string): Promise<string[]> {
   const wrong: string[] = [];
   for (const block of readDoc(name).blocks) {
@@ -30,16 +30,16 @@ async function follow(story: Story, name: string): Promise<string[]> {
       await story.run('node-with-sources block.mjs', at);
     } else if (language === 'text')
       wrong.push(...falselyShown(text, must(story.last, `${at} follows a command`)));
-    else if (!ELSEWHERE.includes(`${name} ${language}`)) wrong.push(`${at}: nobody runs ${language}`);
+    else if (!ELSEWHERE.includes(`${name} ${language}`)) wrong.push(`${at}: no test runs ${language}`);
   }
   for (const { at, line, code, expected, stderr } of story.steps)
     if (code !== expected) wrong.push(`${at}: ${line} ended with ${code}, not ${expected}: ${stderr}`);
   return wrong;
 }
 
-/** The parts of what is shown, between lines of `...`, that were not printed as they stand there. */
+/** The parts of a block, between lines of `...`, that the command did not print in this form. */
 function falselyShown(shown: string, { at, line, stdout, stderr }: Step): string[] {
-  // Which orders collide, and how much is moved, is chance: the first words of its lines stay.
+  // Which orders collide, and how many move, depends on chance: only the first words of a line of the demo are compared.
   const labels = (text: string): string[] =>
     outline(text).map((one) => (one.includes('█') ? '' : (/^\S+(?: [a-zN]+)?/.exec(one) ?? [''])[0]));
   const isDemo = line.endsWith('run demo');
@@ -52,7 +52,7 @@ function falselyShown(shown: string, { at, line, stdout, stderr }: Step): string
     .map((part) => `${at}: ${line} did not print\n${part}\nbut\n${printed}`);
 }
 
-/** An account with the container that the documents speak of. */
+/** Creates the container that the documents use. */
 async function shop(server: TestEmulator, orders: readonly object[]): Promise<void> {
   const client = new CosmosClient({ endpoint: server.endpoint, key: server.key });
   const { database } = await client.databases.create({ id: 'shop' });
@@ -78,7 +78,7 @@ const SPEC = [
   'createTarget: true',
 ];
 
-test('README', async () => {
+test('README.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator();
   await shop(server, ORDERS);
   await using story = new Story(server);
@@ -92,13 +92,13 @@ test('README', async () => {
   expect(cutover.stderr).toContain('use-target.sh was called');
 }, 120_000);
 
-test('docs/getting-started.md', async () => {
+test('getting-started.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();
   await expect(follow(story, 'docs/getting-started.md')).resolves.toEqual([]);
   expect(story.steps.map(({ line }) => line)).toContain("cosmig cutover --on-fence 'touch stop' --watch 5s");
 }, 120_000);
 
-test('docs/migration.md', async () => {
+test('migration.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator();
   await shop(server, ORDERS);
   await using story = new Story(server);
@@ -110,7 +110,7 @@ test('docs/migration.md', async () => {
   expect(existsSync(join(story.folder, 'proof.json'))).toBe(true);
 }, 120_000);
 
-test('docs/troubleshooting.md', async () => {
+test('troubleshooting.md: each block -> runs, and prints what is shown', async () => {
   await using server = await startTestEmulator();
   const twins = ['amber', 'birch'].map((tenantId) => ({ id: '7', tenantId, customerId: 'c-7' }));
   await shop(server, [...ORDERS, ...twins]);
@@ -121,17 +121,17 @@ test('docs/troubleshooting.md', async () => {
   await expect(follow(story, 'docs/troubleshooting.md')).resolves.toEqual([]);
 }, 120_000);
 
-test('docs/keys.md', async () => {
+test('keys.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();
   await expect(follow(story, 'docs/keys.md')).resolves.toEqual([]);
 });
 
-test('docs/emulator.md', async () => {
+test('emulator.md: each block -> runs, and prints what is shown', async () => {
   await using story = new Story();
   await expect(follow(story, 'docs/emulator.md')).resolves.toEqual([]);
 });
 
-test('the line for cron and the service for systemd bring over what is new', async () => {
+test('operations.md: the line for cron and the service for systemd -> replicate what is new', async () => {
   const { blocks } = readDoc('docs/operations.md');
   const named = (name: string): Block =>
     must(
@@ -151,13 +151,13 @@ test('the line for cron and the service for systemd bring over what is new', asy
     /^PATH=(.*)\n(\S+) ((?:\S+ ){4})(.*)\n$/.exec(named('crontab').text),
     'a PATH, five fields and a command',
   );
-  // Where npm puts what is installed globally, and what cron knows by itself.
+  // The folder of global npm installations, and the default folders of cron.
   expect(path).toBe('/usr/local/bin:/usr/bin:/bin');
   expect([minutes, others]).toEqual(['*/5', '* * * * ']);
   // A percent sign would end it.
   expect(line).not.toContain('%');
   const there = line.replace('/srv/orders-migration', story.folder);
-  // cron passes on nothing of what a shell has set.
+  // cron does not pass on variables that a shell has set.
   await story.run(`env -i HOME=/ PATH="$PATH" sh -c '${there}'`, named('crontab').at);
   const log = readFileSync(join(story.folder, 'tail.log'), 'utf8');
   expect(JSON.parse(log)).toMatchObject({ command: 'tail', complete: true });
@@ -167,7 +167,7 @@ test('the line for cron and the service for systemd bring over what is new', asy
   expect(unit).toMatchObject({
     EnvironmentFile: expect.stringContaining('cosmig.env') as unknown,
     Type: 'oneshot',
-    // Open letters, time that is over, and `systemctl stop`: nothing has failed.
+    // Open dead letters, an ended time budget, and `systemctl stop` are not failures.
     SuccessExitStatus: '5 8 143',
   });
   await story.run(`set -a; . ./cosmig.env; ${unit['ExecStart']}`, at);
@@ -178,7 +178,7 @@ test('the line for cron and the service for systemd bring over what is new', asy
   expect(story.steps.map(({ code }) => code)).toEqual([0, 0, 0]);
 });
 
-test('the two commands of README are those of the package and of CI', () => {
+test('README.md: its two commands for a fresh clone -> are scripts of the package, and CI runs the tests', () => {
   const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
     scripts: Record<string, string>;
   };
@@ -188,7 +188,7 @@ test('the two commands of README are those of the package and of CI', () => {
   expect(readFileSync(`${ROOT}.ci/run`, 'utf8')).toMatch(/^npm ci\n(?:.*\n)*npm test$/m);
 });
 
-test('the settings of the emulator are the real ones with their defaults, and its faults are accepted', async () => {
+test('emulator.md: settings -> are the defaults of the emulator, and the example of faults is accepted', async () => {
   const texts = readDoc('docs/emulator.md').blocks.filter(({ language }) => language === 'json');
   const [settings, faults] = texts.map(({ text }) => JSON.parse(text) as unknown);
   expect(settings).toEqual(DEFAULT_SETTINGS);
@@ -201,7 +201,7 @@ test('the settings of the emulator are the real ones with their defaults, and it
   await expect(put('faults', faults)).resolves.toBe(200);
 });
 
-test('the routes of the emulator are those that it has', () => {
+test('emulator.md: routes -> are the routes of the emulator', () => {
   const routes = readFileSync(`${ROOT}src/emulator/http/routes.ts`, 'utf8');
   const real = [...routes.matchAll(/'([A-Z]+ \/_emulator\/[^']+)'/g)].map(([, route]) => route);
   const listed = [...readDoc('docs/emulator.md').text.matchAll(/^\| `([A-Z]+ \/_emulator\/[^`]+)`/gm)];
