@@ -1,4 +1,4 @@
-/** The front door: who may come in, over what, and what an uninvited guest is told. */
+/** Access to the account: keys and tokens, HTTP and HTTPS, and the replies to requests that are refused. */
 // A second argument names the case of a table that has failed.
 // oxlint-disable vitest/valid-expect
 import * as http from 'node:http';
@@ -16,7 +16,7 @@ import { hashKey } from '../helpers/key-definitions.ts';
 
 const MINUTE_MS = 60_000;
 
-/** An access token as Entra ID shapes it; nobody checks its signature here. */
+/** An access token in the form of Entra ID; its signature is not checked here. */
 function jwt(claims: Record<string, unknown> = {}): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 3600;

@@ -35,7 +35,7 @@ function idOf(version: Version): string | undefined {
   return version.current?.id ?? version.metadata.id;
 }
 
-function told(all: readonly Version[]): string[] {
+function summaryOf(all: readonly Version[]): string[] {
   return all.map((version) => `${version.metadata.operationType} ${idOf(version)}`);
 }
 
@@ -53,7 +53,7 @@ forEachBackend(
       await container.item('a', 'p').delete();
       await container.items.create({ id: 'a', pk: 'p', n: 9 });
       const all = await versions(wire, start);
-      expect(told(all)).toEqual([
+      expect(summaryOf(all)).toEqual([
         'create a',
         'replace a',
         'replace a',
@@ -125,10 +125,10 @@ forEachBackend(
       await container.items.create({ id: 'a', pk: 'p' });
       await backend.admin.clock(60 * SECOND_MS);
       expect((await container.item('a', 'p').read()).statusCode).toBe(404);
-      expect(told(await versions(wire, start))).toEqual(['create a']);
+      expect(summaryOf(await versions(wire, start))).toEqual(['create a']);
       await backend.admin.purgeExpired(wire.adminPath);
       const all = await versions(wire, start);
-      expect(told(all)).toEqual(['create a', 'delete a']);
+      expect(summaryOf(all)).toEqual(['create a', 'delete a']);
       expect(all[1]?.metadata).toMatchObject({ timeToLiveExpired: true, partitionKey: { pk: 'p' } });
     });
 
@@ -179,14 +179,14 @@ forEachBackend(
       const start = await nowOf(wire);
       await container.items.create({ id: 'a', pk: 'p' });
       await lab.admin.clock(30 * SECOND_MS);
-      expect(told(await versions(wire, start))).toEqual(['create a']);
+      expect(summaryOf(await versions(wire, start))).toEqual(['create a']);
       await lab.admin.clock(120 * SECOND_MS);
       const late = await wire.readFeed(await whole(wire), start, AVAD);
       expect(late.status).toBe(400);
       expect(parseJson(late)['message']).toMatch(/retention/i);
       const again = await nowOf(wire);
       await container.items.create({ id: 'b', pk: 'p' });
-      expect(told(await versions(wire, again))).toEqual(['create b']);
+      expect(summaryOf(await versions(wire, again))).toEqual(['create b']);
     });
 
     it.skipIf(backend.live)('avad is off -> refused', async () => {
@@ -208,7 +208,7 @@ forEachBackend(
         const latest = await wire.feed(scope, 'now');
         await container.items.create({ id: 'a', pk: 'p' });
         await container.item('a', 'p').replace({ id: 'a', pk: 'p', n: 2 });
-        expect(told(await versions(wire, avad))).toEqual(['create a', 'replace a']);
+        expect(summaryOf(await versions(wire, avad))).toEqual(['create a', 'replace a']);
         expect((await wire.drain(scope, { etag: latest.etag })).items.map((doc) => doc.id)).toEqual(['a']);
         expect((await wire.readFeed(scope, avad)).status).toBe(400);
         expect((await wire.readFeed(scope, { etag: latest.etag }, AVAD)).status).toBe(400);
@@ -246,7 +246,7 @@ forEachBackend(
       const end = await wire.feed<Version>(scope, { etag: page.etag }, AVAD);
       expect(end.status).toBe(304);
       await container.item('a', 'p').delete();
-      expect(told(await versions(wire, { etag: end.etag }))).toEqual(['delete a']);
+      expect(summaryOf(await versions(wire, { etag: end.etag }))).toEqual(['delete a']);
     });
 
     it.skipIf(!backend.servesAvad)('one key or a part of the key space -> only its entries', async () => {
@@ -264,7 +264,7 @@ forEachBackend(
       }));
       await wire.seed(docs);
       await wire.delete('d0', ['p']);
-      expect(told(await versions(wire, byKey, { key: ['p'] }))).toEqual(['create d0', 'delete d0']);
+      expect(summaryOf(await versions(wire, byKey, { key: ['p'] }))).toEqual(['create d0', 'delete d0']);
       const seen: string[] = [];
       for (const [n, part] of parts.entries()) {
         for (const version of await versions(wire, starts[n] ?? 'now', part)) seen.push(idOf(version) ?? '?');
@@ -281,7 +281,7 @@ forEachBackend(
       await container.item('d4', 'k4').delete();
       const seen: string[] = [];
       for (const range of await wire.ranges())
-        seen.push(...told(await versions(wire, start, { rangeId: range.id })));
+        seen.push(...summaryOf(await versions(wire, start, { rangeId: range.id })));
       const expected = [...Array.from({ length: 12 }, (_, n) => `create d${n}`), 'delete d3', 'delete d4'];
       expect(seen.sort()).toEqual(expected.sort());
     });
@@ -297,7 +297,7 @@ forEachBackend(
       await wire.seed([{ id: 'a', pk: 'p' }]);
       await wire.delete('a', ['p']);
       const page = await iterator.readNext();
-      expect(told(page.result)).toEqual(['create a', 'delete a']);
+      expect(summaryOf(page.result)).toEqual(['create a', 'delete a']);
       const fromBeginning = container.items.getChangeFeedIterator({
         changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes,
         changeFeedStartFrom: ChangeFeedStartFrom.Beginning(),

@@ -34,7 +34,7 @@ const VARIANTS: readonly Variant[] = [
     : [{ name: 'live account', sdk: current, generation: '4.9' as const, liveConnection: LIVE }]),
 ];
 
-/** Nothing is purged behind a test's back: whoever wants a purge asks for it. */
+/** No purge happens unless a test requests it. */
 const NO_PURGE_MS = 3_600_000;
 
 /** What a contract test may touch. The lab exists once the file's tests run, not while they are described. */

@@ -82,7 +82,7 @@ forEachBackend('databases', (backend) => {
   });
 });
 
-/** Every setting of fact SDK-26, and one nobody has heard of yet. */
+/** Every setting of fact SDK-26, and an unknown one. */
 const FULL_DEFINITION = {
   partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
   indexingPolicy: {

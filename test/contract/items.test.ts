@@ -429,7 +429,7 @@ forEachBackend('limits', (backend) => {
     expect(await status(v2.wire, 'é'.repeat(1024))).toBe(201);
     expect(await status(v2.wire, 'é'.repeat(1025))).toBe(400);
     expect(await status(v1.wire, 'k'.repeat(101))).toBe(201);
-    // Version 1 tells keys apart by their first 101 bytes; the same id beyond them is a collision.
+    // Version 1 distinguishes keys by their first 101 bytes; the same id beyond them is a collision.
     const longer = 'k'.repeat(102);
     const collided = await v1.wire.create(JSON.stringify({ id: 'k', pk: longer }), [longer]);
     expect(refusalOf(collided)).toBe('409/3302');

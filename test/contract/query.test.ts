@@ -153,7 +153,7 @@ const BROKEN = [
 
 forEachBackend('queries', (backend) => {
   let shared: TestContainer | undefined;
-  /** The people, once per backend; nobody changes them. Two ranges, so that every answer crosses partitions. */
+  /** The people, once per backend and never changed. Two ranges, so that every answer crosses partitions. */
   const people = async (): Promise<TestContainer> => {
     if (shared === undefined) {
       shared = backend.live ? await backend.container() : await backend.splitContainer(2);

@@ -533,7 +533,7 @@ forEachBackend('split', (backend) => {
       results.push(...(await container.items.bulk(operations)));
     }
     expect(results.every((result) => result.statusCode === 201)).toBe(true);
-    // One split may lead to the next, and whoever reads in between finds a range gone.
+    // One split may lead to the next, and a read in between finds a range gone.
     const areSmall = async (): Promise<boolean> =>
       (await lab.admin.ranges(wire.adminPath)).every(({ bytes }) => bytes <= rangeLimitBytes);
     await until(areSmall, { what: 'the automatic splits' });

@@ -37,7 +37,7 @@ async function exhaust(wire: WireContainer, pk: string): Promise<Reply> {
     const reply = await create(wire, sized(`x${n}-${Math.random()}`, 64, pk));
     if (reply.status === 429) return reply;
   }
-  throw new Error('nobody throttled us');
+  throw new Error('no request was throttled');
 }
 
 forEachBackend(
@@ -231,7 +231,7 @@ forEachBackend(
       const { wire } = await backend.splitContainer(2, UNINDEXED);
       const [first, second] = await wire.ranges();
       const keys = Array.from({ length: 20 }, (_, n) => `k${n}`);
-      // A read that costs little tells where a key lives: its feed is empty in the other range.
+      // A cheap read shows the range of a key: its feed is empty in the other range.
       const homes = new Map<string, string>();
       for (const pk of keys)
         await until(async () => (await create(wire, { id: pk, pk })).status === 201, { what: 'seeding' });

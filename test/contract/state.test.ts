@@ -1,4 +1,4 @@
-/** What the emulator tells about itself, what it keeps, and its clock. */
+/** The state that the emulator reports, what a data file keeps, and the clock. */
 // A second argument names the case of a table that has failed.
 // oxlint-disable vitest/valid-expect
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -168,17 +168,20 @@ forEachBackend('a data file', (backend) => {
         await again.seed([{ id: 'later', pk: 'k9' }]);
         await again.delete('d2', ['k2']);
         const rest: Doc[] = [];
-        const told: Version[] = [];
+        const versions: Version[] = [];
         for (const range of ranges) {
           rest.push(...(await again.drain({ rangeId: range.id }, { etag: latest.etag })).items);
-          told.push(
+          versions.push(
             ...(await again.drain<Version>({ rangeId: range.id }, { etag: avad.etag }, { mode: 'avad' }))
               .items,
           );
         }
         expect(rest.map((doc) => doc.id).sort()).toEqual(['d3', 'later', 'verbatim']);
         for (const doc of rest) expect(doc._lsn).toBeGreaterThan(lsnBefore);
-        expect(told.map((version) => version.metadata.operationType).sort()).toEqual(['create', 'delete']);
+        expect(versions.map((version) => version.metadata.operationType).sort()).toEqual([
+          'create',
+          'delete',
+        ]);
       });
     },
   );

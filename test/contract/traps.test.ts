@@ -22,7 +22,7 @@ import { type Backend, forEachBackend } from './backend.ts';
 import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
 
 const SECOND_MS = 1000;
-/** Far beyond what any working call sends; a call that gets here would go on for ever. */
+/** Far beyond what any working call sends; a call that gets here would never end. */
 const ENDLESS = 120;
 
 class EndlessLoop extends Error {
@@ -278,10 +278,10 @@ forEachBackend('feed traps', (backend) => {
     const { container, wire } = await backend.container();
     await wire.seed(['a', 'b', 'c'].map((id) => ({ id, pk: id, fill: 'x'.repeat(2500) })));
     const page = await beginning(container, 10).readNext();
-    const told = Number(page.headers['x-ms-request-charge']);
-    expect(page.requestCharge).toBe(Math.trunc(told));
-    // Whether a live page happens to cost a whole number is nobody's promise.
-    expect(backend.live || told > page.requestCharge).toBe(true);
+    const stated = Number(page.headers['x-ms-request-charge']);
+    expect(page.requestCharge).toBe(Math.trunc(stated));
+    // On a live account a page may cost a whole number by chance.
+    expect(backend.live || stated > page.requestCharge).toBe(true);
   });
 
   it.skipIf(backend.live)(
@@ -354,8 +354,8 @@ forEachBackend('bulk and routing traps', (backend) => {
     const error = await failure(container.items.bulk(createOps('a')));
     expect(error.code).toBeUndefined();
     const { cause } = error;
-    const told = cause === undefined ? undefined : (cause as { code?: number }).code;
-    expect(told).toBe(backend.generation === '4.9' ? undefined : 429);
+    const stated = cause === undefined ? undefined : (cause as { code?: number }).code;
+    expect(stated).toBe(backend.generation === '4.9' ? undefined : 429);
   });
 
   it.skipIf(backend.live)(
@@ -385,7 +385,7 @@ forEachBackend('bulk and routing traps', (backend) => {
     expect(error.message).toContain('1 to 100 operations, not 0');
     const isThere = async (): Promise<boolean> => (await wire.read('b', ['p'])).status === 200;
     expect(await isThere()).toBe(false);
-    await until(isThere, { what: 'the write that nobody waits for' });
+    await until(isThere, { what: 'the write without a reader of its reply' });
   });
 
   it.skipIf(backend.live)('10: 410 without a split -> reported as an unsupported key', async () => {
@@ -459,7 +459,7 @@ forEachBackend('bulk and routing traps', (backend) => {
   it('15: a container recreated with another key -> written with the old key', async () => {
     const { container } = await backend.container();
     await container.items.create({ id: 'a', pk: 'p' });
-    // Somebody else makes it anew; whoever does that knows the new key.
+    // Another client recreates it, and that client knows the new key.
     const elsewhere = backend.client().database(backend.lab.databaseId);
     await elsewhere.container(container.id).delete();
     await elsewhere.containers.create({ id: container.id, partitionKey: hashKey('/other') });
@@ -635,7 +635,7 @@ forEachBackend('error and transport traps', (backend: Backend) => {
       await backend.admin.faults([{ match: { op: 'query' }, effect: { status: 410, substatus: 1002 } }]);
       expect((await failure(same.items.query('SELECT * FROM c').fetchAll())).code).toBe(503);
       expect((await failure(same.items.query('SELECT * FROM c').fetchNext())).code).toBe(410);
-      // Two queries, each with the plan nobody asked for.
+      // Two queries, each with a plan that the test did not request.
       expect(guard.count()).toBeLessThanOrEqual(4);
       await strike('upsert', { status: 449 });
       const before = guard.count();

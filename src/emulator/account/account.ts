@@ -20,10 +20,7 @@ import { RequestCounts } from '../http/request-counts.ts';
 import { RuMeter, type Priority } from '../partitions/ru-meter.ts';
 import { changeSettings, DEFAULT_SETTINGS, type Settings } from './settings.ts';
 
-interface StoredOffer {
-  readonly offerResourceId: string;
-  readonly throughput: OfferModel['throughput'];
-  readonly history: OfferModel['history'];
+interface StoredOffer extends Pick<OfferModel, 'offerResourceId' | 'throughput' | 'history'> {
   /** Whether ranges for a raised throughput are still to be created. */
   readonly isPending: boolean;
 }
@@ -68,17 +65,10 @@ export class LocalAccount {
       if (database === undefined) continue;
       database.containers.set(row.id, new ContainerModel(row, database, this.catalog.ranges(row.number)));
     }
-    for (const row of this.catalog.offers()) {
-      const { isPending, ...stored } = JSON.parse(row.content) as StoredOffer;
-      this.offers.set(row.resource, {
-        id: row.id,
-        resource: row.resource,
-        etag: row.etag,
-        ts: row.ts,
-        // A raise that was in progress when the process ended is finished at once.
-        pendingUntilMs: isPending ? 0 : undefined,
-        ...stored,
-      });
+    for (const { content, ...row } of this.catalog.offers()) {
+      const { isPending, ...stored } = JSON.parse(content) as StoredOffer;
+      // A raise that was in progress when the process ended is finished at once.
+      this.offers.set(row.resource, { ...row, ...stored, pendingUntilMs: isPending ? 0 : undefined });
     }
   }
 
@@ -167,19 +157,10 @@ export class LocalAccount {
   }
 
   saveOffer(offer: OfferModel): void {
-    const content: StoredOffer = {
-      offerResourceId: offer.offerResourceId,
-      throughput: offer.throughput,
-      history: offer.history,
-      isPending: offer.pendingUntilMs !== undefined,
-    };
-    this.catalog.saveOffer({
-      id: offer.id,
-      resource: offer.resource,
-      content: JSON.stringify(content),
-      etag: offer.etag,
-      ts: offer.ts,
-    });
+    const { id, resource, etag, ts, offerResourceId, throughput, history, pendingUntilMs } = offer;
+    const isPending = pendingUntilMs !== undefined;
+    const content: StoredOffer = { offerResourceId, throughput, history, isPending };
+    this.catalog.saveOffer({ id, resource, content: JSON.stringify(content), etag, ts });
   }
 
   /** The offer that pays for a container: its own, or its database's. */

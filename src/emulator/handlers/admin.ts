@@ -9,14 +9,15 @@ import { beginSplit, mergeRanges, rangesById, splitRange, fullestRange } from '.
 
 function rangeView(request: GatewayRequest, container: ContainerModel, range: RangeModel): JsonObject {
   const spent = request.account.spentBy(container, range);
+  const { id, min, max, parents, documents, bytes, lsn } = range;
   return {
-    id: String(range.id),
-    min: range.min,
-    max: range.max,
-    parents: range.parents.map(String),
-    documents: range.documents,
-    bytes: range.bytes,
-    lsn: range.lsn,
+    id: String(id),
+    min,
+    max,
+    parents: parents.map(String),
+    documents,
+    bytes,
+    lsn,
     ru: spent.totalRu,
     ruLastSecond: spent.lastSecondRu,
     ruBudget: request.account.rangeBudget(container),

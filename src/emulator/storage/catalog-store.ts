@@ -155,14 +155,7 @@ export class CatalogStore {
     this.#sql.insertRange.run(row);
   }
 
-  updateRange(row: {
-    container: number;
-    id: number;
-    lsn: number;
-    documents: number;
-    bytes: number;
-    avadFloor: number;
-  }): void {
+  updateRange(row: Omit<RangeRow, 'min' | 'max' | 'parents' | 'avad_floor'> & { avadFloor: number }): void {
     this.#sql.updateRange.run(row);
   }
 

@@ -1,6 +1,6 @@
 /**
  * Bad input never hurts the emulator. Whatever is asked, it answers with a status it means and a JSON body
- * that says why not; it goes on answering; and what was stored stays stored, in memory and on disk alike.
+ * that says why not; it keeps answering; and what was stored stays stored, in memory and on disk alike.
  */
 import * as http from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';

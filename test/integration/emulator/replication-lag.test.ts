@@ -52,7 +52,7 @@ async function scope(): Promise<{ rangeId: string }> {
   return { rangeId: (await wire.onlyRange()).id };
 }
 
-function told(docs: readonly Doc[]): string[] {
+function idsOf(docs: readonly Doc[]): string[] {
   return docs.map((doc) => `${doc.id}${String(doc['version'])}`);
 }
 
@@ -141,14 +141,14 @@ describe('the feed of the latest versions', () => {
     await lag(LAG_MS);
     const token = await write('b', 1);
     const early = await wire.drain(await scope(), 'beginning');
-    expect(told(early.items)).toEqual(['a1']);
+    expect(idsOf(early.items)).toEqual(['a1']);
     const again = await wire.feed(await scope(), { etag: early.etag });
     expect(again.status).toBe(304);
     const withToken = await wire.drain(await scope(), { etag: again.etag }, { sessionToken: token });
-    expect(told(withToken.items)).toEqual(['b1']);
+    expect(idsOf(withToken.items)).toEqual(['b1']);
     await lag(0);
     const later = await wire.drain(await scope(), { etag: again.etag });
-    expect(told(later.items)).toEqual(['b1']);
+    expect(idsOf(later.items)).toEqual(['b1']);
   });
 
   it('a version was replaced since -> it shows, then the new one', async () => {
@@ -158,10 +158,10 @@ describe('the feed of the latest versions', () => {
     await write('a', 2);
     await wire.delete('b', KEY);
     const early = await wire.drain(await scope(), 'beginning');
-    expect(told(early.items)).toEqual(['a1', 'b1']);
+    expect(idsOf(early.items)).toEqual(['a1', 'b1']);
     await lag(0);
-    expect(told((await wire.drain(await scope(), { etag: early.etag })).items)).toEqual(['a2']);
-    expect(told((await wire.drain(await scope(), 'beginning')).items)).toEqual(['a2']);
+    expect(idsOf((await wire.drain(await scope(), { etag: early.etag })).items)).toEqual(['a2']);
+    expect(idsOf((await wire.drain(await scope(), 'beginning')).items)).toEqual(['a2']);
   });
 
   it('a position reached with a token -> never behind it', async () => {
@@ -173,7 +173,7 @@ describe('the feed of the latest versions', () => {
     expect([without.status, without.etag]).toEqual([304, ahead.etag]);
     await write('c', 1);
     await lag(0);
-    expect(told((await wire.drain(await scope(), { etag: without.etag })).items)).toEqual(['c1']);
+    expect(idsOf((await wire.drain(await scope(), { etag: without.etag })).items)).toEqual(['c1']);
   });
 
   it('a lag and a split -> every document shows once', async () => {
@@ -286,7 +286,7 @@ describe('replicaLagMs', () => {
     await lag(50);
     await write('a', 2);
     await until(async () => (await read('a')) === 2, { what: 'version 2' });
-    // The emulator lets go of version 1 a moment after nobody sees it any more.
+    // The emulator drops version 1 a moment after the last reader could see it.
     await delay(400);
     await lag(LAG_MS);
     expect(await read('a')).toBe(2);

@@ -28,9 +28,12 @@ interface Running {
 }
 
 export function isAggregating(selection: Selection): boolean {
-  if (selection.kind === 'star') return false;
-  const selected = selection.kind === 'value' ? [selection] : selection.entries;
-  return selected.some(({ of }) => aggregatesIn(of).length > 0);
+  return selectedBy(selection).some((expression) => aggregatesIn(expression).length > 0);
+}
+
+function selectedBy(selection: Selection): readonly Expression[] {
+  if (selection.kind === 'star') return [];
+  return selection.kind === 'value' ? [selection.of] : selection.entries.map(({ of }) => of);
 }
 
 /** The aggregates of an expression that are nested in nothing but arrays and objects. */
@@ -53,14 +56,12 @@ function partsOf(expression: Expression): readonly Expression[] | undefined {
 
 /** Whether the query asks only for the number of documents, which an index knows. */
 export function isCounting(selection: Selection): boolean {
-  if (selection.kind === 'star') return false;
-  const selected = selection.kind === 'value' ? [selection] : selection.entries;
-  return selected.every(
-    ({ of }) =>
-      isMadeOfAggregates(of) &&
-      aggregatesIn(of).every(
-        (one) => one.name === 'COUNT' && one.of.kind === 'literal' && one.of.value !== undefined,
-      ),
+  const selected = selectedBy(selection);
+  const counts = selected.flatMap(aggregatesIn);
+  return (
+    selected.length > 0 &&
+    selected.every(isMadeOfAggregates) &&
+    counts.every(({ name, of }) => name === 'COUNT' && of.kind === 'literal' && of.value !== undefined)
   );
 }
 

@@ -122,7 +122,7 @@ describe.each(Object.entries(WORK))('%s', (_name, work) => {
       takeWrites(memory);
       const fromFile = (): unknown => pictureOf(new LocalAccount(memory.sql, memory.clock));
       expect([table, pictureOf(memory.account)]).toEqual([table, fromFile()]);
-      // And it goes on from there.
+      // And it continues from there.
       if (memory.database.containers.has(container.id)) memory.write(container, { id: 'next', key: 'next' });
       expect([table, pictureOf(memory.account)]).toEqual([table, fromFile()]);
       return refused;

@@ -1,4 +1,4 @@
-/** Plans: what a range is asked, what it answers, and what the client is told about merging. */
+/** Plans: the query for a range, its answer, and how the client merges. */
 import { describe, expect, test } from 'vitest';
 import { needsPlan, planOf } from '../../../../../src/emulator/query/pages/plan.ts';
 import { compileQuery } from '../../../../../src/emulator/query/query.ts';
