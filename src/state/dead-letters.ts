@@ -73,6 +73,8 @@ export interface LetterWindow {
   readonly limit: number;
 }
 
+const PAGE_LETTERS = 1000;
+
 export class LetterStore {
   readonly #transactions: Transactions;
   readonly #sql;
@@ -180,6 +182,17 @@ export class LetterStore {
   list(window: LetterWindow): Letter[] {
     const statement = window.state === 'any' ? this.#sql.listAll : this.#sql.list;
     return this.#transactions.read(() => statement.all(window).map(parseLetter));
+  }
+
+  /** All letters in a state, by number, read in pages; letters may be opened and closed meanwhile. */
+  *each(state: LetterState): Generator<Letter> {
+    for (let after = 0; ;) {
+      const letters = this.list({ state, after, limit: PAGE_LETTERS });
+      yield* letters;
+      const last = letters.at(-1);
+      if (last === undefined) return;
+      after = last.number;
+    }
   }
 
   openCount(): number {

@@ -263,10 +263,10 @@ export const VERIFY_RULES: readonly Rule[] = [
     name: 'counts-without-what-split',
     edits: [
       {
-        file: 'src/verify/counts/count-ranges.ts',
-        find: 'return side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });',
+        file: 'src/cosmos/feed/each-range.ts',
+        find: 'return ranges.readersAfter(part, { trouble, patience: splits, signal: inner });',
         replace:
-          'return (await side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner })).slice(1);',
+          'return (await ranges.readersAfter(part, { trouble, patience: splits, signal: inner })).slice(1);',
       },
     ],
     test: 'test/integration/verify/counts/count-live.test.ts',

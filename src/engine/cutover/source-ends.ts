@@ -4,10 +4,9 @@
  * only if nothing but expiration is known to have moved it; every other change is reported by range and document.
  */
 import { mapKey } from '../../documents/hash.ts';
-import { troubleOf } from '../../cosmos/transport/trouble.ts';
+import { forEachRange } from '../../cosmos/feed/each-range.ts';
 import { ChangeFeed, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { wholeOf, type FeedRange } from '../../cosmos/feed/ranges.ts';
-import { forEachConcurrently } from '../../lib/group.ts';
 import { endOf } from '../leases/anchor.ts';
 import { AllChanges, LatestChanges, type ChangeReader } from '../tail/change-reader.ts';
 import type { RunContext } from '../context.ts';
@@ -48,7 +47,8 @@ export async function readSourceEnds(
   signal: AbortSignal,
 ): Promise<SourceEnds> {
   const ends: RangeEnd[] = [];
-  await eachRange(context, context.sourceSide.ranges.list.map(wholeOf), {
+  await forEachRange(context.sourceSide, context.sourceSide.ranges.list.map(wholeOf), {
+    limit: RANGES_AT_ONCE,
     signal,
     work: async (range, inner) => {
       if (replica === 'newest') await seeNewest(context, range, inner);
@@ -83,36 +83,6 @@ export function committedEnds({ ledger, sourceSide }: RunContext): SourceEnds {
 
 function byRange(ends: readonly RangeEnd[]): SourceEnds {
   return new Map(ends.map((end) => [`${end.range.range.id} ${end.range.min} ${end.range.max}`, end]));
-}
-
-/** Calls `work` for every range; for one that was split or merged meanwhile, again for each range that replaced it. */
-async function eachRange(
-  { sourceSide }: RunContext,
-  parts: readonly FeedRange[],
-  {
-    signal,
-    work,
-  }: {
-    readonly signal: AbortSignal;
-    readonly work: (part: FeedRange, signal: AbortSignal) => Promise<void>;
-  },
-): Promise<void> {
-  const { ranges } = sourceSide;
-  const patience = sourceSide.patience.fresh();
-  await forEachConcurrently(parts, {
-    limit: RANGES_AT_ONCE,
-    signal,
-    work: async (part, inner) => {
-      try {
-        await work(part, inner);
-        return [];
-      } catch (error) {
-        const trouble = troubleOf(error);
-        if (trouble?.kind !== 'split') throw error;
-        return ranges.readersAfter(part, { trouble, patience, signal: inner });
-      }
-    },
-  });
 }
 
 /** The first change between two readings of the ends; null when nothing but expirations happened. */
@@ -182,7 +152,8 @@ async function collect(
   { end, mode, etag, touched }: Collecting,
   signal: AbortSignal,
 ): Promise<void> {
-  await eachRange(context, [end.range], {
+  await forEachRange(context.sourceSide, [end.range], {
+    limit: RANGES_AT_ONCE,
     signal,
     work: async (range, inner) => collectIn(context, { range, mode, etag, touched }, inner),
   });

@@ -3,10 +3,9 @@
  * Invariant: counts that do not match are a difference only if the mover had replicated everything before and after, and
  * the source had not changed in between.
  */
-import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { countRange } from '../../cosmos/container/count.ts';
-import type { FeedRange } from '../../cosmos/feed/ranges.ts';
-import { forEachConcurrently } from '../../lib/group.ts';
+import { forEachRange } from '../../cosmos/feed/each-range.ts';
+import { wholeOf } from '../../cosmos/feed/ranges.ts';
 import type { Reason } from '../../state/dead-letters.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
@@ -32,7 +31,6 @@ export interface LetterCount {
 }
 
 const READERS_MAX = 8;
-const LETTERS_AT_ONCE = 1000;
 
 /** Counts one side; `where` is a condition on `c`. */
 export async function countSide(
@@ -40,12 +38,12 @@ export async function countSide(
   { where, signal }: { readonly where: string | undefined; readonly signal: AbortSignal },
 ): Promise<SideCount> {
   const { requests, governor, patience, sessions, timeoutMs } = side;
-  const all: FeedRange[] = side.ranges.list.map((range) => ({ range, min: range.min, max: range.max }));
   const ranges: RangeCount[] = [];
-  const splits = patience.fresh();
-  const work = async (part: FeedRange, inner: AbortSignal): Promise<readonly FeedRange[]> => {
-    const { id } = part.range;
-    try {
+  await forEachRange(side, side.ranges.list.map(wholeOf), {
+    limit: READERS_MAX,
+    signal,
+    work: async (part, inner) => {
+      const { id } = part.range;
       const { documents, sessionToken } = await countRange(requests, part, {
         signal: inner,
         timeoutMs,
@@ -56,14 +54,8 @@ export async function countSide(
       });
       sessions.add(sessionToken);
       ranges.push({ id, min: part.min, max: part.max, documents });
-      return [];
-    } catch (error) {
-      const trouble = troubleOf(error);
-      if (trouble?.kind !== 'split') throw error;
-      return side.ranges.readersAfter(part, { trouble, patience: splits, signal: inner });
-    }
-  };
-  await forEachConcurrently(all, { limit: READERS_MAX, signal, work });
+    },
+  });
   ranges.sort((a, b) => (a.min < b.min ? -1 : 1));
   return { count: ranges.reduce((sum, { documents }) => sum + documents, 0), ranges };
 }
@@ -110,13 +102,7 @@ function* keptOut(ledger: Ledger, state: 'open' | 'discarded'): Generator<string
 }
 
 function* identitiesIn({ letters }: Ledger, state: 'open' | 'discarded'): Generator<Buffer> {
-  for (let after = 0; ;) {
-    const some = letters.list({ state, after, limit: LETTERS_AT_ONCE });
-    for (const { identity } of some) yield identity;
-    const last = some.at(-1);
-    if (last === undefined) return;
-    after = last.number;
-  }
+  for (const { identity } of letters.each(state)) yield identity;
 }
 
 /** Whether these counts are possible for two equal sides. */

@@ -4,9 +4,10 @@
  * resumes from the last checkpoint.
  */
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
+import { forEachRange } from '../../cosmos/feed/each-range.ts';
 import { ChangeFeed, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { seeNewestOf } from '../../cosmos/feed/newest-lsn.ts';
-import { wholeOf, type FeedRange, type Interval, type PhysicalRange } from '../../cosmos/feed/ranges.ts';
+import { wholeOf, type FeedRange, type Interval } from '../../cosmos/feed/ranges.ts';
 import type { Patience } from '../../cosmos/load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServiceError } from '../../lib/errors.ts';
@@ -94,40 +95,26 @@ export class SidePass {
   async #fence(signal: AbortSignal): Promise<void> {
     const { side } = this.#parts;
     const readers: Reader[] = [];
-    const patience = side.patience.fresh();
-    for (;;) {
-      readers.length = 0;
-      const { list } = side.ranges;
-      try {
-        await forEachConcurrently(list, {
-          limit: FENCES_MAX,
-          signal,
-          work: async (range, inner) => {
-            readers.push(...(await this.#fenceOf(range, inner)));
-            return [];
-          },
-        });
-        break;
-      } catch (error) {
-        const trouble = troubleOf(error);
-        if (trouble?.kind !== 'split') throw error;
-        await patience.bear(trouble, signal);
-        for (const { id } of list) await side.ranges.refresh(id, signal);
-      }
-    }
+    await forEachRange(side, side.ranges.list.map(wholeOf), {
+      limit: FENCES_MAX,
+      signal,
+      work: async (part, inner) => {
+        readers.push(...(await this.#fenceOf(part, inner)));
+      },
+    });
     this.#readers = readers;
     this.#isDirty = true;
     this.#save();
   }
 
   /** Readers of a range, up to its current end. */
-  async #fenceOf(range: PhysicalRange, signal: AbortSignal): Promise<readonly Reader[]> {
+  async #fenceOf(part: FeedRange, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side } = this.#parts;
-    if (this.#parts.isNewest) await seeNewestOf(side, wholeOf(range), signal);
-    const fenceLsn = await this.#endOf(wholeOf(range), signal);
-    return this.#startsOf(range).map((start) => ({
+    if (this.#parts.isNewest) await seeNewestOf(side, part, signal);
+    const fenceLsn = await this.#endOf(part, signal);
+    return this.#startsOf(part).map((start) => ({
       ...start,
-      rangeId: range.id,
+      rangeId: part.range.id,
       fenceLsn,
       isDone: false,
       documents: 0,

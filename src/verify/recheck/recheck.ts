@@ -235,21 +235,13 @@ function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsPar
 /** The dead letters by identity. They fit into memory: --max-dead-letters bounds them, and operators discard by number. */
 type Letters = ReadonlyMap<string, 'open' | 'discarded'>;
 
-const LETTERS_AT_ONCE = 1000;
-
 function lettersIn({ letters, rows }: Ledger): Letters {
   const found = new Map<string, 'open' | 'discarded'>();
   for (const state of ['discarded', 'open'] as const) {
-    for (let after = 0; ;) {
-      const some = letters.list({ state, after, limit: LETTERS_AT_ONCE });
-      for (const { identity } of some) {
-        // A discarded letter no longer counts once its document was moved or deleted after all.
-        const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';
-        if (counts) found.set(identity.toString('latin1'), state);
-      }
-      const last = some.at(-1);
-      if (last === undefined) break;
-      after = last.number;
+    for (const { identity } of letters.each(state)) {
+      // A discarded letter no longer counts once its document was moved or deleted after all.
+      const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';
+      if (counts) found.set(identity.toString('latin1'), state);
     }
   }
   return found;

@@ -1,0 +1,36 @@
+/** Runs a task for ranges of a container, and again for the ranges that replace one which splits or merges meanwhile. */
+import { forEachConcurrently } from '../../lib/group.ts';
+import type { Patience } from '../load/retry.ts';
+import { troubleOf } from '../transport/trouble.ts';
+import type { LiveRanges } from './live-ranges.ts';
+import type { FeedRange } from './ranges.ts';
+
+export async function forEachRange(
+  { ranges, patience }: { readonly ranges: LiveRanges; readonly patience: Patience },
+  parts: readonly FeedRange[],
+  {
+    limit,
+    signal,
+    work,
+  }: {
+    readonly limit: number;
+    readonly signal: AbortSignal;
+    readonly work: (part: FeedRange, signal: AbortSignal) => Promise<void>;
+  },
+): Promise<void> {
+  const splits = patience.fresh();
+  await forEachConcurrently(parts, {
+    limit,
+    signal,
+    work: async (part, inner) => {
+      try {
+        await work(part, inner);
+        return [];
+      } catch (error) {
+        const trouble = troubleOf(error);
+        if (trouble?.kind !== 'split') throw error;
+        return ranges.readersAfter(part, { trouble, patience: splits, signal: inner });
+      }
+    },
+  });
+}
