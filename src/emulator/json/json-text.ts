@@ -5,7 +5,7 @@
  * spellings. Every function expects text that JSON.parse has accepted, except `maxDepth`, which is called before it.
  */
 
-export interface Span {
+interface Span {
   readonly start: number;
   readonly end: number;
 }

@@ -27,7 +27,7 @@ export interface FeedRequest {
   readonly visibleLsn: number;
 }
 
-export interface FeedPage extends FeedBody {
+interface ChangeFeedPage extends FeedBody {
   readonly etag: string;
   readonly chargeRu: number;
 }
@@ -111,7 +111,11 @@ function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
 }
 
 /** The next page after a position. With `count` 0 there is nothing new; the etag is a valid position all the same. */
-export function readFeed(account: LocalAccount, container: ContainerModel, request: FeedRequest): FeedPage {
+export function readFeed(
+  account: LocalAccount,
+  container: ContainerModel,
+  request: FeedRequest,
+): ChangeFeedPage {
   refuseUnavailable(account, request);
   const start = startOf(request);
   const window: FeedWindow = {
