@@ -18,7 +18,7 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     // The machine has two cores; servers under test need one of them.
     maxWorkers: 2,
-    globalSetup: ['./test/helpers/temporary.ts', './test/helpers/build.ts'],
+    globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [
       { test: { name: 'unit', ...shared, include: unit, setupFiles: [seed], testTimeout: 20_000 } },
       {

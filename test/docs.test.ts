@@ -11,7 +11,7 @@ import { EXIT_CODES } from '../src/cli/exit-codes.ts';
 import { commands } from '../src/commands/all.ts';
 import { flagOf } from '../src/lib/flags.ts';
 import { REASONS } from '../src/state/dead-letters.ts';
-import { commandsIn, readAllDocs, readDocs, type Block } from './helpers/doc-blocks.ts';
+import { commandsIn, readAllDocs, readDocs, type Block } from './helpers/docs/doc-blocks.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const docs = readDocs();

@@ -39,8 +39,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '@azure/core-rest-pipeline': 'src/cosmos/',
   '@azure/identity': 'src/cosmos/account/sign-in.ts',
   yaml: 'src/spec/input/config-file.ts',
-  'better-sqlite3': 'src/lib/sqlite-driver.ts',
-  'better-sqlite3-13': 'src/lib/sqlite-driver.ts',
+  'better-sqlite3': 'src/lib/sqlite/sqlite-driver.ts',
+  'better-sqlite3-13': 'src/lib/sqlite/sqlite-driver.ts',
 };
 
 /** Time, chance and the environment are passed in; they come from here. */
@@ -165,7 +165,7 @@ describe('imports', () => {
 
   test('only the driver module loads a package by another way than an import', () => {
     const wrong = sources.filter((file) => /\bcreateRequire\b|\brequire\(/.test(codeOf(file)));
-    expect(wrong).toEqual(['src/lib/sqlite-driver.ts']);
+    expect(wrong).toEqual(['src/lib/sqlite/sqlite-driver.ts']);
   });
 
   test('the lock file gives the hash of every package, and no address', () => {

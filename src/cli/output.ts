@@ -5,7 +5,7 @@
 import { styleText } from 'node:util';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { safeStringify } from '../lib/json.ts';
+import { safeStringify } from '../lib/json/json.ts';
 import { createLog, type Log } from '../lib/log.ts';
 import type { RenderLine, Reporter, Result } from './command.ts';
 import { dissect, type Explanation } from './explain.ts';

@@ -8,7 +8,7 @@ import { KeyTally } from '../keys/key-spread.ts';
 import { orAborted } from '../lib/abort.ts';
 import { DeadLetterError, UsageError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
-import { readJson } from '../lib/json-stream.ts';
+import { readJson } from '../lib/json/json-stream.ts';
 import { keyLines, keyResult, KeyResults } from '../report/key.ts';
 import { KEY_OPTIONS } from '../spec/fields.ts';
 import { loadKey } from '../spec/load.ts';

@@ -2,6 +2,7 @@
  * Decodes single values of a page. Usual values, short texts without escapes and small integers, take a few
  * nanoseconds; all others go through JSON.parse, with the same result.
  */
+import type { PageScan } from './page-scan.ts';
 
 export type Scalar = string | number | boolean | null;
 
@@ -72,4 +73,19 @@ export function decodeNumber(page: Buffer, start: number, end: number): number {
     value = value * 10 + digit;
   }
   return negative ? -value : value;
+}
+
+/** The whole number at a node, read digit by digit (an LSN, a time, a status code); null where there is none, or another value. */
+export function integerAt(scan: PageScan, row: number, node: number): number | null {
+  const start = scan.start(row, node);
+  if (start === 0) return null;
+  const end = scan.end(row, node);
+  const { page } = scan;
+  let value = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = (page[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return null;
+    value = value * 10 + digit;
+  }
+  return value;
 }

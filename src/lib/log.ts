@@ -3,7 +3,7 @@
  * a nested object, an error or its causes.
  */
 import type { Clock } from './clock.ts';
-import { safeStringify } from './json.ts';
+import { safeStringify } from './json/json.ts';
 
 /** In ascending order. */
 export type Level = 'debug' | 'info' | 'warn' | 'error';

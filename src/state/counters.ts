@@ -1,7 +1,7 @@
 /** Owns the totals of the migration, by name. They change in the transaction of the commit that they count. */
-import type { Database } from '../lib/sqlite.ts';
-import { number, text } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { number, text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 
 export class CounterStore {
   readonly #sql;

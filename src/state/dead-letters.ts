@@ -4,11 +4,11 @@
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
-import type { Database } from '../lib/sqlite.ts';
-import { bytes, jsonText, number, oneOf, orNull, text } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
-import type { Transactions } from './transaction.ts';
+import type { Transactions } from '../lib/sqlite/transaction.ts';
 
 export const REASONS = [
   'collision',

@@ -3,11 +3,11 @@
  * and parses it. Names and fields are persisted and stay as they are.
  */
 import { LedgerError } from '../lib/errors.ts';
-import type { Database } from '../lib/sqlite.ts';
-import { jsonText, number, text } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { jsonText, number, text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import type { Phase } from './migration.ts';
-import type { Transactions } from './transaction.ts';
+import type { Transactions } from '../lib/sqlite/transaction.ts';
 
 /** The migration entered a phase; some phases keep more than their name. */
 export type PhaseEntry =

@@ -4,11 +4,11 @@
  */
 import { assert, must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
-import type { Database } from '../lib/sqlite.ts';
-import { list, number, oneOf, orNull, text } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { list, number, oneOf, orNull, text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import type { FeedName } from './rows.ts';
-import type { Transactions } from './transaction.ts';
+import type { Transactions } from '../lib/sqlite/transaction.ts';
 
 /** Up to the anchor; again, after history was lost; behind the anchor; and replaced by others after a split or merge. */
 const PHASES = ['copy', 'recopy', 'tail', 'replaced'] as const;

@@ -13,8 +13,8 @@ import {
   openDatabase,
   refuseForeignFile,
   withDatabaseErrors,
-} from '../lib/sqlite.ts';
-import type { Database } from '../lib/sqlite.ts';
+} from '../lib/sqlite/sqlite.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
@@ -32,7 +32,7 @@ import { PageStore } from './units.ts';
 import { RowStore } from './rows.ts';
 import { RunStore } from './runs.ts';
 import { TokenStore } from './session-tokens.ts';
-import { Transactions } from './transaction.ts';
+import { Transactions } from '../lib/sqlite/transaction.ts';
 
 /** An index block fills one page. */
 const PAGE_SIZE = 4096;

@@ -8,8 +8,8 @@
  */
 import { existsSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
-import { openDatabase } from '../lib/sqlite.ts';
-import type { Database } from '../lib/sqlite.ts';
+import { openDatabase } from '../lib/sqlite/sqlite.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
 
 // Two processes that start at once may both create the file for some milliseconds.
 const BUSY_TIMEOUT_MS = 250;

@@ -4,14 +4,14 @@
  */
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { containerRecreated, ttlText } from '../spec/refusals.ts';
-import type { Database } from '../lib/sqlite.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
 import { fingerprint, pinnedOf, refuseChanges } from '../spec/fingerprint.ts';
 import type { Pinned } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { number, oneOf, orNull, text, texts } from './column.ts';
-import type { Columns } from './column.ts';
+import { number, oneOf, orNull, text, texts } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import type { Journal, PhaseEntry } from './journal.ts';
-import type { Transactions } from './transaction.ts';
+import type { Transactions } from '../lib/sqlite/transaction.ts';
 
 const DELETE_MODES = ['avad', 'marker', 'reconcile'] as const;
 /** How deletes of the source are detected. */

@@ -2,9 +2,9 @@
 import { ETAG_BYTES } from './segments/etag-hash.ts';
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
-import type { Database } from '../lib/sqlite.ts';
-import { bytes, number, oneOf, orNull } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { bytes, number, oneOf, orNull } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
 
 export const FEEDS = ['LV', 'AVAD'] as const;

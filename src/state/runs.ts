@@ -1,8 +1,8 @@
 /** Owns the runs: which commands have worked with the ledger, how they ended, and what the present one last reported. */
-import type { Database } from '../lib/sqlite.ts';
-import { jsonText, number, orNull, text } from './column.ts';
-import type { Columns } from './column.ts';
-import type { Transactions } from './transaction.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { jsonText, number, orNull, text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
+import type { Transactions } from '../lib/sqlite/transaction.ts';
 
 export interface Run {
   readonly number: number;

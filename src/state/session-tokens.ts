@@ -2,9 +2,9 @@
  * Owns the newest known session token of each range. Point reads of the source never see an older state, in later runs
  * either; a comparison uses those of the target, so that it sees every committed write.
  */
-import type { Database } from '../lib/sqlite.ts';
-import { text } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 
 export interface SessionToken {
   readonly rangeId: string;

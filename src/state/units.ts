@@ -7,9 +7,9 @@
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import { assert } from '../lib/assert.ts';
-import type { Database } from '../lib/sqlite.ts';
-import { bytes, number, oneOf, orNull } from './column.ts';
-import type { Columns } from './column.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { bytes, number, oneOf, orNull } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import type { CounterStore } from './counters.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
 import type { LeaseStore } from './leases.ts';
@@ -19,7 +19,7 @@ import { FEEDS } from './rows.ts';
 import type { Override, Row, RowStore } from './rows.ts';
 import { packName, readNames } from './segments/segment.ts';
 import type { TokenStore } from './session-tokens.ts';
-import type { Transactions } from './transaction.ts';
+import type { Transactions } from '../lib/sqlite/transaction.ts';
 import { CLAIM_KINDS } from './unit-records.ts';
 import type { Alongside, Claim, Commit, Intent, Settlement, Unsettled } from './unit-records.ts';
 

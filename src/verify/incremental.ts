@@ -4,7 +4,7 @@
  */
 import type { StartedAt } from './pass/read-side.ts';
 import type { Proof, Subject } from './store.ts';
-import { memberOf } from '../lib/json.ts';
+import { memberOf } from '../lib/json/json.ts';
 
 export interface ResumePoints {
   readonly atMs: number;

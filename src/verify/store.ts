@@ -12,12 +12,12 @@ import {
   openDatabase,
   refuseForeignFile,
   withDatabaseErrors,
-} from '../lib/sqlite.ts';
-import type { Database } from '../lib/sqlite.ts';
-import { bytes, jsonText, number, oneOf, orNull, text } from '../state/column.ts';
-import type { Columns } from '../state/column.ts';
+} from '../lib/sqlite/sqlite.ts';
+import type { Database } from '../lib/sqlite/sqlite.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from '../lib/sqlite/column.ts';
+import type { Columns } from '../lib/sqlite/column.ts';
 import { MoverLock } from '../state/lock.ts';
-import { Transactions } from '../state/transaction.ts';
+import { Transactions } from '../lib/sqlite/transaction.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
 import { SHELVES } from './pass/buckets.ts';
 import { ChunkFile, type Chunk } from './pass/chunk-file.ts';

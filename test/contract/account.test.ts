@@ -7,12 +7,12 @@ import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { startTestEmulator } from '../helpers/emulator.ts';
-import { failure } from '../helpers/failure.ts';
-import { exchange, parseJson, RawAccount, refusalOf, type Reply } from '../helpers/raw.ts';
+import { startTestEmulator } from '../helpers/emulator/emulator.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { exchange, parseJson, RawAccount, refusalOf, type Reply } from '../helpers/emulator/raw.ts';
 import { within } from '../helpers/wait.ts';
 import { type Backend, forEachBackend } from './backend.ts';
-import { hashKey } from '../helpers/key-definitions.ts';
+import { hashKey } from '../helpers/emulator/key-definitions.ts';
 
 const MINUTE_MS = 60_000;
 

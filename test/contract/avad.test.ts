@@ -1,7 +1,7 @@
 /** All versions and deletes: what happened, not what is left of it. */
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { parseJson } from '../helpers/raw.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { parseJson } from '../helpers/emulator/raw.ts';
 import { until } from '../helpers/wait.ts';
 import {
   type Doc,
@@ -10,9 +10,9 @@ import {
   type Scope,
   type Version,
   type WireContainer,
-} from '../helpers/wire-container.ts';
+} from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { multiHashKey } from '../helpers/key-definitions.ts';
+import { multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
 const SECOND_MS = 1000;
 const AVAD = { mode: 'avad' } as const;

@@ -5,10 +5,16 @@
 import * as current from '@azure/cosmos';
 import * as next from 'cosmos-next';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import type { AccountSettings, Admin } from '../helpers/admin.ts';
-import type { TestEmulatorOptions } from '../helpers/emulator.ts';
-import { type ClientOptions, type ContainerBody, Lab, type Sdk, type TestContainer } from '../helpers/lab.ts';
-import type { RawAccount } from '../helpers/raw.ts';
+import type { AccountSettings, Admin } from '../helpers/emulator/admin.ts';
+import type { TestEmulatorOptions } from '../helpers/emulator/emulator.ts';
+import {
+  type ClientOptions,
+  type ContainerBody,
+  Lab,
+  type Sdk,
+  type TestContainer,
+} from '../helpers/emulator/lab.ts';
+import type { RawAccount } from '../helpers/emulator/raw.ts';
 import { until } from '../helpers/wait.ts';
 
 interface Variant {

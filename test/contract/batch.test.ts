@@ -1,11 +1,11 @@
 /** Many operations in one request: all or nothing within a key, each for itself within a range. */
 import type { OperationInput } from '@azure/cosmos';
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { chargeOf, parseJson, type Reply, substatusOf } from '../helpers/raw.ts';
-import { type Doc, type Operation, type OperationResult, opKey } from '../helpers/wire-container.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { chargeOf, parseJson, type Reply, substatusOf } from '../helpers/emulator/raw.ts';
+import { type Doc, type Operation, type OperationResult, opKey } from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { multiHashKey } from '../helpers/key-definitions.ts';
+import { multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,15 +1,15 @@
 /** The latest-version feed: every surviving document, in the order of its last change, from any position. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { headerOf, parseJson, substatusOf, type Reply } from '../helpers/raw.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { headerOf, parseJson, substatusOf, type Reply } from '../helpers/emulator/raw.ts';
 import {
   type Doc,
   type Operation,
   opKey,
   type Scope,
   type WireContainer,
-} from '../helpers/wire-container.ts';
+} from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
 
 const SECOND_MS = 1000;

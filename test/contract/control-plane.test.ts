@@ -1,10 +1,10 @@
 /** Databases, containers with all their settings, throughput, scripts: what is set up before data flows. */
 import type { ContainerDefinition, OfferDefinition, PartitionKeyDefinition } from '@azure/cosmos';
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { parseJson, substatusOf } from '../helpers/raw.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { parseJson, substatusOf } from '../helpers/emulator/raw.ts';
 import { until } from '../helpers/wait.ts';
-import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
+import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
 import { type Backend, forEachBackend } from './backend.ts';
 
 /** A resource id decodes to this many bytes: database, then container, then document. */

@@ -3,9 +3,9 @@
 // oxlint-disable vitest/valid-expect
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { FaultEffect, FaultOp, FaultRule } from '../helpers/admin.ts';
-import { failure } from '../helpers/failure.ts';
-import { type ErrorBody, headerOf, parseJson, type Reply, substatusOf } from '../helpers/raw.ts';
+import type { FaultEffect, FaultOp, FaultRule } from '../helpers/emulator/admin.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { type ErrorBody, headerOf, parseJson, type Reply, substatusOf } from '../helpers/emulator/raw.ts';
 import { until, within } from '../helpers/wait.ts';
 import {
   type Doc,
@@ -13,7 +13,7 @@ import {
   type OperationResult,
   opKey,
   type WireContainer,
-} from '../helpers/wire-container.ts';
+} from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
 
 function rule(op: FaultOp, effect: FaultEffect, more: Partial<FaultRule> = {}): FaultRule {

@@ -3,11 +3,11 @@
 // oxlint-disable vitest/valid-expect
 import type { PartitionKey, PartitionKeyDefinition, PatchOperation } from '@azure/cosmos';
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { headerOf, parseJson, refusalOf, substatusOf } from '../helpers/raw.ts';
-import { type Doc, type Key, NONE, type WireContainer } from '../helpers/wire-container.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { headerOf, parseJson, refusalOf, substatusOf } from '../helpers/emulator/raw.ts';
+import { type Doc, type Key, NONE, type WireContainer } from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
+import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
 const SECOND_MS = 1000;
 const MIB = 1024 * 1024;

@@ -7,10 +7,10 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { failure, type SdkFailure } from '../helpers/failure.ts';
-import type { RequestPlugin, TestContainer } from '../helpers/lab.ts';
-import { parseJson } from '../helpers/raw.ts';
-import type { Doc } from '../helpers/wire-container.ts';
+import { failure, type SdkFailure } from '../helpers/emulator/failure.ts';
+import type { RequestPlugin, TestContainer } from '../helpers/emulator/lab.ts';
+import { parseJson } from '../helpers/emulator/raw.ts';
+import type { Doc } from '../helpers/emulator/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
 
 type Mode = 'direct' | 'planned';

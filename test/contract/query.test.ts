@@ -3,11 +3,11 @@
 // oxlint-disable vitest/valid-expect
 import type { SqlQuerySpec } from '@azure/cosmos';
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { parseJson } from '../helpers/raw.ts';
-import type { Doc, Scope, WireContainer } from '../helpers/wire-container.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { parseJson } from '../helpers/emulator/raw.ts';
+import type { Doc, Scope, WireContainer } from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import type { TestContainer } from '../helpers/lab.ts';
+import type { TestContainer } from '../helpers/emulator/lab.ts';
 
 interface Person extends Doc {
   readonly pk: string;

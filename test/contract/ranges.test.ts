@@ -3,8 +3,8 @@
 // oxlint-disable vitest/valid-expect
 import type { OperationInput } from '@azure/cosmos';
 import { describe, expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { parseJson, refusalOf, substatusOf } from '../helpers/raw.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { parseJson, refusalOf, substatusOf } from '../helpers/emulator/raw.ts';
 import { until } from '../helpers/wait.ts';
 import {
   type Doc,
@@ -15,9 +15,9 @@ import {
   opKey,
   type PkRange,
   type WireContainer,
-} from '../helpers/wire-container.ts';
+} from '../helpers/emulator/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
-import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
+import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
 interface Vector {
   readonly key: Key;

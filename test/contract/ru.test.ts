@@ -1,8 +1,8 @@
 /** Request units: what things cost, who has to wait, and for how long. Facts SVC-28 to SVC-36. */
 import type { OfferDefinition, OperationInput } from '@azure/cosmos';
 import { expect, it } from 'vitest';
-import { failure } from '../helpers/failure.ts';
-import { chargeOf, headerOf, parseJson, type Reply, substatusOf } from '../helpers/raw.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import { chargeOf, headerOf, parseJson, type Reply, substatusOf } from '../helpers/emulator/raw.ts';
 import { until } from '../helpers/wait.ts';
 import {
   type Doc,
@@ -10,7 +10,7 @@ import {
   type OperationResult,
   opKey,
   type WireContainer,
-} from '../helpers/wire-container.ts';
+} from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
 
 /** Nothing is indexed, so writes cost their size alone. */

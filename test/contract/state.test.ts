@@ -5,13 +5,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { RangeState } from '../helpers/admin.ts';
-import { startTestEmulator } from '../helpers/emulator.ts';
-import { headerOf, parseJson } from '../helpers/raw.ts';
+import type { RangeState } from '../helpers/emulator/admin.ts';
+import { startTestEmulator } from '../helpers/emulator/emulator.ts';
+import { headerOf, parseJson } from '../helpers/emulator/raw.ts';
 import { within } from '../helpers/wait.ts';
-import { type Doc, type Version, WireContainer } from '../helpers/wire-container.ts';
+import { type Doc, type Version, WireContainer } from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
-import { hashKey } from '../helpers/key-definitions.ts';
+import { hashKey } from '../helpers/emulator/key-definitions.ts';
 
 const SECOND_MS = 1000;
 

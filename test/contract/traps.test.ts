@@ -12,14 +12,14 @@ import type {
 import * as http from 'node:http';
 import { expect, it } from 'vitest';
 import { effectiveKey } from '../../src/epk/effective-key.ts';
-import type { FaultEffect, FaultOp } from '../helpers/admin.ts';
-import { failure } from '../helpers/failure.ts';
-import type { ClientOptions, RequestPlugin, TestContainer } from '../helpers/lab.ts';
-import { parseJson } from '../helpers/raw.ts';
+import type { FaultEffect, FaultOp } from '../helpers/emulator/admin.ts';
+import { failure } from '../helpers/emulator/failure.ts';
+import type { ClientOptions, RequestPlugin, TestContainer } from '../helpers/emulator/lab.ts';
+import { parseJson } from '../helpers/emulator/raw.ts';
 import { until, within } from '../helpers/wait.ts';
-import type { Doc, WireContainer } from '../helpers/wire-container.ts';
+import type { Doc, WireContainer } from '../helpers/emulator/wire-container.ts';
 import { type Backend, forEachBackend } from './backend.ts';
-import { hashKey, multiHashKey } from '../helpers/key-definitions.ts';
+import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
 const SECOND_MS = 1000;
 /** Far beyond what any working call sends; a call that gets here would never end. */

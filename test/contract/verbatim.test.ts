@@ -2,15 +2,15 @@
 // A second argument names the case of a table that has failed.
 // oxlint-disable vitest/valid-expect
 import { expect, it } from 'vitest';
-import type { FaultRule } from '../helpers/admin.ts';
-import { parseJson, type Reply } from '../helpers/raw.ts';
+import type { FaultRule } from '../helpers/emulator/admin.ts';
+import { parseJson, type Reply } from '../helpers/emulator/raw.ts';
 import {
   type Doc,
   type Key,
   type OperationResult,
   opKey,
   type WireContainer,
-} from '../helpers/wire-container.ts';
+} from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
 
 const MIB = 1024 * 1024;

@@ -9,9 +9,9 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { ChildOrder, Strike } from './harness/cutover/cutover-child.ts';
-import { Move } from '../helpers/move.ts';
-import { cosmig, envOf, SPEC, typed } from '../helpers/typed.ts';
-import { built } from '../helpers/built.ts';
+import { Move } from '../helpers/migration/move.ts';
+import { cosmig, envOf, SPEC, typed } from '../helpers/migration/typed.ts';
+import { built } from '../helpers/process/built.ts';
 
 const CHILD = built(new URL('harness/cutover/cutover-child.ts', import.meta.url));
 

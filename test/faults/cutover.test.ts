@@ -5,9 +5,9 @@
 import { expect, test } from 'vitest';
 import { runCutover } from '../../src/engine/run.ts';
 import { CanceledError } from '../../src/lib/errors.ts';
-import { CUTOVER } from '../helpers/cutover-parts.ts';
+import { CUTOVER } from '../helpers/migration/cutover-parts.ts';
 import { seeded } from './harness/seed.ts';
-import { Move, type Order } from '../helpers/move.ts';
+import { Move, type Order } from '../helpers/migration/move.ts';
 
 const TRIES = 14;
 

@@ -17,8 +17,8 @@ import { pick, seeded } from './harness/seed.ts';
 import { byFeed, byList, byQuery, differences, type Texts } from './harness/emulator/sets.ts';
 import { sentPart } from './harness/emulator/texts.ts';
 import { execIn } from '../helpers/database-file.ts';
-import { headerOf, parseJson, type Reply } from '../helpers/raw.ts';
-import { WireContainer, type Doc, type OperationResult } from '../helpers/wire-container.ts';
+import { headerOf, parseJson, type Reply } from '../helpers/emulator/raw.ts';
+import { WireContainer, type Doc, type OperationResult } from '../helpers/emulator/wire-container.ts';
 import { sized } from '../helpers/nightly.ts';
 
 const ROUNDS = Number(process.env['COSMIG_KILLS'] ?? sized({ daily: 2, nightly: 10 }));

@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { effectiveKey } from '../../src/epk/effective-key.ts';
 import { seededRandom, type Random } from '../../src/lib/random.ts';
-import type { FaultEffect, FaultOp, FaultRule } from '../helpers/admin.ts';
-import { startTestEmulator, type TestEmulator } from '../helpers/emulator.ts';
+import type { FaultEffect, FaultOp, FaultRule } from '../helpers/emulator/admin.ts';
+import { startTestEmulator, type TestEmulator } from '../helpers/emulator/emulator.ts';
 import { FeedFollower } from './harness/emulator/feed.ts';
 import {
   doubt,
@@ -26,9 +26,9 @@ import { Replay } from './harness/emulator/replay.ts';
 import { pick, seeded } from './harness/seed.ts';
 import { byFeed, byList, byQuery, differences, type Texts } from './harness/emulator/sets.ts';
 import { sentPart } from './harness/emulator/texts.ts';
-import { RawAccount } from '../helpers/raw.ts';
+import { RawAccount } from '../helpers/emulator/raw.ts';
 import { until } from '../helpers/wait.ts';
-import { WireContainer } from '../helpers/wire-container.ts';
+import { WireContainer } from '../helpers/emulator/wire-container.ts';
 import { sized } from '../helpers/nightly.ts';
 
 const SOAK_MS = 1_000 * Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 3, nightly: 30 }));

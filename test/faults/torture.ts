@@ -9,7 +9,7 @@ import { runCutovers, type CutoverReport } from './harness/cutover/run.ts';
 import { RunFailure } from './harness/fault-run.ts';
 import { runMigration, type RunReport } from './harness/migration/run.ts';
 import { freshSeed } from './harness/migration/seeds.ts';
-import { buildForProcesses } from '../helpers/built.ts';
+import { buildForProcesses } from '../helpers/process/built.ts';
 
 buildForProcesses();
 

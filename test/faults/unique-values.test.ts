@@ -4,11 +4,11 @@
  */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/lib/random.ts';
-import { openDatabase } from '../../src/lib/sqlite.ts';
+import { openDatabase } from '../../src/lib/sqlite/sqlite.ts';
 import type { Letter } from '../../src/state/dead-letters.ts';
-import type { FaultRule } from '../helpers/admin.ts';
+import type { FaultRule } from '../helpers/emulator/admin.ts';
 import { seedsOf } from './harness/migration/seeds.ts';
-import { Move, type Order } from '../helpers/move.ts';
+import { Move, type Order } from '../helpers/migration/move.ts';
 
 const SEEDS = seedsOf([101, 104, 112]);
 const ROUNDS = 8;

@@ -1,5 +1,5 @@
 /** Reads and changes a database file in a test's own SQL, with the driver that serves this Node. */
-import { loadDriver } from '../../src/lib/sqlite-driver.ts';
+import { loadDriver } from '../../src/lib/sqlite/sqlite-driver.ts';
 
 /** What the one statement gives, of a file that is there. */
 export function rowsIn(path: string, sql: string): unknown[] {

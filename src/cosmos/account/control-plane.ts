@@ -5,7 +5,7 @@
  */
 import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
-import { memberOf } from '../../lib/json.ts';
+import { memberOf } from '../../lib/json/json.ts';
 import type { Account } from './client.ts';
 import { pass, type Exchange } from '../transport/container-requests.ts';
 import { retrying, type Patience } from '../load/retry.ts';

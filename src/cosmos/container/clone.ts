@@ -3,7 +3,7 @@
  * is taken over; what belongs to one container only, or comes from the service, is not.
  */
 import { parsePath } from '../../keys/path.ts';
-import { memberOf } from '../../lib/json.ts';
+import { memberOf } from '../../lib/json/json.ts';
 import type { ContainerFacts } from './inspect.ts';
 
 /** Fields that come from the service, or belong to one container only (fact SDK-26). */

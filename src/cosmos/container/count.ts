@@ -7,7 +7,7 @@ import { TroubleError } from '../transport/trouble.ts';
 import type { Call, ContainerRequests, Reply } from '../transport/container-requests.ts';
 import type { Governor } from '../load/governor.ts';
 import { isPart, type FeedRange } from '../feed/ranges.ts';
-import { memberOf } from '../../lib/json.ts';
+import { memberOf } from '../../lib/json/json.ts';
 import type { Patience } from '../load/retry.ts';
 
 export interface CountCall extends Call {

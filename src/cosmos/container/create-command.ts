@@ -1,6 +1,6 @@
 /** The Azure CLI command that creates a container, for an operator whose identity may not do so through cosmig. */
 import { isDeepStrictEqual } from 'node:util';
-import { memberOf } from '../../lib/json.ts';
+import { memberOf } from '../../lib/json/json.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
 
 /** The settings for which the CLI has a flag. */

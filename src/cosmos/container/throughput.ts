@@ -5,7 +5,7 @@ import { NotReadyError } from '../../lib/errors.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import type { Account } from '../account/client.ts';
 import { controlUnless, isForbidden, type ControlCall, type Controlled } from '../account/control-plane.ts';
-import { memberOf } from '../../lib/json.ts';
+import { memberOf } from '../../lib/json/json.ts';
 
 export type Throughput =
   | { readonly kind: 'manual'; readonly ru: number }

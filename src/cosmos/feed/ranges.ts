@@ -6,7 +6,7 @@ import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
 import { TroubleError, type Trouble } from '../transport/trouble.ts';
 import type { Call, ContainerRequests } from '../transport/container-requests.ts';
-import { memberOf } from '../../lib/json.ts';
+import { memberOf } from '../../lib/json/json.ts';
 
 /** An interval of effective partition keys: upper-case hex, from `min` up to `max`, which is not included. */
 export interface Interval {

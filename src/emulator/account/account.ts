@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import type { Database } from '../../lib/sqlite.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { CatalogStore } from '../storage/catalog-store.ts';
 import { THROTTLED_RU } from '../partitions/charges.ts';
 import { DocumentStore } from '../storage/document-store.ts';

@@ -8,7 +8,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../lib/clock.ts';
 import { NotReadyError, UsageError } from '../../lib/errors.ts';
-import { asDatabaseError, migrate, openDatabase } from '../../lib/sqlite.ts';
+import { asDatabaseError, migrate, openDatabase } from '../../lib/sqlite/sqlite.ts';
 import { LocalAccount } from '../account/account.ts';
 import { runBackground } from '../partitions/background.ts';
 import { selfSignedCertificate } from './certificate.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: a number of a database, container or script is never used twice.
  */
-import type { Database } from '../../lib/sqlite.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
 
 export interface DatabaseRow {
   number: number;

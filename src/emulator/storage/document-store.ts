@@ -4,7 +4,7 @@
  * Invariant: `position` is the container's number times 2^33 plus the document's own number. Rows of one container are
  * therefore adjacent, and a scan in creation order is one walk over the table.
  */
-import type { Database } from '../../lib/sqlite.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
 
 export interface DocumentRow {
   position: number;

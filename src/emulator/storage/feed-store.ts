@@ -4,7 +4,7 @@
  *
  * Invariant: a page is assembled inside SQLite, as bytes, and never becomes objects.
  */
-import type { Database } from '../../lib/sqlite.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
 
 interface ChangeRow {
   container: number;

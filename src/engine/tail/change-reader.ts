@@ -13,7 +13,7 @@ import { PageError } from '../../documents/page-error.ts';
 import { Deletion } from '../../keys/rekey.ts';
 import type { Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
-import { integerAt } from '../../documents/integer.ts';
+import { integerAt } from '../../documents/scalar.ts';
 import { versionPaths, VersionReader } from './source-version.ts';
 
 /** The changes of a page. */

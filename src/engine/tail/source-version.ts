@@ -5,8 +5,7 @@
 import { hashToBytes } from '../../documents/hash.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
 import type { Lifetime } from '../../documents/ttl.ts';
-import { integerAt } from '../../documents/integer.ts';
-import { decodeScalar, decodeText, isComposite } from '../../documents/scalar.ts';
+import { decodeScalar, decodeText, integerAt, isComposite } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';

@@ -17,7 +17,7 @@ import { IndexWriter } from './merge-writer.ts';
 import { markAt } from '../segments/outcome-numbers.ts';
 import type { RowStore } from '../rows.ts';
 import { SEGMENT_ENTRIES_MAX } from '../segments/segment.ts';
-import type { Transactions } from '../transaction.ts';
+import type { Transactions } from '../../lib/sqlite/transaction.ts';
 
 /** The size of a step. */
 export interface BuildSizes {

@@ -4,7 +4,7 @@ import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
 import type { IndexRunStore } from './runs.ts';
 import type { Row, RowStore } from '../rows.ts';
-import type { Transactions } from '../transaction.ts';
+import type { Transactions } from '../../lib/sqlite/transaction.ts';
 
 interface Stores {
   readonly transactions: Transactions;

@@ -1,7 +1,7 @@
 /** Owns the sorted runs of an index on disk: it writes blocks, reads them in order, and finds one identity. */
-import type { Database } from '../../lib/sqlite.ts';
-import { bytes, number, oneOf, orNull } from '../column.ts';
-import type { Columns } from '../column.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
+import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
+import type { Columns } from '../../lib/sqlite/column.ts';
 import { INDEX_BYTES } from './entry.ts';
 
 const PHASES = ['collect', 'merge', 'done'] as const;

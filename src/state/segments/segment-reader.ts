@@ -1,8 +1,8 @@
 /** Reads single entries of committed segments. Invariant: an entry is the one that the index names, or the ledger is damaged. */
 import { InternalError, LedgerError } from '../../lib/errors.ts';
-import type { Database } from '../../lib/sqlite.ts';
-import { bytes, number, oneOf, orNull } from '../column.ts';
-import type { Columns } from '../column.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
+import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
+import type { Columns } from '../../lib/sqlite/column.ts';
 import { isSameIdentity, positionIn } from '../index/entry.ts';
 import { markAt } from './outcome-numbers.ts';
 import type { Marks } from './outcome-numbers.ts';

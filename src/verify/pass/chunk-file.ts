@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { ENTRY } from '../../documents/comparison-entries.ts';
-import { asDatabaseError } from '../../lib/sqlite.ts';
+import { asDatabaseError } from '../../lib/sqlite/sqlite.ts';
 import { bucketOf, shelfOf, SHELVES } from './buckets.ts';
 import { damaged, type EntryChunk } from './entry-chunks.ts';
 

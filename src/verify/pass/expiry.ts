@@ -2,10 +2,9 @@
  * When documents expire. Where the mover rewrites `ttl`, its bytes are not compared; the instants of expiry are. Invariant:
  * in `restart` mode, where it does not, nothing here has an effect.
  */
-import { decodeNumber } from '../../documents/scalar.ts';
+import { decodeNumber, integerAt } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { RekeyOptions } from '../../keys/rekey.ts';
-import { integerAt } from '../../documents/integer.ts';
 
 /** The longest time to live, in seconds (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;

@@ -2,10 +2,10 @@
  * Owns the candidates: documents that may differ, with the target keys to look under and the result of the last check. They
  * are kept on disk, so their number is not bounded by memory.
  */
-import type { Database } from '../../lib/sqlite.ts';
-import { bytes, jsonText, number, oneOf, orNull, text } from '../../state/column.ts';
-import type { Columns } from '../../state/column.ts';
-import type { Transactions } from '../../state/transaction.ts';
+import type { Database } from '../../lib/sqlite/sqlite.ts';
+import { bytes, jsonText, number, oneOf, orNull, text } from '../../lib/sqlite/column.ts';
+import type { Columns } from '../../lib/sqlite/column.ts';
+import type { Transactions } from '../../lib/sqlite/transaction.ts';
 import { KINDS, type Kind } from '../verdict.ts';
 
 const STATES = ['open', 'equal', 'letter', 'waived', 'expired', 'confirmed'] as const;

@@ -10,7 +10,7 @@ import { allVersionsScan, latestVersionScan } from '../../documents/page-scan.ts
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import type { Lease } from '../../state/leases.ts';
-import { integerAt } from '../../documents/integer.ts';
+import { integerAt } from '../../documents/scalar.ts';
 import type { Moment } from '../ledger-view.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 

@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import { must } from '../../../src/lib/assert.ts';
-import { Packaged } from '../../helpers/packaged.ts';
-import { runShell } from '../../helpers/cosmig-process.ts';
+import { Packaged } from '../../helpers/process/packaged.ts';
+import { runShell } from '../../helpers/process/cosmig-process.ts';
 import { CosmigRun, runCosmig, type Around } from '../../helpers/run-cosmig.ts';
 import { until } from '../../helpers/wait.ts';
 

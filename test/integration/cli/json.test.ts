@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { commands } from '../../../src/commands/all.ts';
 import { RESULTS } from '../../../src/report/json/results.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { faultsOf } from '../../helpers/json-schema.ts';
-import { Move } from '../../helpers/move.ts';
+import { faultsOf } from '../../helpers/docs/json-schema.ts';
+import { Move } from '../../helpers/migration/move.ts';
 import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
-import { PLACES, SPEC, typed } from '../../helpers/typed.ts';
+import { PLACES, SPEC, typed } from '../../helpers/migration/typed.ts';
 import { until } from '../../helpers/wait.ts';
 
 function schemaOf(name: string): unknown {

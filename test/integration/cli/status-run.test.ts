@@ -1,7 +1,7 @@
 /** What status knows of a run in another process: while it is on, and after somebody has killed it. */
 import { expect, test } from 'vitest';
-import { Move } from '../../helpers/move.ts';
-import { start, typed } from '../../helpers/typed.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { start, typed } from '../../helpers/migration/typed.ts';
 import { until } from '../../helpers/wait.ts';
 
 interface Told {

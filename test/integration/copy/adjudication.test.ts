@@ -1,6 +1,6 @@
 /** Who may have a slot when the source does not answer well: nobody is thrown out on a guess. */
 import { describe, expect, test } from 'vitest';
-import { Move, type Order } from '../../helpers/move.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
 

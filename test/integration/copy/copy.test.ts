@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Move } from '../../helpers/move.ts';
+import { Move } from '../../helpers/migration/move.ts';
 
 const orders = (count: number): { id: string; customerId: string; tenantId: string; n: number }[] =>
   Array.from({ length: count }, (_, n) => ({

@@ -8,10 +8,10 @@ import { listScripts } from '../../../src/cosmos/container/scripts.ts';
 import { must } from '../../../src/lib/assert.ts';
 import { NotReadyError } from '../../../src/lib/errors.ts';
 import { Connection } from '../../../src/spec/connection.ts';
-import { controlCall } from '../../helpers/control.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { failure } from '../../helpers/failure.ts';
-import { hashKey } from '../../helpers/key-definitions.ts';
+import { controlCall } from '../../helpers/emulator/control.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { failure } from '../../helpers/emulator/failure.ts';
+import { hashKey } from '../../helpers/emulator/key-definitions.ts';
 
 const SOURCE = { database: 'shop', container: 'orders' };
 const TARGET = { database: 'shop', container: 'orders-by-tenant' };

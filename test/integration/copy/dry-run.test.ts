@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { CosmosClient } from '@azure/cosmos';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { hashKey } from '../../helpers/key-definitions.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { hashKey } from '../../helpers/emulator/key-definitions.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
-import { SPEC } from '../../helpers/typed.ts';
+import { SPEC } from '../../helpers/migration/typed.ts';
 
 let emulator: TestEmulator;
 let client: CosmosClient;

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
-import type { FaultEffect } from '../../helpers/admin.ts';
-import { begin } from '../../helpers/tapped.ts';
-import { Move, type Order } from '../../helpers/move.ts';
+import type { FaultEffect } from '../../helpers/emulator/admin.ts';
+import { begin } from '../../helpers/migration/tapped.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
 
 const POINTS: readonly CrashPoint[] = [
   'anchored',

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/lib/sqlite.ts';
+import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import type { LetterChange } from '../../../src/state/dead-letters.ts';
-import { canMount, runMounted } from '../../helpers/cosmig-process.ts';
+import { canMount, runMounted } from '../../helpers/process/cosmig-process.ts';
 import { runCosmig } from '../../helpers/run-cosmig.ts';
 import {
   beginLease,

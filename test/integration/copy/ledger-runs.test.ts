@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { openDatabase } from '../../../src/lib/sqlite.ts';
-import { canMount, runMounted, startCosmig } from '../../helpers/cosmig-process.ts';
-import { ContainerLab, type Op } from '../../helpers/container-requests.ts';
+import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
+import { canMount, runMounted, startCosmig } from '../../helpers/process/cosmig-process.ts';
+import { ContainerLab, type Op } from '../../helpers/emulator/container-requests.ts';
 import { CosmigRun, runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
-import { SPEC } from '../../helpers/typed.ts';
+import { SPEC } from '../../helpers/migration/typed.ts';
 import { until } from '../../helpers/wait.ts';
 import { temporaryFolder } from '../../unit/state/making.ts';
 

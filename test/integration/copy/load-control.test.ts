@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { BudgetError, DeadLetterError } from '../../../src/lib/errors.ts';
 import type { RunSnapshot } from '../../../src/engine/run.ts';
 import { stopwatch, systemClock } from '../../../src/lib/clock.ts';
-import type { FaultRule } from '../../helpers/admin.ts';
-import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
+import type { FaultRule } from '../../helpers/emulator/admin.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
 import { CosmigRun } from '../../helpers/run-cosmig.ts';
-import type { TapRequest } from '../../helpers/tap.ts';
+import type { TapRequest } from '../../helpers/migration/tap.ts';
 import {
   before,
   begin,
@@ -19,8 +19,8 @@ import {
   orders,
   Tapped,
   write,
-} from '../../helpers/tapped.ts';
-import { withSpec, cosmig, envOf } from '../../helpers/typed.ts';
+} from '../../helpers/migration/tapped.ts';
+import { withSpec, cosmig, envOf } from '../../helpers/migration/typed.ts';
 import { until, within } from '../../helpers/wait.ts';
 import { clockAt, fastClock } from '../../helpers/clock.ts';
 

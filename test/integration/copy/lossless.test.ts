@@ -4,9 +4,14 @@ import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { readAll } from '../../faults/harness/migration/reading.ts';
 import { membersOf } from '../../faults/harness/migration/json.ts';
-import { Move, type MoveOptions } from '../../helpers/move.ts';
-import { parseJson, RawAccount } from '../../helpers/raw.ts';
-import { NONE, WireContainer, type Key, type OperationResult } from '../../helpers/wire-container.ts';
+import { Move, type MoveOptions } from '../../helpers/migration/move.ts';
+import { parseJson, RawAccount } from '../../helpers/emulator/raw.ts';
+import {
+  NONE,
+  WireContainer,
+  type Key,
+  type OperationResult,
+} from '../../helpers/emulator/wire-container.ts';
 
 interface Written {
   readonly text: string;

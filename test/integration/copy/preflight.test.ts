@@ -10,10 +10,10 @@ import { CosmigError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Connection, type Connections } from '../../../src/spec/connection.ts';
-import type { AccountSettings } from '../../helpers/admin.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { failure } from '../../helpers/failure.ts';
-import { hashKey, multiHashKey } from '../../helpers/key-definitions.ts';
+import type { AccountSettings } from '../../helpers/emulator/admin.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { failure } from '../../helpers/emulator/failure.ts';
+import { hashKey, multiHashKey } from '../../helpers/emulator/key-definitions.ts';
 import { load, type Flags } from '../../unit/spec/loading.ts';
 
 const SILENT = createLog({ level: 'error', format: 'text', clock: systemClock, write: () => undefined });

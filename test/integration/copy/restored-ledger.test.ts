@@ -3,9 +3,9 @@ import { copyFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { repairAll, runCutover } from '../../../src/engine/run.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move, type Order } from '../../helpers/move.ts';
-import { begin } from '../../helpers/tapped.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
+import { begin } from '../../helpers/migration/tapped.ts';
 
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}`, n });
 const orders = Array.from({ length: 30 }, (_, n) => order(n));

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { Move, type Order } from '../../helpers/move.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
 import { clockAt } from '../../helpers/clock.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });

@@ -13,8 +13,8 @@ import { systemClock as clock } from '../../../src/lib/clock.ts';
 import { group } from '../../../src/lib/group.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { hashOf } from '../../unit/state/making.ts';
-import { ContainerLab } from '../../helpers/container-requests.ts';
-import { Move } from '../../helpers/move.ts';
+import { ContainerLab } from '../../helpers/emulator/container-requests.ts';
+import { Move } from '../../helpers/migration/move.ts';
 
 const TIMEOUT_MS = 400;
 const slotOf = (id: string): Slot => ({ hash: hashOf(id), key: ['P'] });

@@ -6,10 +6,10 @@
 import { describe, expect, test } from 'vitest';
 import { NotReadyError, ServiceError } from '../../../src/lib/errors.ts';
 import { must } from '../../../src/lib/assert.ts';
-import type { FaultEffect, FaultOp, FaultRule } from '../../helpers/admin.ts';
-import type { Move } from '../../helpers/move.ts';
+import type { FaultEffect, FaultOp, FaultRule } from '../../helpers/emulator/admin.ts';
+import type { Move } from '../../helpers/migration/move.ts';
 import { runCosmig } from '../../helpers/run-cosmig.ts';
-import type { TapRequest } from '../../helpers/tap.ts';
+import type { TapRequest } from '../../helpers/migration/tap.ts';
 import {
   before,
   begin,
@@ -21,8 +21,8 @@ import {
   SOURCE,
   Tapped,
   write,
-} from '../../helpers/tapped.ts';
-import { envOf, SPEC } from '../../helpers/typed.ts';
+} from '../../helpers/migration/tapped.ts';
+import { envOf, SPEC } from '../../helpers/migration/typed.ts';
 import { fastClock } from '../../helpers/clock.ts';
 
 const AVAD = { settings: { avad: true } };

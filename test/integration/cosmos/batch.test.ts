@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TroubleKind } from '../../../src/cosmos/transport/trouble.ts';
 import type { BatchResult, OperationReply } from '../../../src/cosmos/bulk/batch-request.ts';
 import { replyScan } from '../../../src/documents/page-scan.ts';
-import type { FaultEffect } from '../../helpers/admin.ts';
-import { ContainerLab, type Op } from '../../helpers/container-requests.ts';
+import type { FaultEffect } from '../../helpers/emulator/admin.ts';
+import { ContainerLab, type Op } from '../../helpers/emulator/container-requests.ts';
 
 let lab: ContainerLab;
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connect } from '../../../src/cosmos/account/client.ts';
 import { Connection } from '../../../src/spec/connection.ts';
-import { startTestEmulator } from '../../helpers/emulator.ts';
+import { startTestEmulator } from '../../helpers/emulator/emulator.ts';
 
 const signal = new AbortController().signal;
 

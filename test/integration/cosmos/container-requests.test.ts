@@ -9,8 +9,8 @@ import { ChangeFeed } from '../../../src/cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../../../src/cosmos/feed/ranges.ts';
 import { latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import { must } from '../../../src/lib/assert.ts';
-import { ContainerLab } from '../../helpers/container-requests.ts';
-import { startTestEmulator } from '../../helpers/emulator.ts';
+import { ContainerLab } from '../../helpers/emulator/container-requests.ts';
+import { startTestEmulator } from '../../helpers/emulator/emulator.ts';
 
 const signal = new AbortController().signal;
 

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Account } from '../../../src/cosmos/account/client.ts';
 import { TroubleError } from '../../../src/cosmos/transport/trouble.ts';
 import { readContainer, readDatabase } from '../../../src/cosmos/container/inspect.ts';
-import { controlCall } from '../../helpers/control.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { failure } from '../../helpers/failure.ts';
-import { hashKey, multiHashKey } from '../../helpers/key-definitions.ts';
+import { controlCall } from '../../helpers/emulator/control.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { failure } from '../../helpers/emulator/failure.ts';
+import { hashKey, multiHashKey } from '../../helpers/emulator/key-definitions.ts';
 
 const NAME = { database: 'shop', container: 'orders' };
 

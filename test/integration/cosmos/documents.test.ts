@@ -7,7 +7,7 @@ import { BatchBody } from '../../../src/documents/batch-body.ts';
 import { allVersionsScan, latestVersionScan, replyScan } from '../../../src/documents/page-scan.ts';
 import { makePlan } from '../../../src/keys/plan.ts';
 import { Deletion, Placement, Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
-import { startTestEmulator } from '../../helpers/emulator.ts';
+import { startTestEmulator } from '../../helpers/emulator/emulator.ts';
 
 const DOCUMENTS = [
   '{"id":"plain","tenant":"t","device":"d1","n":9223372036854775807,"m":1.10}',

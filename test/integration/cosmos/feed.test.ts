@@ -16,9 +16,9 @@ import { SessionTokens } from '../../../src/cosmos/feed/session-tokens.ts';
 import { allVersionsScan, latestVersionScan } from '../../../src/documents/page-scan.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import type { FaultEffect, FaultRule } from '../../helpers/admin.ts';
-import { ContainerLab } from '../../helpers/container-requests.ts';
-import { failure } from '../../helpers/failure.ts';
+import type { FaultEffect, FaultRule } from '../../helpers/emulator/admin.ts';
+import { ContainerLab } from '../../helpers/emulator/container-requests.ts';
+import { failure } from '../../helpers/emulator/failure.ts';
 
 const signal = new AbortController().signal;
 /** A key in each half of the hash space, found by trying. */

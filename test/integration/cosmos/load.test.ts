@@ -11,9 +11,9 @@ import { replyScan } from '../../../src/documents/page-scan.ts';
 import { effectiveKey } from '../../../src/epk/effective-key.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
-import { bodyOf } from '../../helpers/container-requests.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { hashKey } from '../../helpers/key-definitions.ts';
+import { bodyOf } from '../../helpers/emulator/container-requests.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { hashKey } from '../../helpers/emulator/key-definitions.ts';
 
 const { signal } = new AbortController();
 const OPERATIONS = 10;

@@ -11,7 +11,7 @@ import { ContainerRequests } from '../../../src/cosmos/transport/container-reque
 import { ChangeFeed } from '../../../src/cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../../../src/cosmos/feed/ranges.ts';
 import { must } from '../../../src/lib/assert.ts';
-import { startTestEmulator } from '../../helpers/emulator.ts';
+import { startTestEmulator } from '../../helpers/emulator/emulator.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
 const signal = new AbortController().signal;

@@ -1,10 +1,10 @@
 /** An aborted comparison leaves no request in flight behind. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { runCutover } from '../../../src/engine/run.ts';
 import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
-import { isLaterPage, orders, Tapped, write } from '../../helpers/tapped.ts';
+import { isLaterPage, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
 import { until } from '../../helpers/wait.ts';
 
 /** Longer than the test holds any request. */

@@ -4,8 +4,8 @@ import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/
 import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
 import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move, type MoveOptions } from '../../helpers/move.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import { Move, type MoveOptions } from '../../helpers/migration/move.ts';
 import { clockAt } from '../../helpers/clock.ts';
 
 async function moved(options: MoveOptions): Promise<Move> {

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { runCutover } from '../../../src/engine/run.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move } from '../../helpers/move.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import { Move } from '../../helpers/migration/move.ts';
 
 /** Committed, the source not checked since; many writes and deletes were replicated before. */
 async function died(): Promise<Move> {

@@ -3,8 +3,8 @@ import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/
 import { abortReason, whenAborted } from '../../../src/lib/abort.ts';
 import { CanceledError, NotReadyError } from '../../../src/lib/errors.ts';
 import { runCutover, type RunParts, type RunSnapshot } from '../../../src/engine/run.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move, type MoveOptions } from '../../helpers/move.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import { Move, type MoveOptions } from '../../helpers/migration/move.ts';
 
 const AVAD: MoveOptions = { settings: { avad: true } };
 

@@ -4,8 +4,8 @@ import { compareForCutover } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
 import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
-import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../helpers/migration/verify.ts';
 
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}`, n });
 

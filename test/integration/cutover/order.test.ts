@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runCutover } from '../../../src/engine/run.ts';
 import type { ComparisonResult, CutoverOptions } from '../../../src/engine/cutover/contract.ts';
 import { until } from '../../helpers/wait.ts';
-import { Move, type MoveOptions } from '../../helpers/move.ts';
+import { Move, type MoveOptions } from '../../helpers/migration/move.ts';
 
 const EQUAL: ComparisonResult = { equal: true, why: '', suspects: [] };
 

@@ -1,9 +1,9 @@
 /** How a cutover compares documents whose JSON is spelled in unusual ways. */
 import { expect, test } from 'vitest';
-import { Move } from '../../helpers/move.ts';
-import { RawAccount } from '../../helpers/raw.ts';
-import { cosmig } from '../../helpers/typed.ts';
-import { WireContainer } from '../../helpers/wire-container.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { RawAccount } from '../../helpers/emulator/raw.ts';
+import { cosmig } from '../../helpers/migration/typed.ts';
+import { WireContainer } from '../../helpers/emulator/wire-container.ts';
 
 test.each([
   ['escaped letters', String.raw`"caf\u00e9"`],

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { runCutover, type RunSnapshot } from '../../../src/engine/run.ts';
 import type { CutoverOptions, CutoverResult } from '../../../src/engine/cutover/contract.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move, type MoveOptions } from '../../helpers/move.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import { Move, type MoveOptions } from '../../helpers/migration/move.ts';
 
 async function moved(options: MoveOptions): Promise<Move> {
   const move = await Move.open(options);

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lastProofAtMs, compareForCutover } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
-import { putAll, verifyMove } from '../../helpers/verify.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../helpers/migration/verify.ts';
 
 const order = (n: number, more: object = {}): Order => ({
   id: `o${n}`,

@@ -1,7 +1,7 @@
 /** Deletes that no feed reports, where the counts of both sides do not show them. */
 import { expect, test } from 'vitest';
-import { Move } from '../../helpers/move.ts';
-import { cosmig, PLACES, typed } from '../../helpers/typed.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { cosmig, PLACES, typed } from '../../helpers/migration/typed.ts';
 
 /** Not over before the comparison, and close enough to its end to be tolerated as equal. */
 const TTL_S = 60;

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { runCutover, type RunParts } from '../../../src/engine/run.ts';
 import type { CutoverOptions } from '../../../src/engine/cutover/contract.ts';
-import { CUTOVER } from '../../helpers/cutover-parts.ts';
-import type { MoveOptions, Order } from '../../helpers/move.ts';
-import type { TapRequest } from '../../helpers/tap.ts';
-import { SOURCE, Tapped } from '../../helpers/tapped.ts';
+import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
+import type { MoveOptions, Order } from '../../helpers/migration/move.ts';
+import type { TapRequest } from '../../helpers/migration/tap.ts';
+import { SOURCE, Tapped } from '../../helpers/migration/tapped.ts';
 import { clockAt } from '../../helpers/clock.ts';
 
 const order = (id: string, more: object = {}): Order => ({ id, customerId: 'c', tenantId: 'P', ...more });

@@ -1,6 +1,6 @@
 /** Dead letters that wait for another document, and the moment at which it leaves. */
 import { expect, test } from 'vitest';
-import { Move, type Order } from '../../helpers/move.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
 import { until } from '../../helpers/wait.ts';
 
 const order = (id: string, customerId: string, tenantId: string, more: object): Order => ({

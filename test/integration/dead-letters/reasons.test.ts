@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { REASONS, type Letter, type Reason } from '../../../src/state/dead-letters.ts';
-import { Move, type Order } from '../../helpers/move.ts';
+import { Move, type Order } from '../../helpers/migration/move.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
-import { Tap, type Meddle } from '../../helpers/tap.ts';
+import { Tap, type Meddle } from '../../helpers/migration/tap.ts';
 
 const TIMING = { requestTimeoutMs: 5000 };
 

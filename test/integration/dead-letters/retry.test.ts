@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { ContainerLab, type Op } from '../../helpers/container-requests.ts';
+import { ContainerLab, type Op } from '../../helpers/emulator/container-requests.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { temporaryFolder } from '../../unit/state/making.ts';
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import type { LetterChange } from '../../../src/state/dead-letters.ts';
-import { ContainerLab } from '../../helpers/container-requests.ts';
+import { ContainerLab } from '../../helpers/emulator/container-requests.ts';
 import { runCosmig, type Ran } from '../../helpers/run-cosmig.ts';
 import { hashOf, NOW_MS, SPEC } from '../../unit/state/making.ts';
 

@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/emulator/account/settings.ts';
 import { must } from '../../../src/lib/assert.ts';
-import { readDoc, type Block } from '../../helpers/doc-blocks.ts';
-import { outline, Story, type Step } from '../../helpers/doc-story.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
+import { readDoc, type Block } from '../../helpers/docs/doc-blocks.ts';
+import { outline, Story, type Step } from '../../helpers/docs/doc-story.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { parseJson, RawAccount, type Headers, type Reply } from '../../helpers/raw.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { parseJson, RawAccount, type Headers, type Reply } from '../../helpers/emulator/raw.ts';
 
 const DOCS = '/dbs/shop/colls/play/docs';
 

@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import * as net from 'node:net';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
-import { signed } from '../../helpers/fuzz-requests.ts';
-import { parseJson, RawAccount } from '../../helpers/raw.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
+import { signed } from '../../helpers/emulator/fuzz-requests.ts';
+import { parseJson, RawAccount } from '../../helpers/emulator/raw.ts';
 import { until, within } from '../../helpers/wait.ts';
 import '../../helpers/seed.ts';
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { elementsOf } from '../../../src/emulator/json/json-text.ts';
-import { startTestEmulator, type TestEmulator } from '../../helpers/emulator.ts';
+import { startTestEmulator, type TestEmulator } from '../../helpers/emulator/emulator.ts';
 import {
   garbageRequests,
   inShort,
@@ -17,8 +17,8 @@ import {
   PLACES,
   signed,
   type GarbageRequest,
-} from '../../helpers/fuzz-requests.ts';
-import { asHeaderJson, exchange, RawAccount, type Headers, type Reply } from '../../helpers/raw.ts';
+} from '../../helpers/emulator/fuzz-requests.ts';
+import { asHeaderJson, exchange, RawAccount, type Headers, type Reply } from '../../helpers/emulator/raw.ts';
 import { until } from '../../helpers/wait.ts';
 import '../../helpers/seed.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CosmosClient } from '@azure/cosmos';
 import { expect, test } from 'vitest';
 import { PUBLISHED_KEY, startEmulator } from '../../../src/emulator/http/server.ts';
-import { failure } from '../../helpers/failure.ts';
+import { failure } from '../../helpers/emulator/failure.ts';
 
 test('a read-only key -> reads and queries, every write is refused', async () => {
   const readonlyKey = randomBytes(64).toString('base64');

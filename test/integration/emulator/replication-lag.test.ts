@@ -6,10 +6,10 @@ import * as cosmos from '@azure/cosmos';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FeedFollower } from '../../faults/harness/emulator/feed.ts';
-import { Lab } from '../../helpers/lab.ts';
-import { headerOf, parseJson, substatusOf, type Reply } from '../../helpers/raw.ts';
+import { Lab } from '../../helpers/emulator/lab.ts';
+import { headerOf, parseJson, substatusOf, type Reply } from '../../helpers/emulator/raw.ts';
 import { until } from '../../helpers/wait.ts';
-import type { Doc, Version, WireContainer } from '../../helpers/wire-container.ts';
+import type { Doc, Version, WireContainer } from '../../helpers/emulator/wire-container.ts';
 
 /** Longer than any test: what is written stays unseen until the test lets the replica catch up. */
 const LAG_MS = 600_000;

@@ -5,8 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { MoveOptions } from '../../helpers/move.ts';
-import type { FaultEffect, FaultRule } from '../../helpers/admin.ts';
+import type { MoveOptions } from '../../helpers/migration/move.ts';
+import type { FaultEffect, FaultRule } from '../../helpers/emulator/admin.ts';
 import {
   before,
   begin,
@@ -19,7 +19,7 @@ import {
   Tapped,
   TARGET,
   write,
-} from '../../helpers/tapped.ts';
+} from '../../helpers/migration/tapped.ts';
 import { until } from '../../helpers/wait.ts';
 
 const COUNT = 120;

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Ledger } from '../../../src/state/ledger.ts';
 import { VerifyStore, verifyPath } from '../../../src/verify/store.ts';
-import { runShell } from '../../helpers/cosmig-process.ts';
-import { Move } from '../../helpers/move.ts';
-import { cosmig, envOf, SPEC, start } from '../../helpers/typed.ts';
+import { runShell } from '../../helpers/process/cosmig-process.ts';
+import { Move } from '../../helpers/migration/move.ts';
+import { cosmig, envOf, SPEC, start } from '../../helpers/migration/typed.ts';
 import { until } from '../../helpers/wait.ts';
 
 let move: Move;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
-import { Move, type MoveOptions, type Order } from '../../helpers/move.ts';
+import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
 
 const AVAD: MoveOptions = { settings: { avad: true } };
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { built } from '../../helpers/built.ts';
+import { built } from '../../helpers/process/built.ts';
 
 const HEAP = built(new URL('../../../src/lib/heap.ts', import.meta.url));
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../../src/lib/errors.ts';
-import { safeStringify } from '../../../src/lib/json.ts';
+import { safeStringify } from '../../../src/lib/json/json.ts';
 import { createLog, redact, redactText, type Level } from '../../../src/lib/log.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/lib/sqlite.ts';
+import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/state/ledger.ts';
 import type { Letter, LetterChange } from '../../../src/state/dead-letters.ts';
 import { hashOf, NOW_MS, openLedger, temporaryFolder } from './making.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
-import { migrate, openDatabase } from '../../../src/lib/sqlite.ts';
+import { migrate, openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import {
   beginLease,
@@ -19,7 +19,7 @@ import {
   SPEC,
   temporaryFolder,
 } from './making.ts';
-import { built } from '../../helpers/built.ts';
+import { built } from '../../helpers/process/built.ts';
 
 const CHILD = built(new URL('mover-process.ts', import.meta.url));
 

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { scenarioOfCutover } from './scenario.ts';
 import { Application } from '../migration/application.ts';
-import { RawAccount } from '../../../helpers/raw.ts';
-import { WireContainer } from '../../../helpers/wire-container.ts';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 /** What the process is started with, as JSON. */
 export interface GatedOrder {

@@ -3,7 +3,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Statement } from 'better-sqlite3';
 import { main } from '../../../../src/cli/main.ts';
-import { loadDriver } from '../../../../src/lib/sqlite-driver.ts';
+import { loadDriver } from '../../../../src/lib/sqlite/sqlite-driver.ts';
 import { COMPARE_TIMING, TIMING } from '../../../../src/spec/timing.ts';
 
 /** What the process is given besides its command line. */

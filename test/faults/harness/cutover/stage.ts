@@ -16,8 +16,8 @@ import type { EmulatorProcess } from '../emulator/process.ts';
 import { MigrationProcess } from '../migration/process.ts';
 import { templateOf, type Scenario } from '../migration/scenario.ts';
 import { until } from '../../../helpers/wait.ts';
-import { WireContainer } from '../../../helpers/wire-container.ts';
-import { built } from '../../../helpers/built.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
+import { built } from '../../../helpers/process/built.ts';
 
 const DATABASE = 'shop';
 const CHILD = built(new URL('cutover-child.ts', import.meta.url));

@@ -4,8 +4,8 @@
  * promises of every feed: LSNs rise from page to page, no position goes back, no transaction is cut.
  */
 import { documentTexts } from './texts.ts';
-import { substatusOf, type Reply } from '../../../helpers/raw.ts';
-import type { PkRange, Position, WireContainer } from '../../../helpers/wire-container.ts';
+import { substatusOf, type Reply } from '../../../helpers/emulator/raw.ts';
+import type { PkRange, Position, WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 /** A part of the hash space and how far it has been read. */
 export interface Lease {

@@ -10,7 +10,7 @@ import {
 } from '@azure/cosmos';
 import { effectiveKey, type KeyComponent } from '../../../../src/epk/effective-key.ts';
 import type { Answer } from './model.ts';
-import { parseJson, type Reply } from '../../../helpers/raw.ts';
+import { parseJson, type Reply } from '../../../helpers/emulator/raw.ts';
 import { within } from '../../../helpers/wait.ts';
 import {
   opKey,
@@ -18,7 +18,7 @@ import {
   type OperationResult,
   type PkRange,
   type WireContainer,
-} from '../../../helpers/wire-container.ts';
+} from '../../../helpers/emulator/wire-container.ts';
 
 /** A reply that takes longer than this never comes: a fault rule has dropped it. */
 const SILENCE_MS = 4_000;

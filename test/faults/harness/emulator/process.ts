@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { PUBLISHED_KEY } from '../../../../src/emulator/http/server.ts';
-import { Admin, type AccountSettings } from '../../../helpers/admin.ts';
-import { RawAccount } from '../../../helpers/raw.ts';
+import { Admin, type AccountSettings } from '../../../helpers/emulator/admin.ts';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
 import { within } from '../../../helpers/wait.ts';
-import { built } from '../../../helpers/built.ts';
+import { built } from '../../../helpers/process/built.ts';
 
 const CHILD = built(new URL('emulator-child.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));

@@ -3,7 +3,7 @@
  * must be a chain per document: a create where nothing was, and each replace and delete on the version before.
  */
 import { currentText, withoutLsn } from './texts.ts';
-import type { Doc, Version } from '../../../helpers/wire-container.ts';
+import type { Doc, Version } from '../../../helpers/emulator/wire-container.ts';
 
 interface Reported {
   readonly text: string;

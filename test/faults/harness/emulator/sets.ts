@@ -2,8 +2,8 @@
 import { documentTexts, withoutLsn } from './texts.ts';
 import { FeedFollower } from './feed.ts';
 import { identityOf } from './replay.ts';
-import type { Reply } from '../../../helpers/raw.ts';
-import type { Doc, WireContainer } from '../../../helpers/wire-container.ts';
+import type { Reply } from '../../../helpers/emulator/raw.ts';
+import type { Doc, WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 export type Texts = ReadonlyMap<string, string>;
 

@@ -3,8 +3,8 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Application } from './application.ts';
 import { scenarioOf } from './scenario.ts';
-import { RawAccount } from '../../../helpers/raw.ts';
-import { WireContainer } from '../../../helpers/wire-container.ts';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 /** What the process is started with, as JSON. */
 export interface ApplicationOrder {

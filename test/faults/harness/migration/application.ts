@@ -9,7 +9,7 @@ import { pick } from '../seed.ts';
 import { ballastOf, DOCUMENT_BYTES_MAX, subjectsOf, textOf, type Shape, type Subject } from './documents.ts';
 import type { Scenario } from './scenario.ts';
 import { within } from '../../../helpers/wait.ts';
-import type { WireContainer } from '../../../helpers/wire-container.ts';
+import type { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 /** How many writers there are; each does one thing at a time. */
 const LANES = 3;

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { within } from '../../../helpers/wait.ts';
-import { built } from '../../../helpers/built.ts';
+import { built } from '../../../helpers/process/built.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 

@@ -4,7 +4,7 @@ import { documentTexts } from '../emulator/texts.ts';
 import { rowsIn } from '../../../helpers/database-file.ts';
 import { identityText } from './keys.ts';
 import type { OpenLetter } from './oracle.ts';
-import type { WireContainer } from '../../../helpers/wire-container.ts';
+import type { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 /** Ranges come and go; a reading that one of them cut short begins again. */
 const READINGS_MAX = 50;

@@ -20,7 +20,7 @@ import { readAll, readLetters } from './reading.ts';
 import { scenarioOf, shownKill, shownScenario, templateOf, type Kill, type Scenario } from './scenario.ts';
 import { letExpire, moveClock, pullLevers, RANGES_MAX, rulesOf, type Levers, type Stage } from './trouble.ts';
 import { replayCommand } from './seeds.ts';
-import { WireContainer } from '../../../helpers/wire-container.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 const DATABASE = 'shop';
 const SOURCE = 'source';

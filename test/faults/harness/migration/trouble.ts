@@ -1,7 +1,7 @@
 /** The trouble of a fault run: rules for the emulator, and levers that are pulled while the mover works. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../../../src/lib/random.ts';
-import type { Admin, FaultEffect, FaultOp, FaultRule } from '../../../helpers/admin.ts';
+import type { Admin, FaultEffect, FaultOp, FaultRule } from '../../../helpers/emulator/admin.ts';
 import { pick } from '../seed.ts';
 import { SHORT_TTL_SECONDS, type Scenario } from './scenario.ts';
 

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Move } from '../../../helpers/move.ts';
-import { cosmig, start, typed } from '../../../helpers/typed.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { cosmig, start, typed } from '../../../helpers/migration/typed.ts';
 
 test('cutover command: copy, verify, repair, cutover -> the target is in use', async () => {
   await using move = await Move.open();

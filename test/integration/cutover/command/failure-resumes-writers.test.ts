@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { runCutover } from '../../../../src/engine/run.ts';
 import { NotReadyError } from '../../../../src/lib/errors.ts';
-import { openDatabase, type Database } from '../../../../src/lib/sqlite.ts';
-import { canMount, runMounted } from '../../../helpers/cosmig-process.ts';
-import { CUTOVER } from '../../../helpers/cutover-parts.ts';
-import { Move } from '../../../helpers/move.ts';
-import { SPEC } from '../../../helpers/typed.ts';
+import { openDatabase, type Database } from '../../../../src/lib/sqlite/sqlite.ts';
+import { canMount, runMounted } from '../../../helpers/process/cosmig-process.ts';
+import { CUTOVER } from '../../../helpers/migration/cutover-parts.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { SPEC } from '../../../helpers/migration/typed.ts';
 import { temporaryFolder } from '../../../unit/state/making.ts';
 
 test('cutover: target rejects every write -> writers resume', async () => {

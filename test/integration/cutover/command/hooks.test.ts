@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Reporter } from '../../../../src/cli/command.ts';
 import { runHook } from '../../../../src/workflows/hooks.ts';
 import { until } from '../../../helpers/wait.ts';
-import { built } from '../../../helpers/built.ts';
+import { built } from '../../../helpers/process/built.ts';
 
 let said: string[] = [];
 afterEach(() => (said = []));

@@ -1,8 +1,8 @@
 /** Real processes: late writes are reported by name and exit code; and which commands may run at the same time. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { VerifyStore, verifyPath } from '../../../../src/verify/store.ts';
-import { Move } from '../../../helpers/move.ts';
-import { cosmig, start, typed } from '../../../helpers/typed.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { cosmig, start, typed } from '../../../helpers/migration/typed.ts';
 import { until } from '../../../helpers/wait.ts';
 
 let move: Move;

@@ -1,9 +1,9 @@
 /** A cutover changes the target's settings named in --like-source, once, and nothing else. */
 import type { ContainerDefinition } from '@azure/cosmos';
 import { expect, test } from 'vitest';
-import { Move, type MoveOptions } from '../../../helpers/move.ts';
+import { Move, type MoveOptions } from '../../../helpers/migration/move.ts';
 import { runCosmig } from '../../../helpers/run-cosmig.ts';
-import { cosmig, SPEC } from '../../../helpers/typed.ts';
+import { cosmig, SPEC } from '../../../helpers/migration/typed.ts';
 
 const CUT = ['--writers-stopped', '--quiet-for', '1s', '--watch', '1s', '--json'];
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/lib/clock.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
 import { runCosmig, type Ran } from '../../../helpers/run-cosmig.ts';
-import { envOf, SPEC, typed } from '../../../helpers/typed.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { envOf, SPEC, typed } from '../../../helpers/migration/typed.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({

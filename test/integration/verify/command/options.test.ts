@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
-import { RawAccount } from '../../../helpers/raw.ts';
-import { cosmig } from '../../../helpers/typed.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
-import { WireContainer } from '../../../helpers/wire-container.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
+import { cosmig } from '../../../helpers/migration/typed.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({

@@ -7,11 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/lib/random.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
-import { Move } from '../../../helpers/move.ts';
-import { Packaged } from '../../../helpers/packaged.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { Packaged } from '../../../helpers/process/packaged.ts';
 import { QUICK_COMPARE } from '../../../helpers/quick-timing.ts';
 import type { Ran } from '../../../helpers/run-cosmig.ts';
-import { envOf, SPEC, typed } from '../../../helpers/typed.ts';
+import { envOf, SPEC, typed } from '../../../helpers/migration/typed.ts';
 import { until } from '../../../helpers/wait.ts';
 
 /** Runs a command that must not warn. */

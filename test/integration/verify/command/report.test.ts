@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { built } from '../../../helpers/built.ts';
+import { built } from '../../../helpers/process/built.ts';
 
-const CHILD = built(new URL('../../../helpers/report-child.ts', import.meta.url));
+const CHILD = built(new URL('../../../helpers/process/report-child.ts', import.meta.url));
 
 test('verify report: the disk takes only a part -> error', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-report-'));

@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
-import type { TestEmulator } from '../../../helpers/emulator.ts';
+import type { TestEmulator } from '../../../helpers/emulator/emulator.ts';
 import { EmulatorProcess } from '../../../faults/harness/emulator/process.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { sized } from '../../../helpers/nightly.ts';
 
 const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 2, nightly: 60 }));

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../../src/lib/clock.ts';
 import type { Verdict } from '../../../../src/verify/verdict.ts';
-import type { Move } from '../../../helpers/move.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
-import type { TapRequest } from '../../../helpers/tap.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import type { Move } from '../../../helpers/migration/move.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/migration/tapped.ts';
+import type { TapRequest } from '../../../helpers/migration/tap.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 const COUNT = 20;

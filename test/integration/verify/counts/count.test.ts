@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { NotReadyError } from '../../../../src/lib/errors.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
-import { PLACES, typed } from '../../../helpers/typed.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { PLACES, typed } from '../../../helpers/migration/typed.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({

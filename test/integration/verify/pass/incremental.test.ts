@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
 import { VerifyStore, verifyPath } from '../../../../src/verify/store.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
 const order = (n: number, more: object = {}): Order => ({
   id: `o${n}`,

@@ -1,8 +1,8 @@
 /** Each look at the ledger opens its file, so their number must not grow with the differences. */
 import { expect, test, vi } from 'vitest';
 import { Ledger } from '../../../../src/state/ledger.ts';
-import { Move } from '../../../helpers/move.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
 test('verify: a thousand differences -> as many looks at the ledger as for one', async () => {
   await using move = await Move.open();

@@ -1,8 +1,8 @@
 /** Pages that a pass must not take, and where the next one starts after writes behind the fence. */
 import { expect, test } from 'vitest';
-import type { TapRequest } from '../../../helpers/tap.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import type { TapRequest } from '../../../helpers/migration/tap.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/migration/tapped.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { until } from '../../../helpers/wait.ts';
 
 const COUNT = 40;

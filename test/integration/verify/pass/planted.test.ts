@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
-import { Move } from '../../../helpers/move.ts';
-import { RawAccount } from '../../../helpers/raw.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
-import { opKey, WireContainer } from '../../../helpers/wire-container.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
+import { opKey, WireContainer } from '../../../helpers/emulator/wire-container.ts';
 import { sized } from '../../../helpers/nightly.ts';
 
 const COUNT = Number(process.env['COSMIG_PLANTED_DOCUMENTS'] ?? sized({ daily: 5_000, nightly: 50_000 }));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { lsnOf } from '../../../../src/cosmos/feed/session-tokens.ts';
-import type { Meddle, TapRequest } from '../../../helpers/tap.ts';
-import { before, order, orders, SOURCE, TARGET, Tapped, write } from '../../../helpers/tapped.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import type { Meddle, TapRequest } from '../../../helpers/migration/tap.ts';
+import { before, order, orders, SOURCE, TARGET, Tapped, write } from '../../../helpers/migration/tapped.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 
 const COUNT = 200;
 const CONTAINERS = ['orders', 'by-tenant'] as const;

@@ -3,8 +3,8 @@ import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
 import { verifyPath } from '../../../../src/verify/store.ts';
-import { Move } from '../../../helpers/move.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 async function copied(count: number): Promise<Move> {

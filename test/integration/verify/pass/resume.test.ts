@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
 import { MigrationProcess } from '../../../faults/harness/migration/process.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
-import type { VerifyOrder } from '../../../helpers/verify-child.ts';
-import { optionsOf, putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import type { VerifyOrder } from '../../../helpers/process/verify-child.ts';
+import { optionsOf, putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
 const orders = (count: number): Order[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -32,7 +32,7 @@ async function killed(move: Move, killAfter: VerifyOrder['killAfter']): Promise<
     killAfter,
   };
   await using child = new MigrationProcess(
-    new URL('../../../helpers/verify-child.ts', import.meta.url),
+    new URL('../../../helpers/process/verify-child.ts', import.meta.url),
     order,
     `${move.ledgerPath}.log`,
   );

@@ -1,8 +1,8 @@
 /** Verify files of an earlier migration of the same name say nothing about the current one. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { Move, type MoveOptions, type Order } from '../../../helpers/move.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move, type MoveOptions, type Order } from '../../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 const COUNT = 60;

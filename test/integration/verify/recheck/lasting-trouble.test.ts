@@ -1,8 +1,8 @@
 /** Trouble that does not end: a comparison waits longer each time, and then fails. */
 import { expect, test } from 'vitest';
-import type { TapReply, TapRequest } from '../../../helpers/tap.ts';
-import { order, orders, Tapped, write } from '../../../helpers/tapped.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import type { TapReply, TapRequest } from '../../../helpers/migration/tap.ts';
+import { order, orders, Tapped, write } from '../../../helpers/migration/tapped.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 async function copied(): Promise<Tapped> {

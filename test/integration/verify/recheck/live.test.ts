@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { CanceledError } from '../../../../src/lib/errors.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
-import { Move, type Order } from '../../../helpers/move.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 const orders = (count: number): Order[] =>

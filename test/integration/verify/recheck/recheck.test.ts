@@ -1,9 +1,9 @@
 /** Two checks of a document when something changed in between, or another document is in its slot. */
 import { expect, test } from 'vitest';
-import type { AccountSettings } from '../../../helpers/admin.ts';
-import type { TapRequest } from '../../../helpers/tap.ts';
-import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/tapped.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import type { AccountSettings } from '../../../helpers/emulator/admin.ts';
+import type { TapRequest } from '../../../helpers/migration/tap.ts';
+import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/migration/tapped.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };

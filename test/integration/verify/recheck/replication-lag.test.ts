@@ -1,7 +1,7 @@
 /** A lagging replica: what it does not show is neither a confirmed difference nor equal. */
 import { expect, test } from 'vitest';
-import { Move, type Order } from '../../../helpers/move.ts';
-import { putAll, verifyMove } from '../../../helpers/verify.ts';
+import { Move, type Order } from '../../../helpers/migration/move.ts';
+import { putAll, verifyMove } from '../../../helpers/migration/verify.ts';
 
 /** From now on writes are visible only to reads with their session token. */
 const LAG = { replicaLagMs: 600_000 };

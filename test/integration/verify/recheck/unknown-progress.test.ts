@@ -1,10 +1,10 @@
 /** Where the progress of the mover is not known, no document is a confirmed difference. */
 import { expect, test } from 'vitest';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
-import type { Order } from '../../../helpers/move.ts';
-import { begin, order, orders, SOURCE, Tapped, write } from '../../../helpers/tapped.ts';
-import type { TapRequest } from '../../../helpers/tap.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import type { Order } from '../../../helpers/migration/move.ts';
+import { begin, order, orders, SOURCE, Tapped, write } from '../../../helpers/migration/tapped.ts';
+import type { TapRequest } from '../../../helpers/migration/tap.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 
 const COUNT = 20;
 const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { must } from '../../../../src/lib/assert.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { Ledger } from '../../../../src/state/ledger.ts';
-import { Move } from '../../../helpers/move.ts';
-import { Tap } from '../../../helpers/tap.ts';
-import { cosmig, typed } from '../../../helpers/typed.ts';
-import { verifyMove } from '../../../helpers/verify.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { Tap } from '../../../helpers/migration/tap.ts';
+import { cosmig, typed } from '../../../helpers/migration/typed.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
 
 /** Ids that the service no longer accepts. */
 const OLD_IDS = [

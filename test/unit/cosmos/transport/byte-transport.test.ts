@@ -13,7 +13,7 @@ import {
   ByteTransport,
   type Passage,
 } from '../../../../src/cosmos/transport/byte-transport.ts';
-import { failure } from '../../../helpers/failure.ts';
+import { failure } from '../../../helpers/emulator/failure.ts';
 
 type Answer = (request: PipelineRequest) => Promise<PipelineResponse>;
 

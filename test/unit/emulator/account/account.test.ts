@@ -22,7 +22,7 @@ import {
   splitRange,
 } from '../../../../src/emulator/partitions/resizing.ts';
 import { must } from '../../../../src/lib/assert.ts';
-import { MemoryAccount } from '../../../helpers/memory-account.ts';
+import { MemoryAccount } from '../../../helpers/emulator/memory-account.ts';
 
 const TABLES = ['settings', 'databases', 'containers', 'ranges', 'offers', 'documents', 'changes'] as const;
 

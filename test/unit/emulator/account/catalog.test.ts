@@ -10,7 +10,7 @@ import {
   replaceContainer,
 } from '../../../../src/emulator/account/catalog.ts';
 import type { ContainerModel } from '../../../../src/emulator/account/model.ts';
-import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
+import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
 
 /** Rows of each table that holds what belongs to containers. */
 function rowsLeft(memory: MemoryAccount): Record<string, number> {

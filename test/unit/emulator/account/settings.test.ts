@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { changeSettings, DEFAULT_SETTINGS } from '../../../../src/emulator/account/settings.ts';
-import { refusalOf } from '../../../helpers/memory-account.ts';
+import { refusalOf } from '../../../helpers/emulator/memory-account.ts';
 
 describe('the settings of an account', () => {
   test.each<[object]>([

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DOCUMENT_BYTES_MAX, receive } from '../../../../src/emulator/documents/incoming-document.ts';
 import type { KeyComponent } from '../../../../src/epk/effective-key.ts';
-import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
+import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
 import { framed } from '../../../helpers/written-json.ts';
 import '../../../helpers/seed.ts';
 

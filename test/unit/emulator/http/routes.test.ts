@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findRoute, signedResource } from '../../../../src/emulator/http/routes.ts';
-import { refusalOf } from '../../../helpers/memory-account.ts';
+import { refusalOf } from '../../../helpers/emulator/memory-account.ts';
 import '../../../helpers/seed.ts';
 
 const segmentsOf = (path: string): string[] => path.split('/').filter((step) => step !== '');

@@ -9,7 +9,7 @@ import type { ContainerModel } from '../../../../src/emulator/account/model.ts';
 import { splitRange } from '../../../../src/emulator/partitions/resizing.ts';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
 import { must } from '../../../../src/lib/assert.ts';
-import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
+import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
 import '../../../helpers/seed.ts';
 
 interface Page {

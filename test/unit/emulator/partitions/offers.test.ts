@@ -12,7 +12,7 @@ import {
 import { finishScaling } from '../../../../src/emulator/partitions/resizing.ts';
 import { initialBounds } from '../../../../src/epk/bounds.ts';
 import { must } from '../../../../src/lib/assert.ts';
-import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
+import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
 
 const manual = (ru: number): ProvisionedThroughput => ({ mode: 'manual', ru });
 const autoscale = (ru: number): ProvisionedThroughput => ({ mode: 'autoscale', ru });

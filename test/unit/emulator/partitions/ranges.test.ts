@@ -24,7 +24,7 @@ import { WriteTransaction } from '../../../../src/emulator/documents/write-trans
 import { initialBounds } from '../../../../src/epk/bounds.ts';
 import type { KeyKind } from '../../../../src/epk/effective-key.ts';
 import { must } from '../../../../src/lib/assert.ts';
-import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
+import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
 import '../../../helpers/seed.ts';
 
 const KINDS: readonly KeyKind[] = ['hash-v1', 'hash-v2', 'multi-hash'];

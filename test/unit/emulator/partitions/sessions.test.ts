@@ -3,7 +3,7 @@ import { read } from '../../../../src/emulator/documents/operations.ts';
 import { newRange, type RangeModel } from '../../../../src/emulator/partitions/ranges.ts';
 import { sessionToken, visibleLsn } from '../../../../src/emulator/partitions/sessions.ts';
 import { must } from '../../../../src/lib/assert.ts';
-import { MemoryAccount, refusalOf } from '../../../helpers/memory-account.ts';
+import { MemoryAccount, refusalOf } from '../../../helpers/emulator/memory-account.ts';
 
 const RANGE: RangeModel = { ...newRange(5, '', 'FF'), parents: [1, 3], lsn: 10 };
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { itemNumberOf, positionOf } from '../../../../src/emulator/storage/document-store.ts';
 import type { ContainerModel } from '../../../../src/emulator/account/model.ts';
 import { effectiveKey } from '../../../../src/epk/effective-key.ts';
-import { MemoryAccount } from '../../../helpers/memory-account.ts';
+import { MemoryAccount } from '../../../helpers/emulator/memory-account.ts';
 
 test('a position: container and item -> both can be derived, always a safe integer', () => {
   for (const container of [1, 2, 1000, 2 ** 20 - 1]) {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dissect, explain } from '../../../../src/cli/explain.ts';
 import { UsageError } from '../../../../src/lib/errors.ts';
-import { safeStringify } from '../../../../src/lib/json.ts';
+import { safeStringify } from '../../../../src/lib/json/json.ts';
 import { createLog } from '../../../../src/lib/log.ts';
 import { Connection } from '../../../../src/spec/connection.ts';
 import { FIELD_NAMES, FIELDS, fieldOf } from '../../../../src/spec/fields.ts';

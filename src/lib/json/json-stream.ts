@@ -1,0 +1,175 @@
+/**
+ * Reads JSON values from a stream of bytes, one at a time: values in any layout (usually one a line), or the items of an
+ * array. Invariant: memory is bounded by one value, and an error names the line.
+ */
+import { UsageError } from '../errors.ts';
+
+/** A value and the line in which it begins. */
+export interface JsonItem {
+  readonly value: unknown;
+  readonly line: number;
+}
+
+/** Four times the largest document of Cosmos DB. */
+const ITEM_UNITS_MAX = 8 * 1024 * 1024;
+
+const HINT = 'give one JSON object per line, or one array of objects';
+
+/** The values in `chunks`; errors call the input `name`. */
+export async function* readJson(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<JsonItem> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const splitter = new Splitter(name);
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+    } catch (error) {
+      throw new UsageError(`${name} is not UTF-8 text`, {
+        why: `bytes around line ${splitter.line} are not valid UTF-8`,
+        hint: 'convert it, for instance with: iconv -f UTF-16 -t UTF-8',
+        cause: error,
+      });
+    }
+  };
+  for await (const chunk of chunks) yield* splitter.push(decode(chunk));
+  yield* splitter.push(decode());
+  yield* splitter.end();
+}
+
+/** Finds where values end, without looking at what they are; JSON.parse judges them. */
+class Splitter {
+  line = 1;
+  readonly #name: string;
+  /** Text that is not done with: the value in progress, or nothing. */
+  #rest = '';
+  #itemLine = 1;
+  #depth = 0;
+  #inString = false;
+  #isEscaped = false;
+  /** Inside a value, inside an array of values, after an item of it that a comma must follow, and after that comma. */
+  #inItem = false;
+  #arrayLine: number | undefined;
+  #needsComma = false;
+  #needsItem = false;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  *push(chunk: string): Generator<JsonItem> {
+    const text = this.#rest + chunk;
+    let start = 0;
+    for (let at = this.#rest.length; at < text.length; at += 1) {
+      const character = text.charAt(at);
+      if (!this.#inItem && this.#begins(character)) {
+        start = at;
+        this.#itemLine = this.line;
+        this.#inItem = true;
+      }
+      if (this.#inItem) {
+        const end = this.#endAt(character, at);
+        if (end !== undefined) {
+          // A stray mark is a value of its own, which JSON.parse refuses.
+          yield this.#parse(text.slice(start, Math.max(end, start + 1)));
+          this.#inItem = false;
+          this.#needsComma = this.#arrayLine !== undefined;
+          this.#needsItem = false;
+          // What ended a bare word is no part of it.
+          if (end === at) this.#begins(character);
+        }
+      }
+      if (character === '\n') this.line += 1;
+    }
+    this.#rest = this.#inItem ? text.slice(start) : '';
+    if (this.#rest.length > ITEM_UNITS_MAX) {
+      throw this.#wrong(
+        this.#itemLine,
+        `the value that begins there is longer than ${ITEM_UNITS_MAX} characters`,
+      );
+    }
+  }
+
+  *end(): Generator<JsonItem> {
+    if (this.#inItem) {
+      if (this.#depth > 0 || this.#inString) {
+        throw this.#wrong(this.#itemLine, 'the input ends before the value that begins there does');
+      }
+      yield this.#parse(this.#rest);
+    }
+    if (this.#arrayLine !== undefined)
+      throw this.#wrong(this.#arrayLine, 'the input ends before the array that begins there does');
+  }
+
+  /** Whether a value begins with this character; marks between values are taken in. */
+  #begins(character: string): boolean {
+    if (' \t\r\n'.includes(character)) return false;
+    const inArray = this.#arrayLine !== undefined;
+    if (character === ']' && inArray) {
+      if (this.#needsItem) throw this.#wrong(this.line, 'after a comma the array ends, without another item');
+      this.#arrayLine = undefined;
+      this.#needsComma = false;
+      return false;
+    }
+    if (this.#needsComma) {
+      if (character !== ',')
+        throw this.#wrong(this.line, 'a comma is missing between the items of the array');
+      this.#needsComma = false;
+      this.#needsItem = true;
+      return false;
+    }
+    if (character === '[' && !inArray) {
+      this.#arrayLine = this.line;
+      return false;
+    }
+    return true;
+  }
+
+  /** Where the value ends, when this character ends it: behind a closing mark, or before what follows a word. */
+  #endAt(character: string, at: number): number | undefined {
+    if (this.#inString) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (character === '\\') this.#isEscaped = true;
+      else if (character === '"') this.#inString = false;
+      return this.#inString || this.#depth > 0 ? undefined : at + 1;
+    }
+    switch (character) {
+      case '"':
+        this.#inString = true;
+        return undefined;
+      case '{':
+      case '[':
+        this.#depth += 1;
+        return undefined;
+      case '}':
+      case ']':
+        if (this.#depth === 0) return at;
+        this.#depth -= 1;
+        return this.#depth === 0 ? at + 1 : undefined;
+      default:
+        return this.#depth === 0 && ' \t\r\n,'.includes(character) ? at : undefined;
+    }
+  }
+
+  #parse(text: string): JsonItem {
+    try {
+      return { value: JSON.parse(text), line: this.#itemLine };
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      // Node knows the position of some mistakes only, and shows a piece of the document, which we do not.
+      const position = /at position (\d+)/.exec(said)?.[1];
+      const why = said.replace(/ in JSON at position.*|, (?:"|\.{3}")[\s\S]*/, '');
+      if (position === undefined)
+        throw this.#wrong(this.#itemLine, `${why} in the value that begins there`, error);
+      const linesBefore = text.slice(0, Number(position)).split('\n').length - 1;
+      throw this.#wrong(this.#itemLine + linesBefore, why, error);
+    }
+  }
+
+  #wrong(line: number, why: string, cause?: unknown): UsageError {
+    return new UsageError(`${this.#name} is not JSON at line ${line}`, {
+      why,
+      hint: HINT,
+      cause,
+      details: { line },
+    });
+  }
+}

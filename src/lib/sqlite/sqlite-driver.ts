@@ -1,0 +1,56 @@
+/**
+ * Chooses the version of better-sqlite3 that serves this Node, and is the only place that loads one. Invariant: a Node
+ * never loads the version that kills it. 13 needs Node-API 10 (Node 22.14 and newer) and crashes with a segmentation
+ * fault without it. 12 aborts on Node 24.19, 26.4 and newer when the garbage collector frees a statement. No error can be
+ * caught in either case, so the choice is made before anything is loaded. See docs/internals/node-versions.md.
+ */
+import { createRequire } from 'node:module';
+import type SqliteDatabase from 'better-sqlite3';
+import { NotReadyError } from '../errors.ts';
+
+/** An open database. */
+export type Database = SqliteDatabase.Database;
+
+/** The constructor of a database, and the class of the errors that it throws. */
+export type SqliteDriver = typeof SqliteDatabase;
+
+/** The two packages, by their names in package.json; npm leaves out the second one where the Node is too old for it. */
+export type DriverName = 'better-sqlite3' | 'better-sqlite3-13';
+
+const NODE_API_OF_13 = 10;
+
+const require = createRequire(import.meta.url);
+
+/** The package for a Node with this version of Node-API (`process.versions.napi`). */
+export function driverFor(nodeApi: string | undefined): DriverName {
+  return Number(nodeApi) >= NODE_API_OF_13 ? 'better-sqlite3-13' : 'better-sqlite3';
+}
+
+/** The package that serves this process. */
+export const DRIVER_NAME: DriverName = driverFor(process.versions['napi']);
+
+/** Loads the driver of this process; throws MODULE_NOT_FOUND when npm has not installed it. */
+export function loadDriver(): SqliteDriver {
+  return require(DRIVER_NAME) as SqliteDriver;
+}
+
+/** The error for a driver that does not load; most often cosmig was installed with another Node than runs it now. */
+export function driverMissing(name: DriverName, cause: unknown): NotReadyError {
+  const { version, platform, arch } = process;
+  const missing = {
+    'better-sqlite3': {
+      why: `its install script did not run here, failed, or ran under another Node than ${version}`,
+      hint:
+        'run: npm rebuild better-sqlite3 (a newer npm first wants: npm install-scripts approve better-sqlite3); ' +
+        `if npm has no such package here, repeat the installation with Node ${version}; with Node 22.14 or newer nothing ` +
+        'needs to be built',
+    },
+    'better-sqlite3-13': {
+      why: `the package better-sqlite3-13 is not installed, or has no binary for ${platform} on ${arch}`,
+      hint:
+        `repeat the installation with Node ${version} and with optional dependencies; there are binaries for ` +
+        'Linux, macOS and Windows on x64 and arm64',
+    },
+  }[name];
+  return new NotReadyError('better-sqlite3 is not built for this Node', { ...missing, cause });
+}

@@ -1,0 +1,307 @@
+/**
+ * Opens cosmig's SQLite files and upgrades their schema; owns the pragmas and the table `cosmig_schema`. Invariant: a
+ * migration and its record are one transaction. A shipped migration that was edited, a database newer than this cosmig and a
+ * file of another program are refused before anything is written.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { assert, must } from '../assert.ts';
+import { LedgerError, NotReadyError } from '../errors.ts';
+import { DRIVER_NAME, driverMissing, loadDriver, type Database } from './sqlite-driver.ts';
+
+export type { Database } from './sqlite-driver.ts';
+
+/** What to open, and how much a power cut may cost. */
+export interface OpenOptions {
+  /** A file (its folder is created) or ':memory:'. */
+  readonly path: string;
+  readonly readonly?: boolean;
+  /** FULL survives a power cut with the last commit, NORMAL may lose the last few, OFF the file. Default FULL. */
+  readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
+  /** How long to wait for another process's lock; by default long enough for its longest transaction. */
+  readonly busyTimeoutMs?: number;
+  /** For a new file; SQLite's default if it is not given. */
+  readonly pageSize?: 4096 | 8192 | 16_384;
+  /** How much of the file is kept in memory; 16 MB by default, as in better-sqlite3. */
+  readonly cacheKib?: number;
+}
+
+// Long enough for the longest transaction of another process (the migration of a large file), short enough that the
+// command does not seem to hang.
+const BUSY_TIMEOUT_MS = 10_000;
+
+const SHIPPED = new URL('../../../migrations/', import.meta.url);
+
+/**
+ * The open connections. The garbage collector closes a connection that nothing refers to, and releases its locks: another
+ * process could then use a file that is locked for the life of this one. So each is referred to here until it is closed.
+ */
+const open = new Set<Database>();
+
+function keptOpen(database: Database): Database {
+  const close = database.close.bind(database);
+  open.add(database);
+  database.close = () => {
+    open.delete(database);
+    return close();
+  };
+  return database;
+}
+
+/** Opens a database file. Damage, a full disk and a missing file become a LedgerError. */
+export function openDatabase(options: OpenOptions): Database {
+  const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
+  const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  assert(path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
+  let database: Database | undefined;
+  try {
+    if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
+    const Driver = loadDriver();
+    database = keptOpen(new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }));
+    // Must come before the switch to WAL, which fixes the page size.
+    if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
+    // Switching to WAL is a write; a read-only connection cannot do it and does not need it.
+    if (!readonly) database.pragma('journal_mode = WAL');
+    database.pragma(`synchronous = ${synchronous}`);
+    database.pragma('foreign_keys = ON');
+    if (cacheKib !== undefined) database.pragma(`cache_size = -${cacheKib}`);
+    // Reads the header, so that a file that is not a database fails here and not in the middle of a run.
+    database.pragma('schema_version');
+    return database;
+  } catch (error) {
+    database?.close();
+    throw asDatabaseError(error, path);
+  }
+}
+
+/**
+ * Applies the missing migrations of `migrations/<name>/`, all or none. It may be called twice, and by two processes at once:
+ * the second one finds nothing to do. It then writes nothing, so it also works on a read-only database that is up to date.
+ */
+export function migrate(database: Database, name: string, root: URL = SHIPPED): void {
+  const shipped = readMigrations(new URL(`${name}/`, root));
+  try {
+    if (pendingMigrations(database, name, shipped).length === 0) return;
+    // IMMEDIATE takes the write lock before the second look, so two processes cannot both find work.
+    database.transaction(() => applyPending(database, name, shipped)).immediate();
+  } catch (error) {
+    throw asDatabaseError(error, database.name);
+  }
+}
+
+/**
+ * Refuses a file of another program or of a newer cosmig. To be called before opening it for writing, which switches it to
+ * WAL and thereby writes. A missing file passes, and so does one that only a writer can recover.
+ */
+export function refuseForeignFile(path: string, name: string, root: URL = SHIPPED): void {
+  if (!existsSync(path)) return;
+  let database: Database | undefined;
+  try {
+    database = openDatabase({ path, readonly: true });
+    pendingMigrations(database, name, readMigrations(new URL(`${name}/`, root)));
+  } catch (error) {
+    if (!needsWriter(error)) throw asDatabaseError(error, path);
+  } finally {
+    database?.close();
+  }
+}
+
+/** A crash left half a transaction in a rollback journal; the next writer rolls it back. */
+function needsWriter(error: unknown): boolean {
+  const code = errorCode(error instanceof LedgerError ? error.cause : error);
+  return code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY';
+}
+
+interface Migration {
+  readonly number: number;
+  readonly file: string;
+  readonly sql: string;
+  readonly sha256: string;
+}
+
+interface AppliedRow {
+  readonly number: number;
+  readonly database: string;
+  readonly file: string;
+  readonly sha256: string;
+}
+
+function readMigrations(folder: URL): Migration[] {
+  const files = readdirSync(folder).toSorted();
+  return files.map((file, index) => {
+    const number = Number(
+      must(/^(\d{4})_[a-z0-9-]+\.sql$/.exec(file)?.[1], `migration ${file} is NNNN_what.sql`),
+    );
+    assert(
+      number === index + 1,
+      `migration ${file} is number ${index + 1} of its folder: no gaps, no doubles`,
+    );
+    // A checkout on Windows may change line endings; that is not an edit.
+    const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
+    return { number, file, sql, sha256: createHash('sha256').update(sql).digest('hex') };
+  });
+}
+
+function applyPending(database: Database, name: string, shipped: readonly Migration[]): void {
+  const pending = pendingMigrations(database, name, shipped);
+  if (pending.length === 0) return;
+  database.exec(`CREATE TABLE IF NOT EXISTS cosmig_schema (
+    number INTEGER PRIMARY KEY, database TEXT NOT NULL, file TEXT NOT NULL, sha256 TEXT NOT NULL,
+    applied_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+  ) STRICT`);
+  const record = database.prepare(
+    'INSERT INTO cosmig_schema (number, database, file, sha256) VALUES (@number, @database, @file, @sha256)',
+  );
+  for (const { number, file, sql, sha256 } of pending) {
+    database.exec(sql);
+    record.run({ number, database: name, file, sha256 });
+  }
+}
+
+function pendingMigrations(
+  database: Database,
+  name: string,
+  shipped: readonly Migration[],
+): readonly Migration[] {
+  const applied = readApplied(database);
+  for (const row of applied) {
+    if (row.database !== name) {
+      throw new LedgerError(`${database.name} holds ${row.database} data, not ${name} data`, {
+        why: 'every kind of cosmig database has its own file',
+        hint: 'give the path of the right file',
+      });
+    }
+  }
+  const latest = applied.at(-1)?.number ?? 0;
+  if (latest > shipped.length) {
+    throw new LedgerError(`${database.name} is newer than this cosmig`, {
+      why: `it is at schema version ${latest}, and this cosmig knows versions up to ${shipped.length}`,
+      hint: 'use the cosmig that wrote it, or a newer one; nothing was changed',
+      details: { found: latest, known: shipped.length },
+    });
+  }
+  for (const row of applied) {
+    const migration = must(shipped[row.number - 1], 'migrations are numbered without gaps');
+    if (migration.sha256 !== row.sha256) {
+      throw new LedgerError(`${database.name} was created with a different version of ${migration.file}`, {
+        why: `migration ${row.number} was edited after it was applied here`,
+        hint: 'use the cosmig that wrote the file, or reinstall this one; nothing was changed',
+        details: { migration: migration.file },
+      });
+    }
+  }
+  return shipped.slice(latest);
+}
+
+function readApplied(database: Database): AppliedRow[] {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  if (tables.length === 0) return [];
+  if (!tables.includes('cosmig_schema')) {
+    throw new LedgerError(`${database.name} is not a cosmig database`, {
+      why: 'it has tables of another program',
+      hint: 'give another path; nothing was changed',
+    });
+  }
+  return database
+    .prepare<[], AppliedRow>('SELECT number, database, file, sha256 FROM cosmig_schema ORDER BY number')
+    .all();
+}
+
+/** Errors of SQLite by the first word of their code, in words that an operator can act on. */
+const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
+  FULL: {
+    what: 'cannot grow: its disk is full',
+    hint: 'free space on that disk, then run the same command again',
+  },
+  CORRUPT: { what: 'is damaged', hint: 'restore it from a backup, or give the path of a new file' },
+  NOTADB: {
+    what: 'is not a database, or is damaged',
+    hint: 'check the path; restore the file or choose a new one',
+  },
+  CANTOPEN: {
+    what: 'cannot be opened',
+    hint: 'check that the path exists and that you may read and write it',
+  },
+  READONLY: { what: 'is read-only', hint: 'check the permissions of the file and its folder' },
+  PERM: { what: 'may not be opened', hint: 'check the permissions of the file and its folder' },
+  IOERR: { what: 'could not be read or written', hint: 'check the disk, then run the same command again' },
+};
+
+/**
+ * The error to report for one that a database call threw: a LedgerError for problems with the file, a NotReadyError for a
+ * lock that is not released, everything else unchanged.
+ */
+export function asDatabaseError(error: unknown, path: string): unknown {
+  const code = errorCode(error);
+  const cause = error instanceof Error ? error.message : String(error);
+  if (code === 'SQLITE_BUSY' || code.startsWith('SQLITE_BUSY_')) {
+    return new NotReadyError(`${path} is in use`, {
+      why: 'another process keeps it locked',
+      hint: 'wait for that process to end, then run the same command again',
+      cause: error,
+    });
+  }
+  if (isDriverMissing(error, code)) return driverMissing(DRIVER_NAME, error);
+  if (isFolder(path)) {
+    return new LedgerError(`${path} is a folder`, {
+      why: 'a database is one file',
+      hint: 'give the path of a file in it',
+      cause: error,
+    });
+  }
+  const trouble = TROUBLE[/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? ''];
+  if (trouble === undefined) return error;
+  return new LedgerError(`${path} ${trouble.what}`, { why: cause, hint: trouble.hint, cause: error });
+}
+
+/**
+ * Makes all statements of a database throw what asDatabaseError returns. Damage may be found late, when a statement first
+ * reads the page that has it.
+ */
+export function withDatabaseErrors(database: Database): Database {
+  const prepare = database.prepare.bind(database);
+  database.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    for (const verb of ['run', 'get', 'all'] as const) {
+      const act = statement[verb].bind(statement);
+      Object.defineProperty(statement, verb, {
+        value: (...parameters: unknown[]) => {
+          try {
+            return act(...parameters);
+          } catch (error) {
+            throw asDatabaseError(error, database.name);
+          }
+        },
+      });
+    }
+    return statement;
+  }) as Database['prepare'];
+  return database;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Codes of the file system, from creating the folder. */
+const FILE_TROUBLE: Readonly<Record<string, string>> = {
+  ENOSPC: 'FULL',
+  EDQUOT: 'FULL',
+  EACCES: 'PERM',
+  EPERM: 'PERM',
+  EROFS: 'READONLY',
+  ENOTDIR: 'CANTOPEN',
+  EEXIST: 'CANTOPEN',
+  ENOENT: 'CANTOPEN',
+};
+
+/** The loader of version 12 gives its error no code when it finds no binary, but lists where it has looked. */
+function isDriverMissing(error: unknown, code: string): boolean {
+  if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') return true;
+  return error instanceof Error && 'tries' in error;
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
