@@ -51,6 +51,16 @@ const AMBIENT =
 // execa, which we admire, has 243 lines in its largest file; beyond 400 nobody finds the point.
 const LINES_MAX = 400;
 
+/** More files than fit on half a screen are not a room but a heap. */
+const FILES_MAX = 15;
+/** The model is as small as the promises allow: its parts are the steps of a mover and the things they touch. */
+const FILES_MAX_OF: Readonly<Record<string, number>> = { 'test/model': 16, 'test/model/mover': 16 };
+
+const EXPORTED_TYPE = /^export (?:abstract )?(?:interface|type|class|enum) ([\w$]+)/gm;
+/** A method or an accessor in the body of a class, which oxfmt indents by two; a call there would be deeper. */
+const PUBLIC_METHOD =
+  /^ {2}(?:(?:static|async|get|set|override) |\*)*(?!constructor\b|if\b|for\b|while\b|switch\b|catch\b|return\b|function\b)([a-z][\w$]*)(?:<[^>]*>)?\([^;]*?\)[^;{]*\{$/gm;
+
 interface Import {
   readonly from: string;
   readonly to: string;
@@ -217,8 +227,39 @@ describe('sources', () => {
     const wrong = [...sources, ...scripts].filter((file) => {
       const text = read(file);
       const named = /^(?:src|scripts)\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts$/.test(file);
-      return !named || text.split('\n').length > LINES_MAX + 1 || !/^\/(?:\*\*|\/)/m.test(text);
+      return !named || text.split('\n').length > LINES_MAX + 1 || !/^\/(?:\*\*|\/)/.test(text);
     });
+    expect(wrong).toEqual([]);
+  });
+
+  test(`no folder of src or test has more than ${FILES_MAX} files`, () => {
+    const sizes = new Map<string, number>();
+    for (const file of [...sources, ...filesUnder('test').filter((name) => name.endsWith('.ts'))])
+      sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+    const wrong = [...sizes].filter(([folder, size]) => size > (FILES_MAX_OF[folder] ?? FILES_MAX));
+    expect(wrong).toEqual([]);
+  });
+
+  test('no two types of src are exported under one name', () => {
+    const files = new Map<string, string[]>();
+    for (const file of sources)
+      for (const [, name = ''] of codeOf(file).matchAll(EXPORTED_TYPE))
+        files.set(name, [...(files.get(name) ?? []), file]);
+    expect(files.size).toBeGreaterThan(200);
+    expect([...files].filter(([, all]) => all.length > 1)).toEqual([]);
+  });
+
+  test('every public method of a class is used in src', () => {
+    const words = new Map<string, number>();
+    const defined = new Map<string, string[]>();
+    for (const file of sources) {
+      const code = codeOf(file);
+      for (const [word] of code.matchAll(/(?<!#)\b[\w$]+/g)) words.set(word, (words.get(word) ?? 0) + 1);
+      for (const [, name = ''] of code.matchAll(PUBLIC_METHOD))
+        defined.set(name, [...(defined.get(name) ?? []), file]);
+    }
+    expect(defined.size).toBeGreaterThan(200);
+    const wrong = [...defined].filter(([name, files]) => (words.get(name) ?? 0) <= files.length);
     expect(wrong).toEqual([]);
   });
 

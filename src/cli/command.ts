@@ -163,7 +163,7 @@ export interface Input extends AsyncIterable<Uint8Array> {
 }
 
 /** Commands that share their first word. */
-export interface Group {
+export interface CommandGroup {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
@@ -175,7 +175,7 @@ export interface Group {
 export interface Command<T extends OptionTable = OptionTable> {
   /** One word; in a group two, of which the first is the group's. */
   readonly name: string;
-  readonly group?: Group;
+  readonly group?: CommandGroup;
   /** One line for the list of commands. */
   readonly summary: string;
   /** A few sentences for its own help. */

@@ -4,7 +4,7 @@
  */
 import { flagOf } from '../lib/flags.ts';
 import { wrapText } from '../report/format.ts';
-import { COMMON_OPTIONS, type Command, type Group, type Option, type OptionTable } from './command.ts';
+import { COMMON_OPTIONS, type Command, type CommandGroup, type Option, type OptionTable } from './command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
 /** Wider lines are hard to read. */
@@ -35,7 +35,7 @@ export function helpOfAll(commands: readonly Command[], columns: number): string
 }
 
 /** Of a group of commands. */
-export function helpOfGroup(group: Group, members: readonly Command[], columns: number): string {
+export function helpOfGroup(group: CommandGroup, members: readonly Command[], columns: number): string {
   const entries = members.map(({ name, summary }) => ({ name: lastWord(name), summary }));
   return joined(columns, [
     [`cosmig ${group.name} <command> [options]`],

@@ -12,7 +12,7 @@ import type { Command, Input } from './command.ts';
 import { explain } from './explain.ts';
 import { LiveLine, type Live } from './live.ts';
 import { Output, type Sink } from './output.ts';
-import { Stopping, type SignalSource } from './signals.ts';
+import { StopSignals, type SignalSource } from './signals.ts';
 import { findCommand, parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
 
 /** The world around a run: the real one, or a test's. */
@@ -63,7 +63,7 @@ export async function runCommandLine(
 async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'run' }>): Promise<number> {
   const { command, options, operand, common } = parsed;
   const out = output(terminal, common);
-  using stopping = new Stopping(terminal.signals, {
+  using stopping = new StopSignals(terminal.signals, {
     say: (text) => out.note(text),
     leave: terminal.leave,
   });
@@ -95,7 +95,7 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
 }
 
 /** After the second signal, a foreign error is a consequence of the stop. */
-function orCanceled(error: unknown, stopping: Stopping): unknown {
+function orCanceled(error: unknown, stopping: StopSignals): unknown {
   const reason: unknown = stopping.abort.reason;
   return reason instanceof CanceledError && !(error instanceof CosmigError) ? reason : error;
 }

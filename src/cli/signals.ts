@@ -22,7 +22,7 @@ export interface StopHandlers {
 }
 
 /** Listens until it is disposed of. The reason of both signals is the CanceledError to end with. */
-export class Stopping implements Disposable {
+export class StopSignals implements Disposable {
   readonly #source: SignalSource;
   readonly #handlers: StopHandlers;
   readonly #drain = new AbortController();

@@ -1,3 +1,4 @@
+/** Owns the error for a page whose bytes are not what the scan expects. */
 import { ServiceError } from '../lib/errors.ts';
 
 /**

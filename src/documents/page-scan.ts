@@ -160,13 +160,9 @@ export class PageScan<Around = unknown> {
     return this.page.subarray(this.start(row, node), this.end(row, node));
   }
 
-  /** The start and the end of the row's element, which includes the document. */
+  /** The start of the row's element, which includes the document. */
   elementStart(row: number): number {
     return this.#rows[row * this.#stride] ?? 0;
-  }
-
-  elementEnd(row: number): number {
-    return this.#rows[row * this.#stride + 1] ?? 0;
   }
 
   /**

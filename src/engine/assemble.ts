@@ -22,7 +22,7 @@ import { RunTotals } from './unit/run-totals.ts';
 import { Promoter } from './letters/promoter.ts';
 import { Sequencer } from './unit/sequencer.ts';
 import { ServiceTime } from './progress/service-time.ts';
-import type { Stopping, Tasks } from './progress/stopping.ts';
+import type { RunStop, Tasks } from './progress/stopping.ts';
 import { openSide, type Side, type SideName } from '../cosmos/side.ts';
 import { TargetSlots } from './apply/target-slots.ts';
 import { SourceDocuments } from './apply/source-documents.ts';
@@ -31,7 +31,7 @@ import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
 
 /** Both containers as they are now, and how deletes of the source are found. */
-export interface Containers {
+export interface ContainerPair {
   readonly source: ContainerFacts;
   readonly target: ContainerFacts;
   readonly deletes: DeleteMode;
@@ -40,7 +40,7 @@ export interface Containers {
 /** Creates or opens the ledger of this migration. Refuses containers other than those it was created for. */
 export function openLedger(
   spec: MigrationSpec,
-  { source, target, deletes }: Omit<Containers, 'deletes'> & { readonly deletes: DeleteMode | null },
+  { source, target, deletes }: Omit<ContainerPair, 'deletes'> & { readonly deletes: DeleteMode | null },
   { nowMs, create }: { readonly nowMs: number; readonly create: 'if-missing' | 'never' },
 ): Ledger {
   const containers = { sourceRid: source.rid, targetRid: target.rid, sourceTtl: source.defaultTtl };
@@ -63,7 +63,7 @@ export function hasBegun(path: string): boolean {
 export interface ContextParts {
   readonly spec: MigrationSpec;
   readonly accounts: { readonly source: Account; readonly target: Account };
-  readonly containers: Containers;
+  readonly containers: ContainerPair;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,7 +72,7 @@ export interface ContextParts {
   /** Aborted when the run fails, or must end at once. */
   readonly signal: AbortSignal;
   readonly tasks: Tasks;
-  readonly stopping: Stopping;
+  readonly stopping: RunStop;
   readonly onPoint: (point: CrashPoint) => void;
   /** A request waits before it is sent again. */
   readonly onWait: (side: SideName, wait: Wait) => void;

@@ -17,7 +17,7 @@ import type { TargetSlots } from './apply/target-slots.ts';
 import type { SourceDocuments } from './apply/source-documents.ts';
 import type { RunCounters } from './progress/counters.ts';
 import type { ServiceTime } from './progress/service-time.ts';
-import type { Stopping, Tasks } from './progress/stopping.ts';
+import type { RunStop, Tasks } from './progress/stopping.ts';
 import type { Timing } from '../spec/timing.ts';
 import type { UniqueKeys } from './apply/unique-keys.ts';
 import type { VersionParts } from './tail/source-version.ts';
@@ -48,7 +48,7 @@ export interface RunContext {
   /** Aborted when the run fails, or must end at once. */
   readonly signal: AbortSignal;
   /** Reasons to stop reading; what is in flight is then finished. */
-  readonly stopping: Stopping;
+  readonly stopping: RunStop;
   /** What the run finishes before it ends. */
   readonly tasks: Tasks;
   /** Tries dead letters again when what they wait for has changed. */

@@ -3,13 +3,13 @@ import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
 import { containerMissing, nothingCopied } from '../spec/refusals.ts';
 import { refuseMissingLedger, type Ledger } from '../state/ledger.ts';
-import { hasBegun, openLedger, type Containers } from './assemble.ts';
+import { hasBegun, openLedger, type ContainerPair } from './assemble.ts';
 import { inspect, makeTarget, readBoth, refuseWarnings, type InspectParts } from '../preflight/inspect.ts';
 import type { Goal } from './progress/snapshot.ts';
 
 export interface Prepared {
   readonly ledger: Ledger;
-  readonly containers: Containers;
+  readonly containers: ContainerPair;
 }
 
 /** Only a copy begins a migration; its target is made here if it was asked for. */

@@ -32,7 +32,7 @@ import type { Accounts } from '../preflight/inspect.ts';
 import { repairEach, type Suspect } from './letters/repair.ts';
 import { settleAll } from './unit/settle.ts';
 import type { Goal, RunSnapshot } from './progress/snapshot.ts';
-import { finishTasks, Stopping, Tasks } from './progress/stopping.ts';
+import { finishTasks, RunStop, Tasks } from './progress/stopping.ts';
 import { TIMING, type Timing } from '../spec/timing.ts';
 import { ServiceWaits } from './progress/stall.ts';
 
@@ -193,7 +193,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
   const say = parts.say ?? ((text: string) => log.info(text));
   const timing = { ...TIMING, ...parts.timing };
   const waits = new ServiceWaits(clock);
-  const stopping = new Stopping(drain);
+  const stopping = new RunStop(drain);
   let reporter: ProgressReporter | undefined;
   let isOver = false;
   try {

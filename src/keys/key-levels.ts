@@ -9,7 +9,7 @@ import type { Derived, Path } from './strategies/strategy.ts';
 export const LEVELS_MAX = 3;
 
 /** One level: its path in the target, and what was found or derived for it. */
-export interface Level {
+export interface KeyLevel {
   readonly path: Path;
   readonly derived: Derived;
 }
@@ -17,16 +17,16 @@ export interface Level {
 /** The levels' values, or why there is no key. */
 export type Levels =
   | { readonly kind: 'key'; readonly values: readonly KeyComponent[]; readonly missing: boolean }
-  | Refusal;
+  | KeyRefusal;
 
-export interface Refusal {
+export interface KeyRefusal {
   readonly kind: 'refused';
   readonly reason: 'missing-key' | 'invalid-key' | 'key-too-long';
   readonly why: string;
 }
 
 /** The key of these levels. With `mayMiss` a level without a value is the undefined of Cosmos DB. */
-export function keyOfLevels(levels: readonly Level[], mayMiss: boolean, keyBytesMax: number): Levels {
+export function keyOfLevels(levels: readonly KeyLevel[], mayMiss: boolean, keyBytesMax: number): Levels {
   const values: KeyComponent[] = [];
   let missing = false;
   let sizeBytes = 0;
@@ -51,7 +51,7 @@ export function refusalOf(
   path: Path,
   derived: Exclude<Derived, { readonly kind: 'value' }>,
   mayMiss: boolean,
-): Refusal | undefined {
+): KeyRefusal | undefined {
   const from = printPath(derived.path);
   const to = printPath(path);
   if (derived.kind === 'invalid') {

@@ -17,7 +17,7 @@ export interface KeyCount {
 }
 
 /** The effective partition key. */
-export interface Place {
+export interface KeyPosition {
   readonly effectiveKey: string;
   /** The number of the even range that contains it, from 1. */
   readonly range: number;
@@ -67,7 +67,7 @@ export class KeyTally {
     else this.isExact = false;
   }
 
-  placeOf(values: readonly KeyComponent[]): Place {
+  placeOf(values: readonly KeyComponent[]): KeyPosition {
     const key = effectiveKey(this.#kind, values);
     const next = this.#bounds.findIndex((bound) => bound > key);
     assert(next > 0, 'the bounds enclose every key');

@@ -7,7 +7,7 @@ import { UsageError } from '../lib/errors.ts';
 import { inOne, problemsOf, replacedPaths, type Draft } from './check-plan.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { existing } from './strategies/property.ts';
-import { keyOfLevels, refusalOf, type Refusal } from './key-levels.ts';
+import { keyOfLevels, refusalOf, type KeyRefusal } from './key-levels.ts';
 import { parseDerivation, type Derivation } from './strategies/parse.ts';
 import { isSamePath, parsePath, printPath } from './path.ts';
 import { show } from './show.ts';
@@ -48,7 +48,7 @@ export type ComputedKey =
       readonly missing: boolean;
     }
   /** `why` is for the operator; it names paths and never shows values. */
-  | Refusal;
+  | KeyRefusal;
 
 /** See the module. */
 export interface KeyPlan {
@@ -179,7 +179,7 @@ class Plan implements KeyPlan {
   #refusalOf(
     { path, does }: Step,
     derived: Exclude<Derived, { readonly kind: 'value' }>,
-  ): Refusal | undefined {
+  ): KeyRefusal | undefined {
     // A missing source key is a valid source key.
     const mayMiss = does === 'keep' || this.#mayMiss;
     const refusal = refusalOf(path, derived, mayMiss);

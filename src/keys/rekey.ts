@@ -30,7 +30,7 @@ const ID_BYTES_MAX = 1023;
 const TTL_MAX = 2_147_483_647;
 
 /** Why a document cannot be moved: reasons of dead letters. */
-export interface Refusal {
+export interface DocumentRefusal {
   readonly reason: 'missing-key' | 'invalid-key' | 'key-conflict' | 'too-large' | 'key-too-long' | 'bad-id';
   readonly why: string;
 }
@@ -65,7 +65,7 @@ export function rekeyPaths(plan: KeyPlan): readonly Path[] {
  * The result of `read`: the row `moves` to the target; it is `refused`, with the reason in `refusal`; or it has
  * `expired`.
  */
-export type Verdict = 'moves' | 'refused' | 'expired';
+export type RowFate = 'moves' | 'refused' | 'expired';
 
 export class Rekey {
   /** The identity of the last read row and, if it moves, its slot: four words each. */
@@ -73,7 +73,7 @@ export class Rekey {
   /** The key of the row in the target, level by level, if it moves. */
   key: readonly KeyComponent[] = [];
   /** The reason, if the row is refused. */
-  refusal: Refusal | undefined;
+  refusal: DocumentRefusal | undefined;
   /** The `ttl` in the last written row, and its offset in the output. */
   lifetime: Lifetime | undefined;
   readonly #scan: PageScan;
@@ -121,7 +121,7 @@ export class Rekey {
   }
 
   /** Reads a row of the last scan; `nowTs` is the time of the service in seconds, for documents that expire. */
-  read(row: number, nowTs: number): Verdict {
+  read(row: number, nowTs: number): RowFate {
     this.#row = row;
     this.#nowTs = nowTs;
     this.#edits.clear();
@@ -180,12 +180,12 @@ export class Rekey {
     this.#hasher.finish(this.hashes, 4);
   }
 
-  #refuse(reason: Refusal['reason'], why: string): 'refused' {
+  #refuse(reason: DocumentRefusal['reason'], why: string): 'refused' {
     this.refusal = { reason, why };
     return 'refused';
   }
 
-  #refusedId(): Refusal | undefined {
+  #refusedId(): DocumentRefusal | undefined {
     const { nodes, page } = this.#scan;
     const start = this.#scan.start(this.#row, nodes.id);
     if (start === 0 || !isText(page, start)) return { reason: 'bad-id', why: 'id is not a text' };
@@ -199,7 +199,7 @@ export class Rekey {
   }
 
   /** Sets the key and the values to add, or returns why there is no key. */
-  #readKey(): Refusal | undefined {
+  #readKey(): DocumentRefusal | undefined {
     this.#known = this.#cache.find(this.#row) ?? this.#cache.remember(this.#computeKey());
     const { computed } = this.#known;
     if (computed.kind === 'refused') return computed;

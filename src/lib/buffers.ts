@@ -21,10 +21,6 @@ export class BufferPool {
     this.#limits = limits;
   }
 
-  get idleBytes(): number {
-    return this.#idleBytes;
-  }
-
   /** A buffer of at least `sizeBytes`, with arbitrary contents. */
   lend(sizeBytes: number): Buffer {
     const fitting = this.#idle.findLastIndex((buffer) => buffer.length >= sizeBytes);

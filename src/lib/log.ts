@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 import { safeStringify } from './json/json.ts';
 
 /** In ascending order. */
-export type Level = 'debug' | 'info' | 'warn' | 'error';
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Details of an event, next to its sentence. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -21,19 +21,19 @@ export interface Log {
 
 /** The destination and the format of lines. */
 export interface LogOptions {
-  readonly level: Level;
+  readonly level: LogLevel;
   /** A sentence for people, or one JSON object a line. */
   readonly format: 'text' | 'json';
   readonly clock: Clock;
   readonly write: (line: string) => void;
 }
 
-const RANK: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 /** Creates a log. Everything that it writes has passed redact(). */
 export function createLog(options: LogOptions): Log {
   const at =
-    (level: Level) =>
+    (level: LogLevel) =>
     (message: string, fields: Fields = {}): void => {
       if (RANK[level] < RANK[options.level]) return;
       const time = new Date(options.clock.now()).toISOString();

@@ -2,7 +2,7 @@
  * Estimates what a migration will cost, from a sample and the service's figures of both containers. Pure. The service's RU
  * tables are only illustrative; real charges differ by up to a third (fact SVC-31).
  */
-import type { Sample } from './sample.ts';
+import type { SourceSample } from './sample.ts';
 
 export interface Estimate {
   /** As the service counts them; null: not known, and then everything that depends on it is null as well. */
@@ -20,7 +20,7 @@ export interface Estimate {
 }
 
 export interface EstimateParts {
-  readonly sample: Sample;
+  readonly sample: SourceSample;
   readonly documents: number | null;
   /** RU/s allowed; undefined: not known. */
   readonly sourceRuPerSecond: number | undefined;

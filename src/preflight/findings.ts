@@ -8,7 +8,7 @@ import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { show } from '../keys/show.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import type { Sample } from './sample.ts';
+import type { SourceSample } from './sample.ts';
 
 export interface Warning {
   /** Stable, for scripts. */
@@ -32,7 +32,7 @@ export interface FindingParts {
   readonly source: ContainerFacts;
   /** Null: it will be created like the source. */
   readonly target: ContainerFacts | null;
-  readonly sample: Sample;
+  readonly sample: SourceSample;
   readonly differences: readonly SettingDifference[];
 }
 
@@ -224,7 +224,7 @@ function uniqueKeysIn({ settings }: ContainerFacts): boolean {
 }
 
 /** `3 too-large, 1 bad-id` */
-export function refusedText(refused: Sample['refused']): string {
+export function refusedText(refused: SourceSample['refused']): string {
   return Object.entries(refused)
     .filter(([, count]) => count > 0)
     .map(([reason, count]) => `${count} ${reason}`)

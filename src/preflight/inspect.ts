@@ -24,7 +24,7 @@ import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import type { Connections } from '../spec/connection.ts';
-import type { Budget, MigrationSpec, Place } from '../spec/migration-spec.ts';
+import type { Budget, MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { DeleteMode } from '../state/migration.ts';
 import { deletesFor } from './delete-mode.ts';
@@ -32,12 +32,12 @@ import { estimate, indexedBy, type Estimate } from './estimate.ts';
 import { notesOf, warningsOf, type Warning } from './findings.ts';
 import { probe, type ProbeParts } from './permissions.ts';
 import { CREATE_HINT, notInAccount, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
-import { takeSample, type Sample } from './sample.ts';
+import { takeSample, type SourceSample } from './sample.ts';
 import { TIMING, type Timing } from '../spec/timing.ts';
 
 export type { Estimate } from './estimate.ts';
 export type { Warning } from './findings.ts';
-export type { Sample } from './sample.ts';
+export type { SourceSample } from './sample.ts';
 
 export interface Accounts {
   readonly source: Account;
@@ -72,7 +72,7 @@ export interface Inspection {
   readonly differences: readonly SettingDifference[];
   readonly warnings: readonly Warning[];
   readonly notes: readonly string[];
-  readonly sample: Sample;
+  readonly sample: SourceSample;
   readonly estimate: Estimate;
   /** The source, as the model for a target that has to be created. */
   readonly like: Described;
@@ -232,7 +232,7 @@ function planOf({
   };
 }
 
-function nameOf({ database, container }: Place): ContainerName {
+function nameOf({ database, container }: ContainerAddress): ContainerName {
   return { database, container };
 }
 

@@ -6,7 +6,7 @@ import { isSamePath, parsePath } from '../keys/path.ts';
 import type { KeyPlan } from '../keys/plan.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import { containerMissing } from '../spec/refusals.ts';
-import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
 import { occupantsOf, type Asking } from './occupied.ts';
 
 export const CREATE_HINT =
@@ -14,7 +14,7 @@ export const CREATE_HINT =
 
 export function notInAccount(
   side: 'source' | 'target',
-  { database, container }: Place,
+  { database, container }: ContainerAddress,
   hint: string,
 ): NotReadyError {
   return containerMissing(`${side} container ${database}/${container}`, {

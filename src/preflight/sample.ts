@@ -13,7 +13,7 @@ import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { group } from '../lib/group.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
-import { Rekey, rekeyPaths, type Refusal, type RekeyOptions } from '../keys/rekey.ts';
+import { Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
 import { KeyTally, type KeyCount } from '../keys/key-spread.ts';
 
 /** Two documents of the source for one slot. */
@@ -22,13 +22,13 @@ export interface Collision {
   readonly targetKey: readonly KeyComponent[];
 }
 
-export interface Sample {
+export interface SourceSample {
   readonly documents: number;
   /** The sample has every document of the source. */
   readonly isWhole: boolean;
   /** Documents that lack a level of the key and would be moved without it. */
   readonly missing: number;
-  readonly refused: Readonly<Record<Refusal['reason'], number>>;
+  readonly refused: Readonly<Record<DocumentRefusal['reason'], number>>;
   /** Documents that expire before they could be moved. */
   readonly expired: number;
   readonly collisions: number;
@@ -68,7 +68,7 @@ export class SampleTally {
   readonly #slots = new Map<string, string>();
   readonly #firsts = new Set<string>();
   readonly #collided: Collision[] = [];
-  readonly #refused: Record<Refusal['reason'], number> = {
+  readonly #refused: Record<DocumentRefusal['reason'], number> = {
     'missing-key': 0,
     'invalid-key': 0,
     'key-conflict': 0,
@@ -105,7 +105,7 @@ export class SampleTally {
     return taken;
   }
 
-  result(isWhole: boolean): Sample {
+  result(isWhole: boolean): SourceSample {
     const documents = this.#seen.size;
     const perDocument = (total: number, of = documents): number => (of === 0 ? 0 : total / of);
     return {
@@ -186,9 +186,9 @@ export async function takeSample(
   requests: ContainerRequests,
   options: RekeyOptions,
   call: SampleCall,
-): Promise<Sample> {
+): Promise<SourceSample> {
   const { signal, timeoutMs, patience, governor, containerRu, documentsMax } = call;
-  const take = async (): Promise<Sample> => {
+  const take = async (): Promise<SourceSample> => {
     const ranges = await readRanges(requests, { signal, timeoutMs });
     governor.setCapacity(
       containerRu,

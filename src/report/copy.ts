@@ -2,7 +2,7 @@
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
-import { errorJson, formatDuration, formatRu, table, type Row } from './format.ts';
+import { errorJson, formatDuration, formatRu, table, type TextRow } from './format.ts';
 import type { RunResult } from './json/run-results.ts';
 
 /** The result for `--json` (the public contract: names stay). */
@@ -18,7 +18,7 @@ export function runJson(
 export function runText(snapshot: RunSnapshot): string {
   const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;
-  const rows: Row[] = [
+  const rows: TextRow[] = [
     ['migration', migration],
     ['phase', phase],
     ['read', formatCount(documents.read)],

@@ -3,10 +3,10 @@ import type { Step } from '../engine/cutover/contract.ts';
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatCount } from '../lib/counting.ts';
-import type { Progress } from '../verify/verify.ts';
+import type { VerifyProgress } from '../verify/verify.ts';
 import type { CutoverWatcher } from '../workflows/cutover.ts';
 import { formatPercent } from './format.ts';
-import { fit, type Part, type Rates } from './live-line.ts';
+import { fit, type LinePart, type Rates } from './live-line.ts';
 import type { LiveView } from './runs/run-engine.ts';
 
 /** The words of docs/operations. */
@@ -31,7 +31,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
   readonly #watchMs: number;
   #step: Step = { name: 'catching up', stoppedAtMs: null };
   #beganMs: number;
-  #proof: Progress | null = null;
+  #proof: VerifyProgress | null = null;
 
   constructor(clock: Clock, times: { readonly deadlineMs: number; readonly watchMs: number }) {
     this.#clock = clock;
@@ -46,13 +46,13 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     this.#proof = null;
   }
 
-  onProof(proof: Progress): void {
+  onProof(proof: VerifyProgress): void {
     this.#proof = proof;
   }
 
   line(snapshot: RunSnapshot, rates: Rates, columns: number): string {
     const { name, stoppedAtMs } = this.#step;
-    const parts: Part[] = [{ text: WORDS[name].padEnd(18), rank: 0 }];
+    const parts: LinePart[] = [{ text: WORDS[name].padEnd(18), rank: 0 }];
     if (this.#proof !== null) parts.push(...proofParts(this.#proof));
     else if (name === 'catching up' || name === 'draining') parts.push(...tailParts(snapshot, rates));
     if (stoppedAtMs !== null) {
@@ -76,7 +76,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
   }
 }
 
-function proofParts({ stage, source, target, open, expected }: Progress): Part[] {
+function proofParts({ stage, source, target, open, expected }: VerifyProgress): LinePart[] {
   if (stage === 'rechecking') return [{ text: `${wide(open)} documents to recheck`, rank: 2 }];
   // Usually only what has changed is compared, and its share of all documents would always read 0%.
   const share =
@@ -87,9 +87,9 @@ function proofParts({ stage, source, target, open, expected }: Progress): Part[]
   ];
 }
 
-function tailParts({ documents, lagSeconds }: RunSnapshot, rates: Rates): Part[] {
+function tailParts({ documents, lagSeconds }: RunSnapshot, rates: Rates): LinePart[] {
   const rate = rates.documents === null ? '-' : formatCount(Math.round(rates.documents));
-  const parts: Part[] = [
+  const parts: LinePart[] = [
     { text: `${wide(documents.read)} docs`, rank: 4 },
     { text: `${rate.padStart(6)}/s`, rank: 5 },
   ];

@@ -2,7 +2,7 @@
 import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
 import { pluralize } from '../lib/counting.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
-import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type Row } from './format.ts';
+import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type TextRow } from './format.ts';
 import type { CUTOVER_PART } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
 
@@ -25,10 +25,10 @@ export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: 
   ]);
 }
 
-function settingRows(one: SettingOutcome): readonly Row[] {
+function settingRows(one: SettingOutcome): readonly TextRow[] {
   const { setting, outcome, why } = one;
   const [source, target] = elideCommonPrefix(one.source, one.target);
-  const below: Row[] = why === undefined ? [] : [['', why]];
+  const below: TextRow[] = why === undefined ? [] : [['', why]];
   switch (outcome) {
     case 'asked':
       return [['setting', `${setting}: now ${source} as in the source; before: ${target}`]];

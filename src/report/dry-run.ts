@@ -3,15 +3,15 @@ import { throughputText, type Throughput } from '../cosmos/container/throughput.
 import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { refusedText } from '../preflight/findings.ts';
-import type { Estimate, Inspection, Sample } from '../preflight/inspect.ts';
+import type { Estimate, Inspection, SourceSample } from '../preflight/inspect.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { show } from '../keys/show.ts';
 import { formatCount } from '../lib/counting.ts';
 import { containerText, migrationName } from '../spec/migration-name.ts';
-import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
 import type { DRY_RUN } from './json/dry-run-result.ts';
 import type { TypeOf } from './json/schema.ts';
-import { formatAge, keyJson, wrapText, type Row } from './format.ts';
+import { formatAge, keyJson, wrapText, type TextRow } from './format.ts';
 
 const COLUMNS = 80;
 const NAME_COLUMNS = 21;
@@ -20,18 +20,18 @@ const HOUR_MS = 3_600_000;
 /** The result for people: warnings and notes come last. */
 export function dryRunText(inspection: Inspection, spec: MigrationSpec): string {
   const { warnings, notes } = inspection;
-  const rows: Row[] = [
+  const rows: TextRow[] = [
     ['source', sideText(spec.source, inspection.source)],
     ['target', targetText(inspection, spec)],
     ['deletes', inspection.deletes],
     ...sampleRows(inspection.sample),
     ...estimateRows(inspection.estimate),
-    ...warnings.flatMap(({ message, why, hint }): Row[] => [
+    ...warnings.flatMap(({ message, why, hint }): TextRow[] => [
       ['warning', message],
       ['  why', why],
       ['  now', hint],
     ]),
-    ...notes.map((note): Row => ['note', note]),
+    ...notes.map((note): TextRow => ['note', note]),
   ];
   return rows.map(rowText).join('\n');
 }
@@ -72,7 +72,10 @@ export function dryRunJson(inspection: Inspection, spec: MigrationSpec): TypeOf<
   };
 }
 
-function sideText(place: Place, { keyPaths, throughput, documentCount, defaultTtl }: ContainerFacts): string {
+function sideText(
+  place: ContainerAddress,
+  { keyPaths, throughput, documentCount, defaultTtl }: ContainerFacts,
+): string {
   const parts = [
     containerText(place),
     `key ${keyPaths.join(', ')}`,
@@ -91,7 +94,7 @@ function targetText({ target, throughput }: Inspection, spec: MigrationSpec): st
   return `${containerText(spec.target)}; key ${spec.partitionKey.join(', ')}; will be created${paid}`;
 }
 
-function sampleRows(sample: Sample): Row[] {
+function sampleRows(sample: SourceSample): TextRow[] {
   const { documents, isWhole, missing, refused, collisions, distinct, biggest, averageBytes } = sample;
   if (documents === 0) return [['sample', 'the source is empty']];
   const lacking = missing + refused['missing-key'];
@@ -106,7 +109,7 @@ function sampleRows(sample: Sample): Row[] {
     ['distinct keys', formatCount(distinct)],
     ...biggest
       .filter(({ documents: many }) => many > 1)
-      .map(({ values, documents: many }, index): Row => [
+      .map(({ values, documents: many }, index): TextRow => [
         index === 0 ? 'biggest keys' : '',
         `${share(many)} ${keyText(values)}`,
       ]),
@@ -115,7 +118,7 @@ function sampleRows(sample: Sample): Row[] {
   ];
 }
 
-function estimateRows(estimate: Estimate): Row[] {
+function estimateRows(estimate: Estimate): TextRow[] {
   const { documents, bytes, sourceRu, targetRu, hours, limitedBy, ledgerBytes, ledgerBytesPerChange } =
     estimate;
   if (documents === null)
@@ -135,7 +138,7 @@ function estimateRows(estimate: Estimate): Row[] {
   ];
 }
 
-function sideJson(place: Place, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['source'] {
+function sideJson(place: ContainerAddress, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['source'] {
   const { keyPaths, throughput, documentCount, sizeBytes, defaultTtl } = facts;
   return {
     container: containerText(place),
@@ -161,7 +164,7 @@ export function sizeText(bytes: number): string {
 }
 
 /** The name, and the value next to it on as many lines as it needs. */
-function rowText([name, value]: Row): string {
+function rowText([name, value]: TextRow): string {
   return wrapText(value, COLUMNS - NAME_COLUMNS)
     .map((line, index) => `${(index === 0 ? name : '').padEnd(NAME_COLUMNS)}${line}`.trimEnd())
     .join('\n');

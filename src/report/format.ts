@@ -5,10 +5,10 @@ import type { CosmigError } from '../lib/errors.ts';
 import type { ERROR, ErrorCode } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
 
-export type Row = readonly [name: string, value: string];
+export type TextRow = readonly [name: string, value: string];
 
 /** Names on the left, values on the right. */
-export function table(rows: readonly Row[]): string {
+export function table(rows: readonly TextRow[]): string {
   return rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
 }
 

@@ -8,7 +8,7 @@ import type { KeyTally } from '../keys/key-spread.ts';
 import { formatCounts } from '../lib/counting.ts';
 import type { KEY_RESULT } from './json/tool-results.ts';
 import type { TypeOf } from './json/schema.ts';
-import { keyJson, table, type Row } from './format.ts';
+import { keyJson, table, type TextRow } from './format.ts';
 
 /** The one JSON object has to fit into memory. */
 const RESULTS_MAX = 1000;
@@ -94,14 +94,14 @@ export function keyResult(plan: KeyPlan, tally: KeyTally, { first }: KeyResults)
     results: first,
     resultsLeftOut: documents - first.length,
   };
-  const rows: Row[] = [
+  const rows: TextRow[] = [
     ['partition key', partitionKey.join(', ')],
     ['documents', String(documents)],
     ['distinct keys', isExact ? String(distinct) : `at least ${distinct}`],
     ['without a value', missing === 0 ? '0' : `${missing} (the undefined key)`],
     ['refused', formatCounts(refused) || '0'],
     [`in ${inRanges.length} even ranges`, inRanges.join(' ')],
-    ...biggest.map(({ values, documents: number }, at): Row => [
+    ...biggest.map(({ values, documents: number }, at): TextRow => [
       at === 0 ? 'biggest keys' : '',
       `${((number / documents) * 100).toFixed(1).padStart(5)} %  ${number}  ${keyText(values)}`,
     ]),

@@ -3,7 +3,7 @@
  * grow, the least important parts are dropped first, and unknown values are shown as unknown.
  */
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
-import type { Progress } from '../verify/verify.ts';
+import type { VerifyProgress } from '../verify/verify.ts';
 import { formatCount } from '../lib/counting.ts';
 import { formatPercent } from './format.ts';
 
@@ -54,7 +54,7 @@ export class Speed {
 }
 
 /** A part of the line; the highest rank is dropped first. */
-export interface Part {
+export interface LinePart {
   readonly text: string;
   readonly rank: number;
 }
@@ -62,7 +62,7 @@ export interface Part {
 const GAP = '  ';
 
 /** As many parts as fit into `columns`. */
-export function fit(parts: readonly Part[], columns: number): string {
+export function fit(parts: readonly LinePart[], columns: number): string {
   let left = parts;
   const joined = (): string => left.map(({ text }) => text).join(GAP);
   while (joined().length > columns && left.length > 1) {
@@ -93,7 +93,7 @@ const FULL: Form = {
 const SHORT: Form = { number: short, of: '/', throttled: 'x 429', letter: 'letter' };
 
 /** Numbers in full if all parts fit; otherwise short ones, and as many parts as fit. */
-function fitForm(partsOf: (form: Form) => readonly Part[], columns: number): string {
+function fitForm(partsOf: (form: Form) => readonly LinePart[], columns: number): string {
   const full = partsOf(FULL);
   const isRoomy = full.map(({ text }) => text).join(GAP).length <= columns;
   return fit(isRoomy ? full : partsOf(SHORT), columns);
@@ -105,8 +105,8 @@ export function runLine(snapshot: RunSnapshot, rates: Rates, columns: number): s
   const isCopying = ranges.some((range) => range.phase === 'copy');
   const read = documents.read + outlook.uncommitted + (isCopying ? outlook.readBefore : 0);
   const expected = isCopying ? outlook.documents : null;
-  const partsOf = (form: Form): readonly Part[] => {
-    const parts: Part[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];
+  const partsOf = (form: Form): readonly LinePart[] => {
+    const parts: LinePart[] = [{ text: isCopying ? 'copying' : phase, rank: 0 }];
     if (expected !== null) parts.push({ text: share(read, expected), rank: 1 });
     parts.push(
       { text: `${wide(read, form, 10)} docs`, rank: 2 },
@@ -133,10 +133,10 @@ export function runLine(snapshot: RunSnapshot, rates: Rates, columns: number): s
 }
 
 /** The line of a comparison. */
-export function verifyLine(progress: Progress, rates: Rates, columns: number): string {
+export function verifyLine(progress: VerifyProgress, rates: Rates, columns: number): string {
   const { stage, source, target, open, waitsFor, expected, throttled, budgetRu } = progress;
-  const partsOf = (form: Form): readonly Part[] => {
-    const parts: Part[] = [{ text: stage, rank: 0 }];
+  const partsOf = (form: Form): readonly LinePart[] => {
+    const parts: LinePart[] = [{ text: stage, rank: 0 }];
     const isReading = stage !== 'rechecking';
     if (isReading && expected !== null)
       parts.push({ text: share(Math.min(source, target), expected), rank: 1 });

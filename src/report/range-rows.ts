@@ -1,6 +1,6 @@
 /** Ranges as rows of a table. There may be hundreds: a few are listed, the others summed up, all of them are in --json. */
 import { formatCount } from '../lib/counting.ts';
-import type { Row } from './format.ts';
+import type { TextRow } from './format.ts';
 
 interface ListedRange {
   readonly id: string;
@@ -16,10 +16,10 @@ const LISTED_MAX = 8;
 export function rangeRows(
   ranges: readonly ListedRange[],
   isWorthListing: (range: ListedRange) => boolean = () => true,
-): Row[] {
+): TextRow[] {
   const listed = ranges.length <= LISTED_MAX ? ranges : ranges.filter(isWorthListing).slice(0, LISTED_MAX);
   const hasPhases = ranges.some(({ phase }) => phase !== undefined);
-  const row = (name: string, phase: string, documents: number, rest: string): Row => [
+  const row = (name: string, phase: string, documents: number, rest: string): TextRow => [
     `  ${name}`,
     `${hasPhases ? phase.padEnd(6) : ''}${formatCount(documents).padStart(14)}  ${rest}`,
   ];

@@ -1,7 +1,7 @@
 /** The verdict of a comparison, for people and for scripts. */
 import { formatCount, pluralize } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
-import { describeDifferences, KIND_WORDS, type Sample, type Verdict } from '../verify/verdict.ts';
+import { describeDifferences, KIND_WORDS, type DifferenceSample, type Verdict } from '../verify/verdict.ts';
 import {
   elideCommonPrefix,
   errorJson,
@@ -9,7 +9,7 @@ import {
   formatDuration,
   formatRu,
   table,
-  type Row,
+  type TextRow,
 } from './format.ts';
 import type { VERIFY_UNFINISHED, VerifyResult } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
@@ -36,7 +36,7 @@ export function verifyText(verdict: Verdict): string {
   const { ranges, lookedAtAgain } = verdict.details;
   const isCount = level === 'count';
   const equal = EQUAL[String(verdict.equal)] ?? '';
-  const rows: Row[] = [
+  const rows: TextRow[] = [
     ['migration', migration],
     ['level', isCount ? 'count (the content of documents is not compared)' : 'digest'],
     ['equal', `${equal}${isCount && verdict.equal === true ? ', in number' : ''}`],
@@ -86,7 +86,7 @@ function inFlightText({ inFlight, details }: Verdict): string {
   return `${pluralize(inFlight, 'document')}${oldestMs === null ? '' : `, the oldest for ${formatAge(oldestMs)}`}`;
 }
 
-function sampleText({ kind, id, sourceKey, targetKey }: Sample): string {
+function sampleText({ kind, id, sourceKey, targetKey }: DifferenceSample): string {
   const key = targetKey === null ? 'none' : JSON.stringify(targetKey);
   return `${KIND_WORDS[kind].padEnd(12)} ${JSON.stringify(id)}  source key ${JSON.stringify(sourceKey)}  target key ${key}`;
 }

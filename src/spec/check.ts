@@ -14,7 +14,7 @@ import type { ProblemList } from './input/problems.ts';
 import { howToRemove, quote, sourceOf, waysToGive, Invalid } from './input/given.ts';
 import { checkMeanings, readKeyTexts } from './key-rules.ts';
 import { defaultLedger } from './ledger-path.ts';
-import type { Creation, Deadline, Deletes, MigrationSpec, Place } from './migration-spec.ts';
+import type { Creation, StopTime, Deletes, MigrationSpec, ContainerAddress } from './migration-spec.ts';
 import * as values from './input/values.ts';
 
 /** What the operator does not give. */
@@ -131,7 +131,7 @@ function readPlace(side: 'source' | 'target', problems: ProblemList): values.Con
   return problems.one(side, values.parseContainerName);
 }
 
-function refuseSame(source: Place, target: Place, problems: ProblemList): void {
+function refuseSame(source: ContainerAddress, target: ContainerAddress, problems: ProblemList): void {
   const same = (['endpoint', 'database', 'container'] as const).every(
     (part) => source[part] === target[part],
   );
@@ -181,7 +181,7 @@ function readCreation(problems: ProblemList, canCreate: boolean): Creation {
   return ruMax === undefined ? { kind: 'as-source' } : { kind: 'autoscale', ruMax };
 }
 
-function readDeadline(problems: ProblemList, nowMs: number): Deadline {
+function readDeadline(problems: ProblemList, nowMs: number): StopTime {
   const durationMs = problems.one('for', values.readDuration);
   const minutes = problems.one('until', values.readTimeOfDay);
   problems.exclusive('for', 'until', 'a run has one time budget');

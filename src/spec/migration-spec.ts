@@ -1,7 +1,7 @@
 /** The settings of a migration. Invariants: checked and complete, frozen, and without any secret. */
 
 /** A container, and the account it is in. */
-export interface Place {
+export interface ContainerAddress {
   /** As `https://account.documents.azure.com/`: origin and one slash. */
   readonly endpoint: string;
   readonly database: string;
@@ -29,14 +29,14 @@ export type Creation =
   | { readonly kind: 'autoscale'; readonly ruMax: number };
 
 /** When a run stops beginning new work: at a time of day, or after a duration, which does not follow a clock that is set. */
-export type Deadline =
+export type StopTime =
   | { readonly kind: 'none' }
   /** `asked` is the text that was given, with the time zone for a time of day. */
   | { readonly kind: 'at' | 'within'; readonly atMs: number; readonly asked: string };
 
 export interface MigrationSpec {
-  readonly source: Place;
-  readonly target: Place;
+  readonly source: ContainerAddress;
+  readonly target: ContainerAddress;
   /** The target's key paths as text, one to three; also when they come from `derive`. */
   readonly partitionKey: readonly string[];
   readonly derive: readonly string[];
@@ -53,7 +53,7 @@ export interface MigrationSpec {
   readonly acceptsWarnings: boolean;
   /** Absolute path. */
   readonly ledger: string;
-  readonly deadline: Deadline;
+  readonly deadline: StopTime;
   readonly deadLettersMax: number;
   readonly skipsIfRunning: boolean;
 }

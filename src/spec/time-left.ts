@@ -1,8 +1,8 @@
 /** How long a run may still take. A duration is measured by a stopwatch, so that setting the wall clock does not change it. */
 import { stopwatch, type Clock } from '../lib/clock.ts';
-import type { Deadline } from './migration-spec.ts';
+import type { StopTime } from './migration-spec.ts';
 
-type Ending = Exclude<Deadline, { readonly kind: 'none' }>;
+type Ending = Exclude<StopTime, { readonly kind: 'none' }>;
 
 /** Starts to measure; the returned function returns the milliseconds that are left. */
 export function timeLeft({ kind, atMs }: Ending, clock: Clock): () => number {

@@ -20,13 +20,13 @@ import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
 import { Journal } from './journal.ts';
 import { MigrationStore } from './migration.ts';
-import type { Containers } from './migration.ts';
+import type { FirstContainers } from './migration.ts';
 import { IndexBuild } from './index/build.ts';
 import type { BuildSizes } from './index/build.ts';
 import { IndexRunStore } from './index/runs.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
-import { MoverLock, type Progress } from './lock.ts';
+import { MoverLock, type MigrationProgress } from './lock.ts';
 import { Lookup } from './index/lookup.ts';
 import { PageStore } from './units.ts';
 import { RowStore } from './rows.ts';
@@ -46,7 +46,7 @@ export interface OpenLedger {
   /** Only the first command of a migration may create the file. */
   readonly create: 'if-missing' | 'never';
   /** The containers, if they were inspected. */
-  readonly containers?: Containers;
+  readonly containers?: FirstContainers;
 }
 
 export class Ledger {
@@ -162,7 +162,7 @@ export class Ledger {
   }
 
   /** If this ledger is an older copy that was put back: how far the migration had come with the newer one. Otherwise null. */
-  missed(): Progress | null {
+  missed(): MigrationProgress | null {
     const known = this.#lock?.read() ?? null;
     const own = this.#progress();
     return known !== null && known.createdAtMs === own.createdAtMs && known.run > own.run ? known : null;
@@ -173,7 +173,7 @@ export class Ledger {
     this.#lock?.note(this.#progress());
   }
 
-  #progress(): Progress {
+  #progress(): MigrationProgress {
     const { createdAtMs, phase } = this.migration.read();
     return { createdAtMs, phase, run: this.runs.last()?.number ?? 0 };
   }

@@ -15,7 +15,7 @@ import type { Database } from '../lib/sqlite/sqlite.ts';
 const BUSY_TIMEOUT_MS = 250;
 
 /** How far a migration has come. */
-export interface Progress {
+export interface MigrationProgress {
   /** When the ledger was created; distinguishes it from the ledger of an earlier migration at this path. */
   readonly createdAtMs: number;
   /** The number of the newest run. */
@@ -71,13 +71,13 @@ export class MoverLock {
   }
 
   /** The recorded progress. */
-  read(): Progress | null {
+  read(): MigrationProgress | null {
     const text = this.#database.prepare<[], string>('SELECT text FROM progress').pluck().get();
     return text === undefined ? null : parse(text);
   }
 
   /** Durable. */
-  note(progress: Progress): void {
+  note(progress: MigrationProgress): void {
     const text = JSON.stringify(progress);
     if (this.#database.prepare('UPDATE progress SET text = ?').run(text).changes === 0)
       this.#database.prepare('INSERT INTO progress VALUES (?)').run(text);
@@ -89,7 +89,7 @@ export class MoverLock {
 }
 
 /** Null for a format that this cosmig does not know: a newer one may record something else. */
-function parse(text: string): Progress | null {
+function parse(text: string): MigrationProgress | null {
   const { createdAtMs, run, phase } = Object(JSON.parse(text)) as Record<string, unknown>;
   if (typeof createdAtMs !== 'number' || typeof run !== 'number' || typeof phase !== 'string') return null;
   return { createdAtMs, run, phase };

@@ -22,7 +22,7 @@ const PHASES = ['new', 'copying', 'tailing', 'ready', 'fencing', 'drained', 'pro
 export type Phase = (typeof PHASES)[number];
 
 /** The containers as they were when the migration began. */
-export interface Containers {
+export interface FirstContainers {
   readonly sourceRid: string;
   readonly targetRid: string;
   /** Default TTL in seconds; -1: on without a default; null: off. */
@@ -34,7 +34,7 @@ export interface MigrationRecord {
   readonly fingerprint: string;
   readonly createdAtMs: number;
   /** Null until they were inspected. */
-  readonly containers: Containers | null;
+  readonly containers: FirstContainers | null;
   /** Null until it is decided; it never changes after that. */
   readonly deletes: DeleteMode | null;
   readonly phase: Phase;
@@ -68,7 +68,7 @@ export class MigrationStore {
    * Pins the settings, or refuses others and names them. Durable. An endpoint may change, for example after a fail-over, as
    * long as the containers behind it are the pinned ones.
    */
-  pin(spec: MigrationSpec, nowMs: number, seen?: Containers): void {
+  pin(spec: MigrationSpec, nowMs: number, seen?: FirstContainers): void {
     const pinned = JSON.stringify(pinnedOf(spec));
     if (this.#sql.get.get() === undefined) {
       this.#transactions.durable(() =>
@@ -108,7 +108,7 @@ export class MigrationStore {
   }
 
   /** Pins the containers, or refuses others. Durable. */
-  pinContainers(seen: Containers): void {
+  pinContainers(seen: FirstContainers): void {
     const { containers } = this.read();
     if (containers === null) {
       this.#transactions.durable(() => this.#sql.containers.run(seen));

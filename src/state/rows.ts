@@ -13,7 +13,7 @@ export type FeedName = (typeof FEEDS)[number];
 const STATES = ['live', 'tombstone', 'quarantined'] as const;
 
 /** The state of a document. */
-export interface Row {
+export interface LedgerRow {
   readonly identity: Buffer;
   readonly state: (typeof STATES)[number];
   /** Where its copy is, by hash and by key. A quarantined document may still have an outdated copy. */
@@ -65,7 +65,7 @@ export class RowStore {
     };
   }
 
-  find(identity: Buffer): Row | null {
+  find(identity: Buffer): LedgerRow | null {
     const row = this.#sql.get.get(identity);
     return row === undefined ? null : parseRow(row);
   }
@@ -76,7 +76,7 @@ export class RowStore {
   }
 
   /** Within a commit. */
-  put(row: Row): void {
+  put(row: LedgerRow): void {
     this.#sql.put.run({ ...row, targetKey: row.targetKey === null ? null : packKey(row.targetKey) });
   }
 
@@ -96,7 +96,7 @@ export class RowStore {
   }
 }
 
-function parseRow(row: Columns): Row {
+function parseRow(row: Columns): LedgerRow {
   const hash = (from: Columns, name: string): Buffer => bytes(from, name, HASH_BYTES);
   return {
     identity: hash(row, 'identity'),

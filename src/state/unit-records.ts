@@ -2,8 +2,8 @@
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Move } from './leases.ts';
 import type { LetterChange } from './dead-letters.ts';
-import type { FeedName, Override, Row } from './rows.ts';
-import type { Part } from './segments/segment.ts';
+import type { FeedName, Override, LedgerRow } from './rows.ts';
+import type { FinishedSegment } from './segments/segment.ts';
 import type { SessionToken } from './session-tokens.ts';
 
 export const CLAIM_KINDS = ['write', 'remove', 'takeover'] as const;
@@ -26,7 +26,7 @@ export interface Intent {
   readonly lease: number | null;
   readonly feed: FeedName;
   /** Documents of the copy. */
-  readonly copied?: { readonly indexId: number; readonly parts: readonly Part[] };
+  readonly copied?: { readonly indexId: number; readonly parts: readonly FinishedSegment[] };
   readonly claims?: readonly Claim[];
 }
 
@@ -37,7 +37,7 @@ export interface Commit {
   /** For each document of the segments, in their order: the number of its outcome, or 0 if it has no copy of ours. */
   readonly outcomes?: readonly number[] | Float64Array;
   /** The newest that is known of each document, not the page's own. */
-  readonly rows?: readonly Row[];
+  readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
   readonly letters?: readonly LetterChange[];
 }
@@ -45,7 +45,7 @@ export interface Commit {
 /** A segment of an intent. */
 export interface IntendedSegment {
   readonly indexId: number;
-  readonly part: Part;
+  readonly part: FinishedSegment;
   readonly names: ReadonlyArray<readonly (string | null)[]>;
 }
 
@@ -61,7 +61,7 @@ export interface Unsettled {
 /** What settling has found. */
 export interface Settlement {
   readonly pages: readonly number[];
-  readonly rows?: readonly Row[];
+  readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
 }
 

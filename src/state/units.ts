@@ -16,7 +16,7 @@ import type { LeaseStore } from './leases.ts';
 import type { LetterStore } from './dead-letters.ts';
 import { packMarks } from './segments/outcome-numbers.ts';
 import { FEEDS } from './rows.ts';
-import type { Override, Row, RowStore } from './rows.ts';
+import type { Override, LedgerRow, RowStore } from './rows.ts';
 import { packName, readNames } from './segments/segment.ts';
 import type { TokenStore } from './session-tokens.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
@@ -209,7 +209,7 @@ export class PageStore {
     this.#drop(page);
   }
 
-  #keep({ rows, overrides }: { rows: readonly Row[]; overrides: readonly Override[] }): void {
+  #keep({ rows, overrides }: { rows: readonly LedgerRow[]; overrides: readonly Override[] }): void {
     for (const row of rows) this.#parts.rows.put(row);
     for (const override of overrides) this.#parts.rows.override(override);
   }

@@ -1,7 +1,13 @@
 /** The documents that differ, and how: by id and keys, never with their content. */
 import type { Candidate } from './recheck/candidate-store.ts';
 import type { VerifyStore } from './store.ts';
-import { KINDS, type InFlight, type DifferenceLists, type DifferenceStream, type Sample } from './verdict.ts';
+import {
+  KINDS,
+  type InFlight,
+  type DifferenceLists,
+  type DifferenceStream,
+  type DifferenceSample,
+} from './verdict.ts';
 
 /** Length of a list in memory. */
 const LISTED_MAX = 1000;
@@ -35,7 +41,7 @@ function firstOf<T>(all: Iterable<T>): T[] {
   return first;
 }
 
-function sampleOf({ name, kind }: Candidate): Sample {
+function sampleOf({ name, kind }: Candidate): DifferenceSample {
   const valuesOf = (texts: readonly (string | null)[]): unknown[] =>
     texts.map((text): unknown => (text === null ? {} : JSON.parse(text)));
   const [targetKey] = name.targetKeys;

@@ -19,7 +19,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
-import type { MigrationSpec, Place } from '../spec/migration-spec.ts';
+import type { MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
 import { containerMissing, containerRecreated, copyNotFinished, nothingCopied } from '../spec/refusals.ts';
 import type { Moment } from './ledger-view.ts';
 
@@ -134,7 +134,7 @@ function notCopied(): NotReadyError {
   return nothingCopied('the ledger has no range of the source');
 }
 
-function missing(is: SideName, { database, container }: Place): NotReadyError {
+function missing(is: SideName, { database, container }: ContainerAddress): NotReadyError {
   return containerMissing(`${is} container ${database}/${container}`, {
     why: 'it was there when the migration began',
     hint: `check --${is}, and that the endpoint belongs to its account`,

@@ -44,7 +44,7 @@ export interface Begun extends Subject {
 }
 
 /** An interval of one side, and how far it was read. */
-export interface Part {
+export interface ReadPart {
   readonly min: string;
   readonly max: string;
   readonly rangeId: string;
@@ -58,7 +58,7 @@ export interface Part {
 
 /** The state of one side at one moment; its fields are only valid together. */
 export interface Checkpoint {
-  readonly parts: readonly Part[];
+  readonly parts: readonly ReadPart[];
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
   /** Entries since the last checkpoint (pass/entry-chunks.ts). */
@@ -236,7 +236,7 @@ export class VerifyStore {
     });
   }
 
-  parts(side: SideName): Part[] {
+  parts(side: SideName): ReadPart[] {
     return this.#sql.parts.all(side).map((row) => ({
       min: text(row, 'min'),
       max: text(row, 'max'),

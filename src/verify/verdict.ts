@@ -8,7 +8,7 @@ export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** A document by id and keys, never by its content. */
-export interface Sample {
+export interface DifferenceSample {
   readonly kind: Kind;
   readonly id: unknown;
   readonly sourceKey: readonly unknown[];
@@ -17,7 +17,7 @@ export interface Sample {
 }
 
 /** A document that differs, but may still be replicated. */
-export interface InFlight extends Sample {
+export interface InFlight extends DifferenceSample {
   /** How long it has been known to differ. */
   readonly ageMs: number;
 }
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly differences: Readonly<Record<Kind, number>>;
   readonly inFlight: number;
   /** The first confirmed differences. */
-  readonly samples: readonly Sample[];
+  readonly samples: readonly DifferenceSample[];
   readonly letters: LetterCount;
   readonly settings: readonly SettingDifference[];
   readonly settingsNotSeen: readonly SettingName[];
@@ -46,16 +46,16 @@ export interface Verdict {
 
 /** The first documents of each list. */
 export interface DifferenceLists {
-  readonly differences: readonly Sample[];
+  readonly differences: readonly DifferenceSample[];
   readonly inFlight: readonly InFlight[];
-  readonly waived: readonly Sample[];
+  readonly waived: readonly DifferenceSample[];
 }
 
 /** All documents of each list; there may be more than fit into memory. */
 export interface DifferenceStream {
-  readonly differences: Iterable<Sample>;
+  readonly differences: Iterable<DifferenceSample>;
   readonly inFlight: Iterable<InFlight>;
-  readonly waived: Iterable<Sample>;
+  readonly waived: Iterable<DifferenceSample>;
 }
 
 /** What was compared, and when; for the report. */

@@ -45,14 +45,14 @@ export interface VerifyParts {
   readonly signal: AbortSignal;
   /** Receives messages for the user. */
   readonly say?: (text: string) => void;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (progress: VerifyProgress) => void;
   /** Called with the verdict while all differences can still be read; null: this level lists no documents. */
   readonly onVerdict?: (verdict: Verdict, named: DifferenceStream | null) => void;
   readonly timing?: Partial<CompareTiming>;
 }
 
 /** The progress of a comparison; `stage` is text for people. */
-export interface Progress {
+export interface VerifyProgress {
   readonly stage: string;
   readonly source: number;
   readonly target: number;

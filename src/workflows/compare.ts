@@ -13,7 +13,7 @@ import type { Candidate } from '../verify/recheck/candidate-store.ts';
 import { parseKey } from '../verify/document-name.ts';
 import { VerifyStore, verifyPath } from '../verify/store.ts';
 import { describeDifferences, describeInFlight, KIND_WORDS, type Verdict } from '../verify/verdict.ts';
-import { verify, type Progress } from '../verify/verify.ts';
+import { verify, type VerifyProgress } from '../verify/verify.ts';
 
 /** They are kept in memory; the next comparison finds the others. */
 const SUSPECTS_MAX = 100_000;
@@ -44,7 +44,7 @@ export interface ComparisonOrder {
   readonly lock?: MoverLock | undefined;
   readonly scope: CompareScope;
   readonly signal: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (progress: VerifyProgress) => void;
 }
 
 export async function compareForCutover(

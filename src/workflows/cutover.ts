@@ -7,7 +7,7 @@ import type { CutoverOptions, CutoverResult, Step } from '../engine/cutover/cont
 import { runCutover, type RunParts, type RunSnapshot } from '../engine/run.ts';
 import type { Changeable } from '../cosmos/container/update.ts';
 import type { MoverLock } from '../state/lock.ts';
-import type { Progress } from '../verify/verify.ts';
+import type { VerifyProgress } from '../verify/verify.ts';
 import { compareForCutover, lastProofAtMs, lockOutVerify } from './compare.ts';
 import { makeLikeSource } from './target-settings.ts';
 
@@ -23,7 +23,7 @@ export interface CutoverOrder extends Pick<
 /** What a display of the cutover wants to know. */
 export interface CutoverWatcher {
   onStep(step: Step): void;
-  onProof(progress: Progress): void;
+  onProof(progress: VerifyProgress): void;
 }
 
 export async function cutOverWithProof(
@@ -44,7 +44,7 @@ export async function cutOverWithProof(
         return atMs;
       },
       prove: async (signal, scope) => {
-        const onProgress = (progress: Progress): void => watcher.onProof(progress);
+        const onProgress = (progress: VerifyProgress): void => watcher.onProof(progress);
         return compareForCutover(parts, { deadlineMs, signal, scope, onProgress, lock });
       },
       say,

@@ -12,7 +12,7 @@ import { ruOf, throughputText } from '../cosmos/container/throughput.ts';
 import type { SettingOutcome } from '../engine/cutover/contract.ts';
 import type { RunParts } from '../engine/run.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
-import type { Place } from '../spec/migration-spec.ts';
+import type { ContainerAddress } from '../spec/migration-spec.ts';
 
 /** The names of a comparison of settings, and those of `--like-source`. */
 const NAMES: Readonly<Record<string, Changeable>> = {
@@ -73,7 +73,10 @@ function adviceFor(name: Changeable | undefined): { readonly why?: string } {
   return name === undefined ? {} : { why: `cosmig cutover --like-source ${name} makes it so` };
 }
 
-function existing(facts: ContainerFacts | undefined, { database, container }: Place): ContainerFacts {
+function existing(
+  facts: ContainerFacts | undefined,
+  { database, container }: ContainerAddress,
+): ContainerFacts {
   if (facts !== undefined) return facts;
   throw new NotReadyError(`the container ${database}/${container} was deleted`, {
     why: 'it existed when the migration was committed',

@@ -1,12 +1,12 @@
 /** What the commands about dead letters share: their group, the operand, and a letter as JSON. */
-import type { Group } from '../../cli/command.ts';
+import type { CommandGroup } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
 import type { LETTER } from '../../report/json/ledger-results.ts';
 import type { TypeOf } from '../../report/json/schema.ts';
 import { isoTime } from '../../report/format.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 
-export const DEAD_LETTERS: Group = {
+export const DEAD_LETTERS: CommandGroup = {
   name: 'dead-letters',
   summary: 'documents that could not be moved: list, show, retry or discard them',
   description:

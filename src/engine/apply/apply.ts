@@ -12,7 +12,7 @@
 import { etagToBytes } from '../../state/segments/etag-hash.ts';
 import { mapKey, wordsOf } from '../../documents/hash.ts';
 import { assert, must } from '../../lib/assert.ts';
-import type { FeedName, Row } from '../../state/rows.ts';
+import type { FeedName, LedgerRow } from '../../state/rows.ts';
 import { closeLetter, printKey, quarantine } from '../letters/dead-letters.ts';
 import type { RunContext } from '../context.ts';
 import { putInSlot, removeIfOurs, type Put, type PutFailure } from './put-in-slot.ts';
@@ -94,7 +94,7 @@ function slotOf(version: Change['version']): Slot | null {
 }
 
 interface Subject extends Task {
-  readonly row: Row | null;
+  readonly row: LedgerRow | null;
 }
 
 /** The locks that one change holds: on its identity, and on slots. */
@@ -113,12 +113,12 @@ class Locks {
     return this.#held.has(mapKey(slot));
   }
 
-  cover(row: Row | null): boolean {
+  cover(row: LedgerRow | null): boolean {
     return row === null || row.slot === null || this.holds(row.slot);
   }
 
   /** Releases what is held, then waits for the identity and these slots. */
-  async take(hint: Slot | null, row: Row | null): Promise<'held' | 'superseded'> {
+  async take(hint: Slot | null, row: LedgerRow | null): Promise<'held' | 'superseded'> {
     const { context, change } = this.#task;
     const { sequencer, signal } = context;
     const slots = [hint?.hash, row?.slot].filter((slot) => slot !== undefined && slot !== null);
@@ -139,7 +139,7 @@ function orderOfTurn({ version, feed, lsn }: Change): FeedOrder | undefined {
 }
 
 /** Rule 1. */
-function judge({ version, feed, lsn }: Change, row: Row | null): 'replay' | 'ask' | 'new' {
+function judge({ version, feed, lsn }: Change, row: LedgerRow | null): 'replay' | 'ask' | 'new' {
   if (row === null) return 'new';
   if (version !== null && version !== 'gone' && row.etag?.equals(etagToBytes(version.etag)) === true)
     return 'replay';
@@ -148,13 +148,13 @@ function judge({ version, feed, lsn }: Change, row: Row | null): 'replay' | 'ask
   return !comparable || lsn > row.lsn ? 'new' : 'ask';
 }
 
-function raise({ unit, change }: Task, row: Row): void {
+function raise({ unit, change }: Task, row: LedgerRow): void {
   unit.count('documentsSkipped');
   unit.row({ ...row, ...orderOf(change, row) });
 }
 
 /** The row's place in the order of its feed: never lower than what it was. */
-function orderOf({ feed, lsn }: Change, row: Row | null): Pick<Row, 'feed' | 'lsn'> {
+function orderOf({ feed, lsn }: Change, row: LedgerRow | null): Pick<LedgerRow, 'feed' | 'lsn'> {
   if (lsn === null) return { feed: row?.feed ?? feed, lsn: row?.lsn ?? null };
   return { feed, lsn: row?.feed === feed ? Math.max(row.lsn ?? 0, lsn) : lsn };
 }
@@ -261,7 +261,7 @@ async function refuse(
   quarantine(context, unit, { identity, slot: version.slot, refusal });
 }
 
-function slotIn(row: Row | null): Slot | null {
+function slotIn(row: LedgerRow | null): Slot | null {
   if (row === null || row.slot === null) return null;
   assert(row.targetKey !== null, 'a slot has its key');
   return { hash: row.slot, key: row.targetKey };

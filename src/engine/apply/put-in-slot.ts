@@ -4,7 +4,7 @@
  * rule); a document that cosmig has not written is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
-import type { Row } from '../../state/rows.ts';
+import type { LedgerRow } from '../../state/rows.ts';
 import type { RunContext } from '../context.ts';
 import type { Occupant } from './slot-owner.ts';
 import type { TargetRefusal, WriteOutcome } from './target-slots.ts';
@@ -130,7 +130,7 @@ function revoke({ context, unit, slot }: Put, from: SourceIdentity): void {
 }
 
 /** The row of a document that has lost its slot. */
-export function withoutSlot(row: Row): Row {
+export function withoutSlot(row: LedgerRow): LedgerRow {
   const state = row.state === 'live' ? 'tombstone' : row.state;
   return { ...row, state, slot: null, targetKey: null, etag: null };
 }

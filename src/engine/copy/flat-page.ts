@@ -12,7 +12,7 @@ import { Pieces } from '../../documents/page-pieces.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
 import type { Rekey } from '../../keys/rekey.ts';
 import { must } from '../../lib/assert.ts';
-import { readEntry, type Part, type Stored } from '../../state/segments/segment.ts';
+import { readEntry, type FinishedSegment, type Stored } from '../../state/segments/segment.ts';
 import type { OperationEnd, RangeOperation } from '../../cosmos/bulk/operation.ts';
 import type { Change } from '../apply/apply.ts';
 import type { Slot } from '../apply/identity.ts';
@@ -55,7 +55,7 @@ export class FlatPage {
   hashes = new Uint32Array(0);
   effectiveKeys: string[] = [];
   lsns = new Float64Array(0);
-  parts: readonly Part[] = [];
+  parts: readonly FinishedSegment[] = [];
   /** Documents that are not created: refused, or deleted and perhaps known. */
   others: Change[] = [];
   readonly pieces = new Pieces();

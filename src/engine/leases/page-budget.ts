@@ -14,10 +14,6 @@ export class PageBudget {
     this.#max = maxBytes;
   }
 
-  get usedBytes(): number {
-    return this.#used;
-  }
-
   /** Waits until there is room for so many bytes, and takes it. */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();

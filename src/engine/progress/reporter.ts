@@ -3,14 +3,14 @@ import { ruOf } from '../../cosmos/container/throughput.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RunContext } from '../context.ts';
-import type { Containers } from '../assemble.ts';
+import type { ContainerPair } from '../assemble.ts';
 import type { Goal, Outlook, RangeProgress, RunSnapshot } from './snapshot.ts';
 import { Watchdog, type ServiceWaits } from './stall.ts';
 
 interface ReporterParts {
   readonly context: RunContext;
   readonly goal: Goal;
-  readonly containers: Containers;
+  readonly containers: ContainerPair;
   readonly waits: ServiceWaits;
   readonly onSnapshot: ((snapshot: RunSnapshot) => void) | undefined;
 }

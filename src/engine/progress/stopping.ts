@@ -11,7 +11,7 @@ import type { MigrationSpec } from '../../spec/migration-spec.ts';
 import { timeLeft } from '../../spec/time-left.ts';
 
 /** Collects the reasons to stop reading; the first one counts. */
-export class Stopping implements Disposable {
+export class RunStop implements Disposable {
   readonly #child: ChildSignal;
   #reason: Error | undefined;
   #drain: AbortSignal;

@@ -10,7 +10,7 @@ import type { PageScan } from '../../documents/page-scan.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { KeyPlan } from '../../keys/plan.ts';
-import { Rekey, rekeyPaths, type Refusal, type TtlMode } from '../../keys/rekey.ts';
+import { Rekey, rekeyPaths, type DocumentRefusal, type TtlMode } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
 import { textsAt, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
@@ -19,7 +19,7 @@ export interface Version {
   /** Where it belongs; null when it has no key. */
   readonly slot: Slot | null;
   /** Why it cannot be written; null when it can. */
-  readonly refusal: Refusal | null;
+  readonly refusal: DocumentRefusal | null;
   /** The target document; empty when it cannot be written. */
   readonly body: Buffer;
   /** When it expires, if its body says so. */
@@ -107,4 +107,4 @@ export class VersionReader {
 
 const EMPTY = Buffer.alloc(0);
 /** Refused because of their content: their slot is known. */
-const HAVE_A_KEY: ReadonlySet<Refusal['reason']> = new Set(['too-large', 'key-conflict']);
+const HAVE_A_KEY: ReadonlySet<DocumentRefusal['reason']> = new Set(['too-large', 'key-conflict']);

@@ -8,7 +8,7 @@ import { must } from '../../lib/assert.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import { packKey } from '../../state/segments/key-bytes.ts';
 import type { Letter, LetterChange, Waits } from '../../state/dead-letters.ts';
-import type { Override, Row } from '../../state/rows.ts';
+import type { Override, LedgerRow } from '../../state/rows.ts';
 import { RowFilter } from '../copy/row-filter.ts';
 import { type Slot } from '../apply/identity.ts';
 
@@ -18,7 +18,7 @@ export type OpenLetter = Extract<LetterChange, { change: 'open' }>['letter'];
 interface Pending {
   /** Units that have touched the document and are not committed. */
   units: number;
-  row: Row | undefined;
+  row: LedgerRow | undefined;
   letter: LetterChange | undefined;
   /** Attempts that the ledger does not know of. */
   attempts: number;
@@ -43,7 +43,7 @@ export class PendingOutcomes {
   }
 
   /** What is known of a document. With the tree of its lease one index is asked, with null all that are done. */
-  rowOf(identity: Buffer, indexId: number | null): Row | null {
+  rowOf(identity: Buffer, indexId: number | null): LedgerRow | null {
     const pending = this.#pending.get(mapKey(identity))?.row;
     if (pending !== undefined) return pending;
     return this.#ledger.lookup.find(
@@ -103,7 +103,7 @@ export class PendingOutcomes {
     else pending.units += 1;
   }
 
-  setRow(row: Row): void {
+  setRow(row: LedgerRow): void {
     this.#touched(row.identity).row = row;
     this.filter.add(row.identity);
   }
@@ -129,7 +129,10 @@ export class PendingOutcomes {
    * The newest outcome of a document, for the commit of a unit that has touched it: another unit may have been later. The
    * attempts are returned to the first caller only.
    */
-  newest(identity: Buffer): { readonly row: Row | undefined; readonly letter: LetterChange | undefined } {
+  newest(identity: Buffer): {
+    readonly row: LedgerRow | undefined;
+    readonly letter: LetterChange | undefined;
+  } {
     const pending = this.#touched(identity);
     const { row, letter, attempts } = pending;
     if (letter?.change !== 'open') return { row, letter };

@@ -8,7 +8,7 @@
  */
 import { mapKey } from '../../documents/hash.ts';
 import { group } from '../../lib/group.ts';
-import type { Override, Row } from '../../state/rows.ts';
+import type { Override, LedgerRow } from '../../state/rows.ts';
 import { readEntry } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
 import type { RunContext } from '../context.ts';
@@ -26,7 +26,7 @@ interface Claimed {
 
 /** What was found, for the ledger. */
 interface Findings {
-  readonly rows: Map<string, Row>;
+  readonly rows: Map<string, LedgerRow>;
   readonly overrides: Override[];
 }
 

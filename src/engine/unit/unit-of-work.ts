@@ -13,8 +13,8 @@ import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
 import type { LetterChange } from '../../state/dead-letters.ts';
 import type { Move } from '../../state/leases.ts';
-import type { FeedName, Override, Row } from '../../state/rows.ts';
-import type { Part } from '../../state/segments/segment.ts';
+import type { FeedName, Override, LedgerRow } from '../../state/rows.ts';
+import type { FinishedSegment } from '../../state/segments/segment.ts';
 import type { Claim } from '../../state/unit-records.ts';
 import { type Slot, type SourceIdentity } from '../apply/identity.ts';
 import type { RunContext } from '../context.ts';
@@ -52,7 +52,7 @@ export interface Claiming {
 /** Documents that the copy creates: their segments claim them. */
 interface CopiedDocuments {
   readonly indexId: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly FinishedSegment[];
   /** The number of the outcome of each; 0 until our copy of it is in its slot. */
   readonly outcomes: Float64Array;
 }
@@ -108,7 +108,7 @@ export class UnitOfWork {
     this.#outcomes[entry] = this.#context.ledger.pages.nextSequence();
   }
 
-  row(row: Row): void {
+  row(row: LedgerRow): void {
     this.#touch(row.identity);
     this.#context.pending.setRow(row);
   }

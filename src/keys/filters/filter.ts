@@ -2,9 +2,7 @@
  * The contract of filters, which follow a bar in a placeholder: `{createdAt|month}`. Invariant: a filter is pure
  * and total: it returns a value for every value, or the reason why it cannot.
  */
-
-/** A value that is present and not an object or an array. */
-export type Scalar = string | number | boolean | null;
+import type { Scalar } from '../../documents/scalar.ts';
 
 /** Why a value cannot be used, in words for the operator. */
 export interface Unfit {

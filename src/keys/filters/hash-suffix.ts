@@ -8,7 +8,8 @@
  * value into text.
  */
 import { effectiveKey } from '../../epk/effective-key.ts';
-import type { FilterKind, Scalar } from './filter.ts';
+import type { Scalar } from '../../documents/scalar.ts';
+import type { FilterKind } from './filter.ts';
 
 /** Far below 2^32, so that no bucket is noticeably larger than another. */
 const BUCKETS_MAX = 1_000_000;

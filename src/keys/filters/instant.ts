@@ -4,7 +4,8 @@
  * in the year 5138 and 10^11 milliseconds in March 1973, so only milliseconds of the early seventies are misread.
  * Invariant: a value that is not clearly a date is refused, and so are microseconds.
  */
-import type { Scalar, Unfit } from './filter.ts';
+import type { Scalar } from '../../documents/scalar.ts';
+import type { Unfit } from './filter.ts';
 
 /** Milliseconds since 1970, within the years 1 to 9999. */
 export type Instant = number;

@@ -2,7 +2,8 @@
  * Filters for text: lower, upper, trim, slice, pad, default. Invariant: they do not depend on a locale: letters
  * change by the tables of Unicode ('İ' and 'ß' become two letters, without Turkish or German rules).
  */
-import { textOf, type Filter, type FilterKind, type Scalar, type Unfit } from './filter.ts';
+import type { Scalar } from '../../documents/scalar.ts';
+import { textOf, type Filter, type FilterKind, type Unfit } from './filter.ts';
 
 /** No number has more digits than this. */
 const PLACES_MAX = 64;

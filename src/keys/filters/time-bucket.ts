@@ -3,7 +3,8 @@
  * Weeks are ISO weeks: they begin on Monday, the first one contains January 4, and the year is that of the week,
  * which may differ around New Year: 2021-01-03 is in 2020-W53. Invariant: texts sort as times do.
  */
-import { isUnfit, type Filter, type FilterKind, type Scalar, type Unfit } from './filter.ts';
+import type { Scalar } from '../../documents/scalar.ts';
+import { isUnfit, type Filter, type FilterKind, type Unfit } from './filter.ts';
 import { instantOf, type Instant } from './instant.ts';
 
 /** What a pattern may contain besides punctuation, digits and spaces. */

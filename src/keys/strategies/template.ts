@@ -5,7 +5,8 @@
  * optional properties are often null, and refusing them would leave many documents behind.
  */
 import { existing, whyUnfit } from './property.ts';
-import { isUnfit, textOf, type Filter, type Scalar, type Unfit } from '../filters/filter.ts';
+import type { Scalar } from '../../documents/scalar.ts';
+import { isUnfit, textOf, type Filter, type Unfit } from '../filters/filter.ts';
 import { isSamePath, printPath } from '../path.ts';
 import { show } from '../show.ts';
 import type { Derived, Path, Strategy, Value } from './strategy.ts';

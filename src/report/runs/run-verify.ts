@@ -3,7 +3,7 @@ import type { Result } from '../../cli/command.ts';
 import { CosmigError } from '../../lib/errors.ts';
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Verdict } from '../../verify/verdict.ts';
-import type { Progress } from '../../verify/verify.ts';
+import type { VerifyProgress } from '../../verify/verify.ts';
 import type { Extent } from '../../workflows/repair.ts';
 import type { CompareProgress } from '../json/results.ts';
 import { Speed, verifyLine } from '../live-line.ts';
@@ -86,7 +86,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   throw error;
 }
 
-function progressShower({ clock, out }: SpecContext): (progress: Progress) => void {
+function progressShower({ clock, out }: SpecContext): (progress: VerifyProgress) => void {
   const speed = new Speed();
   return (progress) => {
     const { expected: _expected, budgetRu: _budgetRu, ...shown } = progress;

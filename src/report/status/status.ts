@@ -1,6 +1,6 @@
 /** The status of a migration as one screen of text, 80 columns wide, with what to do next in its last line. */
 import { formatCount, formatCounts, pluralize } from '../../lib/counting.ts';
-import { formatAge, formatDuration, formatPercent, formatTime, table, type Row } from '../format.ts';
+import { formatAge, formatDuration, formatPercent, formatTime, table, type TextRow } from '../format.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
@@ -10,7 +10,7 @@ const VALUE_COLUMNS = 59;
 
 export function renderStatus(status: Status, nowMs: number): string {
   const { ranges } = status;
-  const rows: Row[] = [
+  const rows: TextRow[] = [
     ['migration', status.migration],
     ['ledger', status.ledger],
     ['partition key', status.partitionKey.join(', ')],
@@ -39,7 +39,7 @@ export function renderStatus(status: Status, nowMs: number): string {
 const BREAKS = /(?<!\d) /;
 
 /** The row, and rows without a name for what does not fit. */
-function wrapped([name, value]: Row): Row[] {
+function wrapped([name, value]: TextRow): TextRow[] {
   const lines: string[] = [];
   for (const word of value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(BREAKS)) {
     const last = lines.at(-1);
@@ -57,7 +57,7 @@ function runningText({ running, lastRun }: Status, nowMs: number): string {
   return `${lastRun.command} since ${formatTime(sinceMs)} (${formatAge(nowMs - sinceMs)}), process ${running.pid}`;
 }
 
-function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): Row[] {
+function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): TextRow[] {
   if (running !== null) return [];
   if (lastRun === null) return [['last run', 'none']];
   const { command, began, ended, outcome } = lastRun;
@@ -86,7 +86,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   internal: 'a bug',
 };
 
-function lagRows({ phase, running, lastRun, seen }: Status, nowMs: number): Row[] {
+function lagRows({ phase, running, lastRun, seen }: Status, nowMs: number): TextRow[] {
   if (phase === 'new' || phase === 'copying' || phase === 'committed')
     return running === null || seen?.waitsFor == null ? [] : [['waits for', seen.waitsFor]];
   if (running === null) {
@@ -95,7 +95,7 @@ function lagRows({ phase, running, lastRun, seen }: Status, nowMs: number): Row[
   }
   if (seen === null) return [['lag', 'not known yet']];
   const lag = seen.lagSeconds === null ? 'unknown' : `${seen.lagSeconds} s`;
-  const row: Row = ['lag', `${lag} (${formatAge(nowMs - Date.parse(seen.at))} ago)`];
+  const row: TextRow = ['lag', `${lag} (${formatAge(nowMs - Date.parse(seen.at))} ago)`];
   return seen.waitsFor === null ? [row] : [row, ['waits for', seen.waitsFor]];
 }
 
@@ -142,7 +142,7 @@ function proofText({ proof, verifying }: Status, nowMs: number): string {
 
 const LATE_WRITES_MAX = 8;
 
-function cutoverRows({ cutover }: Status, nowMs: number): Row[] {
+function cutoverRows({ cutover }: Status, nowMs: number): TextRow[] {
   if (cutover === null) return [];
   const { state, at, stoppedSince, stoppedMs, why, lateWrites } = cutover;
   const since = stoppedSince === null ? null : `writers stopped ${ago(stoppedSince, nowMs)}`;
@@ -157,7 +157,7 @@ function cutoverRows({ cutover }: Status, nowMs: number): Row[] {
       const ids = lateWrites.slice(0, LATE_WRITES_MAX).map((id) => (id === '' ? 'unknown id' : id));
       const more = lateWrites.length - ids.length;
       const others = more > 0 ? ` and ${formatCount(more)} more` : '';
-      const late: Row[] =
+      const late: TextRow[] =
         ids.length === 0 ? [] : [['LATE WRITES', `not replicated: ${ids.join(', ')}${others}`]];
       return [['cutover', `committed ${ago(at, nowMs)}${stopped}`], ...late];
     }

@@ -3,7 +3,7 @@ import { HASH_BYTES } from '../../documents/hash.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
 import type { IndexRunStore } from './runs.ts';
-import type { Row, RowStore } from '../rows.ts';
+import type { LedgerRow, RowStore } from '../rows.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
 
 interface Stores {
@@ -29,12 +29,16 @@ export class Lookup {
     identity: Buffer,
     indexId: number | null,
     isCanceled: (landed: Landed) => boolean = () => false,
-  ): Row | null {
+  ): LedgerRow | null {
     const { transactions, rows } = this.#stores;
     return transactions.read(() => rows.find(identity) ?? this.#indexed(identity, indexId, isCanceled));
   }
 
-  #indexed(identity: Buffer, indexId: number | null, isCanceled: (landed: Landed) => boolean): Row | null {
+  #indexed(
+    identity: Buffer,
+    indexId: number | null,
+    isCanceled: (landed: Landed) => boolean,
+  ): LedgerRow | null {
     const { runs, entries, rows } = this.#stores;
     identity.copy(this.#probe, 0, 0, HASH_BYTES);
     for (const run of runs.finished(indexId)) {

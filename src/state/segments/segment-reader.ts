@@ -9,7 +9,7 @@ import type { Marks } from './outcome-numbers.ts';
 import { FEEDS } from '../rows.ts';
 import type { FeedName } from '../rows.ts';
 import { readEntry } from './segment.ts';
-import type { Part, Stored } from './segment.ts';
+import type { FinishedSegment, Stored } from './segment.ts';
 
 /** The position of an entry. */
 export interface EntryPosition {
@@ -25,7 +25,7 @@ export interface Landed extends Stored {
 }
 
 /** A committed segment. */
-export interface Segment extends Pick<Part, 'count' | 'lsnBase' | 'data'>, Marks {
+export interface Segment extends Pick<FinishedSegment, 'count' | 'lsnBase' | 'data'>, Marks {
   readonly number: number;
   readonly feed: FeedName;
 }

@@ -24,7 +24,7 @@ const NO_LSN = 0xffff_ffff;
 export const SEGMENT_ENTRIES_MAX = 256;
 
 /** A document that the copy is about to write. */
-export interface Entry {
+export interface SegmentEntry {
   /** Identity and slot, four words each, as in `Rekey`. */
   readonly hashes: Uint32Array;
   readonly targetKey: readonly KeyComponent[];
@@ -34,7 +34,7 @@ export interface Entry {
 }
 
 /** A finished segment. */
-export interface Part {
+export interface FinishedSegment {
   readonly count: number;
   readonly lsnBase: number;
   readonly data: Buffer;
@@ -81,7 +81,7 @@ export class SegmentBuilder {
     this.#memory = memory;
   }
 
-  add({ hashes, targetKey, etag, lsn }: Entry): void {
+  add({ hashes, targetKey, etag, lsn }: SegmentEntry): void {
     if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
     const at = this.#count * ENTRY_BYTES;
     const entries = this.#entries;
@@ -109,7 +109,7 @@ export class SegmentBuilder {
     this.#namesEnd = this.#appendName(page, start, end);
   }
 
-  finish(): Part[] {
+  finish(): FinishedSegment[] {
     if (this.#count > 0) this.#close();
     const { bytes } = this.#memory;
     const slice = (from: number, to: number): Buffer =>
@@ -183,7 +183,10 @@ export class SegmentBuilder {
 }
 
 /** The entry at a position of a segment. */
-export function readEntry(part: Pick<Part, 'count' | 'lsnBase' | 'data'>, position: number): Stored {
+export function readEntry(
+  part: Pick<FinishedSegment, 'count' | 'lsnBase' | 'data'>,
+  position: number,
+): Stored {
   const { count, lsnBase, data } = part;
   assert(position < count, 'the position is within the segment');
   const at = position * ENTRY_BYTES;

@@ -21,7 +21,7 @@ import type { RowOptions } from './rows.ts';
 import { loadOf } from '../sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from '../store.ts';
 import { NO_DIFFERENCES, type Kind, type Verdict } from '../verdict.ts';
-import type { Comparison, Progress } from '../verify.ts';
+import type { Comparison, VerifyProgress } from '../verify.ts';
 
 /**
  * How old a comparison may be to be resumed. An unfinished pass has cost RU, and may be continued over several nights; a
@@ -177,8 +177,8 @@ function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolea
   return stage !== 'done' && Math.abs(nowMs - (listedAtMs ?? beganAtMs)) < AGE_MAX_MS[stage];
 }
 
-type Counts = Pick<Progress, 'source' | 'target'>;
-type Rechecking = Pick<Progress, 'open' | 'waitsFor'>;
+type Counts = Pick<VerifyProgress, 'source' | 'target'>;
+type Rechecking = Pick<VerifyProgress, 'open' | 'waitsFor'>;
 
 function progressReporter({ onProgress, sides }: Comparison): {
   (stage: string, recheck?: Rechecking): void;

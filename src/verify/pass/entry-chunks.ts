@@ -74,7 +74,7 @@ export class EntryBuffer {
   }
 }
 
-export interface Entry {
+export interface ChunkEntry {
   /** 16 bytes each, views of the chunk. */
   readonly identity: Buffer;
   readonly contribution: Buffer;
@@ -94,7 +94,7 @@ export interface EntryChunk {
 export function* entriesOf(
   { words, bytes }: EntryChunk,
   isWanted: (bucket: number) => boolean,
-): Generator<Entry> {
+): Generator<ChunkEntry> {
   for (let at = 0; at < words.length;) {
     const sizeBytes = words[at] ?? 0;
     if (sizeBytes < HEAD_BYTES || sizeBytes % 4 !== 0 || 4 * at + sizeBytes > bytes.length) throw damaged();

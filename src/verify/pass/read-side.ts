@@ -14,7 +14,7 @@ import { ServiceError } from '../../lib/errors.ts';
 import { forEachConcurrently } from '../../lib/group.ts';
 import type { RowOptions } from './rows.ts';
 import { checkContainer, tokenOf, type Side } from '../../cosmos/side.ts';
-import type { Part, VerifyStore } from '../store.ts';
+import type { ReadPart, VerifyStore } from '../store.ts';
 import { SideSums } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';
 
@@ -52,7 +52,7 @@ export interface ReadSideParts {
 }
 
 /** An interval, and how far it was read. */
-export type StartedAt = Pick<Part, 'min' | 'max' | 'position'>;
+export type StartedAt = Pick<ReadPart, 'min' | 'max' | 'position'>;
 
 export class SidePass {
   readonly sums: SideSums;
@@ -74,7 +74,7 @@ export class SidePass {
     return this.#readers.reduce((sum, { documents }) => sum + documents, 0);
   }
 
-  get parts(): readonly Part[] {
+  get parts(): readonly ReadPart[] {
     return this.#readers;
   }
 

@@ -15,7 +15,7 @@ import {
   Placement,
   Rekey,
   rekeyPaths,
-  type Refusal,
+  type DocumentRefusal,
   type RekeyOptions,
 } from '../../keys/rekey.ts';
 import type { Path } from '../../keys/strategies/strategy.ts';
@@ -88,7 +88,7 @@ export class SourceRows {
   }
 
   /** Why the document cannot be moved. */
-  get refusal(): Refusal {
+  get refusal(): DocumentRefusal {
     return must(this.#rekey.refusal, 'what is refused has a reason');
   }
 

@@ -8,7 +8,7 @@ import { ENTRY } from '../../documents/comparison-entries.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from '../pass/json-cross-check.ts';
 import { parseKey, keyText, readName } from '../document-name.ts';
-import { damaged, entriesOf, type Entry, type EntryChunk } from '../pass/entry-chunks.ts';
+import { damaged, entriesOf, type ChunkEntry, type EntryChunk } from '../pass/entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 import type { VerifyStore } from '../store.ts';
 
@@ -75,7 +75,7 @@ class Recount {
     this.#sums = sums;
   }
 
-  see(side: SideName, { chunk, entry }: { readonly chunk: EntryChunk; readonly entry: Entry }): void {
+  see(side: SideName, { chunk, entry }: { readonly chunk: EntryChunk; readonly entry: ChunkEntry }): void {
     const at = entry.at + ENTRY.contribution;
     this.#found[side].add(entry.bucket, { sizeBytes: 0, hash: chunk.words, at });
   }
@@ -87,7 +87,10 @@ class Recount {
   }
 }
 
-function note(found: Map<string, Unmatched>, { identity, name }: Pick<Entry, 'identity' | 'name'>): void {
+function note(
+  found: Map<string, Unmatched>,
+  { identity, name }: Pick<ChunkEntry, 'identity' | 'name'>,
+): void {
   const key = identity.toString('latin1');
   const known = found.get(key) ?? { identity: Buffer.from(identity), names: [] };
   known.names.push(Buffer.from(name));
@@ -153,8 +156,8 @@ function* candidatesIn(
   /** Entries of the source by identity and content; an equal entry of the target removes one. */
   const entries = new Map<string, Buffer>();
   const unmatched = new Map<string, Unmatched>();
-  const keep = (entry: Pick<Entry, 'identity' | 'name'>): void => note(unmatched, entry);
-  const each = (side: SideName, see: (entry: Entry, key: string) => void): void => {
+  const keep = (entry: Pick<ChunkEntry, 'identity' | 'name'>): void => note(unmatched, entry);
+  const each = (side: SideName, see: (entry: ChunkEntry, key: string) => void): void => {
     for (const chunk of store.entries(side, shelf)) {
       for (const entry of entriesOf(chunk, (bucket) => buckets.has(bucket))) {
         recount.see(side, { chunk, entry });

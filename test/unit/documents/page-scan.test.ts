@@ -181,7 +181,7 @@ function tell(scan: PageScan, page: Buffer): object {
     return { fault: error.message };
   }
   const rows = Array.from({ length: scan.count }, (_, row) => ({
-    element: [scan.elementStart(row), scan.elementEnd(row)],
+    element: scan.elementStart(row),
     values: Array.from({ length: scan.tree.count }, (_, node) => [
       scan.start(row, node),
       scan.end(row, node),
@@ -205,9 +205,9 @@ function tellPlainly(scan: PageScan, page: Buffer): unknown {
   const stride = ROW_HEAD + 2 * scan.tree.count;
   const rows = Array.from({ length: walk.count }, (_, row) => {
     const fields = [...walk.rows.subarray(row * stride, (row + 1) * stride)];
-    const [start, end, firstCut = 0, lastCut = 0] = fields;
+    const [start, , firstCut = 0, lastCut = 0] = fields;
     return {
-      element: [start, end],
+      element: start,
       values: Array.from({ length: scan.tree.count }, (_, node) =>
         fields.slice(ROW_HEAD + 2 * node, ROW_HEAD + 2 * node + 2),
       ),

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { keyOfLevels, type Level } from '../../../src/keys/key-levels.ts';
+import { keyOfLevels, type KeyLevel } from '../../../src/keys/key-levels.ts';
 import type { Derived } from '../../../src/keys/strategies/strategy.ts';
 
 const value = (of: string | number | null): Derived => ({ kind: 'value', value: of });
 const missing: Derived = { kind: 'missing', path: ['b'] };
 const invalid: Derived = { kind: 'invalid', path: ['b'], why: 'it is odd' };
 
-function levels(...found: Derived[]): Level[] {
+function levels(...found: Derived[]): KeyLevel[] {
   return found.map((derived, index) => ({ path: ['abc'.charAt(index)], derived }));
 }
 
 describe('the levels of a key', () => {
-  test.each<[name: string, levels: Level[], mayMiss: boolean, expected: object]>([
+  test.each<[name: string, levels: KeyLevel[], mayMiss: boolean, expected: object]>([
     ['one', levels(value('x')), false, { kind: 'key', values: ['x'], missing: false }],
     [
       'three, with their types',

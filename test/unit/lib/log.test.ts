@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../../src/lib/errors.ts';
 import { safeStringify } from '../../../src/lib/json/json.ts';
-import { createLog, redact, redactText, type Level } from '../../../src/lib/log.ts';
+import { createLog, redact, redactText, type LogLevel } from '../../../src/lib/log.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
 // Shaped like an account key (64 bytes in base64), made here so that no key stands in the repository.
 const KEY = Buffer.alloc(64, 0xab).toString('base64');
 const SIGNATURE = 'q1w2e3r4t5';
 
-function written(format: 'text' | 'json', level: Level = 'info') {
+function written(format: 'text' | 'json', level: LogLevel = 'info') {
   const lines: string[] = [];
   const log = createLog({ format, level, clock: new VirtualClock(), write: (line) => lines.push(line) });
   return { log, lines };

@@ -1,6 +1,6 @@
 /** A container and a sample as the preflight finds them, for rules that only read them. */
 import type { ContainerFacts } from '../../../src/cosmos/container/inspect.ts';
-import type { Sample } from '../../../src/preflight/sample.ts';
+import type { SourceSample } from '../../../src/preflight/sample.ts';
 
 export function containerFacts(more: Partial<ContainerFacts> = {}): ContainerFacts {
   return {
@@ -33,7 +33,7 @@ export function containerFacts(more: Partial<ContainerFacts> = {}): ContainerFac
   };
 }
 
-export const NONE_REFUSED: Sample['refused'] = {
+export const NONE_REFUSED: SourceSample['refused'] = {
   'missing-key': 0,
   'invalid-key': 0,
   'key-conflict': 0,
@@ -43,7 +43,7 @@ export const NONE_REFUSED: Sample['refused'] = {
 };
 
 /** A thousand documents with a key of their own. */
-export function sampleOf(more: Partial<Sample> = {}): Sample {
+export function sampleOf(more: Partial<SourceSample> = {}): SourceSample {
   return {
     documents: 1000,
     isWhole: true,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerFacts } from '../../../src/cosmos/container/inspect.ts';
 import { notesOf, warningsOf, type FindingParts } from '../../../src/preflight/findings.ts';
-import type { Sample } from '../../../src/preflight/sample.ts';
+import type { SourceSample } from '../../../src/preflight/sample.ts';
 import { parseDerivation } from '../../../src/keys/strategies/parse.ts';
 import { load, KEY, WHOLE } from '../spec/loading.ts';
 import { containerFacts, NONE_REFUSED, sampleOf } from './facts.ts';
@@ -10,7 +10,7 @@ const GB = 1024 ** 3;
 const { spec } = load({ flags: WHOLE, env: { COSMIG_SOURCE_KEY: KEY } });
 
 interface Case {
-  readonly sample?: Partial<Sample>;
+  readonly sample?: Partial<SourceSample>;
   readonly source?: Partial<ContainerFacts>;
   readonly target?: Partial<ContainerFacts>;
   readonly more?: Partial<FindingParts>;
@@ -29,10 +29,13 @@ function partsOf({ sample, source, target, more }: Case): FindingParts {
 
 const kinds = (of: Case): string[] => warningsOf(partsOf(of)).map(({ kind }) => kind);
 const notes = (of: Case): string => [...notesOf(partsOf(of))].join('\n');
-const refused = (more: Partial<Sample['refused']>): Sample['refused'] => ({ ...NONE_REFUSED, ...more });
+const refused = (more: Partial<SourceSample['refused']>): SourceSample['refused'] => ({
+  ...NONE_REFUSED,
+  ...more,
+});
 
 describe('preflight warnings: the key', () => {
-  test.each<[string, Partial<Sample>, Partial<ContainerFacts>, string[]]>([
+  test.each<[string, Partial<SourceSample>, Partial<ContainerFacts>, string[]]>([
     ['none for a good key', {}, {}, []],
     ['none for an empty source', { documents: 0, distinct: 0, biggest: [] }, { documentCount: 0 }, []],
     ['no document has it', { missing: 1000, distinct: 1 }, {}, ['no-key']],

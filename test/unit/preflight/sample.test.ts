@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SampleTally, type Sample } from '../../../src/preflight/sample.ts';
+import { SampleTally, type SourceSample } from '../../../src/preflight/sample.ts';
 import { makePlan, type PlanOptions } from '../../../src/keys/plan.ts';
 import type { RekeyOptions } from '../../../src/keys/rekey.ts';
 
@@ -25,7 +25,7 @@ function page(...documents: object[]): { bytes: Buffer; chargeRu: number; date: 
   return { bytes, chargeRu: documents.length * 2, date: DATE };
 }
 
-function sample(documents: object[], of: RekeyOptions = options()): Sample {
+function sample(documents: object[], of: RekeyOptions = options()): SourceSample {
   const tally = new SampleTally(of);
   tally.add(page(...documents), documents.length);
   return tally.result(true);

@@ -11,8 +11,8 @@ import type { BuildSizes } from '../../../src/state/index/build.ts';
 import { Ledger } from '../../../src/state/ledger.ts';
 import type { Lease, NewLease } from '../../../src/state/leases.ts';
 import { SegmentBuilder } from '../../../src/state/segments/segment.ts';
-import type { Entry } from '../../../src/state/segments/segment.ts';
-import type { Row } from '../../../src/state/rows.ts';
+import type { SegmentEntry } from '../../../src/state/segments/segment.ts';
+import type { LedgerRow } from '../../../src/state/rows.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 1);
 
@@ -85,7 +85,11 @@ export function hashOf(text: string): Buffer {
   return hashToBytes(wordsOf(text));
 }
 
-export function entryOf(identity: string, slot: string, { etag = `"${identity}"`, lsn = 1 } = {}): Entry {
+export function entryOf(
+  identity: string,
+  slot: string,
+  { etag = `"${identity}"`, lsn = 1 } = {},
+): SegmentEntry {
   const hashes = new Uint32Array([...wordsOf(identity), ...wordsOf(slot)]);
   return { hashes, targetKey: [slot], etag, lsn };
 }
@@ -120,7 +124,7 @@ export function intendPage(ledger: Ledger, { lease, documents, position }: CopyP
   };
 }
 
-export function rowOf(identity: string, slot: string | null, row: Partial<Row> = {}): Row {
+export function rowOf(identity: string, slot: string | null, row: Partial<LedgerRow> = {}): LedgerRow {
   return {
     identity: hashOf(identity),
     state: slot === null ? 'tombstone' : 'live',

@@ -3,32 +3,51 @@ import { PageBudget } from '../../../../src/engine/leases/page-budget.ts';
 
 const NEVER = new AbortController().signal;
 
-describe('room for pages', () => {
-  test('is given until it is full, and again when a page leaves', async () => {
-    const room = new PageBudget(100);
-    await room.take(60, NEVER);
+/** Whether so many bytes can be taken now. They are given back, so that the budget is as it was. */
+async function fits(budget: PageBudget, bytes: number): Promise<boolean> {
+  const stop = new AbortController();
+  const taking = budget.take(bytes, stop.signal).then(
+    () => true,
+    () => false,
+  );
+  stop.abort(new Error('does not fit'));
+  const isTaken = await taking;
+  if (isTaken) budget.adjust(-bytes);
+  return isTaken;
+}
+
+describe('page budget', () => {
+  test('full -> the next page waits until another one leaves', async () => {
+    const budget = new PageBudget(100);
+    await budget.take(60, NEVER);
+    expect([await fits(budget, 40), await fits(budget, 41)]).toEqual([true, false]);
     let second = false;
-    const waiting = room.take(60, NEVER).then(() => (second = true));
+    const waiting = budget.take(60, NEVER).then(() => (second = true));
     await Promise.resolve();
-    expect([second, room.usedBytes]).toEqual([false, 60]);
-    room.adjust(-60);
+    expect(second).toBe(false);
+    budget.adjust(-60);
     await waiting;
-    expect([second, room.usedBytes]).toEqual([true, 60]);
+    expect(second).toBe(true);
+    expect([await fits(budget, 40), await fits(budget, 41)]).toEqual([true, false]);
   });
 
-  test('one page always fits, however large', async () => {
-    const room = new PageBudget(100);
-    await room.take(5000, NEVER);
-    expect(room.usedBytes).toBe(5000);
+  test('one page, however large -> it fits', async () => {
+    const budget = new PageBudget(100);
+    await budget.take(5000, NEVER);
+    expect(await fits(budget, 1)).toBe(false);
+    // More than the maximum fits into an empty budget only: all 5000 bytes were counted, and no others.
+    budget.adjust(-5000);
+    expect(await fits(budget, 5000)).toBe(true);
   });
 
-  test('an aborted caller takes nothing', async () => {
-    const room = new PageBudget(100);
-    await room.take(100, NEVER);
+  test('a waiting caller is aborted -> it takes nothing', async () => {
+    const budget = new PageBudget(100);
+    await budget.take(100, NEVER);
     const stop = new AbortController();
-    const waiting = room.take(1, stop.signal);
+    const waiting = budget.take(1, stop.signal);
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
-    expect(room.usedBytes).toBe(100);
+    budget.adjust(-100);
+    expect(await fits(budget, 5000)).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { Governor } from '../../../../src/cosmos/load/governor.ts';
 import { SessionTokens } from '../../../../src/cosmos/feed/session-tokens.ts';
 import { Backlog } from '../../../../src/engine/progress/backlog.ts';
 import { RunCounters } from '../../../../src/engine/progress/counters.ts';
-import { Stopping, Tasks } from '../../../../src/engine/progress/stopping.ts';
+import { RunStop, Tasks } from '../../../../src/engine/progress/stopping.ts';
 import { CrashPoints, type CrashPoint } from '../../../../src/engine/unit/crash-points.ts';
 import { PendingOutcomes } from '../../../../src/engine/unit/pending-outcomes.ts';
 import { RunTotals } from '../../../../src/engine/unit/run-totals.ts';
@@ -46,7 +46,7 @@ function newUnit(ledger: Ledger, members: Group, lease: number | null = null): B
       pending: new PendingOutcomes(ledger),
       points: new CrashPoints((point) => points.push(point)),
       tasks: new Tasks(members),
-      stopping: new Stopping(signal),
+      stopping: new RunStop(signal),
     },
     { lease, feed: 'LV' },
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Scalar } from '../../../../src/keys/filters/filter.ts';
+import type { Scalar } from '../../../../src/documents/scalar.ts';
 import { bucketOf } from '../../../../src/keys/filters/hash-suffix.ts';
 
 // Worked out apart from our code, from effective keys that Microsoft's SDK gave: the last eight digits, mod N. Keys
