@@ -18,7 +18,7 @@ const DATABASE = 'tail';
 const COPIED = 20_000;
 const WRITES_PER_SECOND = 1000;
 const SECONDS = 30;
-/** A burst this often: timers are no finer. */
+/** A burst this often: timers are not finer. */
 const BURST_MS = 10;
 /** How often the target is looked at; what lies in between is counted as lag. */
 const LOOK_MS = 20;

@@ -7,7 +7,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   );
   process.exit(2);
 }
-// A comparison must not take much memory, and V8 can be told only before the large modules have grown its heap.
+// A comparison must not take much memory, and V8 accepts this setting only before the large modules have grown its heap.
 if (process.argv[2] === 'verify') {
   const { keepYoungGenerationSmall } = await import('../dist/lib/heap.js');
   keepYoungGenerationSmall();

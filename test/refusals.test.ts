@@ -40,8 +40,8 @@ function saidIn(file: string, text: string): Said[] {
   const found: Said[] = [];
   const read = (line: Said['line'], at: number): void => {
     QUOTED.lastIndex = at;
-    const told = QUOTED.exec(text)?.groups?.['text'];
-    if (told !== undefined) found.push({ where, line, text: told });
+    const quoted = QUOTED.exec(text)?.groups?.['text'];
+    if (quoted !== undefined) found.push({ where, line, text: quoted });
   };
   for (const { index, 0: head } of text.matchAll(new RegExp(`new (?:${KINDS})Error\\(\\s*`, 'g')))
     read('what', index + head.length);
@@ -51,7 +51,7 @@ function saidIn(file: string, text: string): Said[] {
 }
 
 const said = [...code].flatMap(([file, text]) => saidIn(file, text));
-const told = ({ where, line, text }: Said): string => `${where} ${line}: ${text}`;
+const lineOf = ({ where, line, text }: Said): string => `${where} ${line}: ${text}`;
 
 describe('what refusals say', () => {
   test('is seen by this test', () => {
@@ -64,11 +64,11 @@ describe('what refusals say', () => {
   test('is one line that says something, in small letters and without a full stop', () => {
     const wrong = said.filter(({ line, text }) => {
       const isOneLine = !/\n|\\n(?!"|')/.test(text);
-      // What somebody has typed stands as it is, and some names are written large.
+      // What the operator has typed is quoted as it is, and some names begin with a capital.
       const begins = /^(?:[a-z0-9$'"/<~-]|Ctrl|TTL|Unicode)/.test(text);
       return text.length < (line === 'what' ? 5 : 4) || !isOneLine || !begins || /[.!]$/.test(text);
     });
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(lineOf)).toEqual([]);
   });
 });
 

@@ -48,7 +48,7 @@ const EDGES = ['src/lib/', 'src/cli/', 'src/spec/load.ts'];
 const AMBIENT =
   /\b(?:Date\.now|Math\.random|performance\.now|set(?:Timeout|Interval)|process\.env)\b|\bnew Date\(\)/g;
 
-// execa, which we admire, has 243 lines in its largest file; beyond 400 nobody finds the point.
+// execa, which we admire, has 243 lines in its largest file; beyond 400 a reader loses the point.
 const LINES_MAX = 400;
 
 /** More files than fit on half a screen are not a room but a heap. */
@@ -131,12 +131,14 @@ function rankOf(folder: string): number {
   return LAYERS.findIndex((layer) => layer.includes(folder));
 }
 
-const told = ({ from, to }: Import): string => `${from} -> ${to}`;
+const arrowOf = ({ from, to }: Import): string => `${from} -> ${to}`;
 
 describe('imports', () => {
   test('are all seen by this test', () => {
     expect(imports.length).toBeGreaterThan(sources.length);
-    expect(imports.filter(({ to }) => to.startsWith('src/') && !sources.includes(to)).map(told)).toEqual([]);
+    expect(imports.filter(({ to }) => to.startsWith('src/') && !sources.includes(to)).map(arrowOf)).toEqual(
+      [],
+    );
   });
 
   test('every folder has its place in the layers', () => {
@@ -150,7 +152,7 @@ describe('imports', () => {
       if (user === undefined || used === undefined || user === used || typeOnly) return false;
       return rankOf(used) <= rankOf(user);
     });
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(arrowOf)).toEqual([]);
   });
 
   test('the emulator knows epk and lib only, so that a bug cannot hide on both sides', () => {
@@ -158,19 +160,19 @@ describe('imports', () => {
       const used = layerOf(to);
       return layerOf(from) === 'emulator' && used !== undefined && !['emulator', 'epk', 'lib'].includes(used);
     });
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(arrowOf)).toEqual([]);
   });
 
   test('the verifier never knows the engine', () => {
     const wrong = imports.filter(({ from, to }) => layerOf(from) === 'verify' && layerOf(to) === 'engine');
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(arrowOf)).toEqual([]);
   });
 
   test.each(Object.entries(PACKAGES))('%s is imported by %s only', (name, place) => {
     const wrong = imports.filter(
       ({ from, to }) => (to === name || to.startsWith(`${name}/`)) && !from.startsWith(place),
     );
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(arrowOf)).toEqual([]);
   });
 
   test('only the driver module loads a package by another way than an import', () => {
@@ -197,7 +199,7 @@ describe('imports', () => {
       const name = /^(?:@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? to;
       return !to.startsWith('src/') && !to.startsWith('node:') && !(name in known);
     });
-    expect(wrong.map(told)).toEqual([]);
+    expect(wrong.map(arrowOf)).toEqual([]);
   });
 });
 
@@ -274,7 +276,7 @@ describe('sources', () => {
 });
 
 describe('texts', () => {
-  test('no file tells where it was written', () => {
+  test('no file names the machine on which it was written', () => {
     const machine = new RegExp(`(?<![\\w.])/(?:${['work', 'root', 'home'].join('|')})/[\\w.]`);
     expect(tracked.filter((file) => machine.test(read(file)))).toEqual([]);
   });

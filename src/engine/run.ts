@@ -44,9 +44,9 @@ export interface RunParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Come to an end in good order. */
+  /** Ends the run cleanly: no new work begins, and what is in flight is finished. */
   readonly drain: AbortSignal;
-  /** Now. */
+  /** Ends the run at once. */
   readonly abort: AbortSignal;
   /** What was typed, for the ledger's memory. */
   readonly command?: string;
@@ -165,7 +165,7 @@ function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void 
   const days = (clock.now() - (last.endedAtMs ?? last.startedAtMs)) / (24 * 3600 * 1000);
   if (days * 24 * 3600 * 1000 < AGE_MAX_MS) return;
   log.warn(
-    `nothing was brought over for ${days.toFixed(1)} days, and the source remembers deletes for 7 or 30`,
+    `nothing was replicated for ${days.toFixed(1)} days, and the source remembers deletes for 7 or 30`,
     {
       now: 'run cosmig tail more often',
     },

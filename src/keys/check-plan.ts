@@ -129,7 +129,7 @@ function aboutDerivation(
       problems.push(
         problem(
           `${printed} cannot be derived`,
-          `it would destroy the source key ${printPath(old)}, which tells documents of one id apart`,
+          `it would destroy the source key ${printPath(old)}, which distinguishes documents of one id`,
           'derive into another property',
         ),
       );
@@ -137,7 +137,7 @@ function aboutDerivation(
       problems.push(
         problem(
           `${printed} is the source key and cannot be overwritten`,
-          'without its old value documents of one id cannot be told apart',
+          'without its old value documents of one id cannot be distinguished',
           'add --keep-source-key-as PATH, or derive into another property',
         ),
       );

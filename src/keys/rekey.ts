@@ -329,9 +329,9 @@ export class Deletion {
     const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
     // An object or an array is not a key value. {} may mean a missing one, as in batches, but that is not documented.
-    const isTold = (node: number): boolean =>
+    const isKeyValue = (node: number): boolean =>
       isThere(node) && !isComposite(this.#scan.page, this.#scan.start(row, node));
-    const levels = deletedKey.map((places) => places.find(isTold) ?? 0);
+    const levels = deletedKey.map((places) => places.find(isKeyValue) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
     // If the feed sends the previous image, that shows missing levels too.
     return isThere(previousId) ? [previousId, ...previousKey] : undefined;

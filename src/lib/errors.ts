@@ -1,7 +1,7 @@
 /**
  * The closed set of ways a command ends badly. Each class is one exit code of the public contract.
- * The message says what happened, `why` explains it, `hint` says what to do now; only a bug may leave both to whoever
- * tells it.
+ * The message says what happened, `why` explains it, `hint` says what to do now; only a bug may leave
+ * both to the code that prints it.
  */
 export interface ErrorParts {
   /** When several things are wrong at once; the message then says how many. */
@@ -99,7 +99,7 @@ export class InternalError extends CosmigError {
 /** The signals that ask for an end. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** What each says, and the exit code that tells of it. */
+/** What each signal means, and its exit code. */
 const STOPS: Readonly<Record<StopSignal, { readonly why: string; readonly exitCode: number }>> = {
   SIGINT: { why: 'Ctrl-C was pressed', exitCode: 130 },
   SIGTERM: { why: 'the system asked it to end', exitCode: 143 },
@@ -115,7 +115,7 @@ export class CanceledError extends CosmigError {
   constructor(signal: StopSignal, parts: Partial<ErrorParts> = {}) {
     const { why, exitCode } = STOPS[signal];
     super(`stopped by ${signal}`, {
-      why: `${why} and the work was left in good order`,
+      why: `${why}, and the work was left in a state that can be resumed`,
       hint: 'run the same command again to go on',
       ...parts,
     });

@@ -32,7 +32,7 @@ function settingRows(one: SettingOutcome): readonly TextRow[] {
   switch (outcome) {
     case 'asked':
       return [['setting', `${setting}: now ${source} as in the source; before: ${target}`]];
-    case 'told':
+    case 'reported':
       return [['setting', `${setting}: ${target}; in the source: ${source}`], ...below];
     case 'refused':
       return [['setting', `${setting}: still ${target}, not ${source} as in the source`], ...below];

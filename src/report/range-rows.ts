@@ -33,7 +33,7 @@ export function rangeRows(
   return [...rows, row(name, '', documents, 'one by one with --json')];
 }
 
-/** The first digits of a bound are enough to tell ranges apart. */
+/** The first digits of a bound are enough to distinguish ranges. */
 function shorten(bound: string): string {
   return bound.length <= 8 ? bound : `${bound.slice(0, 8)}..`;
 }

@@ -36,7 +36,7 @@ export async function makeLikeSource(
   for (const difference of allDifferences(from, to, names)) {
     const name = NAMES[difference.setting];
     if (name === undefined || !names.includes(name)) {
-      outcomes.push({ ...difference, outcome: 'told', ...adviceFor(name) });
+      outcomes.push({ ...difference, outcome: 'reported', ...adviceFor(name) });
       continue;
     }
     try {

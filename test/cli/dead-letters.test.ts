@@ -262,8 +262,8 @@ describe('dead-letters show', () => {
     const { code, stderr } = await ask(path, line);
     expect(code).toBe(2);
     // The command as it works for who has named the ledger.
-    const told = now.replace('dead-letters list', `dead-letters list --ledger ${path}`);
-    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  ${told}\n$`));
+    const advice = now.replace('dead-letters list', `dead-letters list --ledger ${path}`);
+    expect(stderr).toMatch(new RegExp(`^cosmig: ${what}\n  why  .+\n  now  ${advice}\n$`));
   });
 
   test('--document with another account -> refused', async () => {

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A command that loads the spec and tells it. */
+/** A command that loads the spec and prints it. */
 const move: Command<typeof OPTIONS> = {
   name: 'move',
   summary: 'move',

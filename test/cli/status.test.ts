@@ -22,7 +22,7 @@ import {
 } from '../unit/state/making.ts';
 
 const MINUTE_MS = 60_000;
-/** When somebody looks. */
+/** When the operator looks. */
 const LOOK_MS = NOW_MS + 90 * MINUTE_MS;
 
 function somePath(): string {
@@ -347,7 +347,7 @@ function entryOf(phase: Phase): PhaseEntry {
   return phase === 'committed' ? { phase, stoppedMs: 0, likeSource: [] } : { phase };
 }
 
-/** A cutover as its journal tells it. */
+/** A cutover as its journal records it. */
 describe('status of a cutover', () => {
   const at = (seconds: number): number => LOOK_MS - 60_000 + seconds * 1000;
 

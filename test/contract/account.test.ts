@@ -163,7 +163,7 @@ forEachBackend('master key', (backend) => {
     ['an empty authorization', { authorization: '' }],
     ['nonsense', { authorization: 'open sesame' }],
     ['broken escapes', { authorization: 'type%3Dmaster%26ver%3D1.0%26sig%3D%E0%A4%A' }],
-    ['a signature that is no base64', { authorization: encodeURIComponent('type=master&ver=1.0&sig=!') }],
+    ['a signature that is not base64', { authorization: encodeURIComponent('type=master&ver=1.0&sig=!') }],
     ['another version', { authorization: encodeURIComponent('type=master&ver=9.9&sig=AAAA') }],
     ['no date', { 'x-ms-date': undefined }],
     ['a date that is none', { 'x-ms-date': 'yesterday' }],

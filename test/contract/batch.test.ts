@@ -428,7 +428,7 @@ forEachBackend('bulk', (backend) => {
     ['no body', '{"operationType":"Create","partitionKey":"[\\"p\\"]"}'],
     ['a body that is text', '{"operationType":"Create","resourceBody":"x","partitionKey":"[\\"p\\"]"}'],
     ['no key', '{"operationType":"Read","id":"a"}'],
-    ['a key that is no JSON', '{"operationType":"Read","id":"a","partitionKey":"p"}'],
+    ['a key that is not JSON', '{"operationType":"Read","id":"a","partitionKey":"p"}'],
     ['a key of an object', '{"operationType":"Read","id":"a","partitionKey":"[{\\"x\\":1}]"}'],
     ['no id', '{"operationType":"Delete","partitionKey":"[\\"p\\"]"}'],
   ])('%s -> 400 for the request or for that operation', async (_what, op) => {

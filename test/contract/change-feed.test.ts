@@ -287,7 +287,7 @@ forEachBackend('feed replicas', (backend) => {
       expect(early.status).toBe(304);
       const informed = await wire.feed(scope, 'beginning', { sessionToken });
       expect(ids(informed.items)).toEqual(['a']);
-      // The early 304 was no lie about the position: nothing is skipped by resuming there.
+      // The early 304 gave a correct position: resuming there skips nothing.
       expect(ids((await wire.drain(scope, { etag: early.etag }, { sessionToken })).items)).toEqual(['a']);
       await lab.admin.account({ replicaLagMs: 0 });
       expect(ids((await wire.drain(scope, { etag: early.etag })).items)).toEqual(['a']);

@@ -402,7 +402,7 @@ forEachBackend('throughput', (backend) => {
     ['no number', 'x-ms-offer-throughput', 'much'],
     ['autoscale below 1000', 'x-ms-cosmos-offer-autopilot-settings', '{"maxThroughput":500}'],
     ['autoscale between steps of 1000', 'x-ms-cosmos-offer-autopilot-settings', '{"maxThroughput":1500}'],
-    ['autoscale that is no JSON', 'x-ms-cosmos-offer-autopilot-settings', '{'],
+    ['autoscale that is not JSON', 'x-ms-cosmos-offer-autopilot-settings', '{'],
   ])('%s -> refused', async (_what, header, value) => {
     const reply = await backend.raw.send('POST', `/dbs/${backend.lab.databaseId}/colls`, {
       body: JSON.stringify({ id: 'refused', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } }),
@@ -525,7 +525,7 @@ forEachBackend('scripts', (backend) => {
     const error = await failure(container.scripts.storedProcedure('proc').execute('a', []));
     expect(error.code).toBe(501);
     expect(error.message).toMatch(/stored procedure/i);
-    const missing = container.scripts.storedProcedure('nobody').execute('a', []);
+    const missing = container.scripts.storedProcedure('unknown').execute('a', []);
     expect([404, 501]).toContain((await failure(missing)).code);
   });
 

@@ -17,7 +17,7 @@ import type { OperationText } from './operation.ts';
 
 /** Well below the service's 2 MB: a batch runs for seconds at most, and a retry repeats little. */
 export const BODY_BYTES_MAX = 200 * 1024;
-/** How long a busy range waits for more operations: short beside a round trip, long beside making an operation. */
+/** A busy range waits this long for more operations: shorter than a round trip, longer than making an operation takes. */
 const LINGER_MS = 5;
 
 /** Bodies are multiples of this: little memory is lent in vain, and most bodies fit the next batch. */

@@ -1,5 +1,5 @@
 /**
- * Where the settings of two containers differ. Pure. Invariant: settings that mean the same are no difference, in whatever
+ * Where the settings of two containers differ. Pure. Invariant: settings that mean the same do not differ, in whatever
  * order they are listed, and with or without what the service adds by itself.
  */
 import { ttlText } from '../../spec/refusals.ts';

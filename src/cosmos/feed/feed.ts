@@ -178,7 +178,7 @@ function pageFrom(reply: Reply, mode: FeedMode): FeedPage {
   };
 }
 
-/** A cheap check that tells a page from a proxy's error text; the scan checks the rest. */
+/** A cheap check that distinguishes a page from a proxy's error text; the scan checks the rest. */
 function looksLikeObject(body: Buffer): boolean {
   let last = body.length - 1;
   while (last > 0 && (body[last] ?? 0) <= 0x20) last -= 1;

@@ -2,7 +2,7 @@
  * The one place that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk`
  * (fact SDK-2), with the byte transport around them. Invariant: a request is sent once, has its own
  * time limit, and gives a whole reply or says why there is none. No other file knows these two methods; the contract
- * test of this one tells when a new SDK version has changed them.
+ * test of this one fails when a new SDK version has changed them.
  */
 import { setMaxListeners } from 'node:events';
 import {

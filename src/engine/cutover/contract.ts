@@ -74,8 +74,8 @@ export interface SettingOutcome {
   /** Values as text for people. */
   readonly source: string;
   readonly target: string;
-  /** asked: set to the source's value on request. told: reported only. refused: requested, but the change failed. */
-  readonly outcome: 'asked' | 'told' | 'refused';
+  /** asked: set to the source's value on request. reported: differs, not requested. refused: the change failed. */
+  readonly outcome: 'asked' | 'reported' | 'refused';
   readonly why?: string;
 }
 

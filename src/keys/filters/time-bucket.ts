@@ -48,8 +48,8 @@ function bucket(name: string, pattern: string): FilterKind {
   return plain(name, (instant) => format(parts, instant));
 }
 
-function plain(name: string, tell: (instant: Instant) => string): FilterKind {
-  const filter = onTime(tell);
+function plain(name: string, textOfInstant: (instant: Instant) => string): FilterKind {
+  const filter = onTime(textOfInstant);
   return {
     name,
     example: name,
@@ -57,11 +57,11 @@ function plain(name: string, tell: (instant: Instant) => string): FilterKind {
   };
 }
 
-function onTime(tell: (instant: Instant) => string): Filter {
+function onTime(textOfInstant: (instant: Instant) => string): Filter {
   return {
     apply(value: Scalar): Scalar | Unfit {
       const instant = instantOf(value);
-      return isUnfit(instant) ? instant : tell(instant);
+      return isUnfit(instant) ? instant : textOfInstant(instant);
     },
   };
 }

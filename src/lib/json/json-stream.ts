@@ -73,7 +73,7 @@ class Splitter {
           this.#inItem = false;
           this.#needsComma = this.#arrayLine !== undefined;
           this.#needsItem = false;
-          // What ended a bare word is no part of it.
+          // The character after a bare word does not belong to it.
           if (end === at) this.#begins(character);
         }
       }

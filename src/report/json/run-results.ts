@@ -113,8 +113,8 @@ const SETTING_OUTCOME = object({
   source: text(),
   target: text('before a change'),
   outcome: oneOf(
-    ['asked', 'told', 'refused'],
-    'asked: changed by --like-source. told: differs, only reported. refused: could not be changed',
+    ['asked', 'reported', 'refused'],
+    'asked: changed by --like-source. reported: differs, and was not requested. refused: could not be changed',
   ),
   why: optional(text()),
 });

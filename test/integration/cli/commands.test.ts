@@ -39,7 +39,7 @@ async function startCommand(
 }
 
 async function untilAnnounced(run: CosmigRun): Promise<void> {
-  await until(() => run.stdout !== '', { what: 'the line that tells the emulator is ready' });
+  await until(() => run.stdout !== '', { what: 'the line that says that the emulator is ready' });
 }
 
 function accessOf({ connectionString }: Ready): { endpoint: string; key: string } {
@@ -137,7 +137,7 @@ describe('cosmig emulator', () => {
 
   test('damaged data file -> exit code 7', async () => {
     const file = join(folder, 'broken.db');
-    writeFileSync(file, 'this is no database '.repeat(500));
+    writeFileSync(file, 'not a database file '.repeat(500));
     const { code, stdout } = await runCosmig(['emulator', '--port', '0', '--json', '--data', file]);
     expect(code).toBe(7);
     expect(JSON.parse(stdout)).toMatchObject({

@@ -1,10 +1,10 @@
-/** What status knows of a run in another process: while it is on, and after somebody has killed it. */
+/** What status knows of a run in another process: while it runs, and after it was killed. */
 import { expect, test } from 'vitest';
 import { Move } from '../../helpers/migration/move.ts';
 import { start, typed } from '../../helpers/migration/typed.ts';
 import { until } from '../../helpers/wait.ts';
 
-interface Told {
+interface Status {
   readonly running: object | null;
   readonly seen: { readonly at: string; readonly lagSeconds: number | null } | null;
   readonly lastRun: { readonly command: string; readonly ended: string | null };
@@ -17,12 +17,12 @@ test('status: a tail runs, then is killed -> its lag, then when it was last seen
   await move.run('copy');
   const status = async (...flags: readonly string[]): Promise<string> =>
     (await typed(move, 'status', ...flags)).stdout;
-  const told = async (): Promise<Told> => JSON.parse(await status('--json')) as Told;
+  const read = async (): Promise<Status> => JSON.parse(await status('--json')) as Status;
 
   await using tail = start(move, 'tail');
   const seen = await until(
     async () => {
-      const { running, seen: now } = await told();
+      const { running, seen: now } = await read();
       return running !== null && now !== null && now.lagSeconds !== null ? now : null;
     },
     { what: 'a tail that says how far it lags', timeoutMs: 30_000 },
@@ -31,7 +31,7 @@ test('status: a tail runs, then is killed -> its lag, then when it was last seen
   expect(await status()).toMatch(/^lag +[\d.]+ s \(\d+ s ago\)$/m);
   tail.kill('SIGKILL');
   expect((await tail.ended).code).toBe(-1);
-  const dead = await told();
+  const dead = await read();
   expect(dead).toMatchObject({ running: null, lastRun: { command: 'tail', ended: null } });
   expect(dead.seen?.at).toMatch(/^\d{4}-/);
   expect(dead.next).toMatch(/^cosmig tail replicates what has changed since/);

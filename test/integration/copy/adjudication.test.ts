@@ -1,4 +1,4 @@
-/** Who may have a slot when the source does not answer well: nobody is thrown out on a guess. */
+/** Which document may have a slot when the source does not answer well: a copy is never removed on a guess. */
 import { describe, expect, test } from 'vitest';
 import { Move, type Order } from '../../helpers/migration/move.ts';
 

@@ -105,7 +105,7 @@ test('with every setting and script of the source, the key in the index, and its
   await expectLikeSource();
 });
 
-test('a second call finds all of it there, and keeps what somebody has changed', async () => {
+test('create target: a second call -> everything is there, and later changes are kept', async () => {
   const first = await createTarget(account, await plan(), controlCall());
   const script = account.client
     .database('shop')
@@ -160,7 +160,7 @@ test('several levels are one hierarchical key; throughput as it was asked for', 
   expect(manual.throughput).toEqual({ kind: 'manual', ru: 900 });
 });
 
-test('an identity of Entra ID goes on with a target that was made for it, without scripts', async () => {
+test('create target: an identity of Entra ID, and a target made for it -> used, without scripts', async () => {
   await account.client
     .database('shop')
     .containers.create({ id: TARGET.container, partitionKey: hashKey('/tenantId') });
@@ -205,7 +205,7 @@ describe('is refused, with what to do', () => {
     expect((await refused({ like })).hint).toContain('--target-throughput');
   });
 
-  test('where somebody has made another one meanwhile', async () => {
+  test('another container of that name was made meanwhile', async () => {
     const parts = await plan({ name: { database: 'shop', container: 'theirs' } });
     await account.client.database('shop').containers.create({ id: 'theirs', partitionKey: '/other' });
     const error = await failure(createTarget(account, parts, controlCall()));

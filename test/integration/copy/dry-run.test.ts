@@ -1,4 +1,4 @@
-/** `cosmig copy --dry-run` as somebody types it: a picture, an object, and nothing written anywhere. */
+/** `cosmig copy --dry-run` as an operator types it: text, JSON, and nothing written anywhere. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const copy = (...more: string[]): Promise<Ran> => {
   return runCosmig(['copy', ...SPEC, ...ledger, ...more], { env, clock: systemClock });
 };
 
-test('tells what would be done, warnings and all, and does none of it', async () => {
+test('copy --dry-run: warnings and an estimate -> printed, and nothing is written', async () => {
   const ran = await copy('--dry-run');
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(ran.stdout).toMatch(/^source +shop\/orders; key \/pk; 400 RU\/s; 12 documents\n/);

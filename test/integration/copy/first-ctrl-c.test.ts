@@ -1,4 +1,4 @@
-/** The first Ctrl-C, at every moment that has a name: what is under way is finished, nothing is left to settle. */
+/** The first Ctrl-C, at every moment that has a name: what is in flight is finished, and nothing is left to settle. */
 import { expect, test } from 'vitest';
 import type { CrashPoint } from '../../../src/engine/unit/crash-points.ts';
 import { CanceledError } from '../../../src/lib/errors.ts';
@@ -40,7 +40,7 @@ const LASTING: ReadonlyArray<[what: string, effect: FaultEffect]> = [
   ['says nothing', { hang: 'before' }],
   ['is away', { status: 503 }],
   ['throttles everything', { status: 429, substatus: 3200, retryAfterMs: 1000 }],
-  ['does not tell what it has done', { reset: 'after' }],
+  ['does not report what it has done', { reset: 'after' }],
 ];
 
 test.each(LASTING)(

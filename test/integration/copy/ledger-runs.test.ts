@@ -240,8 +240,8 @@ describe('while a run is in progress', () => {
 
 // Needs a name space of our own for the mount, which some machines forbid.
 describe.skipIf(!canMount())('a full disk', () => {
-  // While the ledger is made, while the run begins, and in mid-copy; after that the next run waits until nothing that
-  // was sent can land any more, which takes most of a minute.
+  // While the ledger is made, while the run begins, and in mid-copy. After that the next run waits until nothing that
+  // was sent can land, which takes most of a minute.
   test.each(['64k', '192k', '256k'])(
     'of %s stops a run with a hint, and with free space it resumes',
     async (size) => {

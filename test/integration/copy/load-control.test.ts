@@ -161,10 +161,10 @@ describe('a time budget', () => {
     const clock = clockAt(() => Date.now() + (Date.now() < setMs ? 0 : byMs));
     const tailing = move.run('tail', { flags: { for: ['3s'] }, clock, drain: AbortSignal.timeout(10_000) });
     const [ended] = await Promise.allSettled([tailing]);
-    // Whether it had caught up nobody can tell by such a clock.
+    // With such a clock the run cannot know whether it had caught up.
     expect(ended.status === 'fulfilled' || ended.reason instanceof BudgetError).toBe(true);
     expect(passedMs()).toBeGreaterThan(2000);
-    // It would have been called off.
+    // Otherwise the drain signal would have ended it.
     expect(passedMs()).toBeLessThan(9500);
   });
 
@@ -230,7 +230,7 @@ describe('dead letters', () => {
           : ['--missing-key', 'fail']),
     );
     expect(failsAgain.code).toBe(5);
-    await move.put({ ...bad, tenantId: 'mended' });
+    await move.put({ ...bad, tenantId: 'repaired' });
     const tailed = await move.run('catch-up');
     expect(tailed.complete).toBe(true);
     await expectSame(move, tailed);
@@ -269,7 +269,7 @@ describe('a run is stopped', () => {
         if (point === 'intended') intended += 1;
       },
     });
-    await until(() => held() > 0 && intended >= 8, { what: 'pages under way' });
+    await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
     drain.abort(new Error('Ctrl-C'));
     release();
     await expect(within(copying, 4000, 'a drain')).rejects.toThrow('Ctrl-C');
@@ -298,12 +298,12 @@ describe('a run is stopped', () => {
         if (point === 'intended') intended += 1;
       },
     });
-    await until(() => held() > 0 && intended >= 8, { what: 'pages under way' });
+    await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
     drain.abort(new Error('Ctrl-C'));
     abort.abort(new Error('twice'));
     await expect(within(copying, 2000, 'an abort')).rejects.toThrow();
     expect(unsettled(move)).toBeGreaterThanOrEqual(8);
-    // They were on their way, and nobody waits for them any more.
+    // These writes were in flight, and the run no longer waits for them.
     release();
     // One of them is for another place by now: the write that lands late has no right to stay.
     await write(move, [order(0, { tenantId: 'elsewhere' })]);
@@ -343,7 +343,7 @@ describe('a run is stopped', () => {
         if (point === 'intended') intended += 1;
       },
     });
-    await until(() => held() > 0 && intended >= 8, { what: 'pages under way' });
+    await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
     await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 405 } }]);
     release();
     await expect(within(copying, 4000, 'a failure')).rejects.toMatchObject({ exitCode: 6 });
@@ -393,10 +393,12 @@ describe('a run that waits reports the reason', () => {
     const colliding = [3, 4].map((n) => order(n, { id: 'one', tenantId: 'P' }));
     await write(move, [...orders(40), ...colliding]);
     await begin(move);
-    const told = new Set<string>();
+    const reasons = new Set<string>();
     await move.admin.faults([{ after: 1, ...rule }]);
-    const copying = move.run('copy', { onSnapshot: ({ waitsFor }) => told.add(String(waitsFor)) });
-    await until(() => [...told].some((text) => words.test(text)), { what: `one of ${[...told].join()}` });
+    const copying = move.run('copy', { onSnapshot: ({ waitsFor }) => reasons.add(String(waitsFor)) });
+    await until(() => [...reasons].some((text) => words.test(text)), {
+      what: `one of ${[...reasons].join()}`,
+    });
     await move.admin.clearFaults();
     const copied = await copying;
     expect(copied.documents.deadLettered).toBe(1);

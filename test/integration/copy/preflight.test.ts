@@ -109,18 +109,18 @@ async function refused(asked: Asked = {}): Promise<CosmigError> {
   return error;
 }
 
-/** The kinds of the warnings; each is told as a refusal, and accepted with --yes. */
+/** The kinds of the warnings. Each is reported as a refusal, and accepted with --yes. */
 async function warned(asked: Asked = {}): Promise<string[]> {
   const { warnings } = await inspected({ ...asked, flags: { ...asked.flags, yes: 'true' } });
   const refusal: unknown = await inspected(asked).then(
     () => undefined,
     (error: unknown) => error,
   );
-  const told = refusal instanceof CosmigError ? refusal : undefined;
-  const problems = told?.problems.length === 0 ? [told] : (told?.problems ?? []);
+  const reported = refusal instanceof CosmigError ? refusal : undefined;
+  const problems = reported?.problems.length === 0 ? [reported] : (reported?.problems ?? []);
   expect(problems.map(({ message }) => message)).toEqual(warnings.map(({ message }) => message));
-  expect(told?.exitCode ?? 3).toBe(3);
-  expect(told?.hint ?? '--yes').toContain('--yes');
+  expect(reported?.exitCode ?? 3).toBe(3);
+  expect(reported?.hint ?? '--yes').toContain('--yes');
   return warnings.map(({ kind }) => kind);
 }
 
@@ -345,7 +345,7 @@ describe('refuses', () => {
     await settings({ avad: true });
     using source = new Account(
       { endpoint: emulator.endpoint, key: emulator.key },
-      { httpClient: telling(account) },
+      { httpClient: describing(account) },
     );
     const accounts = { source };
     const error = await refused({ flags: { deletes: 'avad' }, accounts });
@@ -356,7 +356,7 @@ describe('refuses', () => {
 });
 
 /** The account says this of itself; everything else is the emulator's. */
-function telling(account: Body): HttpClient {
+function describing(account: Body): HttpClient {
   const inner = createDefaultHttpClient();
   return {
     async sendRequest(request) {
@@ -466,7 +466,7 @@ describe('permissions', () => {
     expect(error).toMatchObject({ exitCode, message });
   });
 
-  test('a wrong key is told as what it is', async () => {
+  test('preflight: a wrong key -> refused as a wrong key', async () => {
     await orders();
     using source = new Account({ endpoint: emulator.endpoint, key: randomBytes(64).toString('base64') });
     expect(await refused({ accounts: { source } })).toMatchObject({
@@ -518,7 +518,7 @@ describe('warns', () => {
     ['a longer one is fine', { defaultTtl: 60 }, { defaultTtl: 70 }, []],
     ['ttl that means nothing in the source', {}, { defaultTtl: -1 }, ['ttl']],
     ['unique keys', {}, { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/n'] }] } }, ['unique-keys']],
-    ['an index is only told', {}, { indexingPolicy: { indexingMode: 'none', automatic: false } }, []],
+    ['an index is a note only', {}, { indexingPolicy: { indexingMode: 'none', automatic: false } }, []],
   ])('%s', async (_name, source, other, kinds) => {
     await orders(
       many(12, (n) => (source['defaultTtl'] === undefined && n === 0 ? { ttl: 5 } : {})),
@@ -537,7 +537,7 @@ describe('warns', () => {
   });
 });
 
-test('settings that differ are told, but not those that --create-target will complete', async () => {
+test('preflight: settings differ -> noted, except those that --create-target will complete', async () => {
   await orders();
   const { scripts } = account.client.database('shop').container('orders');
   await scripts.storedProcedures.create({ id: 'sum', body: 'function () {}' });

@@ -1,4 +1,4 @@
-/** An older copy of the ledger is put back in its place, and the migration goes on with it. */
+/** An older copy of the ledger is put back in its place, and the migration resumes with it. */
 import { copyFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { repairAll, runCutover } from '../../../src/engine/run.ts';

@@ -1,7 +1,7 @@
 /**
  * Trouble that passes and trouble that lasts (facts SVC-38 to SVC-43): servers that hang, bodies that are cut, replicas that
- * lag, a feed that has forgotten, access that is gone, containers that are made anew. Nothing is lost by any of it, and
- * whatever ends a run leaves a ledger that the next one goes on with.
+ * lag, a feed that has forgotten, access that is gone, containers that are deleted and made again. Nothing is lost by any
+ * of it, and a run that any of it ends leaves a ledger with which the next one resumes.
  */
 import { describe, expect, test } from 'vitest';
 import { NotReadyError, ServiceError } from '../../../src/lib/errors.ts';
@@ -209,12 +209,12 @@ describe('the feed of all versions', () => {
     await write(move, [...orders(10, { again: true }), order(40), order(11, { tenantId: 'moved' })]);
     await move.source.item('o12', 'c12').delete();
     await move.admin.clock(2 * HOUR_MS);
-    await write(move, [order(41), order(12, { again: 'made anew' })]);
+    await write(move, [order(41), order(12, { again: 'made again' })]);
     const tailed = await move.run('catch-up');
     expect(tailed.sweepPending).toBe(true);
     expect(move.lines.join('')).toContain('has forgotten changes that were not read');
     await expectSame(move, tailed);
-    // From there on deletes are told again, and what is due stays due.
+    // From there on deletes are reported again, and the sweep that is due stays due.
     await move.source.item('o13', 'c13').delete();
     const later = await move.run('catch-up');
     expect(later.sweepPending).toBe(true);
@@ -254,9 +254,9 @@ describe('the feed of all versions', () => {
     await expect(refused).rejects.toThrow(NotReadyError);
     await expect(refused).rejects.toThrow('no longer reports deletes');
     const argv = ['tail', '--until-caught-up', ...SPEC];
-    const told = await runCosmig(argv, { env: envOf(move) });
-    expect(told.code).toBe(3);
-    expect(told.stderr).toContain('switch it on again');
+    const ran = await runCosmig(argv, { env: envOf(move) });
+    expect(ran.code).toBe(3);
+    expect(ran.stderr).toContain('switch it on again');
     await move.admin.account({ avad: true });
     const tailed = await move.run('catch-up');
     expect(tailed.sweepPending).toBe(true);
@@ -315,9 +315,9 @@ test('access that stays denied, on the command line', async () => {
   await begin(move);
   await move.admin.faults([{ match: { op: 'read-feed', coll: 'orders' }, effect: { status: 403 } }]);
   const around = { env: envOf(move), clock: fastClock(200) };
-  const told = await runCosmig(['copy', ...SPEC, '--json'], around);
-  expect(told.code).toBe(6);
-  expect(JSON.parse(told.stdout)).toMatchObject({
+  const ran = await runCosmig(['copy', ...SPEC, '--json'], around);
+  expect(ran.code).toBe(6);
+  expect(JSON.parse(ran.stdout)).toMatchObject({
     complete: false,
     documents: { deadLettered: 0 },
     error: { code: 'service', message: expect.stringContaining('403') as string },
@@ -371,7 +371,7 @@ describe('a container that is recreated under its name', () => {
     tap.meddle = before(isPointRead, {
       1: async () => {
         await recreate(move, 'orders');
-        // The new one has come as far as the old one had, so it answers whoever asks for that.
+        // The new one has come as far as the old one had, so it answers a request with the old session token.
         await write(move, orders(60));
       },
     });

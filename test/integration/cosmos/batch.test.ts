@@ -31,7 +31,7 @@ async function exists(id: string): Promise<boolean> {
 
 describe('a batch: each operation has its outcome', () => {
   test('creates, replaces, reads and deletes, with conditions', async () => {
-    const first = await lab.send([create('x'), create('x'), read('x'), read('nobody')]);
+    const first = await lab.send([create('x'), create('x'), read('x'), read('unknown')]);
     expect(kinds(first)).toEqual(['done 201', 'conflict 409', 'done 200', 'missing 404']);
     const etag = outcomesOf(first)[2]?.etag;
     expect(etag).toMatch(/^".+"$/);
@@ -49,7 +49,7 @@ describe('a batch: each operation has its outcome', () => {
     const written = await lab.send([create('x'), create('y')]);
     if (!written.answered) throw new Error(written.trouble.what);
     expect(written.chargeRu % 1).toBeGreaterThan(0);
-    const result = await lab.send([read('x'), read('nobody')]);
+    const result = await lab.send([read('x'), read('unknown')]);
     if (!result.answered) throw new Error(result.trouble.what);
     const each = result.outcomes.map(({ chargeRu }) => chargeRu);
     expect(each.every((charge) => charge > 0)).toBe(true);
@@ -147,7 +147,7 @@ describe.each([{ before: 0 }, { before: 1 }])(
     test.each(TABLE)('%o is %s, sent once; done all the same: %s', async (effect, kind, done) => {
       await sendOthers(lab);
       await lab.admin.faults([{ match: { op: 'batch' }, times: 1, effect }]);
-      // Only who is kept waiting gives up; a busy machine is no hung server.
+      // Only a caller that is kept waiting gives up: a busy machine must not look like a hung server.
       const waits = effect.hang !== undefined || effect.delayMs !== undefined;
       const result = await lab.send([create('x'), create('y')], { timeoutMs: waits ? 300 : 20_000 });
       const hint = effect.retryAfterMs === undefined ? {} : { retryAfterMs: effect.retryAfterMs };
@@ -203,7 +203,7 @@ test('a read with the token of a write, or of a refused write -> no replica that
   await lab.send([create('x')]);
   expect(await exists('x')).toBe(false);
   // Bound to be refused: no document has this etag. The primary answers with how far it is.
-  const fence = await lab.send([{ do: 'delete', key: ['a'], id: 'x', ifMatch: '"nobody"' }]);
+  const fence = await lab.send([{ do: 'delete', key: ['a'], id: 'x', ifMatch: '"unknown"' }]);
   if (!fence.answered || fence.sessionToken === undefined) throw new Error('expected a token');
   expect(kinds(fence)).toEqual(['conflict 412']);
   const seen = await lab.send([read('x')], { sessionToken: fence.sessionToken });

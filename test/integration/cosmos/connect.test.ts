@@ -8,7 +8,7 @@ import { startTestEmulator } from '../../helpers/emulator/emulator.ts';
 
 const signal = new AbortController().signal;
 
-/** A token as Entra ID makes them, signed by nobody: the emulator looks at its shape and its end. */
+/** A token as Entra ID makes them, but not signed: the emulator checks its shape and when it expires. */
 function token(expiresAtMs: number): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ exp: Math.floor(expiresAtMs / 1000) })}.${part('signature')}`;

@@ -56,7 +56,7 @@ test.each(Object.entries(ODD))('%s', async (_name, text) => {
 
 test('a request -> no private header leaves, the given bytes are sent, the SDK does not parse the reply', async () => {
   const seen: Array<{ headers: string; body: string }> = [];
-  // Not even UTF-8: whoever made text of it would have changed it.
+  // Not UTF-8: code that converts it to text would change it.
   const answer = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -103,7 +103,7 @@ test('a request -> no private header leaves, the given bytes are sent, the SDK d
 });
 
 describe('by Entra ID', () => {
-  /** A token as Entra ID makes them, signed by nobody. */
+  /** A token as Entra ID makes them, but not signed. */
   const token = (): string => {
     const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     return `${part({ alg: 'none' })}.${part({ exp: Math.floor(Date.now() / 1000) + 3600 })}.${part('signature')}`;

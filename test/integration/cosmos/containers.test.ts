@@ -58,7 +58,7 @@ test('readContainer: everything a migration needs to know', async () => {
 });
 
 test.each([
-  ['a version that is not told is the first', '/pk', 'hash-v1'],
+  ['a version that is not given is the first', '/pk', 'hash-v1'],
   ['the second', hashKey('/pk'), 'hash-v2'],
 ] as const)('%s', async (_name, partitionKey, keyKind) => {
   await account.client.database('shop').containers.create({ id: 'orders', partitionKey });

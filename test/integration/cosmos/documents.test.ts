@@ -114,7 +114,7 @@ test('documents: written as bytes -> read back byte for byte at their new key', 
       expect(text.startsWith(found?.target.slice(0, -1).trimEnd() ?? '?')).toBe(true);
     }
 
-    // A delete tells who it was.
+    // A delete names its document.
     const position = {
       'a-im': 'Full-Fidelity Feed',
       'x-ms-cosmos-changefeed-wire-format-version': '2021-09-15',

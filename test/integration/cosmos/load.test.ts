@@ -1,4 +1,4 @@
-/** Load control against a container that meters its RU: budgets are kept, and a slow range slows nobody else. */
+/** Load control against a container that meters its RU: budgets are kept, and a slow range does not slow the others. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';

@@ -85,12 +85,12 @@ test('cutover: target stops answering -> backs out at the deadline', async () =>
     return forward();
   };
   let isReleased = false;
-  const told: string[] = [];
+  const said: string[] = [];
   const cut = runCutover(move.parts({ timing: PATIENT }), {
     ...CUTOVER,
     deadlineMs: 2000,
     onAbort: async (why) => {
-      told.push(`${why}, and the target ${isReleased ? 'has answered' : 'does not answer yet'}`);
+      said.push(`${why}, and the target ${isReleased ? 'has answered' : 'does not answer yet'}`);
       release();
     },
     prove: async (signal) => {
@@ -106,7 +106,7 @@ test('cutover: target stops answering -> backs out at the deadline', async () =>
   }, 10_000);
   await expect(cut).rejects.toMatchObject({ message: 'the cutover did not finish in time', exitCode: 3 });
   clearTimeout(giveUp);
-  expect(told).toEqual(['the cutover did not finish in time, and the target does not answer yet']);
+  expect(said).toEqual(['the cutover did not finish in time, and the target does not answer yet']);
   await move.run('catch-up');
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 60_000);

@@ -35,7 +35,7 @@ test('promotion: writes next to a unique value -> retried only when the value ma
     target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }, { paths: ['/a/b', '/c'] }] } },
   });
   const held = (n: number, more: object): Order => order(`${n}`, 'a', 'P', { c: n, ...more });
-  await move.put(held(0, { mail: 'x' }), held(1, { mail: 'beside' }), held(2, { mail: 'gone' }));
+  await move.put(held(0, { mail: 'x' }), held(1, { mail: 'other' }), held(2, { mail: 'gone' }));
   await move.run('copy');
   await move.put(...[3, 4, 5, 6, 7].map((n) => held(n, { mail: 'x' })));
   const drain = new AbortController();
@@ -49,7 +49,7 @@ test('promotion: writes next to a unique value -> retried only when the value ma
     (await move.documents(move.target)).some(({ version }) => version === n);
   await until(() => openLetters() === 5, { what: 'the letters' });
   tried = 0;
-  // A value that nobody waits for is given up, by one that changes and by one that goes.
+  // Two documents give up values that no letter waits for: one changes, one is deleted.
   await move.put(held(1, { mail: 'elsewhere' }));
   await move.source.item('2', 'a').delete();
   for (let n = 0; n < 20; n += 1) await move.put(held(1, { mail: 'elsewhere', n }));

@@ -27,44 +27,44 @@ const PARTITION_BYTES = 300_000;
 interface Case {
   readonly documents: readonly Order[];
   /** A change after which the document can be moved. */
-  readonly mended: Order;
+  readonly repaired: Order;
 }
 
 /** Cases that ordinary writes can create. Where two documents claim a slot, either may get it. */
 const CASES: Readonly<Partial<Record<Reason, Case>>> = {
   collision: {
     documents: [order('twice', 'a'), order('twice', 'b')],
-    mended: order('twice', '?', { tenantId: 'Q' }),
+    repaired: order('twice', '?', { tenantId: 'Q' }),
   },
   'unique-key': {
     documents: [order('u1', 'a', { mail: 'same' }), order('u2', 'b', { mail: 'same' })],
-    mended: order('?', '?', { mail: 'another' }),
+    repaired: order('?', '?', { mail: 'another' }),
   },
   'missing-key': {
     documents: [order('lacks', 'a', { tenantId: undefined })],
-    mended: order('lacks', 'a'),
+    repaired: order('lacks', 'a'),
   },
   'invalid-key': {
     documents: [order('odd', 'a', { tenantId: { of: 'no use' } })],
-    mended: order('odd', 'a'),
+    repaired: order('odd', 'a'),
   },
   'key-conflict': {
     documents: [order('holds', 'a', { pk: 'mine' })],
-    mended: order('holds', 'a'),
+    repaired: order('holds', 'a'),
   },
   'key-too-long': {
     documents: [order('long', 'a', { tenantId: 'k'.repeat(102) })],
-    mended: order('long', 'a', { tenantId: 'k'.repeat(101) }),
+    repaired: order('long', 'a', { tenantId: 'k'.repeat(101) }),
   },
   'too-large': {
     documents: [big],
-    mended: order('big', 'z', { pad: 'x' }),
+    repaired: order('big', 'z', { pad: 'x' }),
   },
   'partition-full': {
     documents: ['a', 'b', 'c'].map((customer) =>
       order(`full ${customer}`, customer, { tenantId: 'full', pad: 'x'.repeat(140_000) }),
     ),
-    mended: order('?', '?', { pad: 'x' }),
+    repaired: order('?', '?', { pad: 'x' }),
   },
 };
 
@@ -94,7 +94,7 @@ const lettersOf = (move: Move): Letter[] =>
   move.ledger(({ letters }) => letters.list({ state: 'open', after: 0, limit: 100 }));
 const reasonsOf = (move: Move): Reason[] => lettersOf(move).map(({ reason }) => reason);
 
-const TOLD: Readonly<Record<Reason, unknown>> = {
+const REPORTED: Readonly<Record<Reason, unknown>> = {
   collision: {
     code: 'slot-taken',
     why: 'another document of the source has the same id and the same new key',
@@ -174,18 +174,18 @@ test('dead letters: each reason by a real case -> neighbours arrive, and fixed d
   expect(copied.documents).toMatchObject({ deadLettered: 10, written: 150 + 1 + 1 + 2 });
 
   // A stranger comes in between.
-  await move.target.items.create({ id: 'stranger', pk: 'P', mail: 'nobody knows' });
+  await move.target.items.create({ id: 'stranger', pk: 'P', mail: 'unknown' });
   await move.put(order('stranger', 'a'));
   expect((await move.run('catch-up', { timing: TIMING })).documents).toMatchObject({ deadLettered: 11 });
   const open = lettersOf(move);
   expect(open.map(({ reason }) => reason).toSorted()).toEqual(REASONS.toSorted());
-  const told = Object.fromEntries(open.map(({ reason, code, why }) => [reason, { code, why }]));
-  expect(told).toEqual(TOLD);
+  const reported = Object.fromEntries(open.map(({ reason, code, why }) => [reason, { code, why }]));
+  expect(reported).toEqual(REPORTED);
 
   for (const { reason, id, sourceKey } of open) {
-    const { mended } = CASES[reason] ?? {};
+    const { repaired } = CASES[reason] ?? {};
     const [customerId] = JSON.parse(sourceKey) as string[];
-    if (mended !== undefined) await move.put({ ...mended, id: JSON.parse(id) as string, customerId });
+    if (repaired !== undefined) await move.put({ ...repaired, id: JSON.parse(id) as string, customerId });
   }
   await move.run('catch-up', { timing: TIMING });
   expect(reasonsOf(move).toSorted()).toEqual(['bad-id', 'foreign-document', 'rejected']);

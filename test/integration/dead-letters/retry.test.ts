@@ -74,9 +74,9 @@ describe('dead letters: two documents claim one slot', () => {
   }
 
   test('retry -> fails until the other document leaves', async () => {
-    const { code: copied, stdout: told } = await copyBoth();
+    const { code: copied, stdout: copyJson } = await copyBoth();
     expect(copied).toBe(5);
-    expect(JSON.parse(told)).toMatchObject({
+    expect(JSON.parse(copyJson)).toMatchObject({
       documents: { written: 1, deadLettered: 1 },
       error: { code: 'dead-letters' },
     });

@@ -131,7 +131,7 @@ test('bytes that are not HTTP -> a JSON 400 or nothing, and the connection ends'
 });
 
 test.each<[string, string, number]>([
-  ['a header that is no header', 'GET / HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n', 400],
+  ['a header without a colon', 'GET / HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n', 400],
   ['an unknown method', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n', 400],
   ['a version from the future', 'GET / HTTP/7.3\r\nhost: x\r\n\r\n', 400],
   ['a TLS greeting', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', 400],

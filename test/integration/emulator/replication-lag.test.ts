@@ -114,7 +114,7 @@ describe('a point read', () => {
 
   it('time passes -> it catches up, never backwards or empty', async () => {
     const lagMs = 25;
-    // Versions count from beyond any status, so that the 404th version is no missing one.
+    // Versions count from beyond any status, so that version 404 does not look like a missing document.
     const FIRST = 1_000;
     await write('a', FIRST);
     await lag(lagMs);

@@ -42,7 +42,7 @@ test("a verify that repairs needs the mover's lock, and is skipped alongside ano
     0,
     expect.objectContaining({ command: 'verify', skipped: true, complete: false }),
   ]);
-  // Who only reads is in nobody's way.
+  // A command that only reads does not wait for others, and is not skipped.
   expect((await cosmig(move, 'verify', '--skip-if-running', '--json')).stdout).not.toContain('skipped');
 });
 
@@ -57,7 +57,7 @@ test('the same three scheduled commands resume after any of them died', async ()
       codes.push((await start(move, command, ...flags).ended).code);
     return codes;
   };
-  // As a machine that goes down: nobody is asked to stop.
+  // As when a machine goes down: the process is not asked to stop.
   const dies = async (command: string, isInTheMiddle: () => boolean): Promise<void> => {
     await using child = start(move, command);
     await until(isInTheMiddle, { what: `${command} in its middle`, timeoutMs: 30_000 });

@@ -8,7 +8,7 @@ function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) 
   const clock = new VirtualClock();
   let stderr = '';
   const lines: (string | null)[] = [];
-  const live = { show: (tell: RenderLine) => lines.push(tell(40)), hide: () => lines.push(null) };
+  const live = { show: (lineOf: RenderLine) => lines.push(lineOf(40)), hide: () => lines.push(null) };
   const out = new Output({
     stdout: { write: () => true },
     stderr: { write: (text: string) => (stderr += text) },
@@ -22,7 +22,7 @@ function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) 
   return { out, clock, lines, said: () => stderr };
 }
 
-const tell: RenderLine = (columns) => `within ${columns}`;
+const lineOf: RenderLine = (columns) => `within ${columns}`;
 
 describe('progress', () => {
   test.each([
@@ -34,11 +34,11 @@ describe('progress', () => {
   ])('%o -> a line at most every 5 s', (more, said) => {
     const { out, clock, lines, said: read } = open(more);
     clock.advance(4000);
-    out.progress({ n: 1 }, tell);
+    out.progress({ n: 1 }, lineOf);
     clock.advance(1000);
-    out.progress({ n: 2 }, tell);
+    out.progress({ n: 2 }, lineOf);
     clock.advance(4999);
-    out.progress({ n: 3 }, tell);
+    out.progress({ n: 3 }, lineOf);
     expect(read()).toBe(said);
     expect(lines).toEqual([]);
   });
@@ -60,8 +60,8 @@ describe('progress', () => {
 
   test('a terminal -> one line that changes, removed before the result', () => {
     const { out, lines, said } = open({ isLive: true });
-    out.progress({}, tell);
-    out.progress({}, tell);
+    out.progress({}, lineOf);
+    out.progress({}, lineOf);
     out.announce({ json: {}, text: 'done' });
     expect(lines).toEqual(['within 40', 'within 40', null]);
     expect(said()).toBe('');

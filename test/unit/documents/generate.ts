@@ -1,7 +1,7 @@
 /** Documents and pages of every shape, as text: what a serializer would never write is there too. */
 import * as fc from 'fast-check';
 
-/** Names that mean something to somebody, and names that only look so. */
+/** Names that have a meaning for cosmig or the service, and names that only look so. */
 const NAMES = [
   'id',
   'pk',

@@ -171,7 +171,7 @@ describe('identity: different values -> different', () => {
         ['"i"', '"[1]"'],
       ],
     ],
-    ['ids that are no text', [['1'], ['"1"'], ['null'], [undefined], ['{}']]],
+    ['ids that are not text', [['1'], ['"1"'], ['null'], [undefined], ['{}']]],
   ])('%s', (_name, identities) => {
     expect(new Set(identities.map(fromBytes)).size).toBe(identities.length);
   });

@@ -131,9 +131,9 @@ describe('kernel', () => {
       fc.assert(
         fc.property(pages, (text) => {
           const page = Buffer.from(text);
-          const told = tell(scan, page);
-          expect(told).toEqual(tellPlainly(scan, page));
-          expect(told).toHaveProperty('rows');
+          const read = readAll(scan, page);
+          expect(read).toEqual(readPlainly(scan, page));
+          expect(read).toHaveProperty('rows');
         }),
         { numRuns: 1000 },
       );
@@ -146,9 +146,9 @@ describe('kernel', () => {
       fc.assert(
         fc.property(pages, fc.array(damage, { minLength: 1, maxLength: 2 }), (text, damages) => {
           const page = damages.reduce(damaged, Buffer.from(text));
-          const told = tell(scan, page);
-          expect(told).toEqual(isUtf8(page) ? tellPlainly(scan, page) : told);
-          expect(verdictsOf(scan, page)).toContain('rows' in told ? 'accepted' : 'refused');
+          const read = readAll(scan, page);
+          expect(read).toEqual(isUtf8(page) ? readPlainly(scan, page) : read);
+          expect(verdictsOf(scan, page)).toContain('rows' in read ? 'accepted' : 'refused');
         }),
         { numRuns: 3000 },
       );
@@ -173,7 +173,7 @@ function verdictsOf(scan: PageScan, page: Buffer): readonly string[] {
   return isPage && areObjects(elements) ? ['accepted'] : ['refused'];
 }
 
-function tell(scan: PageScan, page: Buffer): object {
+function readAll(scan: PageScan, page: Buffer): object {
   try {
     scan.scan(page);
   } catch (error) {
@@ -194,7 +194,7 @@ function tell(scan: PageScan, page: Buffer): object {
   return { rows };
 }
 
-function tellPlainly(scan: PageScan, page: Buffer): unknown {
+function readPlainly(scan: PageScan, page: Buffer): unknown {
   const walk = new PlainWalk(scan.tree);
   try {
     walk.walk(scan.shape, page);
@@ -230,10 +230,10 @@ describe('scan of a damaged page', () => {
     for (let size = 0; size < whole; size += 1) {
       const cut = page.subarray(0, size);
       const at = isUtf8(cut) ? size : size - 1;
-      expect(tell(scan, cut)).toEqual({ fault: expect.stringContaining(`at byte ${at}: it `) });
+      expect(readAll(scan, cut)).toEqual({ fault: expect.stringContaining(`at byte ${at}: it `) });
     }
-    expect(tell(scan, page.subarray(0, whole))).toHaveProperty('rows');
-    expect(tell(scan, page)).toHaveProperty('rows');
+    expect(readAll(scan, page.subarray(0, whole))).toHaveProperty('rows');
+    expect(readAll(scan, page)).toHaveProperty('rows');
   });
 
   test('any byte changed -> read as JSON.parse does, or refused', () => {
@@ -242,9 +242,9 @@ describe('scan of a damaged page', () => {
       for (const byte of [...STRUCTURE, 0, 9, 127, 128, 195, 255]) {
         const changed = Buffer.from(page);
         changed[at] = byte;
-        const told = tell(scan, changed);
-        expect(told).toEqual(isUtf8(changed) ? tellPlainly(scan, changed) : told);
-        expect(verdictsOf(scan, changed)).toContain('rows' in told ? 'accepted' : 'refused');
+        const read = readAll(scan, changed);
+        expect(read).toEqual(isUtf8(changed) ? readPlainly(scan, changed) : read);
+        expect(verdictsOf(scan, changed)).toContain('rows' in read ? 'accepted' : 'refused');
       }
     }
   });
@@ -310,9 +310,9 @@ describe('scan of unusual pages', () => {
   test('nested deeper than the service allows -> read, up to a limit', () => {
     const scan = latestVersionScan([]);
     // The page, the array and the document are three.
-    expect(tell(scan, Buffer.from(nested(DEPTH_MAX - 3)))).toHaveProperty('rows');
-    expect(tell(scan, Buffer.from(nested(DEPTH_MAX - 2)))).toHaveProperty('fault');
-    expect(tell(scan, Buffer.from(nested(100_000)))).toHaveProperty('fault');
+    expect(readAll(scan, Buffer.from(nested(DEPTH_MAX - 3)))).toHaveProperty('rows');
+    expect(readAll(scan, Buffer.from(nested(DEPTH_MAX - 2)))).toHaveProperty('fault');
+    expect(readAll(scan, Buffer.from(nested(100_000)))).toHaveProperty('fault');
   });
 
   test('documents of 2 bytes or 2 MB, and many of them -> read', () => {
@@ -325,8 +325,8 @@ describe('scan of unusual pages', () => {
     expect(texts.every((text, row) => scan.bytes(row, document).equals(Buffer.from(text)))).toBe(true);
     expect(scan.bytes(2, scan.nodeAt(['a'])).toString()).toBe('1');
     // A small page after a large one has nothing left of it.
-    expect(tell(scan, Buffer.from('{"Documents":[{"b":1}]}'))).toEqual(
-      tellPlainly(scan, Buffer.from('{"Documents":[{"b":1}]}')),
+    expect(readAll(scan, Buffer.from('{"Documents":[{"b":1}]}'))).toEqual(
+      readPlainly(scan, Buffer.from('{"Documents":[{"b":1}]}')),
     );
   });
 

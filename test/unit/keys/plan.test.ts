@@ -86,7 +86,7 @@ describe('a plan', () => {
       },
     ],
     [
-      'refuses a property that cannot be derived although it is no key',
+      'refuses a property that cannot be derived although it is not a key',
       { partitionKey: ['/tenantId'], derive: ['/day={at|day}'] },
       { tenantId: 'a', at: 'soon' },
       {
@@ -250,19 +250,19 @@ describe('plan: invalid options -> refused', () => {
     [
       { sourcePaths: ['/pk'], derive: ['/pk=1'] },
       '/pk is the source key and cannot be overwritten',
-      'without its old value documents of one id cannot be told apart',
+      'without its old value documents of one id cannot be distinguished',
       'add --keep-source-key-as PATH, or derive into another property',
     ],
     [
       { sourcePaths: ['/a/b'], derive: ['/a=1'] },
       '/a cannot be derived',
-      'it would destroy the source key /a/b, which tells documents of one id apart',
+      'it would destroy the source key /a/b, which distinguishes documents of one id',
       'derive into another property',
     ],
     [
       { sourcePaths: ['/a'], derive: ['/a/b=1'] },
       '/a/b cannot be derived',
-      'it would destroy the source key /a, which tells documents of one id apart',
+      'it would destroy the source key /a, which distinguishes documents of one id',
       'derive into another property',
     ],
     [

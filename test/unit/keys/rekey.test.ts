@@ -324,7 +324,7 @@ describe('deletion', () => {
     '{"current":null,"metadata":{"operationType":"delete"},"previous":{"id":"i","a":"x","b":{"c":1}}}',
     '{"metadata":{"id":"i","partitionKey":{"a":"x"}},"previous":{"id":"i","a":"x","b":{"c":1}}}',
     '{"metadata":{"id":"i","partitionKey":{"a":"x","b/c":{}}},"previous":{"id":"i","a":"x","b":{"c":1}}}',
-  ])('tells whose it is: %s', (entry) => {
+  ])('deletion: %s -> identified', (entry) => {
     expect(identityOf(entry)).toBe(identity);
   });
 
@@ -335,7 +335,7 @@ describe('deletion', () => {
     '{"metadata":{"operationType":"delete","partitionKey":["x",1],"id":"i"}}',
     '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":{},"b/c":1}}}',
     '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":"x","b/c":[1]}}}',
-  ])('does not tell enough: %s', (entry) => {
+  ])('deletion: %s -> not identified', (entry) => {
     expect(identityOf(entry)).toBeUndefined();
   });
 

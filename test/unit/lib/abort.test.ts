@@ -28,10 +28,10 @@ test('orAborted: a hundred waits on one signal -> no leak warning of Node', asyn
   try {
     const calling = new AbortController();
     const waits = Array.from({ length: 100 }, () => sleep(1000, calling.signal));
-    calling.abort(new Error('called off'));
+    calling.abort(new Error('canceled'));
     const ends = await Promise.allSettled(waits);
     expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
-    // Node tells its warnings in the next turn.
+    // Node emits its warnings in the next turn.
     await new Promise<void>((resolve) => setImmediate(resolve));
     expect(warned).not.toHaveBeenCalled();
     expect(listeners(calling.signal)).toBe(0);

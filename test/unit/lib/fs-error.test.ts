@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { describeFsError } from '../../../src/lib/fs-error.ts';
 
 test.each([
-  [join(tmpdir(), 'nobody', 'wrote', 'this'), 'there is no such file or folder'],
+  [join(tmpdir(), 'never', 'written'), 'there is no such file or folder'],
   [tmpdir(), 'it is a folder'],
 ])('%s: %s', (path, words) => {
   let trouble: unknown;

@@ -32,7 +32,7 @@ test.each([
   ['an index on a few paths', { indexed: 'some' }, { targetRu: 21_420_000 }],
   ['nothing to move', { documents: 0 }, { sourceRu: 0, targetRu: 0, hours: 0, ledgerBytes: 0, bytes: 0 }],
   [
-    'nobody knows how many',
+    'an unknown number of documents',
     { documents: null },
     {
       bytes: null,

@@ -67,7 +67,12 @@ describe('preflight warnings: the key', () => {
     ['tens, with much behind each', { distinct: 99 }, { documentCount: 99_000 }, ['few-values']],
     ['tens, with less behind each', { distinct: 99 }, { documentCount: 98_999 }, []],
     ['hundreds, with much behind each', { distinct: 100 }, { documentCount: 1e9 }, []],
-    ['nobody knows how many', { distinct: 1 }, { documentCount: null }, ['few-values']],
+    [
+      'one value for an unknown number of documents',
+      { distinct: 1 },
+      { documentCount: null },
+      ['few-values'],
+    ],
     ['a collision', { collisions: 1, collided: [{ id: 'x', targetKey: ['a'] }] }, {}, ['collisions']],
     [
       '15 GB under one value',
@@ -104,9 +109,9 @@ describe('preflight warnings: the key', () => {
       collided: [{ id: long, targetKey: [long] }],
       biggest: [{ values: [long], documents: 900 }],
     };
-    const told = warningsOf(partsOf({ sample, source: { sizeBytes: 100 * GB } }));
-    expect(told.map(({ kind }) => kind)).toEqual(['collisions', 'big-value']);
-    for (const { message, why, hint } of told) expect(`${message}${why}${hint}`.length).toBeLessThan(600);
+    const warnings = warningsOf(partsOf({ sample, source: { sizeBytes: 100 * GB } }));
+    expect(warnings.map(({ kind }) => kind)).toEqual(['collisions', 'big-value']);
+    for (const { message, why, hint } of warnings) expect(`${message}${why}${hint}`.length).toBeLessThan(600);
   });
 });
 
@@ -164,7 +169,7 @@ describe('preflight notes', () => {
     ],
     ['several regions', { source: { account: { id: null, multiWrite: true } } }, 'stop all writers before'],
     [
-      'regions nobody may know',
+      'regions that may not be read',
       { source: { account: { id: null, multiWrite: null } } },
       'cannot read whether',
     ],

@@ -13,7 +13,7 @@ test.each<[string, Partial<ContainerFacts>, boolean]>([
   ['an account that may not be read', { account: account(null) }, true],
   ['another account', { account: account('other') }, false],
   ['another container', { rid: 'other' }, false],
-  ['made anew, or in another account', { etag: 'other' }, false],
+  ['made again, or in another account', { etag: 'other' }, false],
   ['a name is not what counts', { name: { database: 'x', container: 'y' } }, true],
 ])('%s', (_name, more, isSame) => {
   const refuse = (): void =>

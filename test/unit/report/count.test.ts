@@ -27,8 +27,8 @@ test('verify text: a count -> its level, ranges and dead letters', () => {
 });
 
 test('verify text: a count in flight -> no age', () => {
-  const told = verifyText({ ...VERDICT, equal: null, inFlight: 2 });
-  expect(told).toMatch(/^in flight +2 documents$/m);
+  const text = verifyText({ ...VERDICT, equal: null, inFlight: 2 });
+  expect(text).toMatch(/^in flight +2 documents$/m);
 });
 
 test('verify text: a digest -> documents, no ranges', () => {
@@ -40,7 +40,7 @@ test('verify text: a digest -> documents, no ranges', () => {
 test('verify text: differences, in flight, dead letters -> words with counts', () => {
   const [id, sourceKey, targetKey] = ['o1', ['a'], ['b']];
   const sample = { kind: 'wrongSlot', id, sourceKey, targetKey } as const;
-  const told = verifyText({
+  const text = verifyText({
     ...VERDICT,
     level: 'digest',
     equal: false,
@@ -54,7 +54,7 @@ test('verify text: differences, in flight, dead letters -> words with counts', (
       oldestInFlightMs: 61_000,
     },
   });
-  expect(told.split('\n').slice(5)).toEqual([
+  expect(text.split('\n').slice(5)).toEqual([
     'differences          2 extra, 1 wrong key',
     'in flight            2 documents, the oldest for 1 min',
     'dead letters         5 open, 1 discarded; their documents do not count as differences',

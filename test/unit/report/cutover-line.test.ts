@@ -84,7 +84,7 @@ describe('cutover line', () => {
     clock.advance(17_900);
     const rates = { documents: 210.4, ru: null };
     expect(shown.line({ ...SNAPSHOT, waitsFor }, rates, Infinity)).toBe(line);
-    // The time that is running is told even where there is little room.
+    // The time since the writers stopped is shown even on a narrow line.
     const narrow = shown.line({ ...SNAPSHOT, waitsFor }, rates, 52);
     expect(narrow.length).toBeLessThanOrEqual(52);
     expect(narrow.includes('writers stopped 17 s of 120 s')).toBe(stopped);

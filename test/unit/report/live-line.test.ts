@@ -102,7 +102,7 @@ describe('live line of a run', () => {
       'tailing      5 docs  1,234/s  5,679/18k RU/s      3 x 429  2 letters  lag 1 s',
     ],
     [
-      'what is done of pages under way counts',
+      'what is done of pages in flight counts',
       { outlook: { documents: 1_000_000, readBefore: 0, uncommitted: 999, targetRu: null } },
       RATES,
       77,
@@ -123,9 +123,9 @@ describe('live line of a run', () => {
       'copying  14%   142k docs  waits: throttled by the target (range 3, 12 s)',
     ],
   ])('%s', (_name, more, rates, columns, line) => {
-    const told = runLine(snapshot(more), rates, columns);
-    expect(told).toBe(line);
-    expect(told.length).toBeLessThanOrEqual(columns);
+    const shown = runLine(snapshot(more), rates, columns);
+    expect(shown).toBe(line);
+    expect(shown.length).toBeLessThanOrEqual(columns);
   });
 
   test.each([77, 117])('growing numbers, %i columns -> parts keep their place', (columns) => {
@@ -172,9 +172,9 @@ describe('live line of a comparison', () => {
     ['rechecking', 77, 'rechecking       1 docs left    5,679 of 24,000 RU/s       7 throttled'],
     ['rechecking', 50, 'rechecking      1 docs left  5,679/24k RU/s'],
   ])('%s, %s columns -> its line', (stage, columns, line) => {
-    const told = verifyLine({ ...progress, stage }, RATES, columns);
-    expect(told).toBe(line);
-    expect(told.length).toBeLessThanOrEqual(columns);
+    const shown = verifyLine({ ...progress, stage }, RATES, columns);
+    expect(shown).toBe(line);
+    expect(shown.length).toBeLessThanOrEqual(columns);
   });
 
   test.each([
@@ -182,8 +182,8 @@ describe('live line of a comparison', () => {
     [77, 'rechecking      1 docs left  5,679/24k RU/s      7 x 429  waits: the tail'],
     [50, 'rechecking      1 docs left  waits: the tail'],
   ])('documents in flight, %s columns -> what they wait for', (columns, line) => {
-    const told = verifyLine({ ...progress, stage: 'rechecking', waitsFor: 'the tail' }, RATES, columns);
-    expect(told).toBe(line);
+    const shown = verifyLine({ ...progress, stage: 'rechecking', waitsFor: 'the tail' }, RATES, columns);
+    expect(shown).toBe(line);
   });
 });
 

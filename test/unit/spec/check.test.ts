@@ -316,7 +316,7 @@ describe('check: the new key', () => {
     ['an empty path', { partitionKey: ['/a', ''] }, ['--partition-key has no value']],
     ['a system property', { partitionKey: '/_ts' }, ['/_ts cannot be a key path (--partition-key)']],
     ['a template that cannot be read', { derive: '/pk={a' }, ['--derive /pk={a is not valid']],
-    ['a filter nobody knows', { derive: '/pk={a|mnth}' }, ['--derive /pk={a|mnth} is not valid']],
+    ['an unknown filter', { derive: '/pk={a|mnth}' }, ['--derive /pk={a|mnth} is not valid']],
     ['a template without a path', { derive: '{a}' }, ['--derive {a} is not valid']],
     ['a derived id', { derive: '/id={a}' }, ['/id cannot be derived (--partition-key, --derive)']],
     [

@@ -9,7 +9,7 @@ import { VirtualClock } from '../../helpers/clock.ts';
 
 export type Flags = Readonly<Record<string, string | readonly string[]>>;
 
-/** What somebody gave, and where. */
+/** The settings that were given, and where. */
 export interface Giving {
   readonly flags?: Flags;
   readonly env?: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { withSameFlags } from '../../../src/spec/same-flags.ts';
 const PLACE = { source: ['shop/orders'], target: ['shop/by tenant'] };
 
 describe('advice on a command line with flags', () => {
-  test.each<[advice: string, options: Readonly<Record<string, unknown>>, told: string]>([
+  test.each<[advice: string, options: Readonly<Record<string, unknown>>, expected: string]>([
     ['see cosmig dead-letters list --all', {}, 'see cosmig dead-letters list --all'],
     [
       'see cosmig dead-letters list --all',
@@ -25,7 +25,7 @@ describe('advice on a command line with flags', () => {
     ['see cosmig --help', PLACE, 'see cosmig --help'],
     ['see cosmig copy --help', { ledger: ['a.db'] }, 'see cosmig copy --help'],
     ['see cosmig status', { source: undefined, config: 'settings.json' }, 'see cosmig status'],
-  ])('%s with %o -> the same flags', (advice, options, told) => {
-    expect(withSameFlags(advice, options)).toBe(told);
+  ])('%s with %o -> the same flags', (advice, options, expected) => {
+    expect(withSameFlags(advice, options)).toBe(expected);
   });
 });

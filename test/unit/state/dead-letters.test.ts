@@ -87,7 +87,7 @@ describe('dead letters', () => {
       { state: 'open', reason: 'collision', letters: 1 },
     ]);
     // Closing what is not open is nothing; a closed document that fails again gets a new letter.
-    change(ledger, { change: 'close', identity: hashOf('nobody'), atMs: NOW_MS }, open('a'));
+    change(ledger, { change: 'close', identity: hashOf('unknown'), atMs: NOW_MS }, open('a'));
     expect(ledger.letters.findOpen(hashOf('a'))).toMatchObject({ number: 4, attempts: 1 });
   });
 

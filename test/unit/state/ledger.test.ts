@@ -27,7 +27,7 @@ function childArguments(...args: string[]): string[] {
   return [CHILD, ...args];
 }
 
-/** The names and bytes of everything beside a ledger. */
+/** The names and bytes of everything next to a ledger. */
 function bytesBeside(path: string): Record<string, string> {
   const folder = dirname(path);
   return Object.fromEntries(
@@ -355,8 +355,8 @@ describe('recorded progress', () => {
     using copy = openLedger(backup);
     expect(copy.missed()).toBeNull();
     rmSync(path);
-    using anew = Ledger.open({ path, spec: SPEC, nowMs: NOW_MS + 1, create: 'if-missing' });
-    expect(anew.missed()).toBeNull();
+    using recreated = Ledger.open({ path, spec: SPEC, nowMs: NOW_MS + 1, create: 'if-missing' });
+    expect(recreated.missed()).toBeNull();
     using reader = Ledger.openReadonly(path);
     expect(reader.missed()).toBeNull();
   });

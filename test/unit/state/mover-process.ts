@@ -40,7 +40,7 @@ switch (what) {
     const build = ledger.buildIndex(indexId, SMALL);
     for (let step = 0; step < Number(steps); step += 1) build.step();
     say('waiting');
-    // Goes on with the index while it waits to be killed.
+    // Continues to build the index while it waits to be killed.
     setInterval(() => build.step(), 5);
     break;
   }

@@ -13,17 +13,17 @@ test('cutover: target rejects every write -> writers resume', async () => {
   await using move = await Move.open({ settings: { avad: true } });
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');
-  const told: string[] = [];
+  const reasons: string[] = [];
   const cut = runCutover(move.parts(), {
     ...CUTOVER,
     stopWriters: async () => {
       await move.put({ id: '2', customerId: 'a', tenantId: 'P' });
       await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 404 } }]);
     },
-    onAbort: async (why) => void told.push(why),
+    onAbort: async (why) => void reasons.push(why),
   });
   await expect(cut).rejects.toMatchObject({ exitCode: 6 });
-  expect(told).toEqual(['the service answered 404']);
+  expect(reasons).toEqual(['the service answered 404']);
   expect(move.ledger(({ migration }) => migration.read().phase)).toBe('tailing');
 }, 60_000);
 
@@ -32,21 +32,21 @@ test('cutover: ledger locked by another program -> writers resume', async () => 
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');
   let locked: Database | undefined;
-  const told: string[] = [];
+  const reasons: string[] = [];
   const cut = runCutover(move.parts(), {
     ...CUTOVER,
     stopWriters: async () => {
       locked = openDatabase({ path: move.ledgerPath });
       locked.exec('BEGIN IMMEDIATE');
-      throw new NotReadyError('the hook failed', { why: 'it did', hint: 'mend it' });
+      throw new NotReadyError('the hook failed', { why: 'it did', hint: 'repair it' });
     },
     onAbort: async (why) => {
-      told.push(why);
+      reasons.push(why);
       locked?.close();
     },
   });
   await expect(cut).rejects.toThrow('the hook failed');
-  expect(told).toEqual(['the hook failed']);
+  expect(reasons).toEqual(['the hook failed']);
 }, 60_000);
 
 // The mount needs a private namespace, which some machines forbid.
@@ -62,14 +62,14 @@ test.skipIf(!canMount())(
       `cosmig copy --yes ${spec} >/dev/null`,
       `cosmig verify --deadline 5s ${spec} >/dev/null`,
       `cosmig cutover --quiet-for 1s --watch 1s ${spec} \\`,
-      `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo let on' >/dev/null || echo "ended $?"`,
+      `  --on-fence 'dd if=/dev/zero of="$DISK/fill" bs=4k; true' --on-abort 'echo resumed' >/dev/null || echo "ended $?"`,
       'rm "$0/fill"',
       `cosmig cutover --quiet-for 1s --watch 1s ${spec} --writers-stopped >/dev/null`,
     ].join('\n');
     const { code, stdout, stderr } = await runMounted(script, temporaryFolder(), {
       COSMIG_SOURCE_CONNECTION_STRING: move.connectionString,
     });
-    expect([code, stdout, stderr]).toEqual([0, 'ended 7\n', expect.stringMatching(/^let on$/m)]);
+    expect([code, stdout, stderr]).toEqual([0, 'ended 7\n', expect.stringMatching(/^resumed$/m)]);
     expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
   },
   120_000,

@@ -67,11 +67,11 @@ test('hook: canceled before it starts -> not started', async () => {
 });
 
 const HOOK = built(new URL('../../../../src/workflows/hooks.ts', import.meta.url));
-const NOBODY = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
+const UNPRIVILEGED = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
 
 /** Whether this machine can start a process of another user that may read this program. */
 function canBeNobody(): boolean {
-  return spawnSync('setpriv', [...NOBODY, 'perl', '-e', `exit !-r '${HOOK}'`]).status === 0;
+  return spawnSync('setpriv', [...UNPRIVILEGED, 'perl', '-e', `exit !-r '${HOOK}'`]).status === 0;
 }
 
 // As with sudo: cosmig may not end the hook, and the application waits to resume.
@@ -95,7 +95,7 @@ test.skipIf(process.getuid?.() !== 0 || !canBeNobody())(
         const hook = { flag: '--on-fence', command: 'exec ${held} ${script}', env: process.env };
         await runHook(hook, { out: { note }, signal: stop.signal }).catch((error) => console.log(error.message));
         process.exit(0);`;
-      const argv = [...NOBODY, process.execPath, '--input-type=module', '-e', caller];
+      const argv = [...UNPRIVILEGED, process.execPath, '--input-type=module', '-e', caller];
       const options = { env: { PATH: process.env['PATH'], TMPDIR: folder }, encoding: 'utf8' } as const;
       expect(execFileSync('setpriv', argv, options).split('\n')).toEqual([
         'began',

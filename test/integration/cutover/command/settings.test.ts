@@ -53,13 +53,13 @@ test('cutover settings: none requested -> nothing changes, differences are repor
   expect(JSON.parse(stdout)).toMatchObject({
     phase: 'committed',
     settings: [
-      { setting: 'TTL', source: '3600 s', target: 'off', outcome: 'told', why: why('ttl') },
-      { setting: 'indexing', outcome: 'told', why: why('indexing') },
+      { setting: 'TTL', source: '3600 s', target: 'off', outcome: 'reported', why: why('ttl') },
+      { setting: 'indexing', outcome: 'reported', why: why('indexing') },
       {
         setting: 'throughput',
         source: '400 RU/s',
         target: '4000 RU/s',
-        outcome: 'told',
+        outcome: 'reported',
         why: why('throughput'),
       },
     ],
@@ -142,7 +142,7 @@ test.each([
   ['ttl,indexin', 'for example --like-source indexing'],
   ['', 'has no value'],
   ['ttl,,', 'an empty name is not one of ttl, indexing, throughput'],
-])('--like-source %j is refused', async (text, told) => {
+])('cutover: --like-source %j -> refused', async (text, message) => {
   const { code, stderr } = await runCosmig(['cutover', ...SPEC, '--writers-stopped', '--like-source', text]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
 });

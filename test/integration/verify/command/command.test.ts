@@ -45,8 +45,8 @@ describe('cosmig verify', () => {
   test('--json -> prints the documented object', async () => {
     const { code, stdout } = await verify('--json');
     expect(code).toBe(0);
-    const told: unknown = JSON.parse(stdout);
-    expect(told).toMatchObject({
+    const printed: unknown = JSON.parse(stdout);
+    expect(printed).toMatchObject({
       command: 'verify',
       migration: expect.any(String) as unknown,
       level: 'digest',
@@ -123,11 +123,11 @@ describe('cosmig verify', () => {
     expect(stdout).toMatch(/^equal +not proven$/m);
     expect(stdout).toMatch(/^in flight +1 document, the oldest for \d+ s$/m);
     expect(stderr).toContain('1 document may still be in flight: 1 range of the source has changes');
-    // Whoever watches is told before the deadline.
-    const told = new AbortController();
+    // An observer learns the reason before the deadline.
+    const stop = new AbortController();
     const watched = verifyMove(move, {
-      signal: told.signal,
-      onProgress: ({ waitsFor }) => void (waitsFor !== null && told.abort(new Error(waitsFor))),
+      signal: stop.signal,
+      onProgress: ({ waitsFor }) => void (waitsFor !== null && stop.abort(new Error(waitsFor))),
     });
     await expect(watched).rejects.toThrow('the tail');
     const { code: usage, stderr: hint } = await verify('--deadline', 'soon');

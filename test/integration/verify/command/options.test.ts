@@ -121,13 +121,13 @@ describe('verify: dead letters', () => {
     const { waived } = details['listed'] as { waived: readonly { id: string }[] };
     expect(waived.map(({ id }) => id)).toEqual(['o1']);
 
-    // It was mended after all, and moved: from then on it is a document like others.
+    // It was repaired after all, and moved: from then on it is compared like any other document.
     const { sourceKey } = move.ledger(({ letters }) => letters.get(1)) ?? { sourceKey: '[]' };
     const [customerId] = JSON.parse(sourceKey) as readonly string[];
-    const mended = { id: 'o1', customerId, tenantId: 'of its own' };
-    await move.put(mended);
+    const repaired = { id: 'o1', customerId, tenantId: 'of its own' };
+    await move.put(repaired);
     await move.run('catch-up');
-    await move.target.items.upsert({ ...mended, wrong: true });
+    await move.target.items.upsert({ ...repaired, wrong: true });
     await expect(verifyMove(move)).resolves.toMatchObject({
       equal: false,
       samples: [{ kind: 'different', id: 'o1' }],

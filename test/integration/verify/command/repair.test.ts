@@ -211,7 +211,7 @@ test('verify --repair: a difference that cannot be repaired -> reported, one att
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   expect((await cosmig('copy')).code).toBe(0);
   // An object is not a key value, so this document belongs to no source document.
-  await move.target.items.create({ id: 'other', customerId: { of: 'somebody' }, tenantId: 'P' });
+  await move.target.items.create({ id: 'other', customerId: { of: 'object' }, tenantId: 'P' });
   const { code, stderr } = await cosmig('verify', '--repair', '--deadline', '10s');
   expect(code).toBe(4);
   expect(stderr.match(/repairing 1 document/g)).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * Comparisons one after the other while an application writes and a tail runs: some seconds of it, or as many as
- * COSMIG_SOAK_SECONDS says; then what was seen is told.
+ * Comparisons one after the other while an application writes and a tail runs: for some seconds, or for as many
+ * as COSMIG_SOAK_SECONDS says. At the end the test prints what it saw.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';

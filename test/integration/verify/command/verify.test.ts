@@ -46,30 +46,30 @@ describe('verify: a container without writes', () => {
   });
   const target = (n: number): Order => ({ ...orders(n + 1)[n], id: `o${n}` });
 
-  /** What is done to the target, what is found, and how it is put right again. */
+  /** What is done to the target, what is found, and how it is repaired. */
   const planted: readonly {
     readonly what: string;
     readonly plant: () => Promise<unknown>;
     readonly samples: readonly object[];
-    readonly mend: () => Promise<unknown>;
+    readonly repair: () => Promise<unknown>;
   }[] = [
     {
       what: 'a flipped byte',
       plant: async () => move.target.items.upsert({ ...target(7), text: 'order 6' }),
       samples: [{ kind: 'different', ...named(7) }],
-      mend: async () => move.target.items.upsert(target(7)),
+      repair: async () => move.target.items.upsert(target(7)),
     },
     {
       what: 'a dropped property',
       plant: async () => move.target.items.upsert({ ...target(8), text: undefined }),
       samples: [{ kind: 'different', ...named(8) }],
-      mend: async () => move.target.items.upsert(target(8)),
+      repair: async () => move.target.items.upsert(target(8)),
     },
     {
       what: 'a stale version',
       plant: async () => move.target.items.upsert({ ...target(9), n: 8 }),
       samples: [{ kind: 'different', ...named(9) }],
-      mend: async () => move.target.items.upsert(target(9)),
+      repair: async () => move.target.items.upsert(target(9)),
     },
     {
       what: 'two changes that make up for each other',
@@ -81,7 +81,7 @@ describe('verify: a container without writes', () => {
         { kind: 'different', ...named(10) },
         { kind: 'different', ...named(11) },
       ],
-      mend: async () => {
+      repair: async () => {
         await move.target.items.upsert(target(10));
         await move.target.items.upsert(target(11));
       },
@@ -90,7 +90,7 @@ describe('verify: a container without writes', () => {
       what: 'a duplicate under another key',
       plant: async () => move.target.items.upsert({ ...target(12), tenantId: 't9' }),
       samples: [{ kind: 'extra', ...named(12, 't9') }],
-      mend: async () => move.target.item('o12', 't9').delete(),
+      repair: async () => move.target.item('o12', 't9').delete(),
     },
     {
       what: 'a document under another key only',
@@ -99,7 +99,7 @@ describe('verify: a container without writes', () => {
         await move.target.item('o13', 't3').delete();
       },
       samples: [{ kind: 'wrongSlot', ...named(13, 't9') }],
-      mend: async () => {
+      repair: async () => {
         await move.target.items.upsert(target(13));
         await move.target.item('o13', 't9').delete();
       },
@@ -108,17 +108,17 @@ describe('verify: a container without writes', () => {
       what: 'a document that is lacking',
       plant: async () => move.target.item('o14', 't4').delete(),
       samples: [{ kind: 'missing', ...named(14) }],
-      mend: async () => move.target.items.upsert(target(14)),
+      repair: async () => move.target.items.upsert(target(14)),
     },
     {
-      what: 'a document of nobody',
+      what: 'a document without a source document',
       plant: async () => move.target.items.upsert({ id: 'x', customerId: 'c1', tenantId: 't1' }),
       samples: [{ kind: 'extra', id: 'x', sourceKey: ['c1'], targetKey: ['t1'] }],
-      mend: async () => move.target.item('x', 't1').delete(),
+      repair: async () => move.target.item('x', 't1').delete(),
     },
   ];
 
-  test.each(planted)('$what -> found, and nothing else', async ({ plant, samples, mend }) => {
+  test.each(planted)('$what -> found, and nothing else', async ({ plant, samples, repair }) => {
     await plant();
     try {
       const verdict = await verifyMove(move);
@@ -126,7 +126,7 @@ describe('verify: a container without writes', () => {
       expect(verdict.samples.toSorted((a, b) => (String(a.id) < String(b.id) ? -1 : 1))).toEqual(samples);
       expect(JSON.stringify(verdict)).not.toContain('order ');
     } finally {
-      await mend();
+      await repair();
     }
   });
 

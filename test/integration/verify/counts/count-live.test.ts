@@ -38,7 +38,7 @@ test('verify count: two looks with different counts -> not proven', async () => 
   let looks = 0;
   tap.meddle = async (request, forward) => {
     if (!isCount(request)) return forward();
-    // The mover had brought over everything, and the target was counted.
+    // The mover had replicated everything, and the target was counted.
     await write(move, [order(COUNT + looks)]);
     looks += 1;
     const reply = await forward();
@@ -54,7 +54,8 @@ test('verify count: two looks with different counts -> not proven', async () => 
 test('verify count: mover behind and a lagging replica hides it -> not proven', async () => {
   await using tapped = await copied();
   const { move, tap } = tapped;
-  // Whoever counts sees what is written from now on (the emulator's queries do not lag); feeds show it with its token only.
+  // A count sees what is written from now on (the emulator's queries do not lag); a feed shows it only to a request with
+  // its session token.
   await move.admin.account({ replicaLagMs: 600_000 });
   await write(move, [order(COUNT)]);
   let looks = 0;

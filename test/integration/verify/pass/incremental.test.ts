@@ -58,7 +58,7 @@ test('verify changes: after a merge -> changes are read once', async () => {
   await move.admin.merge('shop/by-tenant', ['1', '2']);
   const verdict = await verifyMove(move, { level: 'changes' });
   expect(verdict).toMatchObject({ equal: true, source: { count: 20 }, target: { count: 20 } });
-  // Else nobody knows how far the mover is.
+  // Without this run the comparison cannot know how far the mover is.
   await move.run('catch-up');
   await move.target.items.upsert(order(50, { wrong: 1 }));
   expect(await verifyMove(move, { level: 'changes' })).toMatchObject({
@@ -93,7 +93,7 @@ test('verify changes: counts differ -> everything is compared', async () => {
     differences: { missing: 1, extra: 0, different: 0, wrongSlot: 0 },
     samples: [{ kind: 'missing', id: 'o7' }],
   });
-  // Whoever dies now, and brings nothing right, must not be followed by one that looks only at changes.
+  // A comparison that found differences leaves no proof: the next one must not look only at changes.
   expect(VerifyStore.lastProof(verifyPath(move.ledgerPath))).toBeNull();
 });
 
@@ -187,18 +187,18 @@ test.each(['not proven', 'aborted while it reads'] as const)(
     await move.run('copy');
     expect(await verifyMove(move)).toMatchObject({ equal: true });
     await move.put(order(1, { again: 1 }));
-    // Not among the changes: nobody tells of it.
+    // The feed of latest versions does not report a delete.
     await move.source.item('o3', 'c3').delete();
     const stop = new AbortController();
     const onProgress = (): void => {
-      if (how !== 'not proven') stop.abort(new Error('called off'));
+      if (how !== 'not proven') stop.abort(new Error('canceled'));
     };
     const parts = { level: 'changes', deadlineMs: 0, signal: stop.signal, onProgress } as const;
-    const told = await verifyMove(move, parts).then(
+    const ended = await verifyMove(move, parts).then(
       ({ equal }) => equal,
       (error: unknown) => (error instanceof Error ? error.message : error),
     );
-    expect(told).toBe(how === 'not proven' ? null : 'called off');
+    expect(ended).toBe(how === 'not proven' ? null : 'canceled');
     await move.run('catch-up');
     expect(await verifyMove(move)).toMatchObject({
       equal: false,

@@ -22,7 +22,7 @@ test('verify pass: a page of a replica behind the fence -> read again', async ()
   await using tapped = await copied();
   const { move, tap } = tapped;
   expect(await verifyMove(move)).toMatchObject({ equal: true });
-  // Seen by whoever asks with its token, and by nobody else.
+  // Only a request with its session token sees the next write.
   await move.admin.account({ replicaLagMs: 600_000 });
   await move.target.items.upsert(order(7, { wrong: 1 }));
   let old = 0;
@@ -47,7 +47,7 @@ test('verify pass: write behind the fence -> left to the next incremental pass',
   const { move, tap } = tapped;
   const ended = new Set<string>();
   let writing: Promise<void> | undefined;
-  // Brought over, and changed there once more: neither is in the sums.
+  // One write is replicated, and then the target is changed again: the sums include neither.
   const writeBehind = async (): Promise<void> => {
     await until(() => ended.size === 2, { what: 'the ends of both sides' });
     await write(move, [order(7, { again: 1 })]);

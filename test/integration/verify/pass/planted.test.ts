@@ -155,8 +155,8 @@ test(
         expected.push({ kind: one, id: `o${who}`, sourceKey: [customerOf(who)], targetKey });
       }
     }
-    await put(0, '{"id":"nobody","customerId":"c1","tenantId":"t1"}', 't1');
-    expected.push({ kind: 'extra', id: 'nobody', sourceKey: ['c1'], targetKey: ['t1'] });
+    await put(0, '{"id":"extra","customerId":"c1","tenantId":"t1"}', 't1');
+    expected.push({ kind: 'extra', id: 'extra', sourceKey: ['c1'], targetKey: ['t1'] });
 
     const verdict = await verifyMove(move, { timing: { ...PATIENT, pageSize: 1000 } });
     expect(verdict).toMatchObject({ equal: false, inFlight: 0, details: { lookedAtAgain: expected.length } });

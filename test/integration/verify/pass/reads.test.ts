@@ -64,7 +64,7 @@ describe('verify reads', () => {
     const { move, tap } = tapped;
     await move.target.items.upsert(order(7, { n: 8 }));
     await move.target.item('o9', 't4').delete();
-    await move.target.items.create({ id: 'nobody', customerId: 'c1', tenantId: 't1' });
+    await move.target.items.create({ id: 'extra', customerId: 'c1', tenantId: 't1' });
     const { meddle, documents } = counting();
     tap.meddle = meddle;
     expect(await verifyMove(move)).toMatchObject({

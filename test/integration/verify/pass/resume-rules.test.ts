@@ -40,7 +40,7 @@ test('verify: another comparison was started meanwhile -> nothing to check again
   await using move = await copied(60);
   await move.target.item('o3', 't3').delete();
   await expect(verifyMove(move)).resolves.toMatchObject({ equal: false });
-  // While a mover brings right what differed.
+  // Stopped in the middle, while a mover may repair what differed.
   await stopInTheMiddle(move);
   const verdict = await verifyMove(move, { again: true });
   expect(verdict).toMatchObject({ equal: false, samples: [{ kind: 'missing', id: 'o3' }] });
@@ -59,7 +59,7 @@ test('verify: entries damaged by a power cut -> the next run starts from scratch
 test.each([
   ['a day', 24.1, 1],
   ['a fortnight', 14 * 24, 0],
-])('what was stopped in the middle %s ago: how often it is gone on with', async (_ago, hours, times) => {
+])('verify: stopped in the middle %s ago -> resumed, or started from scratch', async (_ago, hours, times) => {
   await using move = await copied(60);
   await stopInTheMiddle(move);
   const said: string[] = [];

@@ -54,7 +54,7 @@ describe('verify: a comparison that is killed', () => {
     expect(verdict).toMatchObject({ equal: true, source: { count: 200 }, target: { count: 200 } });
     expect(verdict.details).toMatchObject({ lookedAtAgain: 0 });
     expect(said).toEqual([expect.stringMatching(/^resuming the comparison started at /)]);
-    // At most the page that was under way on each side is read again.
+    // At most the page that was in flight on each side is read again.
     const whole: number[] = [];
     await verifyMove(move, {
       timing: { pageSize: PAGE_SIZE },

@@ -9,7 +9,7 @@ const COUNT = 60;
 const order = (n: number): Order => ({ id: `o${n}`, customerId: `c${n % 17}`, tenantId: `t${n % 5}`, n });
 
 /** Starts a new migration under the same name; only the old verify files remain. */
-async function anew(move: Move, flags: NonNullable<MoveOptions['flags']>): Promise<void> {
+async function verifyFromScratch(move: Move, flags: NonNullable<MoveOptions['flags']>): Promise<void> {
   for (const end of ['', '-wal', '-shm']) rmSync(`${move.ledgerPath}${end}`, { force: true });
   await move.run('copy', { flags });
 }
@@ -44,11 +44,11 @@ test.each(HOW)('verify: unfinished comparison $what -> not resumed', async ({ cl
   const stopped = verifyMove(move, {
     signal: stop.signal,
     timing: { pageSize: 10 },
-    onProgress: () => stop.abort(new Error('called off')),
+    onProgress: () => stop.abort(new Error('canceled')),
   });
-  await expect(stopped).rejects.toThrow('called off');
+  await expect(stopped).rejects.toThrow('canceled');
   await clear(move);
-  await anew(move, flags);
+  await verifyFromScratch(move, flags);
   const said: string[] = [];
   expect(await verifyMove(move, { flags, say: (text) => said.push(text) })).toMatchObject({
     equal: true,
@@ -62,7 +62,7 @@ test.each(HOW)('verify: a proof $what -> ignored, all documents are compared', a
   await using move = await copied();
   expect(await verifyMove(move)).toMatchObject({ equal: true });
   await clear(move);
-  await anew(move, flags);
+  await verifyFromScratch(move, flags);
   expect(await verifyMove(move, { flags, level: 'changes' })).toMatchObject({
     equal: true,
     source: { count: COUNT },
@@ -76,7 +76,7 @@ test.each([
   { when: 'half an hour ago', agoMs: HOUR_MS / 2, times: 1 },
   { when: 'two hours ago', agoMs: 2 * HOUR_MS, times: 0 },
   { when: 'by a clock that was weeks ahead', agoMs: -14 * 24 * HOUR_MS, times: 0 },
-])('what was listed $when: how often it is gone on with', async ({ agoMs, times }) => {
+])('verify: candidates listed $when -> resumed, or listed again', async ({ agoMs, times }) => {
   await using move = await copied();
   await move.put({ ...order(1), again: 1 });
   const began = clockAt((): number => Date.now() - agoMs);

@@ -25,7 +25,7 @@ test('verify: a range stays gone and is not replaced -> fails after growing wait
     asked += 1;
     return SPLITTING;
   };
-  // A split may take minutes; so many have passed when somebody asks for the fourth time.
+  // A split may take minutes; so many have passed at the fourth request.
   const clock = clockAt(() => Date.now() + 4 * 60_000 * asked);
   await expect(verifyMove(move, { clock })).rejects.toThrow('410/1007');
   expect(asked).toBe(4);

@@ -102,7 +102,7 @@ describe('verify: nothing is replicated', () => {
     const named = listed.map(({ id, kind }) => `${String(id)} ${kind}`);
     expect(named.toSorted()).toEqual(['new missing', 'o3 different']);
     expect(verdict.details.oldestInFlightMs).toBe(Math.max(...listed.map(({ ageMs }) => ageMs)));
-    // The next one goes on with it, and they have been on their way since the first look of the first.
+    // The next comparison resumes this one: the documents have been in flight since the first look of the first.
     const later = await verifyMove(move, { deadlineMs: 300 });
     for (const { id, ageMs } of listed) {
       const same = later.details.listed?.inFlight.find((one) => one.id === id);

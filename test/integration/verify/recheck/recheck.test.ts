@@ -25,7 +25,7 @@ test('verify recheck: document differs in another way each time -> in flight', a
     if (what !== 'batch' || container !== 'orders') return reply;
     looks += 1;
     if (looks > 1) return reply;
-    // Behind the first look: the mover brings over what that has seen, and there is another version.
+    // After the first look: the mover replicates what that look saw, and the source gets another version.
     await move.run('catch-up');
     await write(move, [order(7, { version: 2 })]);
     return reply;

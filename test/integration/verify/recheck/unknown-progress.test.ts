@@ -49,7 +49,7 @@ test('verify: mover reads a range again -> differences are in flight', async () 
   expect(drain.signal.aborted).toBe(true);
   tap.meddle = async (_request, forward) => forward();
   expect(move.ledger(({ leases }) => leases.live())).toMatchObject([{ phase: 'recopy' }]);
-  // All that the feed of all versions has to tell from there on was brought over.
+  // All that the feed of all versions reports from there on was replicated.
   expect(await verifyMove(move, { deadlineMs: 300 })).toMatchObject(IN_FLIGHT);
   await move.run('catch-up');
   expect(await verifyMove(move)).toMatchObject({ equal: true });

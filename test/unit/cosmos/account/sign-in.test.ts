@@ -41,7 +41,7 @@ async function signIn(): Promise<{ getToken: (scopes: string) => Promise<unknown
   return module.signIn(ENDPOINT, signal);
 }
 
-/** A new class would not be the one that a test knows, since modules are loaded anew. */
+/** A new class would not be the one that a test knows, since modules are loaded again. */
 async function refusal(): Promise<ServiceError> {
   const error: unknown = await signIn().catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'service', exitCode: 6 });

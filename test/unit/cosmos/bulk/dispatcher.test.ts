@@ -156,13 +156,13 @@ describe('dispatcher: a range', () => {
     await lab.advance(10);
     second.reply(split);
     await settled();
-    const told: Request[] = [];
+    const pending: Request[] = [];
     for (let i = 0; i < 3; i += 1) {
       await lab.advance(5);
-      told.push(...lab.requests.splice(0));
-      for (const request of told) request.reply(done(request));
+      pending.push(...lab.requests.splice(0));
+      for (const request of pending) request.reply(done(request));
     }
-    const sent = told.map(({ range, numbers }) => `${range}: ${numbers.join()}`);
+    const sent = pending.map(({ range, numbers }) => `${range}: ${numbers.join()}`);
     expect(sent.toSorted()).toEqual(['r0/2: 1,4', 'r32/2: 2', 'r32/2: 3']);
     expect(lab.refreshes).toBe(1);
     lab.dispatcher.drain();

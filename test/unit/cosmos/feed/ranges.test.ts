@@ -11,7 +11,7 @@ function ranges(...texts: readonly string[]): PhysicalRange[] {
   });
 }
 
-const told = (all: readonly PhysicalRange[]): string => all.map(({ id }) => id).join(' ');
+const idsOf = (all: readonly PhysicalRange[]): string => all.map(({ id }) => id).join(' ');
 
 describe('a list of ranges', () => {
   test.each([
@@ -20,7 +20,7 @@ describe('a list of ranges', () => {
     ['both generations', ['0 . -FF', '1 0 -80', '2 0 80-FF'], '1 2'],
     ['twice the same, from two pages', ['1 0 -80', '2 0 80-FF', '1 0 -80'], '1 2'],
   ])('tiles -> used: %s', (_name, texts, expected) => {
-    expect(told(tile(ranges(...texts)))).toBe(expected);
+    expect(idsOf(tile(ranges(...texts)))).toBe(expected);
   });
 
   test.each([

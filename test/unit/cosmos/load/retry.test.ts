@@ -102,7 +102,7 @@ describe('patience: gives up', () => {
     const lastedMs = parts.clock.now() - startedMs;
     expect(lastedMs).toBeLessThanOrEqual(seconds * 1000);
     expect(lastedMs).toBeGreaterThan(seconds * 1000 * 0.85);
-    // Even so nobody hammers.
+    // Even so the waits grow, so that the service is not flooded.
     expect(waits.length).toBeLessThan(200);
   });
 

@@ -52,7 +52,7 @@ test('a passage -> its bytes are sent without the token, the reply is kept, the 
   expect(passage.reply?.body.toString()).toBe('[1]');
   expect(passage.reply?.header('etag')).toBe('"7"');
   expect(stub.bodyAsText).toBe('{}');
-  // The SDK keeps no session of its own beside ours.
+  // The SDK keeps no session of its own next to ours.
   expect(stub.headers.toJSON()).toEqual({});
 });
 
@@ -122,7 +122,7 @@ describe('a reply that is cut short', () => {
     'is a failure when it was gone before anybody listened: %s',
     async (why) => {
       const body = new Readable({ read: () => undefined });
-      // Whoever sent it has heard of it; its last event has been.
+      // The sender has handled the error, and the last event of the body was emitted.
       body.on('error', () => undefined);
       const closed = new Promise<void>((resolve) => body.once('close', resolve));
       body.destroy(why);

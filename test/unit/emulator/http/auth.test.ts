@@ -176,12 +176,12 @@ describe('Entra tokens', () => {
 
   test.each([
     ['expired', jwt({ exp: NOW_MS / 1000 })],
-    ['with an expiry that is no number', jwt({ exp: 'never' })],
+    ['with an expiry that is not a number', jwt({ exp: 'never' })],
     ['of two parts', 'e30.e30'],
     ['of four parts', 'e30.e30.e30.e30'],
     ['with an empty signature', 'e30.e30.'],
     ['not base64url', 'e30.e+0.e30'],
-    ['whose payload is no JSON', 'e30.AAAA.e30'],
+    ['whose payload is not JSON', 'e30.AAAA.e30'],
     ['whose payload is an array', jwt([])],
     ['whose payload is null', jwt(null)],
   ])('are refused when %s', (_, token) => {

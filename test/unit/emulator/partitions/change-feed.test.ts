@@ -299,7 +299,7 @@ describe('all versions and deletes', () => {
     ['from the beginning', { avad: true }, {}],
     ['from a time', { avad: true }, { ifModifiedSince: 'Thu, 01 Jan 2026 00:00:00 GMT' }],
     ['from a position of the other feed', { avad: true }, { ifNoneMatch: '"1"' }],
-    ['from what is no position', { avad: true }, { ifNoneMatch: 'x' }],
+    ['from a text that is not a position', { avad: true }, { ifNoneMatch: 'x' }],
   ])('is refused %s', (_when, settings, request) => {
     using memory = new MemoryAccount({ ...settings });
     const container = memory.container();

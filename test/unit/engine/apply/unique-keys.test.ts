@@ -9,14 +9,14 @@ const one = { mail: 'x', a: { b: 1 }, c: 2 };
 
 test.each([
   ['the same', one, one, false],
-  ['what is no unique value', one, { ...one, more: 1 }, false],
+  ['a value outside the unique keys', one, { ...one, more: 1 }, false],
   ['the wanted value', one, { ...one, mail: 'y' }, true],
   ['a part of another key, which is wanted too', one, { ...one, c: 3 }, true],
   ['everything', one, null, true],
-  ['what nobody wants', { mail: 'z', c: 9 }, null, false],
+  ['a value that no letter wants', { mail: 'z', c: 9 }, null, false],
   ['another type', { ...one, mail: 7, c: 0 }, null, false],
-  ['what nobody can tell', { mail: { odd: 1 }, c: 9 }, null, true],
-  ['what nobody can tell, and stays', { mail: ['odd'], c: 9 }, { mail: ['odd'], c: 9 }, true],
+  ['a value that cannot be determined', { mail: { odd: 1 }, c: 9 }, null, true],
+  ['a value that cannot be determined, and stays', { mail: ['odd'], c: 9 }, { mail: ['odd'], c: 9 }, true],
 ])('%s is given up: a document is written over, or goes', (_what, before, after, expected) => {
   keys.want(WHO, held(one));
   const given = givenUp([held(before)], after === null ? [] : held(after));

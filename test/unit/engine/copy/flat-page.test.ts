@@ -55,7 +55,7 @@ function pageOf(all: readonly Document[]): Buffer {
 }
 
 /** Everything that anybody asks of it, in memory of its own. */
-function told(copied: FlatPage): string {
+function textOf(copied: FlatPage): string {
   const entries = Array.from({ length: copied.count }, (_, entry) => entry);
   const parts = copied.parts.map((part) => ({
     ...part,
@@ -89,7 +89,7 @@ test('a page in reused memory equals a page in fresh memory', () => {
       const changes: Array<{ readonly was: string; readonly change: unknown }> = [];
       const finish = (): void => {
         for (const { copied, all, page } of underWay.splice(0)) {
-          expect(told(copied)).toBe(all);
+          expect(textOf(copied)).toBe(all);
           for (let entry = 0; entry < copied.count; entry += 1) {
             const change = copied.change(entry);
             changes.push({ was: JSON.stringify(change), change });
@@ -103,7 +103,7 @@ test('a page in reused memory equals a page in fresh memory', () => {
       for (const [one, isLast] of pages) {
         const page = pageOf(one);
         // Nothing is ever given back to this one.
-        const all = told(fresh.read(Buffer.from(page), READING));
+        const all = textOf(fresh.read(Buffer.from(page), READING));
         underWay.push({ copied: used.read(page, READING), all, page });
         if (isLast) finish();
       }
@@ -120,7 +120,7 @@ test('a damaged page leaves nothing behind', () => {
   const page = pageOf([{ id: 1, b: 'x', ttl: undefined, sizeBytes: 9, lsn: 5 }]);
   const cut = page.subarray(0, page.length - 9);
   expect(() => used.read(cut, READING)).toThrow();
-  expect(told(used.read(page, READING))).toBe(told(newReader().read(page, READING)));
+  expect(textOf(used.read(page, READING))).toBe(textOf(newReader().read(page, READING)));
 });
 
 test('a page that was given back is no longer read', () => {

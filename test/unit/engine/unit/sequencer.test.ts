@@ -261,7 +261,7 @@ test('random turns: never two with one lock, all end, in the order of each docum
           sequencer.release(turn);
           return 'done';
         } catch (error) {
-          if (mayStop && stop.signal.aborted) return 'called off';
+          if (mayStop && stop.signal.aborted) return 'canceled';
           throw error;
         }
       };

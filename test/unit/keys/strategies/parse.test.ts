@@ -56,7 +56,7 @@ const TEMPLATE_HINT = "for example '/pk={tenantId}-{createdAt|month}'";
 const BRACES_HINT = 'write {{ and }} for braces of the text itself';
 const PATH_HINT = 'write a path like /tenantId, /address/zip or /a/"b c"';
 
-describe('a mistake is told with its position', () => {
+describe('a mistake is reported with its position', () => {
   test.each([
     ['pk={a}', 1, 'it begins with the path to write', TEMPLATE_HINT],
     ['/pk', 4, 'an equals sign and a template follow the path', TEMPLATE_HINT],

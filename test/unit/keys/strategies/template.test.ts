@@ -47,7 +47,7 @@ describe('text around a value makes text of it, as JSON writes it', () => {
     expect(derive('{x}', long)).toBe(9007199254740992);
   });
 
-  test('a missing value makes the whole key missing, an object makes it invalid; the first one is told', () => {
+  test('template: a missing value or an object -> the whole key is missing or invalid; the first one is reported', () => {
     expect(derive('{a}-{b}', { a: 1 })).toEqual({ missing: ['b'] });
     expect(derive('{a}-{b}', { b: [] })).toEqual({ missing: ['a'] });
     expect(derive('{b}-{a}', { b: [] })).toMatchObject({ invalid: ['b'] });

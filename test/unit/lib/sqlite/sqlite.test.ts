@@ -170,7 +170,7 @@ describe('migrate', () => {
 
   test.each([
     ['a gap', '0003_gap.sql'],
-    ['a name that is no name', '2_short.sql'],
+    ['a name of another form', '2_short.sql'],
     ['a double', '0001_second.sql'],
   ])('refuses a folder with %s', (_what, file) => {
     const root = shipped([STEPS[0], [file, 'SELECT 1;']]);

@@ -93,7 +93,7 @@ describe('config file: invalid values', () => {
       'see cosmig copy --help for the settings; names are in camelCase',
     ],
     [
-      'a name that is no word',
+      'a name that is not a word',
       '"a b\\nc": x',
       'unknown setting: this name (f.yaml line 1)',
       'see cosmig copy --help for the settings; names are in camelCase',
@@ -136,7 +136,7 @@ describe('config file: invalid values', () => {
     ],
     [
       'an alias to nothing',
-      'source: *nobody',
+      'source: *missing',
       'source is not valid like this (f.yaml line 1)',
       'for example source: shop/orders',
     ],

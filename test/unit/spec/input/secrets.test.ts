@@ -121,7 +121,7 @@ const ROUTES: ReadonlyArray<readonly [name: string, give: (secret: string) => Gi
   ).map(
     (name) =>
       [
-        `--${name} beside the variable`,
+        `--${name} next to the variable`,
         (secret: string) => ({ flags: { [name]: secret }, env: { COSMIG_SOURCE_KEY: secret } }),
       ] as const,
   ),

@@ -37,7 +37,7 @@ function expectFound(ledger: Ledger, indexId: number, count = DOCUMENTS): void {
     if (slot !== (i % 7 === 0 ? undefined : hashOf(`s${i}`).toString('hex'))) wrong.push(`d${i}`);
   }
   expect(wrong).toEqual([]);
-  expect(ledger.lookup.find(hashOf('nobody'), null)).toBeNull();
+  expect(ledger.lookup.find(hashOf('unknown'), null)).toBeNull();
 }
 
 describe('index', () => {

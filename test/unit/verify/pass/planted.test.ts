@@ -132,8 +132,8 @@ describe('find candidates: errors planted among many documents', () => {
       target[n] = [...plant(textOf(n), n)];
       expected.push(`o${n}`);
     }
-    target.push(['{"id":"nobody","customerId":"c1","tenantId":"t1"']);
-    expected.push('nobody');
+    target.push(['{"id":"extra","customerId":"c1","tenantId":"t1"']);
+    expected.push('extra');
     await expect(listed(source, shuffled(target.flat(), random))).resolves.toEqual(expected.toSorted());
   });
 

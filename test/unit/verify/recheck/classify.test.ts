@@ -29,7 +29,7 @@ const marked: Seen['source'] = { is: 'marked', etag: 'e1' };
 const refused: Seen['source'] = { is: 'refused', etag: 'e1' };
 const NOW = 1_000_000;
 
-const told = (seen: Seen): string => {
+const verdictOf = (seen: Seen): string => {
   const finding = classify(seen);
   return finding.is === 'differs' ? finding.kind : finding.is;
 };
@@ -70,7 +70,7 @@ const cases = (
     ['a letter explains no document under another key', 'wrongSlot', moves(), [at('Q')], 'open'],
     ['a letter explains no second document', 'extra', refused, [at('P'), at('Q')], 'open'],
     [
-      'a letter explains no old version beside a second document',
+      'a letter explains no old version next to a second document',
       'different',
       moves(),
       [at('P', '{"id":"a","n":0}'), at('Q')],
@@ -121,7 +121,7 @@ const cases = (
 
 describe('classify: what was seen of a document', () => {
   test.each(cases)('%s: %s', (_what, expected, seen) => {
-    expect(told(seen)).toBe(expected);
+    expect(verdictOf(seen)).toBe(expected);
   });
 
   test('sign: nothing changed -> equal; anything changed -> different', () => {

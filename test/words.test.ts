@@ -1,0 +1,71 @@
+/**
+ * Holds the words that people read to docs/internals/words.md: comments and names of the sources, test names, messages
+ * and documents use standard words. A word is listed here when it once hid who acts, or meant several things.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+/** These spell the words out; commit-rule.ts lists past forms of verbs, among them "told". */
+const ABOUT_WORDS = ['test/words.test.ts', 'docs/internals/words.md', 'scripts/commit-rule.ts'];
+
+/** What is not written, and what is written instead. */
+const WORDS: ReadonlyArray<readonly [pattern: RegExp, instead: string]> = [
+  [/\b(?:tell|tells|telling|told)\b/i, 'print, report, return, distinguish, detect'],
+  [/\b(?:nobody|somebody|whoever)\b/i, 'the actor: the application, another process, you, the caller'],
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix, repair'],
+  [/\b(?:bring|brings|brought|bringing)\b(?: \w+){0,2} (?:right|over)\b/i, 'repair; replicate, apply'],
+  [/\banew\b/i, 'again, from scratch'],
+  [/\bonce more\b/i, 'again'],
+  [/\bbeside\b/i, 'alongside, next to, while X runs'],
+  [/\b(?:let|lets|letting)\b(?: \w+){0,2} on\b(?! (?:the|a|this|one))/i, 'let writers resume'],
+  [/\bcall(?:s|ed|ing)? off\b/i, 'cancel'],
+  [/\breckon(?:s|ed|ing)?\b/i, 'compute, classify'],
+  [/\b(?:go|goes|gone|going|went) on with\b/i, 'continue, resume'],
+  [/\bin good order\b/i, 'cleanly'],
+  [/\bunder way\b/i, 'in flight, in progress'],
+  [/\bany more\b/i, 'no longer'],
+  [/\bhow-?many/i, 'a number with a name'],
+  [/\bWhat always holds\b/, 'Invariant'],
+  // "There is no ledger at PATH" is correct English; "a page is no page" is a riddle.
+  [
+    /(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b|more\b|older\b|newer\b|less\b|larger\b|later\b)[a-z]/i,
+    'is not a',
+  ],
+];
+
+/** The same words as parts of names. */
+const NAMES = /\b(?:tell|told|mend|anew|reckon|nobody|whoever)(?=[A-Z])|(?<=[a-z])(?:Told|Anew|UnderWay)\b/;
+
+const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\0')
+  .filter((file) => file !== '' && existsSync(join(ROOT, file)) && !ABOUT_WORDS.includes(file));
+
+function linesOf(file: string): readonly string[] {
+  return readFileSync(join(ROOT, file), 'utf8').split('\n');
+}
+
+test.each(WORDS)('%s is not written: %s', (pattern) => {
+  const texts = tracked.filter((file) => /\.(?:ts|js|sql|md|ya?ml)$/.test(file));
+  expect(texts.length).toBeGreaterThan(500);
+  const found = texts.flatMap((file) =>
+    linesOf(file).flatMap((line, index) =>
+      pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
+test('names of the sources use none of these words', () => {
+  const found = tracked
+    .filter((file) => /^(?:src|wasm|scripts)\/.*\.ts$/.test(file))
+    .flatMap((file) =>
+      linesOf(file).flatMap((line, index) =>
+        NAMES.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+      ),
+    );
+  expect(found).toEqual([]);
+});
