@@ -263,7 +263,9 @@ class Levers {
     const { emulator, container, wire, random } = load;
     while (!load.killed) {
       await delay(50 + random.below(300));
-      const lever = load.killed ? 'none' : pick(random, ['split', 'retention', 'throughput']);
+      // The first is a split: a run with few kills would otherwise end without one by chance.
+      const next = this.ranges.size === 0 ? 'split' : pick(random, ['split', 'retention', 'throughput']);
+      const lever = load.killed ? 'none' : next;
       await answered(load, async () => {
         if (lever === 'split') await this.#split(emulator, wire);
         if (lever === 'retention') {
