@@ -1,8 +1,8 @@
 /**
- * One account: its file, its clock, its settings, and every database and container in memory.
+ * One emulated account: its data file, its clock, its settings, and every database and container in memory.
  *
- * Invariant: every change reaches the file before the memory, through `transaction` here or through a
- * `WriteTransaction`. When SQLite fails, nothing has changed.
+ * Invariant: every change is written to the file before it changes the memory, through `transaction` here or through a
+ * `WriteTransaction`. If SQLite fails, neither has changed.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -21,7 +21,7 @@ import { RuMeter, type Priority } from '../partitions/ru-meter.ts';
 import { changeSettings, DEFAULT_SETTINGS, type Settings } from './settings.ts';
 
 interface StoredOffer extends Pick<OfferModel, 'offerResourceId' | 'throughput' | 'history'> {
-  /** Whether ranges for a raised throughput are still to be created. */
+  /** Whether ranges for a raised throughput must still be created. */
   readonly isPending: boolean;
 }
 
@@ -67,7 +67,7 @@ export class LocalAccount {
     }
     for (const { content, ...row } of this.catalog.offers()) {
       const { isPending, ...stored } = JSON.parse(content) as StoredOffer;
-      // A raise that was in progress when the process ended is finished at once.
+      // A raise of the throughput that was in progress when the process ended is finished at once.
       this.offers.set(row.resource, { ...row, ...stored, pendingUntilMs: isPending ? 0 : undefined });
     }
   }
@@ -76,14 +76,14 @@ export class LocalAccount {
     return this.#settings;
   }
 
-  /** Changes some settings. `avad` starts and stops the recording of changes; a changed lag starts from zero. */
+  /** Changes some settings. `avad` starts or stops the recording of changes. A changed replica lag starts from zero. */
   configure(changes: unknown): void {
     const next = changeSettings(this.#settings, changes);
     const before = this.#settings;
     this.transaction(() => {
       this.catalog.saveSetting('account', JSON.stringify(next));
       if (next.avad === before.avad) return;
-      // Changes before the switch were not recorded, so positions before it are no longer served.
+      // Changes before the switch were not recorded, so earlier positions are refused.
       if (!next.avad) this.feeds.clearChanges();
       for (const container of this.containers()) {
         for (const range of container.ranges) this.saveRange(container, { ...range, avadFloor: range.lsn });
@@ -96,16 +96,16 @@ export class LocalAccount {
       }
     }
     if (next.replicaLagMs === before.replicaLagMs) return;
-    // Old versions were kept for the previous lag, or not at all, so every replica starts from the present state.
+    // Old versions were kept for the previous lag, or not at all, so every replica starts from the current state.
     for (const container of this.containers()) for (const range of container.ranges) range.commits = [];
   }
 
-  /** Runs in one SQLite transaction; an exception undoes all of it. */
+  /** Runs `body` in one SQLite transaction. An exception rolls all of it back. */
   transaction<T>(body: () => T): T {
     return this.#database.transaction(body).immediate();
   }
 
-  /** The account's time, which clients see: the machine's time plus the admin's offset. */
+  /** Returns the account's time, which clients see: the machine's time plus the offset of `PUT /_emulator/clock`. */
   nowMs(): number {
     return this.#clock.now() + this.#offsetMs;
   }
@@ -114,7 +114,9 @@ export class LocalAccount {
     return Math.floor(this.nowMs() / 1000);
   }
 
-  /** The machine's time, for budgets, signatures and waits, which the offset must not affect. */
+  /**
+   * Returns the machine's time. Budgets, signatures and waits use it, because the clock's offset must not affect them.
+   */
   machineMs(): number {
     return this.#clock.now();
   }
@@ -163,12 +165,12 @@ export class LocalAccount {
     this.catalog.saveOffer({ id, resource, content: JSON.stringify(content), etag, ts });
   }
 
-  /** The offer that pays for a container: its own, or its database's. */
+  /** Returns the offer that pays for a container: the container's own offer, or its database's. */
   offerOf(container: ContainerModel): OfferModel | undefined {
     return this.offers.get(container.self) ?? this.offers.get(container.database.self);
   }
 
-  /** RU/s of one range: an even share of the throughput, at most what one range can serve. */
+  /** Returns the RU/s of one range: an even share of the throughput, at most what one range can serve. */
   rangeBudget(container: ContainerModel): number {
     const offer = this.offerOf(container);
     if (offer === undefined) return RU_PER_RANGE_MAX;
@@ -182,7 +184,7 @@ export class LocalAccount {
     return { name: ownBucket(container, range), budgetRu: this.rangeBudget(container) };
   }
 
-  /** Admits a request, or refuses it with 429/3200 and the time to wait. */
+  /** Admits a request, or throws the refusal 429/3200 with the time to wait. */
   admit(container: ContainerModel, range: RangeModel, priority: Priority): void {
     if (this.#settings.ru === 'off') return;
     const bucket = this.#bucketOf(container, range);
@@ -199,7 +201,7 @@ export class LocalAccount {
     this.meter.charge(this.#bucketOf(container, range).name, ru, priority);
   }
 
-  /** Forgets the bucket of a range that is gone; a budget shared by the database stays. */
+  /** Forgets the RU bucket of a deleted range. A bucket that all containers of the database share is kept. */
   forgetSpending(container: ContainerModel, range: RangeModel): void {
     this.meter.forget(ownBucket(container, range));
   }
@@ -209,7 +211,7 @@ export class LocalAccount {
   }
 }
 
-/** The name of the bucket of a range that has a budget of its own. */
+/** Returns the name of a range's own RU bucket, which it has unless the database's containers share one. */
 function ownBucket(container: ContainerModel, range: RangeModel): string {
   return `${container.self}${range.id}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Creates, changes and deletes databases, containers and offers; handlers read them directly.
+ * Creates, changes and deletes databases, containers and offers. Handlers read these objects directly.
  *
  * Invariant: an object enters or leaves the account's memory only after its transaction has been committed.
  */
@@ -138,7 +138,9 @@ export function replaceContainer(account: LocalAccount, container: ContainerMode
   container.ts = ts;
 }
 
-/** A changed default lifetime applies to stored documents too; expired ones may reappear. */
+/**
+ * Recomputes when each stored document expires after the default lifetime has changed. Expired documents may reappear.
+ */
 function retime(account: LocalAccount, container: ContainerModel, defaultTtl: number | null): void {
   for (const row of account.documents.rowsOf(container.number)) {
     const ttl = itemTtl(JSON.parse(`${row.text}}`) as JsonObject);
@@ -147,7 +149,10 @@ function retime(account: LocalAccount, container: ContainerModel, defaultTtl: nu
   }
 }
 
-/** Clients send back what they have read, possibly with its properties in another order. */
+/**
+ * Returns a value as text with sorted properties. A client may send back what it has read in another order of
+ * properties.
+ */
 function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -183,7 +188,7 @@ function newOffer(
     46_655,
   );
   return {
-    // Four lower-case letters and digits, because the SDK signs the lower-cased id.
+    // The id has four lower-case letters and digits, because the SDK signs it in lower case.
     id: (number + 1).toString(36),
     resource: resource.self,
     offerResourceId: resource.rid,
@@ -195,7 +200,9 @@ function newOffer(
   };
 }
 
-/** The peak of an offer so far, and the most storage it ever covered. */
+/**
+ * Returns what decides the minimum throughput of an offer: its highest throughput and the most storage it has covered.
+ */
 export function offerHistory(account: LocalAccount, offer: OfferModel): OfferModel['history'] {
   let bytes = 0;
   for (const container of account.containers()) {
@@ -205,7 +212,10 @@ export function offerHistory(account: LocalAccount, offer: OfferModel): OfferMod
   return { peakRu: offer.history.peakRu, storedKb: Math.max(offer.history.storedKb, bytes / 1024) };
 }
 
-/** Changes a throughput. What the present ranges can carry takes effect at once, the rest with new ranges. */
+/**
+ * Changes a throughput. It takes effect at once as far as the current ranges can carry it, and fully with the new
+ * ranges.
+ */
 export function changeThroughput(
   account: LocalAccount,
   offer: OfferModel,

@@ -1,6 +1,8 @@
 /**
- * What a container's body says about keys, lifetime, uniqueness and indexing. It is checked and compiled once, for the
- * hot path. The body itself is stored as the client sent it, plus the service's defaults.
+ * Reads what the body of a container says about keys, lifetime, uniqueness and indexing. The body is checked and
+ * compiled once, because every request uses the result.
+ *
+ * Invariant: the body is stored as the client sent it, plus the service's defaults for what it left out.
  */
 import { keyKindOf, type KeyComponent, type KeyKind } from '../../epk/effective-key.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -9,11 +11,11 @@ import { compileIndexing, type IndexedPaths } from '../documents/index-terms.ts'
 
 export interface ContainerDefinition {
   readonly kind: KeyKind;
-  /** Each key path as its steps: '/a/"b c"' is ['a', 'b c']. */
+  /** Each key path as a list of property names: '/a/"b c"' is ['a', 'b c']. */
   readonly keyPaths: readonly (readonly string[])[];
-  /** Each key path without its leading slash, as all-versions feeds name it. */
+  /** Each key path without its leading slash. All-versions feeds name a key like this. */
   readonly keyNames: readonly string[];
-  /** null: TTL off; -1: on, nothing expires by default; n: seconds. */
+  /** The default lifetime in seconds. null: TTL is off; -1: TTL is on, but documents do not expire by default. */
   readonly defaultTtl: number | null;
   readonly uniqueKeys: readonly (readonly (readonly string[])[])[];
   readonly indexing: IndexedPaths;
@@ -23,12 +25,12 @@ const KEY_LEVELS_MAX = 3;
 const TTL_MAX = 2_147_483_647;
 const NAME_BYTES_MAX = 255;
 
-/** The id of a database, container or script. */
+/** Returns the id in the body of a database, container or script. Throws a Refusal if the id is missing or invalid. */
 export function requireName(body: unknown, what: string): string {
   const id = own(body, 'id');
   if (typeof id !== 'string' || id === '')
     throw new Refusal(400, `The id of a ${what} must be a non-empty string.`);
-  // A lone surrogate cannot be encoded as UTF-8, so it would not come back from the file unchanged.
+  // A lone surrogate has no UTF-8 encoding, so the data file could not return it unchanged.
   const isText = !/\p{Surrogate}/u.test(id);
   if (!isText || /[/\\?#]/.test(id) || id.endsWith(' ') || Buffer.byteLength(id) > NAME_BYTES_MAX) {
     throw new Refusal(
@@ -39,7 +41,7 @@ export function requireName(body: unknown, what: string): string {
   return id;
 }
 
-/** '/a/"b c"/d' -> ['a', 'b c', 'd']. */
+/** Splits a path into property names: '/a/"b c"/d' gives ['a', 'b c', 'd']. */
 export function parsePropertyPath(path: unknown): string[] {
   if (typeof path !== 'string' || !path.startsWith('/') || path.length < 2) {
     throw new Refusal(
@@ -100,7 +102,7 @@ function parseTtl(value: unknown, what: string): number | null {
   throw new Refusal(400, `The ${what} ${JSON.stringify(value)} is invalid: use -1 or 1..${TTL_MAX} seconds.`);
 }
 
-/** The `ttl` of a document, if it has one. Unlike in a container, null is invalid. */
+/** Returns the `ttl` of a document, if it has one. null is invalid here, but valid as a container's default. */
 export function itemTtl(document: JsonObject): number | undefined {
   const value = own(document, 'ttl');
   if (value === undefined) return undefined;
@@ -144,7 +146,7 @@ const DEFAULT_INDEXING = {
   excludedPaths: [{ path: '/"_etag"/?' }],
 };
 
-/** The body as stored: what the client sent, and the service's defaults for what it left out. */
+/** Returns the body as it is stored: what the client sent, plus the service's defaults for what it left out. */
 export function withDefaults(body: JsonObject): JsonObject {
   return {
     ...body,
@@ -161,7 +163,7 @@ export function withDefaults(body: JsonObject): JsonObject {
 function asComponent(value: unknown): KeyComponent {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'string')
     return value;
-  // The service treats -0 as 0; two keys for one number would be two identities.
+  // The service treats -0 as 0. Two texts for one number would make two keys of one.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
   throw new Refusal(
     400,
@@ -169,16 +171,16 @@ function asComponent(value: unknown): KeyComponent {
   );
 }
 
-/** The key values in a document. */
+/** Returns the key values of a document. */
 export function extractKey(definition: ContainerDefinition, document: unknown): KeyComponent[] {
   return definition.keyPaths.map((path) => asComponent(valueAtPath(document, path)));
 }
 
-/** The key values of a header or of a batch operation: a JSON array in which {} is a missing value. */
+/** Parses the key values of a header or of a batch operation: a JSON array in which {} stands for a missing value. */
 export function parseKey(definition: ContainerDefinition, json: string): KeyComponent[] {
   const parsed = parseJson(json);
   if (!Array.isArray(parsed)) throw new Refusal(400, 'The partition key supplied is not a JSON array.');
-  // The SDK sends [] for a missing value of a container that was created without a key (systemKey).
+  // The SDK sends [] for a missing value if the container was created without a key (systemKey).
   if (parsed.length === 0 && definition.keyPaths.length === 1) return [undefined];
   if (parsed.length > definition.keyPaths.length) {
     throw new Refusal(400, 'The partition key supplied has more values than the container has key paths.');
@@ -188,7 +190,7 @@ export function parseKey(definition: ContainerDefinition, json: string): KeyComp
   );
 }
 
-/** The canonical text of key values: the `key` of a stored document. */
+/** Returns key values as canonical text, which is the `key` of a stored document. */
 export function keyText(key: readonly KeyComponent[]): string {
   return JSON.stringify(key.map((value) => (value === undefined ? {} : value)));
 }

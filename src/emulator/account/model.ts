@@ -1,7 +1,7 @@
 /**
  * The account's databases, containers and offers in memory.
  *
- * Invariant: the stores hold the same state durably; memory follows only after a commit.
+ * Invariant: the stores hold the same state durably. The memory changes only after a commit.
  */
 import { must } from '../../lib/assert.ts';
 import type { ContainerRow, DatabaseRow, RangeRow } from '../storage/catalog-store.ts';
@@ -13,14 +13,17 @@ import { childRidMaker } from '../storage/resource-ids.ts';
 
 export interface OfferModel {
   readonly id: string;
-  /** The `_self` of the database or container it pays for. */
+  /** The `_self` of the database or container that the offer pays for. */
   readonly resource: string;
   readonly offerResourceId: string;
   throughput: ProvisionedThroughput;
   history: OfferHistory;
   etag: string;
   ts: number;
-  /** Machine time at which ranges for a raised throughput are created; until then the old ones carry it. */
+  /**
+   * Machine time at which the ranges for a raised throughput are created; undefined when none are pending. Until then
+   * the old ranges serve the requests.
+   */
   pendingUntilMs: number | undefined;
 }
 
@@ -62,9 +65,9 @@ export class ContainerModel {
   ts: number;
   nextRange: number;
   nextItem: number;
-  /** Sorted by min; they tile the hash space. */
+  /** The current ranges, sorted by `min`. They cover the hash space without gaps or overlaps. */
   ranges: readonly RangeModel[];
-  /** The ranges before the latest split or merge, for replies that a fault rule makes stale. */
+  /** The ranges before the latest split or merge, for the stale list that a fault rule can ask for. */
   previousRanges: readonly RangeModel[];
 
   constructor(row: ContainerRow, database: DatabaseModel, ranges: readonly RangeRow[]) {

@@ -1,32 +1,35 @@
 /**
- * The account's settings: `PUT /_emulator/account` and `--config` change them, and a data file keeps them.
+ * The account's settings. `PUT /_emulator/account` and `--config` change them, and the data file keeps them.
  *
- * Invariant: changes are accepted as a whole or refused as a whole.
+ * Invariant: a request that changes settings is accepted as a whole or refused as a whole.
  */
 import { isObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
 
 export interface Settings {
-  /** Whether all versions and deletes are recorded and served. */
+  /** Whether the account records and serves change feeds with all versions and deletes (AVAD). */
   readonly avad: boolean;
-  /** How long changes are kept for the AVAD feed. */
+  /** How long changes are kept for AVAD feeds. */
   readonly retentionSeconds: number;
-  /** Whether tokens of the shape that Entra (AAD) issues are accepted. */
+  /** Whether tokens of the form that Entra (AAD) issues are accepted. */
   readonly aad: boolean;
   readonly ru: 'metered' | 'off';
   readonly numbers: 'verbatim' | 'service';
-  /** Whether a query whose results must be merged is answered across ranges, or refused with a plan as on the service. */
+  /**
+   * How a query is answered whose results from several ranges must be merged: `direct` merges them in the emulator;
+   * `planned` refuses the query with a plan, as the service does.
+   */
   readonly queries: 'direct' | 'planned';
   readonly logicalPartitionLimitBytes: number;
-  /** A physical range larger than this is split automatically. */
+  /** The size beyond which a physical range is split automatically. */
   readonly rangeLimitBytes: number;
   /** How long an expired document stays stored, invisible to clients, before it is purged. */
   readonly ttlPurgeDelayMs: number;
-  /** A read without a newer session token sees the account as it was this long ago. */
+  /** How far back in time a read may see the account if it has no newer session token. */
   readonly replicaLagMs: number;
   /** The largest body of a feed, query or bulk reply. */
   readonly pageBytes: number;
-  /** How long it takes to create ranges when throughput is raised beyond what the present ones can carry. */
+  /** How long it takes to create ranges when throughput is raised beyond what the current ranges can carry. */
   readonly scaleUpMs: number;
 }
 
@@ -67,7 +70,7 @@ function checked(name: keyof Settings, value: unknown): unknown {
   throw new Refusal(400, `${name} is a number, 0 or more.`);
 }
 
-/** The settings with some of them changed; unknown names and invalid values are refused. */
+/** Returns the settings with some of them changed. Throws a Refusal for an unknown name or an invalid value. */
 export function changeSettings(settings: Settings, changes: unknown): Settings {
   if (!isObject(changes)) throw new Refusal(400, 'The account settings must be a JSON object.');
   const changed: Record<string, unknown> = { ...settings };

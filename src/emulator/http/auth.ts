@@ -1,9 +1,9 @@
 /**
- * Checks the authorization header: the signature of an account key is verified, of an Entra (AAD) token only the shape
- * and the expiry are checked, everything else is refused.
+ * Checks the authorization header. The signature of an account key is verified. Of an Entra (AAD) token only the form
+ * and the expiry are checked. Other kinds of tokens are refused.
  *
- * Invariant: every header is allowed or ends in a Refusal, never in another exception, and no message contains a key or
- * a signature.
+ * Invariant: a check ends normally or throws a Refusal, never another exception, and no message contains a key or a
+ * signature.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isObject, parseJson, type JsonObject } from '../json/json-value.ts';
@@ -11,32 +11,37 @@ import { Refusal } from './refusal.ts';
 
 export interface AuthRequest {
   readonly method: string;
-  /** As it is signed: '', 'dbs', 'colls', 'docs', 'pkranges', 'offers', ... */
+  /** The type as the client signs it: '', 'dbs', 'colls', 'docs', 'pkranges', 'offers', ... */
   readonly resourceType: string;
-  /** As it is signed: names decoded, case kept, no slash at either end. */
+  /** The path as the client signs it: names are decoded and keep their case, and no slash is at either end. */
   readonly resourceId: string;
-  /** Names in lower case. */
+  /** The request's headers; their names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 export interface AuthSettings {
   /** The master key, base64. */
   readonly key: string;
-  /** A second key that may read and query, base64. */
+  /** A second account key that may only read and query, base64. */
   readonly readonlyKey?: string | undefined;
   /** Whether Entra tokens are accepted. */
   readonly aad: boolean;
-  /** The machine's own time: a signature proves freshness to the machine, whatever the emulated clock says. */
+  /** The machine's own time, in which clients date their signatures. The emulated clock does not affect it. */
   readonly nowMs: number;
 }
 
-/** The service refuses a token whose date is further than this from its own time, either way (fact SVC-40). */
+/** The service refuses a token whose date differs by more than this from the service's time (fact SVC-40). */
 const SKEW_MAX_MS = 15 * 60 * 1000;
 
-/** Entra identities hold data-plane roles only; databases, containers and throughput need a key or ARM. */
+/**
+ * Resource types that an Entra identity may not write. It has data-plane roles only; these writes need a key or ARM.
+ */
 const CONTROL_PLANE_TYPES: ReadonlySet<string> = new Set(['dbs', 'colls', 'offers']);
 
-/** Throws a Refusal unless the request is allowed: 401, or 403 when the caller is known but may not do this. */
+/**
+ * Throws a Refusal unless the request is allowed: 401 for an invalid token, 403 for a valid one without the
+ * permission.
+ */
 export function authorize(request: AuthRequest, settings: AuthSettings): void {
   const token = readToken(request.headers['authorization']);
   switch (token.type) {
@@ -79,7 +84,7 @@ function authorizeAad(request: AuthRequest, settings: AuthSettings, jwt: string)
   const claims = readClaims(jwt);
   if (claims === undefined) throw unauthorized('The Entra (AAD) token is not a JSON Web Token.');
   const expiry = claims['exp'];
-  // Tokens made by tests may have no expiry; one that is there counts.
+  // A token made by a test may lack an expiry. An expiry that is present is checked.
   if (expiry !== undefined && !(typeof expiry === 'number' && expiry * 1000 > settings.nowMs)) {
     throw unauthorized('The Entra (AAD) token has expired.');
   }
@@ -99,8 +104,8 @@ interface Token {
 }
 
 /**
- * Parses the header. Signatures are sent URL-encoded as a whole, JWTs as they are; decoding does not change a JWT, since
- * none of its characters is special in a URL.
+ * Parses the authorization header. The SDK sends a signature URL-encoded as a whole, but a JWT as it is. Decoding
+ * leaves a JWT unchanged, because a JWT has no character that is special in a URL.
  */
 function readToken(header: string | undefined): Token {
   if (header === undefined || header.trim() === '') {
@@ -111,12 +116,12 @@ function readToken(header: string | undefined): Token {
   const fields = new Map<string, string>();
   for (const field of decodeOrEmpty(header.trim()).split('&')) {
     const equals = field.indexOf('=');
-    // The first of two fields wins: what a client appends must not override what the SDK wrote.
+    // The first of two equal fields counts: what a client appends must not override the field that the SDK wrote.
     if (equals > 0 && !fields.has(field.slice(0, equals)))
       fields.set(field.slice(0, equals), field.slice(equals + 1));
   }
   const type = fields.get('type') ?? '';
-  // A SAS token has no such version; the caller refuses it by name.
+  // A SAS token has no version 1.0 and no signature here; `authorize` refuses it by its type.
   if (type !== 'sas' && (fields.get('ver') !== '1.0' || !fields.get('sig'))) {
     throw unauthorized(
       "The input authorization token can't serve the request: it is not of the form " +
@@ -134,7 +139,7 @@ function decodeOrEmpty(text: string): string {
   }
 }
 
-/** The service requires RFC 1123. Date.parse alone would accept "1" as a date. */
+/** The date format that the service requires. Date.parse alone would accept "1" as a date. */
 const RFC_1123 = /^[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} gmt$/i;
 
 function checkDate(date: string, nowMs: number): void {
@@ -152,9 +157,9 @@ function checkDate(date: string, nowMs: number): void {
   }
 }
 
-/** The five lines that are signed. Only clients that send no x-ms-date fill the last one. */
+/** Returns the five lines that a client signs. The last line is filled only by clients that send no x-ms-date. */
 function signedPayload(request: AuthRequest, xDate: string, date: string): string {
-  // The SDK signs the id of an offer in lower case, and nothing else.
+  // The SDK signs the id of an offer in lower case, and every other id as it is.
   const id = request.resourceType === 'offers' ? request.resourceId.toLowerCase() : request.resourceId;
   const verb = request.method.toLowerCase();
   return `${verb}\n${request.resourceType.toLowerCase()}\n${id}\n${xDate.toLowerCase()}\n${date.toLowerCase()}\n`;
@@ -177,7 +182,10 @@ function readClaims(jwt: string): JsonObject | undefined {
   return isObject(claims) ? claims : undefined;
 }
 
-/** Reads are GET, HEAD and a POST that is a query. A batch is a write, whatever else its headers say. */
+/**
+ * Returns whether a request reads: GET, HEAD, or a POST that is a query. A batch is a write, whatever its other
+ * headers say.
+ */
 function isRead(request: AuthRequest): boolean {
   const method = request.method.toUpperCase();
   if (method === 'GET' || method === 'HEAD') return true;
@@ -189,7 +197,7 @@ function isRead(request: AuthRequest): boolean {
 
 function isControlPlaneWrite(request: AuthRequest): boolean {
   if (!CONTROL_PLANE_TYPES.has(request.resourceType.toLowerCase()) || isRead(request)) return false;
-  // A POST below a container is signed as the container, but deletes documents: `operations/partitionkeydelete`.
+  // A POST to `operations/partitionkeydelete` is signed with the container's type, but it deletes documents.
   const isOnContainer = request.resourceType === 'colls' && request.resourceId.split('/').length >= 4;
   return !(request.method.toUpperCase() === 'POST' && isOnContainer);
 }

@@ -1,11 +1,11 @@
 /**
- * The certificate of `cosmig emulator --https`. It is self-signed and its own authority: a client trusts it as `ca` or
- * through NODE_EXTRA_CA_CERTS.
+ * Makes the certificate of `cosmig emulator --https`. The certificate is self-signed and its own authority: a client
+ * trusts it through its `ca` option or through NODE_EXTRA_CA_CERTS.
  *
- * Invariant: a new key and certificate are made at each start, so no key material is in the repository or on the disk.
+ * Invariant: each start makes a new key and certificate, so no key is in the repository or on the disk.
  *
- * Node can create keys and signatures but not certificates. The package `selfsigned` would add some 15 packages to every
- * installation; the code here and in der.ts writes one fixed structure and parses nothing.
+ * Node can create keys and signatures, but no certificates. The package `selfsigned` would add some 15 packages to
+ * every installation. The code here and in der.ts writes one fixed structure and parses nothing.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
@@ -37,14 +37,19 @@ const OID = {
 } as const;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A day back, for clients in containers whose clock is behind. */
+/** The certificate is valid from a day ago, for clients in containers whose clock is behind. */
 const VALID_BEFORE_MS = DAY_MS;
-/** Longer than any emulator runs, shorter than the 398 days some clients allow. */
+/**
+ * The certificate is valid for a year: longer than an emulator runs, shorter than the 398 days that some clients
+ * allow.
+ */
 const VALID_AFTER_MS = 365 * DAY_MS;
-/** RFC 5280 allows 20; 16 random ones never repeat. */
+/** The length of a serial number. RFC 5280 allows 20 bytes; 16 random bytes do not repeat. */
 const SERIAL_BYTES = 16;
 
-/** A key and a certificate (PEM) for a server that is reached under `hosts`: names, IPv4 and IPv6 addresses. */
+/**
+ * Makes a key and a certificate (PEM) for a server that clients reach under `hosts`: names, IPv4 and IPv6 addresses.
+ */
 export function selfSignedCertificate(
   hosts: readonly string[],
   nowMs: number,
@@ -72,16 +77,16 @@ function extensions(hosts: readonly string[], spki: Uint8Array): Buffer[] {
   const keyId = createHash('sha1').update(spki).digest();
   return [
     sequence(oid(OID.basicConstraints), yes(), octetString(sequence(yes()))), // an authority
-    // digitalSignature (bit 0) to serve, keyCertSign (bit 5) to sign itself; two bits unused.
+    // Bit 0 (digitalSignature) is for serving, bit 5 (keyCertSign) for signing its own certificate. Two bits are unused.
     sequence(oid(OID.keyUsage), yes(), octetString(bitString(Buffer.from([0b1000_0100]), 2))),
     sequence(oid(OID.extendedKeyUsage), octetString(sequence(oid(OID.serverAuth)))),
-    // Strict verifiers (Python 3.13 and later) require it of every authority; RFC 5280 lets us choose the value.
+    // Strict verifiers (Python 3.13 and later) require this extension of an authority. RFC 5280 leaves its value open.
     sequence(oid(OID.subjectKeyIdentifier), octetString(octetString(keyId))),
     sequence(oid(OID.subjectAltName), octetString(sequence(...hosts.map(alternativeName)))),
   ];
 }
 
-/** dNSName is `[2]`, iPAddress is `[7]`, its bytes in network order. */
+/** Encodes a host: a name as dNSName `[2]`, an address as iPAddress `[7]` with its bytes in network order. */
 function alternativeName(host: string): Buffer {
   const bare = host.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIP(bare) !== 0)
@@ -97,7 +102,7 @@ function alternativeName(host: string): Buffer {
 }
 
 function ipv6(address: string): number[] {
-  // URL turns a dotted tail into hex groups; what is left to expand is the one `::`.
+  // URL rewrites a dotted end as groups of hex digits. Only the `::` is left to expand.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
   const [left, right] = [groups(head), groups(tail ?? '')];
@@ -110,7 +115,7 @@ function ipv6(address: string): number[] {
 
 function serialNumber(): Buffer {
   const bytes = randomBytes(SERIAL_BYTES);
-  // Positive, and without a leading zero that DER would have to drop.
+  // The number must be positive, and DER would drop a leading zero byte.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return bytes;
 }

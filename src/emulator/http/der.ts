@@ -1,6 +1,12 @@
-/** Writes the elements of DER (ITU-T X.690) that a certificate consists of: tag, length, contents. */
+/**
+ * Writes the elements of DER (ITU-T X.690) that a certificate consists of. Each element is a tag, a length and
+ * contents.
+ */
 
-/** Tags by their names in X.509. A SEQUENCE, a SET and an explicit `[n]` contain elements and so have the bit 0x20. */
+/**
+ * Tags by their names in X.509. SEQUENCE, SET and an explicit `[n]` contain other elements, so their tags have bit
+ * 0x20.
+ */
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -21,7 +27,7 @@ function wrap(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
 }
 
-/** One byte up to 127; above, the number of length bytes with the top bit set, then the length. */
+/** Encodes a length. Up to 127 it is one byte; above, a byte 0x80 + n is followed by the n bytes of the length. */
 function lengthOf(size: number): Buffer {
   if (size < 0x80) return Buffer.from([size]);
   const bytes = unsigned(size);
@@ -39,12 +45,15 @@ export const set = (...items: readonly Uint8Array[]): Buffer => wrap(TAG.set, ..
 export const octetString = (bytes: Uint8Array): Buffer => wrap(TAG.octetString, bytes);
 export const utf8 = (text: string): Buffer => wrap(TAG.utf8, Buffer.from(text, 'utf8'));
 export const yes = (): Buffer => wrap(TAG.boolean, Buffer.from([0xff]));
-/** `[number] IMPLICIT`, bare bytes. */
+/** Writes `[number] IMPLICIT`: the tag, then the bytes as they are. */
 export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(TAG.context | number, bytes);
-/** `[number] EXPLICIT`, around another element. */
+/** Writes `[number] EXPLICIT`: the tag, then a complete element. */
 export const holding = (number: number, item: Uint8Array): Buffer => wrap(TAG.contextHolding | number, item);
 
-/** A whole number from its big-endian bytes; a leading zero keeps it positive. */
+/**
+ * Writes a positive whole number from its big-endian bytes. A zero byte is prepended where the number would be
+ * negative.
+ */
 export function integer(bytes: Uint8Array): Buffer {
   const isNegative = ((bytes[0] ?? 0) & 0x80) !== 0;
   return wrap(TAG.integer, Buffer.from(isNegative ? [0] : []), bytes);
@@ -54,7 +63,7 @@ export function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
   return wrap(TAG.bitString, Buffer.from([unusedBits]), bytes);
 }
 
-/** An object identifier from its dotted form: the first two arcs share a byte, the rest is base 128. */
+/** Writes an object identifier from its dotted form. The first two numbers share a byte; the others are in base 128. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   const bytes: number[] = [];
@@ -67,7 +76,7 @@ export function oid(dotted: string): Buffer {
   return wrap(TAG.oid, Buffer.from(bytes));
 }
 
-/** X.509 requires two-digit years up to 2049 and four digits after. */
+/** Writes a time. X.509 requires years of two digits up to 2049 and of four digits after. */
 export function time(atMs: number): Buffer {
   const digits = `${new Date(atMs).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
   const year = new Date(atMs).getUTCFullYear();

@@ -1,8 +1,8 @@
 /**
- * One request from its first byte to the last byte of its answer: read the body, find the route, check the signature,
- * apply the fault rules, let the handler work, answer.
+ * Carries one request from its first byte to the last byte of its answer: reads the body, finds the route, checks the
+ * signature, applies the fault rules, calls the handler and sends the answer.
  *
- * Invariant: handlers are synchronous, so a request has taken effect as a whole or not at all, whatever happens to its
+ * Invariant: handlers are synchronous, so a request takes effect as a whole or not at all, whatever happens to its
  * connection.
  */
 import { isUtf8 } from 'node:buffer';
@@ -20,9 +20,12 @@ import { locate } from '../documents/operations.ts';
 import { Refusal, statusName } from './refusal.ts';
 import { findRoute, signedResource, type Route } from './routes.ts';
 
-/** A 2 MB document and the system properties a client may send back with it. */
+/**
+ * The largest body that is accepted: a document of 2 MB, and the system properties that a client may send back with
+ * it.
+ */
 const BODY_BYTES_MAX = 2 * 1024 * 1024 + 256 * 1024;
-/** How much of a body that is too large is read and discarded, so that its sender gets to read the answer. */
+/** How much of a too large body is read and discarded, so that the client can read the answer. Then it is cut off. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
 const CONTENT_PATH = 'x-ms-alt-content-path';
@@ -38,7 +41,7 @@ export class Dispatcher {
   readonly #keys: Keys;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
-  /** Answers that have not left yet. */
+  /** Answers that are not completely sent yet. */
   readonly #unsent = new Set<ServerResponse>();
 
   constructor(parts: { account: LocalAccount; keys: Keys; signal: AbortSignal }) {
@@ -59,8 +62,8 @@ export class Dispatcher {
   }
 
   /**
-   * Answers input that is not HTTP, if the connection still accepts an answer. Earlier complete requests on the same
-   * connection are answered first; otherwise their sender would take this answer for theirs.
+   * Answers input that is not HTTP, if the connection still accepts an answer. It waits for the answers to earlier
+   * complete requests on the same connection, because a client matches answers to requests by their order.
    */
   refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     const before = [...this.#unsent].filter(({ req }) => req.socket === socket && req.complete);
@@ -128,7 +131,7 @@ export class Dispatcher {
     return this.#account.faults.strike({ op: route.op, ...targetOf(request) });
   }
 
-  /** Applies the delays, cuts and silences that come before the work; false when there will be no answer. */
+  /** Applies the delays, cuts and hangs that come before the operation. Returns false if the request gets no answer. */
   async #troubleBefore(effect: FaultEffect | undefined, response: ServerResponse): Promise<boolean> {
     if (effect === undefined) return true;
     if (effect.delayMs !== undefined && (effect.delayAt ?? 'before') === 'before') {
@@ -164,7 +167,7 @@ export class Dispatcher {
       'x-ms-gatewayversion': SERVICE_VERSION,
       ...reply.headers,
     };
-    // A header cannot hold names beyond ASCII. Without it the SDK uses the path that it asked for.
+    // A header cannot contain characters beyond ASCII. Without this header the SDK uses the path of its request.
     if (!/^[\x20-\x7e]*$/.test(String(headers[CONTENT_PATH] ?? ''))) delete headers[CONTENT_PATH];
     for (const name of effect?.dropHeaders ?? []) delete headers[name];
     const body = spoiled(reply, effect, headers);
@@ -188,7 +191,7 @@ export class Dispatcher {
   }
 }
 
-/** The reply's body after a fault rule has damaged it. */
+/** Returns the body of a reply after a fault rule has replaced or removed it. */
 function spoiled(
   reply: GatewayReply,
   effect: FaultEffect | undefined,
@@ -207,7 +210,7 @@ function unexpected(error: unknown): Refusal {
   return new Refusal(500, `The emulator failed: ${message}`);
 }
 
-/** The request's body; undefined when its connection ended first. */
+/** Reads the body of a request; undefined when the connection ended before the body did. */
 async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -218,7 +221,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> 
       else if (size <= BODY_BYTES_MAX) chunks.push(chunk);
     }
   } catch {
-    return undefined; // the client has left: an answer would reach no reader
+    return undefined; // the client has disconnected and cannot receive an answer
   }
   if (size > BODY_BYTES_MAX) {
     throw new Refusal(413, `The request has more than ${BODY_BYTES_MAX} bytes.`, { chargeRu: 0 });
@@ -226,13 +229,13 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> 
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** Bytes to text. Other encodings than UTF-8 are refused, because they could not be returned byte for byte. */
+/** Decodes a body as UTF-8. Invalid UTF-8 is refused, because a document must be returned byte for byte. */
 function decode(body: Buffer): string {
   if (!isUtf8(body)) throw new Refusal(400, 'The request body is not valid UTF-8.');
   return body.toString('utf8');
 }
 
-/** The path's steps, decoded, without the query string. */
+/** Returns the decoded steps of a URL's path, without the query string. */
 function segmentsOf(url: string): string[] {
   const path = url.split('?', 1)[0] ?? '/';
   try {
@@ -249,7 +252,7 @@ function isLoopback(address: string | undefined): boolean {
   return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === '::1');
 }
 
-/** What a fault rule can match: the container, and the range if the request names or implies one. */
+/** Returns what a fault rule can match: the container, and the range if the request names a range or a key. */
 function targetOf(request: GatewayRequest): Omit<FaultTarget, 'op'> {
   const [, db, , coll] = request.segments;
   if (db === undefined || coll === undefined) return db === undefined ? {} : { db };
@@ -261,7 +264,7 @@ function targetOf(request: GatewayRequest): Omit<FaultTarget, 'op'> {
   try {
     return { db, coll, rangeId: String(locate(container, parseKey(container.definition, key)).range.id) };
   } catch {
-    return { db, coll }; // the handler will report what is wrong with the key
+    return { db, coll }; // the key is invalid: the handler refuses it and says why
   }
 }
 

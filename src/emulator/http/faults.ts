@@ -1,10 +1,10 @@
 /**
- * Faults on request: the rules of `PUT /_emulator/faults`. This module decides which request gets which fault, and
- * counts; dispatch.ts applies it.
+ * Faults on request: the rules that a test sends with `PUT /_emulator/faults`. This module decides which request gets
+ * which fault, and counts matches and faults. dispatch.ts applies the faults.
  *
  * Invariant: the same plan has the same effect on the same matching requests. Every rule has its own random generator,
- * so traffic that one rule sees does not affect another. A plan replaces the previous one as a whole, or not at all if
- * anything in it is wrong.
+ * so requests that match one rule do not affect another rule. A plan with an invalid field is refused as a whole; a
+ * valid plan replaces the previous plan as a whole.
  */
 import { type Random, seededRandom } from '../../lib/random.ts';
 import { Refusal } from './refusal.ts';
@@ -36,40 +36,44 @@ export interface FaultTarget {
   readonly rangeId?: string;
 }
 
-/** The effect on a request. Without `status`, `reset`, `hang` or `body` it is answered as usual. */
+/** What a rule changes about a request and its answer. Fields that are left out change nothing. */
 export interface FaultEffect {
-  /** Answer this instead of doing the work. */
+  /** The status with which the request is refused. The operation is not done. */
   readonly status?: number;
   readonly substatus?: number;
   readonly retryAfterMs?: number;
   readonly message?: string;
   readonly delayMs?: number;
   /**
-   * `before` (the default): wait, then apply and answer, even if the client has left; such a write takes effect seconds
-   * after its client gave up. `after`: apply at once, answer late. `reply`: send the head at once and the body late.
+   * When the delay takes place. `before` (the default): before the operation, which is done even if the client has
+   * disconnected by then. `after`: between the operation and its answer. `reply`: between the head of the answer and
+   * its body.
    */
   readonly delayAt?: 'before' | 'after' | 'reply';
-  /** Cut the connection before the work is done, or after it is committed. */
+  /** The connection is cut before the operation is done, or after it is committed. */
   readonly reset?: 'before' | 'after';
-  /** Never answer, with the work undone or done. */
+  /** The request gets no answer. The operation is not done (`before`), or it is committed (`after`). */
   readonly hang?: 'before' | 'after';
   readonly body?: 'empty' | 'html' | 'truncated';
-  /** Lower-case names of headers that are left out of the answer. */
+  /** Lower-case names of the headers that the answer lacks. */
   readonly dropHeaders?: readonly string[];
-  /** A list of ranges with a gap, or the list from before the last split. */
+  /**
+   * Changes a reply that lists ranges: the last range is missing, or it is the list from before the latest split or
+   * merge.
+   */
   readonly pkranges?: 'incomplete' | 'stale';
 }
 
 export interface FaultRule {
-  /** All fields given must be equal; an empty match matches every request. */
+  /** Values that a request must have. An empty `match` matches every request. */
   readonly match: Partial<FaultTarget>;
-  /** Of the matches, fire at the Nth, the 2Nth, ... */
+  /** The rule fires at every Nth match only: the Nth, the 2Nth, the 3Nth, ... */
   readonly every?: number;
-  /** Fire with this probability; together with `every`, at those matches only. */
+  /** The probability with which the rule fires at a match; with `every`, at every Nth match. */
   readonly probability?: number;
-  /** Fire at most this many times. */
+  /** How many times the rule fires at most. */
   readonly times?: number;
-  /** Ignore this many matches first. */
+  /** How many matches the rule ignores before it counts for `every`. */
   readonly after?: number;
   readonly effect: FaultEffect;
 }
@@ -81,9 +85,9 @@ interface Armed {
   fired: number;
 }
 
-/** Every request is compared with every rule: far more than a test needs, too few to slow the server down. */
+/** The most rules in a plan. Every request is compared with every rule: more rules would slow the server down. */
 const RULES_MAX = 1_000;
-/** A day. Node's timers overflow at 24.8 days and then fire at once. */
+/** One day. Node's timers overflow at 24.8 days and then fire at once. */
 const DELAY_MAX_MS = 86_400_000;
 const COUNT_MAX = 1_000_000_000;
 
@@ -91,19 +95,21 @@ export class Faults {
   #seed = 0;
   #armed: Armed[] = [];
 
-  /** Whether there are any rules. */
   get active(): boolean {
     return this.#armed.length > 0;
   }
 
-  /** Replaces all rules by those of `{seed?, rules}`; a Refusal 400 names an invalid field. */
+  /**
+   * Replaces all rules by the rules of a plan, `{seed?, rules}`. Throws a Refusal 400 that names the first invalid
+   * field.
+   */
   set(plan: unknown): void {
     const { seed = 0, rules } = readShape(plan, 'faults', PLAN);
     if (rules === undefined) throw refuse('faults.rules', 'is missing');
     this.#seed = seed;
     this.#armed = rules.map((rule, index) => ({
       rule,
-      // The golden ratio spreads the seeds of adjacent rules.
+      // Multiples of the golden ratio give adjacent rules seeds that are far apart.
       random: seededRandom(seed ^ Math.imul(index + 1, 0x9e3779b9)),
       matched: 0,
       fired: 0,
@@ -116,16 +122,16 @@ export class Faults {
   }
 
   /**
-   * The effect of the first rule that matches and fires, if one does. A rule counts the matches that reach it: if an
-   * earlier rule fires, later rules do not see the request.
+   * Returns the effect of the first rule that matches the request and fires. Later rules do not see the request and do
+   * not count it.
    */
   strike(target: FaultTarget): FaultEffect | undefined {
     return firstToFire(this.#armed, target);
   }
 
   /**
-   * The same for one operation inside a bulk request, which can only be refused: rules without a status do not see it,
-   * otherwise they would be used up without an effect.
+   * Returns the effect for one operation inside a bulk request. Such an operation can only be refused, so rules
+   * without a status do not see it: they would count it and fire without any effect.
    */
   strikeOperation(target: FaultTarget): FaultEffect | undefined {
     return firstToFire(
@@ -147,7 +153,7 @@ function firstToFire(rules: readonly Armed[], target: FaultTarget): FaultEffect 
   return rules.find((armed) => matches(armed.rule.match, target) && fires(armed))?.rule.effect;
 }
 
-/** The refusal an effect asks for; undefined when it asks for none. */
+/** Returns the refusal that an effect asks for; undefined for an effect without a status. */
 export function refusalFromFault(effect: FaultEffect | undefined): Refusal | undefined {
   if (effect?.status === undefined) return undefined;
   const { status, substatus, retryAfterMs, message = 'A fault rule refused this request.' } = effect;
@@ -168,7 +174,8 @@ function fires(armed: Armed): boolean {
   return true;
 }
 
-// Reading a plan: one table per object, complete by its type, so that every field is checked and no other is accepted.
+// Reading a plan. Each kind of object has one table of its fields, which the compiler keeps complete. A field that is
+// not in the table is refused.
 
 type Reader<T> = (value: unknown, where: string) => T;
 type Shape<T> = { readonly [K in keyof T]-?: Reader<Exclude<T[K], undefined>> };
@@ -246,7 +253,7 @@ function readShape<T extends object>(value: unknown, where: string, shape: Shape
   for (const [name, raw] of Object.entries(value)) {
     if (!Object.hasOwn(shape, name))
       throw refuse(`${where}.${name}`, `is unknown; known are ${Object.keys(shape).join(', ')}`);
-    const field = name as keyof T & string; // just looked up
+    const field = name as keyof T & string; // hasOwn has just found the name in the shape
     result[field] = shape[field](raw, `${where}.${name}`);
   }
   return Object.freeze(result);

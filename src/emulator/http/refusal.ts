@@ -1,12 +1,12 @@
 /**
- * A request that the account refuses. Handlers throw it; the dispatcher answers with the JSON error body that every
- * Cosmos SDK expects (`code` and `message`), with the substatus and the retry hint as headers.
+ * A request that the account refuses. Handlers throw a Refusal. The dispatcher answers with the JSON error body that
+ * every Cosmos SDK expects (`code` and `message`), and sends the substatus and the retry delay as headers.
  */
 interface RefusalParts {
   readonly substatus?: number | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly chargeRu?: number;
-  /** Further members of the error body. */
+  /** More members of the error body, after `code` and `message`. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
@@ -48,7 +48,7 @@ const NAMES: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-/** The `code` of an error body, by status. */
+/** Returns the `code` of an error body for a status. */
 export function statusName(status: number): string {
   return NAMES[status] ?? `Status${status}`;
 }

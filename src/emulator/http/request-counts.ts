@@ -1,4 +1,4 @@
-/** The numbers of answered requests by operation and status, for `GET /_emulator/state`. */
+/** Counts the answered requests by operation and status, for `GET /_emulator/state`. */
 export class RequestCounts {
   readonly #counts = new Map<string, Map<string, number>>();
   #total = 0;

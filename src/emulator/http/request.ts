@@ -1,6 +1,6 @@
 /**
- * One request as the handlers see it, and what they answer. A handler reads headers and body only through this class, so
- * that each of them is checked in one place.
+ * A request as the handlers see it, and the reply that they return. Handlers read headers and body through this class,
+ * so that each header is checked in one place.
  */
 import type { LocalAccount } from '../account/account.ts';
 import { REFUSED_RU } from '../partitions/charges.ts';
@@ -12,7 +12,7 @@ import type { Priority } from '../partitions/ru-meter.ts';
 
 export interface GatewayReply {
   readonly status: number;
-  /** JSON text or bytes; none for 204 and 304. */
+  /** JSON text or bytes. Replies with status 204 or 304 have no body. */
   readonly body?: string | Buffer | undefined;
   readonly headers?: Readonly<Record<string, string | number>> | undefined;
   readonly chargeRu?: number | undefined;
@@ -21,12 +21,12 @@ export interface GatewayReply {
 export class GatewayRequest {
   readonly account: LocalAccount;
   readonly method: string;
-  /** The path's steps, decoded. */
+  /** The decoded steps of the path. */
   readonly segments: readonly string[];
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Where clients reach the account. */
+  /** The URL at which clients reach the account. */
   readonly endpoint: string;
-  /** Set once the request was admitted. */
+  /** The body as text. It is empty until the request has been authorized. */
   body = '';
 
   constructor(parts: Pick<GatewayRequest, 'account' | 'method' | 'segments' | 'headers' | 'endpoint'>) {
@@ -37,7 +37,7 @@ export class GatewayRequest {
     this.endpoint = parts.endpoint;
   }
 
-  /** A step of the path; the route guarantees that it is there. */
+  /** Returns a step of the path. The route guarantees that the step exists. */
   segment(index: number): string {
     return this.segments[index] ?? '';
   }
@@ -69,7 +69,7 @@ export class GatewayRequest {
     return this.headers['prefer']?.toLowerCase() === 'return=minimal';
   }
 
-  /** The most items that the client accepts on a page; undefined when it leaves that to the account. */
+  /** The most items that the client accepts on a page; undefined when the client sets no limit. */
   get maxItems(): number | undefined {
     const header = this.headers['x-ms-max-item-count'];
     if (header === undefined || header === '') return undefined;
@@ -81,13 +81,15 @@ export class GatewayRequest {
   }
 }
 
-/** No page holds more than this, whatever a client asks for; the byte limit ends it long before. */
+/** The most items of a page, whatever the client asks for. In practice the byte limit ends a page earlier. */
 const PAGE_ITEMS_MAX = 100_000;
 
-/** No resource is nested this deep, and serializing much deeper nesting overflows the stack. */
+/** The deepest nesting that is accepted. No resource is nested this deep, and much deeper JSON overflows the stack. */
 const BODY_DEPTH_MAX = 500;
 
-/** Control-plane requests are charged to the account's metadata budget, not to a range. */
+/**
+ * Charges of control-plane requests, which the service takes from the account's metadata budget and not from a range.
+ */
 const METADATA_READ_RU = 1;
 export const METADATA_WRITE_RU = 4.95;
 
@@ -100,12 +102,12 @@ export function json(
   return { status, body: JSON.stringify(value), headers, chargeRu };
 }
 
-/** The headers that name a database or container, by name and by resource id. */
+/** Returns the headers that identify a database or container, by its name and by its resource id. */
 export function pathHeaders({ link, rid }: { link: string; rid: string }): Record<string, string> {
   return { 'x-ms-alt-content-path': link, 'x-ms-content-path': rid };
 }
 
-/** The reply to a refused request. */
+/** Returns the reply to a refused request. */
 export function refusalReply(refusal: Refusal): GatewayReply {
   const { status, substatus, retryAfterMs, message } = refusal;
   const headers: Record<string, string | number> = {};

@@ -1,7 +1,7 @@
 /**
- * The table of routes: from method and path to a handler, and to the name under which the request is counted.
+ * The table of routes: from method and path to a handler, and to the operation under which the request is counted.
  *
- * Invariant: a word of the protocol at the position of a name is a name.
+ * Invariant: where a path holds a name, a word of the protocol is a name too. A database may be called `colls`.
  */
 import type { GatewayRequest, GatewayReply } from './request.ts';
 import type { FaultOp } from './faults.ts';
@@ -58,7 +58,7 @@ const PLAIN: Table = {
   'POST /dbs/*/colls/*/sprocs/*': { op: 'script', handle: scripts.run },
 };
 
-/** POST on a list creates, unless a header makes it a query. */
+/** The routes of a POST on a list that has no header which makes it a query, an upsert or a batch. */
 const CREATES: Table = {
   '/dbs': { op: 'database', handle: databases.create },
   '/dbs/*/colls': { op: 'container', handle: containers.create },
@@ -93,7 +93,7 @@ function scriptRoutes(kind: string): Table {
   };
 }
 
-/** The words of the protocol at each level of a path; every other step is a name. */
+/** The words of the protocol at each level of a path. Every other step is a name. */
 const WORDS_AT: readonly ReadonlySet<string>[] = [
   'dbs offers _emulator',
   'state containers account clock faults',
@@ -131,7 +131,9 @@ function postRoute(pattern: string, headers: Headers): Route | undefined {
   return CREATES[pattern];
 }
 
-/** The route of a request; throws a Refusal 404 or 405 when there is none. */
+/**
+ * Returns the route of a request. Throws a Refusal 404 for an unknown path, 405 for an unknown method on a known path.
+ */
 export function findRoute(method: string, segments: readonly string[], headers: Headers): Route {
   const pattern = patternOf(segments);
   const route =
@@ -144,9 +146,9 @@ export function findRoute(method: string, segments: readonly string[], headers: 
   throw new Refusal(404, `There is nothing at /${segments.join('/')}.`);
 }
 
-/** What the signature of a request covers: the type, and the path of the resource or of its parent. */
+/** Returns what a client signs about a path: the resource type, and the id of the resource or of its parent. */
 export function signedResource(segments: readonly string[]): { resourceType: string; resourceId: string } {
-  // An offer is signed by its id alone.
+  // A client signs the id of an offer without the `offers/` before it.
   if (segments[0] === 'offers')
     return { resourceType: 'offers', resourceId: (segments[1] ?? '').toLowerCase() };
   if (segments[4] === 'operations')

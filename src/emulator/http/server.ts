@@ -1,7 +1,7 @@
 /**
- * Starts the emulator: opens the account's file, listens, and closes both. dispatch.ts answers requests.
+ * Starts the emulator: opens the account's data file, listens, and closes both. dispatch.ts answers the requests.
  *
- * Invariant: one process at a time has a data file open, because each answers from its own memory.
+ * Invariant: one process at a time has a data file open, because every emulator answers from its own memory.
  */
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -17,42 +17,42 @@ import { Refusal } from './refusal.ts';
 
 export interface EmulatorOptions {
   readonly host: string;
-  /** 0 = any free one. */
+  /** The port to listen on; 0 takes any free port. */
   readonly port: number;
   readonly https: boolean;
-  /** ':memory:' or a file. */
+  /** The path of the data file, or ':memory:'. */
   readonly data: string;
   /** The account key, base64. */
   readonly key: string;
-  /** A second key that may read and query, base64. */
+  /** A second account key that may only read and query, base64. */
   readonly readonlyKey?: string;
-  /** What `PUT /_emulator/account` takes, applied at start. */
+  /** Account settings that are applied at the start, as `PUT /_emulator/account` accepts them. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 export interface RunningEmulator {
   readonly endpoint: string;
   readonly connectionString: string;
-  /** PEM, with https only: what a client must trust. */
+  /** The certificate that a client must trust (PEM); undefined without https. */
   readonly certificate: string | undefined;
   /** Rejects when the account's background work fails (a full disk, for example); resolves after `close`. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The key that Microsoft publishes for its own emulator, so it protects nothing. */
+/** The account key that Microsoft publishes for its own emulator. It is public, so it protects nothing. */
 export const PUBLISHED_KEY =
   'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==';
 
-/** Longer than the SDK keeps an idle connection, so that the server never closes first. */
+/** How long an idle connection stays open: longer than the SDK keeps one, so that the server never closes it first. */
 const KEEP_ALIVE_MS = 120_000;
-/** A client that sends an incomplete head is disconnected after this. */
+/** How long a client may take to send the head of a request before the server disconnects it. */
 const HEADERS_TIMEOUT_MS = 60_000;
 
 function openAccount(options: EmulatorOptions): { account: LocalAccount; close: () => void } {
-  // With NORMAL every committed write survives the death of the process; only a power cut may lose some.
-  // 8 KB pages hold documents of 1 KB with a fifth less waste and CPU than 4 KB ones (bench, 400,000 documents).
-  // Another emulator keeps its lock on the file while it runs, so waiting only helps if it is just ending.
+  // With NORMAL every committed write survives the death of the process; a power failure may lose the latest writes.
+  // Pages of 8 KB store documents of 1 KB with a fifth less waste and CPU than 4 KB pages (bench, 400,000 documents).
+  // Another emulator keeps its lock on the file as long as it runs. Waiting helps only if it is about to end.
   const database = openDatabase({
     path: options.data,
     synchronous: 'NORMAL',
@@ -77,7 +77,7 @@ function openAccount(options: EmulatorOptions): { account: LocalAccount; close: 
   }
 }
 
-/** Why listening fails, by the system's error codes. */
+/** What the message says when listening fails, by the system's error code. */
 const LISTENING: Readonly<
   Record<string, { readonly what: string; readonly why: string; readonly hint: string }>
 > = {
@@ -136,7 +136,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     const { key, readonlyKey } = options;
     const dispatcher = new Dispatcher({ account, keys: { key, readonlyKey }, signal: stopping.signal });
     const handle = dispatcher.handle.bind(dispatcher);
-    // Otherwise Node itself would refuse a request without a host, and without the JSON body of our errors.
+    // By default Node itself refuses a request without a host, and its answer lacks the JSON body of an error.
     const lenient = { requireHostHeader: false };
     const server =
       certificate === undefined
@@ -145,7 +145,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.headersTimeout = HEADERS_TIMEOUT_MS;
     server.on('clientError', dispatcher.refuseMalformed.bind(dispatcher));
-    // Node would also refuse an unknown expectation itself; here it is ignored.
+    // By default Node itself refuses an unknown `expect` header. Here the header is ignored.
     server.on('checkExpectation', handle);
     const port = await listen(server, options);
     const host = options.host === '0.0.0.0' || options.host === '::' ? 'localhost' : options.host;
@@ -154,7 +154,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<RunningEm
     const ended = runBackground(account, stopping.signal).catch((error: unknown) => {
       throw asDatabaseError(error, options.data);
     });
-    // The command watches `ended`; a caller that does not must not die of an unhandled rejection.
+    // The command watches `ended`. Another caller may ignore it and must not crash because of an unhandled rejection.
     ended.catch(() => {});
     return {
       endpoint,

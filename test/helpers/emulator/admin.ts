@@ -2,6 +2,9 @@
 import { must } from '../../../src/lib/assert.ts';
 import { exchange, parseJson, type Reply } from './raw.ts';
 
+// The types of requests and replies repeat those of src/emulator on purpose: the tests check the emulator from outside,
+// by its documented JSON, so a renamed field must make a test fail.
+
 export type FaultOp =
   | 'read-feed'
   | 'batch'
@@ -43,12 +46,12 @@ export interface FaultRule {
   readonly every?: number;
   readonly probability?: number;
   readonly times?: number;
-  /** The first matches that are spared. */
+  /** How many matches the rule ignores first. */
   readonly after?: number;
   readonly effect: FaultEffect;
 }
 
-/** What `PUT account` takes, ours included. */
+/** The settings that tests send with `PUT /_emulator/account`. */
 export interface AccountSettings {
   readonly aad?: boolean;
   readonly avad?: boolean;
@@ -82,7 +85,7 @@ export class Admin {
     this.#ca = ca;
   }
 
-  /** Any admin request, whatever its answer. */
+  /** Sends an admin request and returns the reply, whatever its status. */
   send(method: string, route: string, body?: unknown): Promise<Reply> {
     return exchange({
       method,
@@ -127,7 +130,7 @@ export class Admin {
     return parseJson(await this.#ok('GET', 'state'));
   }
 
-  /** The ranges of the container DB/COLL. */
+  /** Returns the ranges of a container; `path` is DB/COLL. */
   async ranges(path: string): Promise<readonly RangeState[]> {
     const { containers } = (await this.state()) as {
       containers: { database: string; id: string; ranges: RangeState[] }[];
@@ -136,7 +139,7 @@ export class Admin {
     return must(container, `there is a container ${path}`).ranges;
   }
 
-  /** Back to a quiet emulator: no faults, the clock as it is. */
+  /** Removes all fault rules and resets the clock. */
   async calm(): Promise<void> {
     await this.clearFaults();
     if (this.#clockMoved) await this.clock(0);
