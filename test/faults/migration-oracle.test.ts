@@ -1,6 +1,6 @@
 /** The oracle of the fault runs against situations made by hand: it must see each kind of wrong, and nothing else. */
 import { describe, expect, test } from 'vitest';
-import { bucketOf as ours } from '../../src/keys/filters/hash-suffix.ts';
+import { bucketOf as ours } from '../../src/keys/filters/hash.ts';
 import { membersOf } from './harness/migration/json.ts';
 import { bucketOf } from './harness/migration/keys.ts';
 import { judge, type OpenLetter, type Situation } from './harness/migration/oracle.ts';

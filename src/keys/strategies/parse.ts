@@ -6,13 +6,13 @@
 import type { UsageError } from '../../lib/errors.ts';
 import { concat, type NamedFilter, type Placeholder } from './template.ts';
 import { isUnfit, type FilterKind } from '../filters/filter.ts';
-import { hash } from '../filters/hash-suffix.ts';
+import { hash } from '../filters/hash.ts';
 import { readPath, readQuoted, readStep, wrongAt } from '../path.ts';
 import type { Path, Strategy } from './strategy.ts';
 import { byDefault, lower, pad, slice, trim, upper } from '../filters/text-filters.ts';
-import { date, day, month, quarter, week, year } from '../filters/time-bucket.ts';
+import { date, day, month, quarter, week, year } from '../filters/times.ts';
 
-/** All filters, in the order of the help. */
+/** All filters. This order is the order of the help: text filters first, then times, then numbers. */
 export const FILTERS: readonly FilterKind[] = [
   lower,
   upper,

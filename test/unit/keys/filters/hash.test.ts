@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Scalar } from '../../../../src/documents/scalar.ts';
-import { bucketOf } from '../../../../src/keys/filters/hash-suffix.ts';
+import { bucketOf } from '../../../../src/keys/filters/hash.ts';
 
 // Worked out apart from our code, from effective keys that Microsoft's SDK gave: the last eight digits, mod N. Keys
 // of real containers are made of these numbers. They never change.
