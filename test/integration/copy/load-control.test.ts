@@ -1,33 +1,22 @@
 /**
- * Load control and the ends of a run (docs/internals/load-control.md): budgets are kept, the source's users come first, a
- * run can resume after a time budget or Ctrl-C, and a run that waits reports the reason.
+ * Load control (docs/internals/load-control.md): budgets are kept, the source's users come first, a run can resume after
+ * a time budget, and a run that waits reports the reason. run-stopped.test.ts tests the other ends of a run.
  */
 import { describe, expect, test } from 'vitest';
 import { BudgetError, DeadLetterError } from '../../../src/lib/errors.ts';
 import type { RunSnapshot } from '../../../src/engine/run.ts';
-import { stopwatch, systemClock } from '../../../src/lib/clock.ts';
+import { stopwatch } from '../../../src/lib/clock.ts';
 import type { FaultRule } from '../../helpers/emulator/admin.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
-import { CosmigRun } from '../../helpers/run-cosmig.ts';
 import type { TapRequest } from '../../helpers/migration/tap.ts';
-import {
-  before,
-  begin,
-  expectSame,
-  isLaterPage,
-  order,
-  orders,
-  Tapped,
-  write,
-} from '../../helpers/migration/tapped.ts';
-import { withSpec, cosmig, envOf } from '../../helpers/migration/typed.ts';
-import { until, within } from '../../helpers/wait.ts';
+import { begin, expectSame, order, orders, Tapped, write } from '../../helpers/migration/tapped.ts';
+import { cosmig } from '../../helpers/migration/typed.ts';
+import { until } from '../../helpers/wait.ts';
 import { clockAt, fastClock } from '../../helpers/clock.ts';
 
 /** Intents that no commit has closed. */
 const unsettled = (move: Move): number => move.ledger(({ pages }) => pages.unsettled().length);
 
-const isWrite = ({ what, container }: TapRequest): boolean => what === 'batch' && container === 'by-tenant';
 const isSourceRead = ({ what, container }: TapRequest): boolean =>
   container === 'orders' && (what === 'read-feed' || what === 'batch');
 
@@ -234,121 +223,6 @@ describe('dead letters', () => {
     const tailed = await move.run('catch-up');
     expect(tailed.complete).toBe(true);
     await expectSame(move, tailed);
-  });
-});
-
-describe('a run is stopped', () => {
-  /** Holds every write to the target until it is let go. */
-  function hold({ tap }: Tapped): { readonly held: () => number; readonly release: () => void } {
-    let held = 0;
-    let release = (): void => {};
-    const released = new Promise<void>((resolve) => (release = resolve));
-    tap.meddle = async (request, forward) => {
-      if (isWrite(request)) {
-        held += 1;
-        await released;
-      }
-      return forward();
-    };
-    return { held: () => held, release };
-  }
-  const PATIENT = { requestTimeoutMs: 5000 };
-
-  test('once -> work in flight is finished and committed, and the next run has nothing to settle', async () => {
-    await using tapped = await Tapped.open();
-    const { move } = tapped;
-    await write(move, orders(120));
-    await begin(move);
-    const { held, release } = hold(tapped);
-    const drain = new AbortController();
-    let intended = 0;
-    const copying = move.run('copy', {
-      drain: drain.signal,
-      timing: PATIENT,
-      onPoint: (point) => {
-        if (point === 'intended') intended += 1;
-      },
-    });
-    await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
-    drain.abort(new Error('Ctrl-C'));
-    release();
-    await expect(within(copying, 4000, 'a drain')).rejects.toThrow('Ctrl-C');
-    expect(unsettled(move)).toBe(0);
-    expect((await move.documents(move.target)).length).toBeGreaterThanOrEqual(40);
-    const points: string[] = [];
-    const copied = await move.run('copy', { onPoint: (point) => points.push(point) });
-    expect(points).not.toContain('settled');
-    expect(copied.complete).toBe(true);
-    await expectSame(move, copied);
-  });
-
-  test('twice -> it ends at once, and the next run settles late writes', async () => {
-    await using tapped = await Tapped.open();
-    const { move } = tapped;
-    await write(move, orders(120));
-    await begin(move);
-    const { held, release } = hold(tapped);
-    const [drain, abort] = [new AbortController(), new AbortController()];
-    let intended = 0;
-    const copying = move.run('copy', {
-      drain: drain.signal,
-      abort: abort.signal,
-      timing: PATIENT,
-      onPoint: (point) => {
-        if (point === 'intended') intended += 1;
-      },
-    });
-    await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
-    drain.abort(new Error('Ctrl-C'));
-    abort.abort(new Error('twice'));
-    await expect(within(copying, 2000, 'an abort')).rejects.toThrow();
-    expect(unsettled(move)).toBeGreaterThanOrEqual(8);
-    // These writes were in flight, and the run no longer waits for them.
-    release();
-    // One of them is for another place by now: the write that lands late has no right to stay.
-    await write(move, [order(0, { tenantId: 'elsewhere' })]);
-    const points: string[] = [];
-    const copied = await move.run('copy', { onPoint: (point) => points.push(point) });
-    expect(points).toContain('settled');
-    expect(copied.complete).toBe(true);
-    await expectSame(move, await move.run('catch-up'));
-  });
-
-  test('by Ctrl-C -> exit code 130, and the same command continues', async () => {
-    await using tapped = await Tapped.open();
-    const { move, tap } = tapped;
-    await write(move, orders(120));
-    await begin(move);
-    const argv = withSpec(['copy', '--json']);
-    const run = new CosmigRun(argv, { env: envOf(move), clock: systemClock });
-    tap.meddle = before(isLaterPage, { 4: () => run.press('SIGINT') });
-    const { code, stdout } = await within(run.ended, 10_000, 'a drain');
-    expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toMatchObject({ complete: false, error: { code: 'canceled' } });
-    expect(unsettled(move)).toBe(0);
-    expect((await cosmig(move, 'copy', '--json')).code).toBe(0);
-    await expectSame(move);
-  });
-
-  test('by a permanent error with the most pages in flight -> it ends too', async () => {
-    await using tapped = await Tapped.open();
-    const { move } = tapped;
-    await write(move, orders(120));
-    await begin(move);
-    const { held, release } = hold(tapped);
-    let intended = 0;
-    const copying = move.run('copy', {
-      timing: PATIENT,
-      onPoint: (point) => {
-        if (point === 'intended') intended += 1;
-      },
-    });
-    await until(() => held() > 0 && intended >= 8, { what: 'pages in flight' });
-    await move.admin.faults([{ match: { op: 'batch', coll: 'by-tenant' }, effect: { status: 405 } }]);
-    release();
-    await expect(within(copying, 4000, 'a failure')).rejects.toMatchObject({ exitCode: 6 });
-    await move.admin.clearFaults();
-    await expectSame(move, await move.run('copy'));
   });
 });
 
