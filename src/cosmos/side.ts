@@ -1,4 +1,4 @@
-/** One of the two containers of a migration, with all that is known of it while a run lasts. */
+/** The source or the target container of a migration, with what a run needs to use it. */
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { Budget } from '../spec/migration-spec.ts';
@@ -18,13 +18,13 @@ export type SideName = 'source' | 'target';
 export interface Side {
   readonly is: SideName;
   readonly requests: ContainerRequests;
-  /** As the container was when the run began. */
+  /** Settings and key of the container when the run began. */
   readonly facts: ContainerFacts;
   readonly ranges: LiveRanges;
-  /** How far each range had come when it answered last. */
+  /** How far each range had come at its last answer. */
   readonly sessions: SessionTokens;
   readonly governor: Governor;
-  /** `fresh()` for each piece of work that waits by itself. */
+  /** Each piece of work that waits by itself gets a `fresh()` copy. */
   readonly patience: Patience;
   readonly timeoutMs: number;
 }
@@ -32,7 +32,7 @@ export interface Side {
 export interface SideParts {
   readonly account: Account;
   readonly facts: ContainerFacts;
-  /** What of the container's RU/s may be spent. */
+  /** The part of the container's RU/s that may be spent. */
   readonly budget: Budget;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,7 +52,7 @@ export async function openSide(is: SideName, parts: SideParts, signal: AbortSign
   return { is, requests, facts, ranges, sessions: new SessionTokens(), governor, patience, timeoutMs };
 }
 
-/** The session token to ask a range with, so that no replica answers that is older than what was seen. */
+/** Returns the session token for a read of a range, so that no replica answers that is older than what was seen. */
 export function tokenOf(
   { ranges, sessions }: Pick<Side, 'ranges' | 'sessions'>,
   range: string,
@@ -60,7 +60,7 @@ export function tokenOf(
   return sessions.of(ranges.find(range) ?? { id: range, parents: [] });
 }
 
-/** Throws when another container answers under this name. */
+/** Throws if another container now answers under this name. */
 export function checkContainer({ is, facts }: Side, containerRid: string | undefined): void {
   if (containerRid === undefined || containerRid === facts.rid) return;
   throw containerRecreated(`${is} container`, { was: facts.rid, is: containerRid });

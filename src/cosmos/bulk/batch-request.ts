@@ -1,7 +1,7 @@
 /**
- * Sends a ready-made batch to one range, and reads how each operation ended. Invariant: every operation has an outcome, or
- * the whole batch failed in one way; a reply that cannot be read completely leaves every write of the batch ambiguous;
- * no document is parsed.
+ * Sends a ready-made batch to one range, and reads the outcome of each operation. Invariant: either every operation
+ * has an outcome, or the batch failed as a whole; a reply that cannot be read completely leaves every write of the
+ * batch ambiguous; no document is parsed.
  */
 import { PageError } from '../../documents/page-error.ts';
 import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
@@ -13,10 +13,10 @@ export interface OperationReply {
   readonly kind: OutcomeKind;
   readonly status: number;
   readonly substatus: number;
-  /** Of a read or a refusal; what a write cost is only in the charge of the batch. */
+  /** Charge of a read or a refusal. A write that was carried out has 0; the charge of the batch includes it. */
   readonly chargeRu: number;
   readonly retryAfterMs: number | undefined;
-  /** Of a document that was read: decoded, to be sent as `ifMatch`. */
+  /** ETag of the document that was read, decoded, as `ifMatch` needs it. The reply may lack it. */
   readonly etag: string | undefined;
 }
 
@@ -24,26 +24,26 @@ export type BatchResult =
   | {
       readonly answered: true;
       readonly outcomes: readonly OperationReply[];
-      /** The outcomes as they came, with the documents that were read; scan it again to read those. */
+      /** The body of the reply: the outcomes, and the documents that were read. Scan it for the documents. */
       readonly bytes: Buffer;
       readonly chargeRu: number;
       readonly sessionToken: string | undefined;
-      /** The service's clock, in text. */
+      /** The reply's `date` header: the service's time, as text. */
       readonly date: string | undefined;
     }
   | { readonly answered: false; readonly trouble: Trouble };
 
 export interface BatchRequest extends BatchCall {
-  /** How many operations the body holds. */
+  /** Number of operations in the body. */
   readonly count: number;
-  /** Which of them are reads; a lost reply leaves nothing in doubt about those. */
+  /** Whether the operation with this index is a read. A lost reply leaves no read ambiguous: it changed nothing. */
   readonly reads?: (operation: number) => boolean;
 }
 
-/** The service accepts no more in one request (fact SDK-8). */
+/** The most operations that the service accepts in one request (fact SDK-8). */
 export const OPERATIONS_MAX = 100;
 
-/** The replies to writes that were carried out: there are millions of them, so they share these. */
+/** The replies to successful writes, by status. Shared objects, because a migration receives millions of them. */
 const WRITTEN: readonly (OperationReply | undefined)[] = [200, 201, 204].reduce<OperationReply[]>(
   (list, status) => {
     list[status] = {
@@ -59,7 +59,7 @@ const WRITTEN: readonly (OperationReply | undefined)[] = [200, 201, 204].reduce<
   [],
 );
 
-/** Sends a batch once. `replies` reads the outcomes; it is free again when this returns. */
+/** Sends a batch once, and reads the outcomes with the scan `replies`, which the caller may use again afterwards. */
 export async function sendBatch(
   requests: ContainerRequests,
   batch: BatchRequest,
@@ -131,7 +131,7 @@ function decodedNumber(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** An etag has quotes that are escaped in JSON, so it is decoded before it is compared or sent. */
+/** Decodes a JSON text of a reply, such as an etag, whose quotes are escaped; undefined if the text is absent. */
 function textAt(scan: PageScan<ReplyNodes>, row: number, node: number): string | undefined {
   const [start, end] = [scan.start(row, node), scan.end(row, node)];
   if (start === 0 || scan.page[start] !== 0x22) return undefined;

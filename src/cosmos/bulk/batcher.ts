@@ -1,13 +1,13 @@
 /**
- * Collects the operations of one range into the bodies of bulk requests. Bytes are made only when a batch is sent, so
- * operations can be grouped again until then.
+ * Collects the operations of one range into the bodies of bulk requests. The bytes of a body are made only when its
+ * batch is sent, so operations can be grouped differently until then.
  *
  *   add -> open batch -> sealed by count, by bytes or by time -> next
- *   putBack (refused, to be tried again) -> before all others -> next
+ *   putBack (refused, to be sent again) -> ahead of all others -> next
  *
- * Invariant: operations leave in the order they came, those that were put back first; a batch has at most
- * OPERATIONS_MAX operations and BODY_BYTES_MAX bytes unless it is a single operation. That two writes of one document
- * are never in one batch is the sequencer's promise: it admits one at a time for each slot.
+ * Invariant: operations leave in the order in which they were added, and those that were put back leave first; a batch
+ * has at most OPERATIONS_MAX operations, and at most BODY_BYTES_MAX bytes unless it is a single operation. The
+ * sequencer admits one operation at a time for each slot, so two writes of one document are never in one batch.
  */
 import { assert } from '../../lib/assert.ts';
 import { BufferPool } from '../../lib/buffers.ts';
@@ -15,36 +15,36 @@ import type { Clock } from '../../lib/clock.ts';
 import { OPERATIONS_MAX } from './batch-request.ts';
 import type { OperationText } from './operation.ts';
 
-/** Well below the service's 2 MB: a batch runs for seconds at most, and a retry repeats little. */
+/** Well below the service's limit of 2 MB: a batch runs for seconds at most, and a retry repeats little. */
 export const BODY_BYTES_MAX = 200 * 1024;
 /** A busy range waits this long for more operations: shorter than a round trip, longer than making an operation takes. */
 const LINGER_MS = 5;
 
-/** Bodies are multiples of this: little memory is lent in vain, and most bodies fit the next batch. */
+/** Bodies take memory in multiples of this: little is wasted, and most bodies fit where an earlier one was. */
 const BODY_STEP_BYTES = 64 * 1024;
-/** More bodies than are usually in flight at once; beyond it, returned memory is left to the garbage collector. */
+/** Pooled memory for bodies: more than the requests in flight usually need. Excess is garbage-collected. */
 const IDLE_BYTES_MAX = 16 * 1024 * 1024;
 
 const [OPEN, CLOSE, COMMA] = [0x5b, 0x5d, 0x2c];
 
 export interface Batch<T extends OperationText> {
   readonly operations: readonly T[];
-  /** The size of its body. */
+  /** Size of the batch's request body in bytes. */
   readonly sizeBytes: number;
 }
 
 export function batchOf<T extends OperationText>(operations: readonly T[]): Batch<T> {
-  // Each with its comma, but one bracket more.
+  // Each operation has a bracket or a comma before it; the closing bracket is the 1.
   return { operations, sizeBytes: operations.reduce((sum, { sizeBytes }) => sum + sizeBytes + 1, 1) };
 }
 
-/** Whether a range has other batches in flight: then waiting a moment costs nothing. */
+/** Whether a range has other batches in flight. While a range is busy, waiting for more operations costs no time. */
 type Pace = 'idle' | 'busy';
 
 export class Batcher<T extends OperationText> {
   readonly #clock: Clock;
   #waiting: T[] = [];
-  /** How many of the first may leave at once: sealed, or put back. The others are the open batch. */
+  /** How many operations at the front may leave at once: sealed, or put back. The others form the open batch. */
   #sealed = 0;
   #openBytes = 1;
   #openSinceMs = 0;
@@ -53,12 +53,12 @@ export class Batcher<T extends OperationText> {
     this.#clock = clock;
   }
 
-  /** How many operations wait. */
+  /** Number of operations that wait. */
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** When the open batch is due; undefined when there is none, or when something else can leave now. */
+  /** When the open batch is sealed by time; undefined if no batch is open, or if a sealed batch can leave now. */
   get dueMs(): number | undefined {
     return this.#sealed > 0 || this.size === 0 ? undefined : this.#openSinceMs + LINGER_MS;
   }
@@ -72,19 +72,19 @@ export class Batcher<T extends OperationText> {
     if (this.size - this.#sealed === OPERATIONS_MAX || this.#openBytes >= BODY_BYTES_MAX) this.#seal();
   }
 
-  /** Takes back operations that left and were refused; they leave again before all others, in their order. */
+  /** Takes back operations that were sent and refused. They leave again ahead of all others, in their order. */
   putBack(operations: readonly T[]): void {
     this.#waiting = [...operations, ...this.#waiting];
     this.#sealed += operations.length;
   }
 
-  /** Whether `next` would return a batch. */
+  /** Whether `next` returns a batch. */
   isReady(pace: Pace): boolean {
     if (this.#sealed > 0) return true;
     return this.size > 0 && (pace === 'idle' || this.#clock.now() >= this.#openSinceMs + LINGER_MS);
   }
 
-  /** The next batch, if one is ready, of at most so many operations. */
+  /** Removes and returns the next batch, of at most `operationsMax` operations; undefined if none is ready. */
   next(pace: Pace, operationsMax = OPERATIONS_MAX): Batch<T> | undefined {
     if (!this.isReady(pace)) return undefined;
     if (this.#sealed === 0) this.#seal();
@@ -101,7 +101,7 @@ export class Batcher<T extends OperationText> {
     return { operations: this.#waiting.splice(0, count), sizeBytes };
   }
 
-  /** Everything that waits, in order; nothing is left. */
+  /** Removes all operations that wait, and returns them in order. */
   takeAll(): T[] {
     const all = this.#waiting;
     this.#waiting = [];
@@ -115,15 +115,15 @@ export class Batcher<T extends OperationText> {
   }
 }
 
-/** The bytes of a batch, and how to return their memory. */
+/** The bytes of a batch, and `free`, which returns their memory to the pool. */
 export interface RequestBody {
   readonly bytes: Uint8Array;
   readonly free: () => void;
 }
 
 /**
- * Bodies that use memory again. A socket may still be writing a request that was answered early or canceled: only a
- * body whose operations have all been answered was received as a whole, and may be freed. Others are never freed.
+ * Makes request bodies in pooled memory. A socket may still be writing a request that was answered early or canceled.
+ * So only a body whose operations have all been answered, which the service received completely, may be freed.
  */
 export class RequestBodies {
   readonly #memory = new BufferPool({ stepBytes: BODY_STEP_BYTES, idleBytesMax: IDLE_BYTES_MAX });

@@ -1,17 +1,18 @@
 /**
- * Sends operations to the ranges of one container: in batches, as many at once as the load control admits.
+ * Sends operations to the ranges of one container, in batches. The load control decides how many batches of a range are
+ * in flight at once.
  *
- *   add -> its range -> batch -> admitted -> sent -> done | ambiguous: the operation has ended
- *                         ^                       -> refused: back to the front, and the range rests
- *                         |                       -> split: the ranges are read, and operations grouped again
- *                         +--------------------------------+
- *   drain -> everything leaves at once; run() ends when all operations have ended
- *   abort -> what waits is not done, what is in flight is ambiguous; run() throws the reason
+ *   add -> range queue -> batch -> admitted -> sent -> done | ambiguous: the operation has ended
+ *              ^                                 -> refused: back to the front, and the range rests
+ *              |                                 -> split: the ranges are listed again, operations regrouped
+ *              +---------------------------------+
+ *   drain -> batches leave without waiting for more; run() returns when all operations have ended
+ *   abort -> waiting operations end as not done, those in flight as ambiguous; run() throws the reason
  *
- * Invariant: every operation that was added ends exactly once; what may have happened is ambiguous and never sent
- * again; no range waits for another, and `waits` gives the reason. A throttled range rests as long as the range limit
- * says, a range in other trouble as long as its patience says. That a document has one operation at a time is the
- * sequencer's promise.
+ * Invariant: every operation that was added ends exactly once; an operation that may have happened ends as ambiguous
+ * and is never sent again; no range waits for another, and `waits` gives the reason of every wait. A throttled range
+ * rests as long as the range limit says; a range in other trouble as long as its patience says. The sequencer admits
+ * one operation at a time for each document.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChildSignal, orAborted } from '../../lib/abort.ts';
@@ -34,26 +35,26 @@ import type {
 import { RangeQueue } from './range-queue.ts';
 import { hintOf, isWhole, refusalsIn, resultAt, silence } from './refused-operations.ts';
 
-/** Whatever the load control admits: more would only wait in the service's queues. */
+/** The most batches in flight to one range, whatever the load control admits: more would only queue in the service. */
 const IN_FLIGHT_MAX = 64;
 
 export interface DispatcherParts<V> {
   readonly side: {
     readonly ranges: Pick<LiveRanges, 'rangeOf' | 'refresh'>;
     readonly governor: Pick<Governor, 'admit' | 'operationsMax' | 'observe'>;
-    /** `fresh()` for each range: how long its refusals are accepted. */
+    /** The dispatcher gives each range a `fresh()` copy, which limits how long the range may refuse operations. */
     readonly patience: Patience;
   };
   readonly executor: {
-    /** Sends a batch once; what it throws ends the run. */
+    /** Sends a batch once. An error that it throws ends the run. */
     execute(range: string, batch: Batch<RangeOperation<V>>, signal: AbortSignal): Promise<BatchReply<V>>;
   };
   readonly clock: Clock;
-  /** For a caller that does not look at `waits`. */
+  /** Called for each wait, for a caller that does not poll `waits`. */
   readonly onWait?: ((wait: Wait) => void) | undefined;
 }
 
-/** While run() runs. */
+/** What exists only while `run` runs: its tasks, and the signal that ends its timers. */
 interface Running {
   readonly members: Group;
   readonly alarms: ChildSignal;
@@ -73,15 +74,15 @@ export class RangeDispatcher<V> {
     this.#parts = parts;
   }
 
-  /** How many operations have not ended. */
+  /** Number of operations that have not ended. */
   get unfinished(): number {
     return this.#unfinished;
   }
 
-  /** What every range waits for. */
+  /** Returns what every range waits for. */
   waits(): RangeWait[] {
     return [...this.#queues.values()].map(({ range, batches, inFlight, ...queue }) => {
-      // What was refused is being tried again; until it is answered, the refusal is the reason.
+      // Refused operations are being sent again. Until they are answered, the refusal is still the reason.
       const [reason, sinceMs] =
         queue.refusedSinceMs !== undefined && queue.reason === 'in flight'
           ? [queue.refusedFor, queue.refusedSinceMs]
@@ -90,7 +91,7 @@ export class RangeDispatcher<V> {
     });
   }
 
-  /** Takes an operation. After the end it is completed at once, as not done. */
+  /** Takes an operation. After the run has ended, the operation ends at once as not done. */
   add(operation: RangeOperation<V>): void {
     if (this.#ended !== undefined) {
       operation.complete({ is: 'not-done', cause: this.#ended });
@@ -104,7 +105,7 @@ export class RangeDispatcher<V> {
     this.#schedule(queue);
   }
 
-  /** Nothing will be added: batches leave without waiting for more operations, and run() ends when all have ended. */
+  /** Ends the intake of operations: batches no longer wait to fill, and `run` returns after the last operation. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -112,7 +113,7 @@ export class RangeDispatcher<V> {
     for (const queue of this.#queues.values()) this.#schedule(queue);
   }
 
-  /** Works until it is drained, or until `signal` aborts it. */
+  /** Sends operations until the dispatcher is drained, or until `signal` aborts it. */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#running === undefined && this.#ended === undefined, 'a dispatcher runs once');
     let ended = new Error('the dispatcher has ended');
@@ -149,10 +150,10 @@ export class RangeDispatcher<V> {
     return queue;
   }
 
-  /** Looks at a range after this turn of the event loop, so that a whole page becomes whole batches. */
+  /** Calls `#pump` after this turn of the event loop, so that the operations of a page fill whole batches. */
   #schedule(queue: RangeQueue<V>): void {
     const members = this.#running?.members;
-    // After an abort the group may have ended, and takes no new members.
+    // After an abort the group may have ended; it then accepts no new members.
     if (members === undefined || members.signal.aborted || queue.isScheduled) return;
     queue.isScheduled = true;
     members.start(async () => {
@@ -162,7 +163,7 @@ export class RangeDispatcher<V> {
     });
   }
 
-  /** Sends what may leave, and notes why the rest waits. */
+  /** Sends the batches that may leave, and records why the other operations wait. */
   #pump(queue: RangeQueue<V>): void {
     const { clock } = this.#parts;
     while (this.#running !== undefined && !this.#running.members.signal.aborted) {
@@ -182,7 +183,7 @@ export class RangeDispatcher<V> {
     if (isOver && this.#queues.get(queue.range) === queue) this.#queues.delete(queue.range);
   }
 
-  /** Why no batch of this range may leave now; undefined when one may. */
+  /** Returns why no batch of this range may leave now; undefined if one may. */
   #waitOf(queue: RangeQueue<V>): { readonly reason: WaitReason; readonly untilMs?: number } | undefined {
     const { batches, inFlight } = queue;
     const nowMs = this.#parts.clock.now();
@@ -204,17 +205,17 @@ export class RangeDispatcher<V> {
     return inFlight === 0 || this.#draining ? 'idle' : 'busy';
   }
 
-  /** Looks at the range again at that time; one alarm too many does no harm. */
+  /** Calls `#pump` again at `atMs`. A superfluous alarm does no harm. */
   #setAlarm(queue: RangeQueue<V>, atMs: number, { members, alarms }: Running): void {
     if (queue.alarmMs <= atMs) return;
     queue.alarmMs = atMs;
     const { clock } = this.#parts;
     members.start(async (signal) => {
       try {
-        // A timer may fire early by what the clock rounds off.
+        // A timer may fire up to a millisecond early, because the clock rounds.
         await clock.sleep(Math.max(1, atMs - clock.now()), alarms.signal);
       } catch (error) {
-        // Drained: the alarm is not needed.
+        // The dispatcher was drained, so the alarm is not needed.
         if (alarms.signal.aborted && !signal.aborted) return;
         throw error;
       }
@@ -253,7 +254,7 @@ export class RangeDispatcher<V> {
 
   #take(reply: BatchReply<V>, { queue, operations, sentMs }: Sent<V>): void {
     const { again, throttled, troubled, split } = refusalsIn(operations, reply);
-    // Whatever is thrown from here on finds every operation either in its queue or complete.
+    // If anything below throws, every operation is already back in its queue, or complete.
     if (again.length > 0) queue.batches.putBack(again);
     this.#completeAll(operations, (i) => {
       const result = resultAt(reply, i);
@@ -270,7 +271,7 @@ export class RangeDispatcher<V> {
     });
     if (completed > 0) queue.sinceMs = nowMs;
     const { results } = reply;
-    // No reply at all: the next batch would become ambiguous as well.
+    // The service did not reply, so the next batch would probably become ambiguous as well.
     const isSilent = isWhole(results) && results.is === 'ambiguous';
     if (completed > 0 && !isSilent) {
       queue.patience.reset();
@@ -283,7 +284,7 @@ export class RangeDispatcher<V> {
     if (split !== undefined) this.#split(queue, split, sentMs);
   }
 
-  /** A throttled range rests by the range limit; here it is only found out whether it lasts too long. */
+  /** Counts throttling; throws if it lasts too long. The range limit decides how long the range rests. */
   #endure(queue: RangeQueue<V>, trouble: Trouble, sentMs: number): void {
     const wait = queue.patience.endure(trouble);
     this.#parts.onWait?.(wait);
@@ -291,7 +292,7 @@ export class RangeDispatcher<V> {
     queue.refusedFor = 'throttled';
   }
 
-  /** Lets a range rest. Replies to what was sent before the rest add nothing but their hints. */
+  /** Lets a range rest. A batch sent before the current rest began adds only the service's hint to the wait. */
   #rest(queue: RangeQueue<V>, refused: Refused, sentMs: number): void {
     const nowMs = this.#parts.clock.now();
     const isNew = sentMs >= queue.restsUntilMs;
@@ -305,7 +306,7 @@ export class RangeDispatcher<V> {
     queue.refusedFor = kind;
   }
 
-  /** The range is gone: what waits there is grouped by the new ranges, once they are known. */
+  /** Lists the ranges again after a split, and regroups the waiting operations of the queue by the new ranges. */
   #split(queue: RangeQueue<V>, trouble: Trouble, sentMs: number): void {
     if (queue.isSplitting || this.#regroup(queue)) return;
     queue.isSplitting = true;
@@ -318,7 +319,7 @@ export class RangeDispatcher<V> {
     });
   }
 
-  /** Moves operations to the ranges they belong to now; false when all of them still belong here. */
+  /** Moves waiting operations to the ranges that hold their keys now; false if some still belong to this range. */
   #regroup(queue: RangeQueue<V>): boolean {
     const moved = new Map<RangeQueue<V>, RangeOperation<V>[]>();
     for (const operation of queue.batches.takeAll()) {
@@ -336,7 +337,7 @@ export class RangeDispatcher<V> {
     return queue.isGone;
   }
 
-  /** Completes all operations that have an outcome, even when completing one of them throws. */
+  /** Completes all operations that have an outcome, even if completing one of them throws. */
   #completeAll(
     operations: readonly RangeOperation<V>[],
     outcomeOf: (index: number) => OperationEnd<V> | undefined,

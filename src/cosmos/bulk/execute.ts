@@ -1,7 +1,7 @@
 /**
- * Carries out one batch: sends it, and gives each operation a result. Invariant: an operation that spoils a whole
- * request is found by sending each one alone; a probed read is answered by no replica that is behind our own writes;
- * only trouble that waiting cannot cure is thrown.
+ * Carries out one batch: sends it, and gives each operation a result. Invariant: if one operation makes the service
+ * refuse a whole request, each operation is sent alone to find it; a read that has a probe is never answered by a
+ * replica that lacks a write of this process; only trouble that waiting cannot cure is thrown.
  */
 import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
 import { assert, must } from '../../lib/assert.ts';
@@ -12,47 +12,47 @@ import { sendBatch, type BatchResult, type OperationReply } from './batch-reques
 import { batchOf, RequestBodies, type Batch } from './batcher.ts';
 import type { BatchReply, OperationResult, RangeOperation, Refused } from './operation.ts';
 
-/** What the service decided about one operation. */
+/** The service's answer to one operation that it carried out or rejected for good. */
 export interface Decision<D> {
   readonly status: number;
   readonly substatus: number;
-  /** Of a read that found one: what was kept of the document. */
+  /** What `keep` returned for the document that a read found; undefined for a write, or if no document was found. */
   readonly document?: D;
-  /** Of a read: how far its range had come. */
+  /** For a read: the LSN of its range when the service answered. */
   readonly lsn?: number | undefined;
 }
 
 export interface ExecutorParts<D> {
   readonly side: Side;
-  /** Scans the replies. */
+  /** The scan that reads the replies. */
   readonly replies: PageScan<ReplyNodes>;
-  /** Low: the users of the container come first. */
+  /** Low: the service serves the users of the container first. */
   readonly priority?: 'Low';
-  /** What to keep of a document that was read: it is in row `row` of `replies` until the next scan. */
+  /** Returns what to keep of a document that was read. The document is row `row` of `replies` until the next scan. */
   readonly keep: (row: number, etag: string) => D;
-  /** Called with the service's time of each reply, before what is in the reply is looked at. */
+  /** Called with the service's time in each reply, before the outcomes of the reply are used. */
   readonly seeDate?: ((date: string | undefined) => void) | undefined;
 }
 
 type Sent<D> = Batch<RangeOperation<Decision<D>>>;
 type Reply<D> = BatchReply<Decision<D>>;
 
-/** Most operations create something; they share one result. */
+/** Result of every create: most operations are creates, so they share one object. */
 const CREATED = { is: 'done', value: { status: 201, substatus: 0 } } as const;
 
 export class BatchExecutor<D> {
   readonly #parts: ExecutorParts<D>;
   readonly #bodies = new RequestBodies();
-  /** Ranges whose session covers all our writes. */
+  /** Ranges whose session token covers every write of this process. */
   readonly #covered = new Set<string>();
-  /** How often sessions were given up: a probe that was sent before that proves nothing. */
+  /** Number of calls of `giveUpSessions`. A probe that was sent before the last call proves nothing. */
   #givenUp = 0;
 
   constructor(parts: ExecutorParts<D>) {
     this.#parts = parts;
   }
 
-  /** A write whose reply was lost may have landed by now: every range is probed again before it is read. */
+  /** Has every range probed before its next read: a write whose reply was lost may have been carried out since. */
   giveUpSessions(): void {
     this.#covered.clear();
     this.#givenUp += 1;
@@ -66,7 +66,7 @@ export class BatchExecutor<D> {
     return refusal ?? this.#send(range, batch, signal);
   }
 
-  /** Has the range's session cover our writes; gives the refusal of the probe, or nothing when reads may follow. */
+  /** Sends a write that makes the session of the range cover all our writes. Returns its refusal, if it was refused. */
   async #probe(
     range: string,
     { probe, ...read }: RangeOperation<Decision<D>>,
@@ -79,7 +79,7 @@ export class BatchExecutor<D> {
     // Nothing was read yet, so the whole batch is sent again. Whether a lost probe was carried out does not matter.
     if (result?.is === 'refused') return { ...reply, results: result };
     if (result?.is === 'ambiguous') return { ...reply, results: unanswered(result.cause) };
-    // A probe that was refused for its id was not looked up, and proves nothing.
+    // A 400 refuses the probe for its id, without looking for the document, so it proves nothing about the session.
     if (result?.value.status !== 400 && givenUp === this.#givenUp) this.#covered.add(range);
     return undefined;
   }
@@ -90,7 +90,7 @@ export class BatchExecutor<D> {
     return this.#replyOf(batch, result);
   }
 
-  /** The request as a whole was refused for what is in it; sent alone, each operation is answered for itself. */
+  /** Sends each operation alone, after the whole request was refused because of its content. */
   async #sendEach(range: string, { operations }: Sent<D>, signal: AbortSignal): Promise<Reply<D>> {
     let chargeRu = 0;
     const results: OperationResult<Decision<D>>[] = [];
@@ -99,7 +99,8 @@ export class BatchExecutor<D> {
       const result = await this.#request(range, alone, signal);
       const { trouble } = result.answered ? { trouble: undefined } : result;
       if (trouble !== undefined && isSpoiled(trouble)) {
-        // Of a read this says nothing about the document; as an answer it would mean that there is none.
+        // The refusal says nothing about the document; returned as the read's answer, it would mean that the document
+        // is gone.
         if (operation.isRead) throw new TroubleError(trouble);
         chargeRu += trouble.chargeRu;
         const { status, substatus } = trouble;
@@ -147,7 +148,7 @@ export class BatchExecutor<D> {
     }
     const { outcomes, chargeRu, bytes, sessionToken } = result;
     const isReading = operations.some(({ isRead }) => isRead);
-    // Another reply may have been scanned since this one was.
+    // The scan may hold another reply by now, so this reply is scanned again.
     if (isReading) this.#parts.replies.scan(bytes);
     const lsn = isReading ? lsnOf(sessionToken) : undefined;
     return {
@@ -164,10 +165,10 @@ export class BatchExecutor<D> {
     const { kind, status, substatus, etag = '' } = reply;
     if (kind === 'done')
       return { is: 'done', value: { status, substatus, document: this.#parts.keep(row, etag), lsn } };
-    // 400: the other operations were answered, so it is this id that the service does not take.
+    // 400: the request itself was accepted, so the service rejects the id of this read.
     if (kind === 'missing' || status === 400) return { is: 'done', value: { status, substatus, lsn } };
     const trouble = troubleIn(reply, 'a read');
-    // The reply had no room for this document; the next one has.
+    // 413: the reply had no room left for this document. The read succeeds in another batch.
     return inTrouble(READ, status === 413 ? { ...trouble, kind: 'transient' } : trouble);
   }
 }
@@ -187,12 +188,12 @@ function writeResult(
     : inTrouble(operation, troubleIn(reply, 'a write'));
 }
 
-/** A whole request is refused like this when one of its documents cannot be taken. */
+/** Whether the service refused a whole request because of the content of one operation. */
 function isSpoiled({ status, kind }: Trouble): boolean {
   return status === 400 || kind === 'too-large';
 }
 
-/** What trouble means to one operation: it was refused, or it may have happened, or the run must end. */
+/** Decides how an operation in trouble ended: refused, or ambiguous. Throws trouble that ends the run. */
 function inTrouble(
   { isRead }: Pick<RangeOperation<never>, 'isRead'>,
   trouble: Trouble,
@@ -223,7 +224,7 @@ function troubleIn({ kind, status, substatus, chargeRu, retryAfterMs }: Operatio
   return { kind, status, substatus, what: `the service answered ${code} to ${to}`, chargeRu, ...hint };
 }
 
-/** No reply came, and what was sent has changed nothing. */
+/** Returns the refusal of operations that changed nothing and got no reply. */
 export function unanswered(cause: unknown): Refused {
   const trouble: Trouble = {
     kind: 'transient',

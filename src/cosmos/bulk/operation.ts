@@ -1,26 +1,26 @@
 /**
- * One operation on one document, on its way to a range: what is sent, what the service answered, how it ended.
- * Invariant: an operation ends exactly once, and it is called ambiguous whenever it may have happened.
+ * One operation on one document, on its way to a range: what is sent, what the service answered, how the operation
+ * ended. Invariant: an operation ends exactly once, and as ambiguous whenever it may have happened.
  */
 import type { TroubleKind, Trouble } from '../transport/trouble.ts';
 
-/** Why an operation was not carried out. Nothing of it has happened, so it may be sent again. */
+/** Why an operation was refused. A refused operation has changed nothing, so it may be sent again. */
 export type RefusalKind = Extract<TroubleKind, 'throttled' | 'transient' | 'denied' | 'split'>;
 
 /** How the service answered one operation. */
 export type OperationResult<V> =
-  // The service decided: written, or a conflict, or too large. What that means is the caller's business.
+  // The service decided: written, a conflict, too large and so on. The caller decides what that means.
   { readonly is: 'done'; readonly value: V } | Refused | Ambiguous;
 
-/** It has not happened, and may be tried again. */
+/** The operation has not happened, and may be sent again. */
 export interface Refused {
   readonly is: 'refused';
   readonly kind: RefusalKind;
-  /** What the service said; it is thrown when the refusals last too long. */
+  /** The service's answer. It is thrown if the refusals last too long. */
   readonly trouble: Trouble;
 }
 
-/** It has happened, or has not, or still will: only a read after the request timeout can find out. */
+/** The operation has happened, has not, or still will. Only a read after the request timeout can find out. */
 export interface Ambiguous {
   readonly is: 'ambiguous';
   readonly cause?: unknown;
@@ -28,42 +28,42 @@ export interface Ambiguous {
 
 /** How the service answered a batch. */
 export interface BatchReply<V> {
-  /** The charge in the header; 0 when there was none. */
+  /** Charge in the header of the reply; 0 if it has none. */
   readonly chargeRu: number;
-  /** One for each operation, in their order, or one for the whole request. */
+  /** A result for each operation, in their order, or one result for the whole request. */
   readonly results: readonly OperationResult<V>[] | Refused | Ambiguous;
 }
 
-/** How an operation ended; delivered exactly once. */
+/** How an operation ended. Each operation gets exactly one end. */
 export type OperationEnd<V> =
   | { readonly is: 'done'; readonly value: V }
   | Ambiguous
-  // The dispatcher stopped, and nothing of the operation has happened.
+  // The dispatcher stopped before the operation could happen.
   | { readonly is: 'not-done'; readonly cause: Error };
 
-/** What is sent of an operation. */
+/** The JSON text of an operation, as a batch contains it. */
 export interface OperationText {
-  /** The size of its JSON text (fact SDK-8). */
+  /** Size of the text in bytes (fact SDK-8). It stays the same until the operation has ended. */
   readonly sizeBytes: number;
-  /** Writes that text, each time the operation is sent; its size stays the same until the operation has ended. */
+  /** Writes the text into `body` from offset `at` on. Called each time the operation is sent. */
   writeTo(body: Buffer, at: number): void;
 }
 
 export interface RangeOperation<V> extends OperationText {
-  /** The effective key of its document: it decides the range. */
+  /** Effective key of the document, which decides the range. */
   readonly effectiveKey: string;
-  /** A read leaves nothing in doubt: when its reply is lost, it is sent again. */
+  /** Whether the operation is a read. A read whose reply was lost is sent again, because it changes nothing. */
   readonly isRead: boolean;
   /**
-   * A write to the same slot that is bound to be refused. It goes first where the session of the range is not known
-   * to cover all writes: its reply comes from the replica that takes the writes.
+   * A write to this read's slot that the service is certain to refuse. It is sent first if the session of the range
+   * may not cover all our writes: the replica that takes writes answers it, and the reply updates the session.
    */
   readonly probe?: OperationText | undefined;
-  /** Called exactly once. */
+  /** Called exactly once, when the operation has ended. */
   complete(outcome: OperationEnd<V>): void;
 }
 
-/** An operation whose text is made already. */
+/** Returns the text of an operation whose bytes exist already. */
 export function madeText(bytes: Uint8Array): OperationText {
   return { sizeBytes: bytes.length, writeTo: (body, at) => body.set(bytes, at) };
 }
@@ -73,7 +73,7 @@ export type WaitReason =
   | RefusalKind
   | 'splitting'
   | 'no budget'
-  // As many batches are in flight as may be.
+  // The range has as many batches in flight as it may have.
   | 'in flight'
   // A batch waits a moment for more operations.
   | 'filling'
@@ -83,9 +83,9 @@ export type WaitReason =
 export interface RangeWait {
   readonly range: string;
   readonly reason: WaitReason;
-  /** Since when, with nothing completed in between. */
+  /** Start of the wait. An operation that completes restarts it. */
   readonly sinceMs: number;
-  /** Operations that wait, without those in flight. */
+  /** Number of operations that wait, without those in flight. */
   readonly operations: number;
   readonly inFlight: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Documents read one by one, in batches of reads to their ranges. Invariant: an answer is no older than anything that
- * was seen of its range; every document that was asked for gets one answer; reads count against the side's budget and
- * give way to the users of the container.
+ * Reads documents one by one, in batches of reads to their ranges. Invariant: an answer is never older than what the
+ * session has seen of its range; each document that was asked for gets one answer; reads are charged to the side's
+ * budget, with a lower priority than the users of the container.
  */
 import { BatchBody, type Key } from '../../documents/batch-body.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -15,34 +15,34 @@ import { RangeDispatcher } from './dispatcher.ts';
 import { BatchExecutor, type Decision } from './execute.ts';
 import { madeText, type OperationEnd } from './operation.ts';
 
-/** By what the service finds a document. */
+/** The id and the key of a document, by which the service finds it. */
 export interface DocumentAddress {
-  /** As JSON text. */
+  /** The id as JSON text. */
   readonly id: Buffer;
   readonly key: Key;
 }
 
 export interface PointAnswer<D> {
-  /** `unreadable`: the service does not take such an id, which does not prove that the document is gone. */
+  /** `unreadable`: the service does not accept this id, which does not prove that the document is gone. */
   readonly value: D | 'gone' | 'unreadable';
-  /** How far the range had come. */
+  /** LSN of the range when the service answered. */
   readonly lsn: number;
 }
 
 export interface PointReadsParts<D> {
   readonly side: Side;
-  /** Scans the replies. */
+  /** The scan that reads the replies. */
   readonly replies: PageScan<ReplyNodes>;
-  /** What to keep of a document that was read: it is in row `row` of `replies` until the next scan. */
+  /** Returns what to keep of a document that was read. The document is row `row` of `replies` until the next scan. */
   readonly keep: (row: number, etag: string) => D;
   readonly clock: Clock;
-  /** Called with the service's time of each reply, before what is in the reply is looked at. */
+  /** Called with the service's time in each reply, before the outcomes of the reply are used. */
   readonly seeDate?: (date: string | undefined) => void;
   readonly onWait?: (wait: Wait) => void;
 }
 
 export class PointReads<D> {
-  /** Carries out the reads, while it runs. */
+  /** Sends the reads. The caller has to keep its `run` running. */
   readonly dispatcher: RangeDispatcher<Decision<D>>;
   readonly #side: Side;
   readonly #body = new BatchBody(new ByteOutput());
@@ -71,7 +71,7 @@ export class PointReads<D> {
   }
 }
 
-/** An answer for each document, in their order. */
+/** Reads all documents; returns the answers in their order. */
 export async function readAll<D>(
   documents: readonly DocumentAddress[],
   parts: PointReadsParts<D>,
@@ -86,7 +86,7 @@ export async function readAll<D>(
   });
 }
 
-/** Why a read was not answered. */
+/** Returns the reason why a read was not answered. */
 export function failureOf({ cause }: Exclude<OperationEnd<unknown>, { is: 'done' }>): Error {
   return cause instanceof Error ? cause : new Error('a read was not answered', { cause });
 }

@@ -1,4 +1,4 @@
-/** What the dispatcher keeps of one range: the operations that wait, the batches in flight, and why it sends nothing. */
+/** The dispatcher's state of one range: operations that wait, batches in flight, and the reason why nothing is sent. */
 import type { Patience } from '../load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Batcher } from './batcher.ts';
@@ -7,17 +7,17 @@ import type { RangeOperation, WaitReason } from './operation.ts';
 export class RangeQueue<V> {
   readonly range: string;
   readonly batches: Batcher<RangeOperation<V>>;
-  /** How long the range has refused, and how long that is accepted. */
+  /** Measures how long the range has refused operations, and throws when that is too long. */
   readonly patience: Patience;
   inFlight = 0;
   restsUntilMs = 0;
-  /** The kind of the last refusal. */
+  /** Kind of the last refusal. */
   refusedFor: WaitReason = 'nothing to do';
-  /** Since when the range refuses; undefined once an operation was completed. */
+  /** When the range began to refuse; undefined after an operation has been completed. */
   refusedSinceMs: number | undefined;
   isSplitting = false;
   isGone = false;
-  /** The dispatcher will look at it in this turn of the event loop. */
+  /** Whether the dispatcher will look at this queue at the end of the current turn of the event loop. */
   isScheduled = false;
   alarmMs = Infinity;
   reason: WaitReason = 'nothing to do';

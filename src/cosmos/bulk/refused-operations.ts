@@ -1,17 +1,17 @@
-/** What a reply says about the operations of its batch, and about their range. */
+/** Sorts the results of a batch: which operations were refused, and what that means for their range. */
 import { troubleOf, type Trouble } from '../transport/trouble.ts';
 import { unanswered } from './execute.ts';
 import type { BatchReply, OperationResult, RangeOperation, Refused } from './operation.ts';
 
-/** Which operations of a batch were refused, and what follows from that for their range. */
+/** The operations of a batch that were refused, and what that means for their range. */
 interface Refusals<V> {
-  /** To be sent again, in their order. */
+  /** Operations to be sent again, in their order. */
   readonly again: readonly RangeOperation<V>[];
-  /** How many were throttled, and the one with the longest hint. */
+  /** How many were throttled, and the one for which the service asks the longest wait. */
   readonly throttled: { readonly count: number; readonly longest: Refused | undefined };
-  /** Of those that were refused for other trouble, the one with the longest hint. */
+  /** Among operations refused for other trouble, the one for which the service asks the longest wait. */
   readonly troubled: Refused | undefined;
-  /** The range is gone. */
+  /** The trouble of an operation that was refused because the range was split or merged. */
   readonly split: Trouble | undefined;
 }
 
@@ -37,26 +37,26 @@ function longerOf(one: Refused | undefined, other: Refused): Refused {
   return one === undefined || hintOf(other) > hintOf(one) ? other : one;
 }
 
-/** How long the service asks us to wait. */
+/** Returns how long the service asks us to wait; 0 if it does not ask. */
 export function hintOf({ trouble }: Refused): number {
   return trouble.retryAfterMs ?? 0;
 }
 
 const AMBIGUOUS = { is: 'ambiguous' } as const;
 
-/** How the service answered one operation: by itself, or with the whole request. */
+/** Returns the result of one operation: its own, or that of the whole request. */
 export function resultAt<V>({ results }: BatchReply<V>, index: number): OperationResult<V> {
   return (isWhole(results) ? results : results[index]) ?? AMBIGUOUS;
 }
 
-/** Whether the request was answered as a whole. `in` would be asked for each operation, and is slow on a list. */
+/** Whether there is one result for the whole request. Not tested with `in`, which is slow on arrays. */
 export function isWhole<V>(
   results: BatchReply<V>['results'],
 ): results is Exclude<typeof results, readonly unknown[]> {
   return !Array.isArray(results);
 }
 
-/** A request without a reply, as the range sees it. */
+/** Returns the refusal that a range gets for a batch without a reply. */
 export function silence(cause: unknown): Refused {
   const trouble = troubleOf(cause);
   return trouble === undefined ? unanswered(cause) : { is: 'refused', kind: 'transient', trouble };

@@ -1,7 +1,7 @@
 /**
- * The change feed of one range, page by page, as bytes. Invariant: a position comes from a 200 or a 304 that carried one,
- * and from nothing else; a position is used in the mode it came from; a page that failed is read again from the
- * position before it, so no trouble loses anything.
+ * Reads the change feed of one range, page by page, as bytes. Invariant: a position comes only from a 200 or 304 that
+ * carried one; a position is used only in the mode it came from; a page that failed is read again from the position
+ * before it, so no trouble loses a change.
  */
 import { PriorityLevel } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
@@ -12,13 +12,13 @@ import { isPart, type FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import { lsnOf } from './session-tokens.ts';
 
-/** All versions: deletes too, and every version in between, but only from now on. */
+/** Which changes a feed has. `all-versions` has deletes and every version in between, but only from now on. */
 export type FeedMode = 'latest-version' | 'all-versions';
 
 /** A position in the feed of a range. */
 export interface Position {
   readonly mode: FeedMode;
-  /** As the service sent it, quotes and all. */
+  /** The ETag as the service sent it, with its quotes. */
   readonly etag: string;
 }
 
@@ -27,46 +27,46 @@ export type FeedStart = 'beginning' | 'now' | Position;
 export interface FeedPage {
   /** 304: the replica that answered has nothing newer. A 200 may be empty and is not the end. */
   readonly status: 200 | 304;
-  /** JSON with an array of `Documents`; empty after a 304. */
+  /** JSON with an array `Documents`; empty after a 304. */
   readonly bytes: Buffer;
-  /** Call it at most once, when the bytes are no longer needed: their memory is used for another page. */
+  /** Returns the memory of the bytes for other pages. Called at most once, when the bytes are no longer needed. */
   readonly free: () => void;
   /** Where the next page begins. */
   readonly position: Position;
   readonly chargeRu: number;
   readonly sessionToken: string | undefined;
-  /** How far the replica that answered has come. */
+  /** LSN of the replica that answered. */
   readonly lsn: number | undefined;
-  /** The container that answered; one that was created again under the same name has another. */
+  /** The _rid of the container that answered. A container that was created again under the same name has another. */
   readonly containerRid: string | undefined;
-  /** The service's clock, in text. */
+  /** The reply's `date` header: the service's time, as text. */
   readonly date: string | undefined;
 }
 
 export interface FeedSettings {
   readonly mode: FeedMode;
   readonly range: FeedRange;
-  /** How many documents a page should have. A transaction is never cut, so it may have more. */
+  /** How many documents a page should have. A transaction is never divided, so a page may have more. */
   readonly pageSize?: number;
-  /** Low: the users of the source come first. High is for a reader that must keep up. */
+  /** Low: the service serves the users of the source first. High is for a reader that must keep up. */
   readonly priority?: 'Low' | 'High';
 }
 
 export interface PageCall extends Call {
-  /** What the reader has seen already: no older replica answers. */
+  /** What the reader has seen already. A replica that is older does not answer. */
   readonly sessionToken?: string | undefined;
 }
 
 export interface PagesCall extends Omit<PageCall, 'sessionToken'> {
   readonly patience: Patience;
-  /** Counts the RU, and has the range rest when it is throttled. */
+  /** Counts the RU, and lets the range rest after throttling. */
   readonly governor?: Governor;
   /** Called before every page. */
   readonly sessionToken?: () => string | undefined;
 }
 
 export interface ParsedPagesCall<T> extends PagesCall {
-  /** Throws a PageError for a damaged page, or a TroubleError for one that is too old; it is then read again. */
+  /** Reads a page. If it throws a PageError (damaged) or a TroubleError (too old), the page is requested again. */
   readonly parse: (page: FeedPage) => T;
 }
 
@@ -81,7 +81,7 @@ export class ChangeFeed {
     this.#settings = settings;
   }
 
-  /** One page, requested once; throws a TroubleError. */
+  /** Requests one page, once; throws a TroubleError. */
   async read(start: FeedStart, { sessionToken, ...call }: PageCall): Promise<FeedPage> {
     const { mode, range, pageSize = PAGE_SIZE, priority = 'Low' } = this.#settings;
     assert(
@@ -111,8 +111,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Why a position that was good is refused with 400: it is older than what the service keeps, or the feed is no longer
-   * available. The service answers both alike, so it is asked for `now`, which reads nothing.
+   * Finds out why the service refuses a valid position with 400: it is older than what the service keeps, or the feed
+   * is no longer available. The service answers both alike, so it is asked for `now`, which reads nothing.
    */
   async whyRefused(call: Call): Promise<'position-too-old' | 'feed-not-available'> {
     try {
@@ -124,15 +124,15 @@ export class ChangeFeed {
     }
   }
 
-  /** Pages as they come; see `parsedPages`. */
+  /** Returns the pages; see `parsedPages`. */
   pages(start: FeedStart, call: PagesCall): AsyncGenerator<FeedPage, never, undefined> {
     return this.parsedPages(start, { ...call, parse: (page) => page });
   }
 
   /**
-   * What `parse` returns for each page, for as long as the caller pulls. Pages of a 304 are included: the caller decides
-   * whether to wait or to end. Trouble that may pass is waited out; a split, and trouble that lasts, is thrown, and the
-   * position of the last page is still good.
+   * Returns what `parse` makes of each page, for as long as the caller pulls. Pages of a 304 are included: the caller
+   * decides whether to wait or to end. Trouble that may pass is waited out. A split, or trouble that lasts, is
+   * thrown; the position of the last page remains valid.
    */
   async *parsedPages<T>(start: FeedStart, call: ParsedPagesCall<T>): AsyncGenerator<T, never, undefined> {
     const { patience, governor, sessionToken, parse, signal, timeoutMs } = call;
@@ -178,7 +178,7 @@ function pageFrom(reply: Reply, mode: FeedMode): FeedPage {
   };
 }
 
-/** A cheap check that distinguishes a page from a proxy's error text; the scan checks the rest. */
+/** Distinguishes a page from the error text of a proxy, cheaply. The scan checks the rest. */
 function looksLikeObject(body: Buffer): boolean {
   let last = body.length - 1;
   while (last > 0 && (body[last] ?? 0) <= 0x20) last -= 1;

@@ -1,6 +1,6 @@
 /**
- * Whose turn it is, among ranges that share one budget. Invariant: they get it in the order they first asked, a range
- * that has had its turn goes to the end, and one that does not come back at its turn is forgotten.
+ * Gives turns to ranges that share one budget. Invariant: ranges get turns in the order in which they first asked; a
+ * range goes to the end after its turn; a range that does not come back when its turn is due is forgotten.
  */
 import type { Clock } from '../../lib/clock.ts';
 
@@ -10,7 +10,7 @@ interface Waiting {
   dueMs: number;
 }
 
-/** Timers are late on a busy machine; a range that is later than this is not coming. */
+/** A range that is later than this is not coming back. Timers are late on a busy machine, so it is not shorter. */
 const LATE_MS = 100;
 
 export class FairQueue {
@@ -21,7 +21,7 @@ export class FairQueue {
     this.#clock = clock;
   }
 
-  /** How many ranges are ahead of this one, which waits from now on. */
+  /** Returns how many ranges are ahead of this range, and adds the range at the end if it is new. */
   aheadOf(range: string): number {
     const nowMs = this.#clock.now();
     this.#waiting = this.#waiting.filter((one) => one.range === range || one.dueMs + LATE_MS >= nowMs);
@@ -31,13 +31,13 @@ export class FairQueue {
     return this.#waiting.length - 1;
   }
 
-  /** The range comes back at that time. */
+  /** Records that the range was asked to come back at `dueMs`. */
   comesAt(range: string, dueMs: number): void {
     const waiting = this.#waiting.find((one) => one.range === range);
     if (waiting !== undefined) waiting.dueMs = dueMs;
   }
 
-  /** The range has had its turn, or no longer wants one. */
+  /** Removes a range that has had its turn or was split. */
   leave(range: string): void {
     this.#waiting = this.#waiting.filter((one) => one.range !== range);
   }

@@ -1,7 +1,7 @@
 /**
- * Load control of one side: which range may send now, and what is learned from the replies. Invariant: a request that is
- * not admitted gets the reason and when to ask again; a throttled range holds up no other; over any longer time a side
- * spends no more than it may, whatever its requests turn out to cost.
+ * Load control of one side: decides which range may send now, and learns from the replies. Invariant: a request that
+ * is not admitted gets the reason and when to ask again; a throttled range delays no other range; over any longer
+ * time a side spends at most its budget, whatever its requests turn out to cost.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -12,7 +12,7 @@ import { RangeLimit, type Load } from './range-limit.ts';
 import { retrying, type Patience } from './retry.ts';
 import { RuBudget } from './ru-budget.ts';
 
-/** Go, or why not. Without a delay, ask again after the next reply of this range. */
+/** `go`, or why the request must wait. Without `delayMs`, ask again after the range's next reply. */
 export type Admission =
   | 'go'
   | { readonly reason: 'in flight'; readonly delayMs?: undefined }
@@ -21,24 +21,24 @@ export type Admission =
 export interface GovernorParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** What this side may spend; without it, all there is. */
+  /** RU/s that this side may spend; undefined: no limit. */
   readonly ruPerSecond?: number | undefined;
 }
 
-/** The service's seconds begin at other moments than ours, so spending all of ours would exceed some of its. */
+/** Share of a range's RU/s to use. The service's seconds begin at other moments than ours, so all would be too much. */
 const PACE = 0.995;
-/** A range begins with two requests: one that is being answered, and one on the way. */
+/** Requests in flight at the start: one that the service answers, and one on the way to it. */
 const AT_ONCE_FIRST = 2;
 
 export class Governor {
   readonly budget: RuBudget;
-  /** Operations that were refused with 429. */
+  /** Number of operations that were refused with 429. */
   throttled = 0;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits = new Map<string, RangeLimit>();
   readonly #queue: FairQueue;
-  /** The RU set aside for the requests in flight. */
+  /** RU set aside for the requests in flight of each range, from the budgets of the side and of the range. */
   readonly #reserved = new Map<string, Array<readonly [side: number, range: number]>>();
 
   constructor({ clock, random, ruPerSecond }: GovernorParts) {
@@ -48,13 +48,13 @@ export class Governor {
     this.budget = new RuBudget(clock, ruPerSecond);
   }
 
-  /** The RU/s of the container: each range gets an even share, and no more (fact SVC-28). */
+  /** Sets the RU/s of the container. Each range gets an even share, and no more (fact SVC-28). */
   setCapacity(containerRu: number | undefined, ranges: readonly string[]): void {
     const share = containerRu === undefined ? undefined : (containerRu * PACE) / ranges.length;
     for (const range of ranges) this.#limitOf(range).budget.rate = share;
   }
 
-  /** A range became others: they start with what it has learned. */
+  /** Replaces a range that was split or merged. Its new ranges start with what was learned about it. */
   replace(range: string, children: readonly string[]): void {
     const gone = this.#limits.get(range);
     this.#limits.delete(range);
@@ -67,7 +67,7 @@ export class Governor {
     }
   }
 
-  /** Whether one more request may go to a range. Every `go` is followed by one `observe`. */
+  /** Returns whether one more request may go to a range. The caller must call `observe` once for each `go`. */
   admit(range: string, { inFlight }: { readonly inFlight: number }): Admission {
     const limit = this.#limitOf(range);
     if (!limit.admits(inFlight)) return { reason: 'in flight' };
@@ -81,27 +81,27 @@ export class Governor {
     return 'go';
   }
 
-  /** How many operations the next request may have, so that it is a small part of what the range has in a second. */
+  /** Returns how many operations the next request may have, so that it needs only a small share of the range's RU/s. */
   operationsMax(range: string): number {
     return this.#limitOf(range).operationsMax();
   }
 
-  /** A reply, or the end of waiting for one. */
+  /** Learns from a reply, or from a request that got none. */
   observe(range: string, load: Load): void {
     const reserved = this.#reserved.get(range);
     const [ofSide, ofRange] = reserved?.shift() ?? [0, 0];
     if (reserved?.length === 0) this.#reserved.delete(range);
     this.budget.charge(ofSide, load.chargeRu);
     this.throttled += load.throttled;
-    // The range may have split since: its children have already taken over what it learned.
+    // The range may have split since the request was sent. Its new ranges have already inherited what was learned.
     const limit = this.#limits.get(range);
     limit?.budget.charge(ofRange, load.chargeRu);
     limit?.learn(load);
   }
 
   /**
-   * One request at a time to one range: waits until it is admitted, counts what it cost, refusals too, and repeats it
-   * while its trouble may pass. A throttled range rests as long as the range limit says, and no longer.
+   * Sends one request at a time to a range: waits until it is admitted, counts its cost, also that of a refusal, and
+   * repeats it while its trouble may pass. A throttled range rests as long as the range limit says, and no longer.
    */
   async repeat<T extends { readonly chargeRu: number }>(
     range: string,
@@ -129,7 +129,7 @@ export class Governor {
     return retrying(once, { signal, patience, throttledBy: 'range-limit' });
   }
 
-  /** Waits until a range with nothing in flight is admitted; the caller owes an `observe`. */
+  /** Waits until a range with nothing in flight is admitted. The caller must then call `observe`. */
   async #admitted(range: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
@@ -140,7 +140,7 @@ export class Governor {
     }
   }
 
-  /** How long until a range has its turn at the budget that all of them share; 0 for now. */
+  /** Returns how long until a range has its turn at the side's budget, which all ranges share; 0: now. */
   #turnMs(range: string): number {
     if (this.budget.rate === undefined) return 0;
     const ahead = this.#queue.aheadOf(range);

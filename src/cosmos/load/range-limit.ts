@@ -1,65 +1,65 @@
 /**
- * How many requests may be in flight to one range, and how long the range rests after a 429; both are learned from its
- * replies. Invariant: a throttled range rests at least as long as the service asks; the limit changes once a window
- * and by one step, never falls below one, and depends on no other range.
+ * Learns from the replies of one range how many requests may be in flight to it, and how long it rests after a 429.
+ * Invariant: a throttled range rests at least as long as the service asks; the limit changes at most once a window,
+ * never falls below one, and depends on no other range.
  *
- *   throttled operations in a window      requests in flight
- *   fewer than 0.5 %, and it was reached   + 1
- *   up to 1.5 %                            stays
- *   more                                   - 1
- *   more than 10 %, two windows in a row   half
+ *   share of throttled operations in a window   requests in flight
+ *   below 0.5 %, and the limit was reached      + 1
+ *   up to 1.5 %                                 unchanged
+ *   more                                        - 1
+ *   above 10 % in two windows in a row          halved
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { RuBudget } from './ru-budget.ts';
 
-/** What one reply says about load. */
+/** What one reply shows about the load of its range. */
 export interface Load {
-  /** From the header. Refusals cost as well. */
+  /** Charge in the header of the reply. Refusals cost RU as well. */
   readonly chargeRu: number;
   readonly operations: number;
-  /** How many of them were throttled. */
+  /** Number of operations that were throttled. */
   readonly throttled: number;
-  /** The longest hint of the reply: how long the service asks us to wait. */
+  /** The longest wait that the service asks for in this reply. */
   readonly retryAfterMs: number | undefined;
-  /** How long the reply took. */
+  /** Time between the request and its reply. */
   readonly elapsedMs?: number;
 }
 
-/** How quickly the averages follow: of what an operation costs, and of how long a reply takes. */
+/** Weight of a new reply in the averages of an operation's cost and of a reply's time. */
 const FOLLOW = 0.2;
-/** The service counts RU by the second. */
+/** Length of a window. The service limits RU per second. */
 const WINDOW_MS = 1000;
-/** Fewer operations say nothing about a share of 1 %. */
+/** Operations that a window needs: fewer cannot show a share of 1 %. */
 const WINDOW_OPERATIONS = 100;
-/** More would not help: a range of 10,000 RU/s that needs so many is not answering. */
+/** The most requests in flight. More would not help: a range of 10,000 RU/s that needs so many is not answering. */
 const AT_ONCE_MAX = 64;
 const [QUIET, BEARABLE, SUSTAINED] = [0.005, 0.015, 0.1];
 /**
- * A request may cost this share of a second's RU: a larger one often does not fit into what is left of a second, and is
- * refused. Requests of fewer operations than OPERATIONS_LEAST are not worth their overhead.
+ * Share of a second's RU that one request may cost. A larger request often exceeds what is left of a second, and is
+ * refused. Requests of fewer than OPERATIONS_LEAST operations are not worth their overhead.
  */
 const REQUEST_SHARE = 0.05;
 const [OPERATIONS_LEAST, OPERATIONS_MOST] = [4, 100];
-/** The rest when the service throttles without a hint. */
+/** How long a range rests when the service throttles it without a hint. */
 const HINT_MS = 100;
-/** Shorter hints would have the request sent again in the same instant; longer ones are taken for a mistake. */
+/** Bounds for hints: a shorter one would repeat the request at once, a longer one is taken for a mistake. */
 const [HINT_LEAST_MS, HINT_MAX_MS] = [10, 60_000];
 
 export class RangeLimit {
-  /** The RU/s of the range itself, where they are known: its share of the container. */
+  /** The range's share of the container's RU/s, if it is known. */
   readonly budget: RuBudget;
   readonly #clock: Clock;
   readonly #random: Random;
   #atOnce: number;
-  /** Whether the limit was reached in this window: one that is not reached does not grow. */
+  /** Whether the limit was reached in this window. A limit that was not reached does not grow. */
   #reached = false;
   #pausedUntilMs = 0;
   #windowSinceMs: number;
   #operations = 0;
   #throttled = 0;
   #throttledShare = 0;
-  /** What an operation costs that is not refused; 0 while it is not known. */
+  /** Average cost of an operation that is not refused; 0 until it is known. */
   #operationRu = 0;
   #elapsedMs = 0;
 
@@ -75,13 +75,13 @@ export class RangeLimit {
     return this.#atOnce;
   }
 
-  /** Whether one more request may be in flight. */
+  /** Whether one more request may be sent while `inFlight` requests are in flight. */
   admits(inFlight: number): boolean {
     if (inFlight + 1 >= this.#atOnce) this.#reached = true;
     return inFlight < this.#atOnce;
   }
 
-  /** How long the range still rests. */
+  /** Returns how long the range still has to rest. */
   pausedMs(): number {
     return Math.max(0, Math.ceil(this.#pausedUntilMs - this.#clock.now()));
   }
@@ -90,7 +90,7 @@ export class RangeLimit {
     const { rate } = this.budget;
     if (rate === undefined || this.#operationRu === 0) return OPERATIONS_MOST;
     const perSecond = rate / this.#operationRu;
-    // Where replies take long, requests must be large: too few of them are in flight to use up the RU otherwise.
+    // If replies take long, too few requests are in flight to use up the RU, so each request must be larger.
     const fitting = Math.floor(perSecond * Math.max(REQUEST_SHARE, this.#elapsedMs / 1000 / this.#atOnce));
     return Math.max(OPERATIONS_LEAST, Math.min(OPERATIONS_MOST, fitting));
   }
@@ -106,7 +106,7 @@ export class RangeLimit {
     this.#throttled += throttled;
     const nowMs = this.#clock.now();
     if (throttled > 0) {
-      // All requests got the same hint; the spread keeps them from coming back at once.
+      // The service gives all requests the same hint. The random addition keeps them from returning at the same time.
       const hintMs = Math.max(HINT_LEAST_MS, Math.min(retryAfterMs, HINT_MAX_MS));
       const askedMs = hintMs * (1 + this.#random.next() / 4);
       this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + askedMs);

@@ -1,10 +1,10 @@
 /**
- * The one patience with trouble of the service, and the plain loop around it. Loops of their own have: the dispatcher
- * (a range waits, its operations do not), and readers that look for their range again after a split. All of them wait
- * by this patience.
+ * Patience with trouble of the service, and the simple retry loop that uses it. The dispatcher and the readers that
+ * look for their range after a split have loops of their own, with the same patience.
  *
- * Invariant: every wait has a reason that can be displayed, is never shorter than the service asks, differs between
- * requests that wait for the same thing, and ends: by success, by the signal, or with the trouble that did not pass.
+ * Invariant: every wait has a reason that can be displayed, is at least as long as the service asks, and differs
+ * between requests that wait for the same thing; and waiting ends: by success, by the signal, or with the trouble
+ * that lasted.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -15,9 +15,9 @@ import { TroubleError, troubleOf, type Trouble, type TroubleKind } from '../tran
 export interface Wait {
   readonly reason: TroubleKind;
   readonly delayMs: number;
-  /** Counted from 1; a success starts again. */
+  /** Number of the attempt, from 1. A success starts the count again. */
   readonly attempt: number;
-  /** How long the trouble has lasted. */
+  /** How long the trouble has lasted so far. */
   readonly lastedMs: number;
   readonly trouble: Trouble;
 }
@@ -31,7 +31,7 @@ interface Limit {
 
 const MINUTE_MS = 60_000;
 
-/** The trouble that waiting can cure. A key that is being rotated needs minutes (fact SVC-40); so does a split. */
+/** Limits of the trouble that waiting can cure. A key being rotated needs minutes (fact SVC-40); so does a split. */
 const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   throttled: { firstMs: 100, longestMs: 10_000, totalMs: 15 * MINUTE_MS },
   transient: { firstMs: 100, longestMs: 10_000, totalMs: 5 * MINUTE_MS },
@@ -39,9 +39,9 @@ const LIMITS: Readonly<Partial<Record<TroubleKind, Limit>>> = {
   split: { firstMs: 100, longestMs: 5000, totalMs: 10 * MINUTE_MS },
 };
 const { denied: _aKeyIsRotated, ...OTHERS } = LIMITS;
-/** For the first requests of a command: a refusal is most likely a wrong key, and is thrown at once. */
+/** Limits for the first requests of a command. They throw a refusal at once, which most likely means a wrong key. */
 export const FIRST_CONTACT: NonNullable<PatienceParts['limits']> = OTHERS;
-/** A longer hint is taken for a mistake. */
+/** The longest hint that is followed; a longer one is taken for a mistake. */
 const HINT_MAX_MS = 5 * MINUTE_MS;
 
 export interface PatienceParts {
@@ -51,11 +51,11 @@ export interface PatienceParts {
   readonly limits?: Readonly<Partial<Record<TroubleKind, Limit>>>;
 }
 
-/** Shorter waits are normal, and not reported. */
+/** When a wait is reported. Shorter waits are normal. */
 const REPORTED_AFTER_MS = 5000;
 const REPORTED_EVERY_MS = 30_000;
 
-/** Logs long waits now and then, for work that displays no progress of its own. */
+/** Returns a function that logs long waits at intervals, for work that displays no progress of its own. */
 export function logWaits(log: Log, clock: Clock): (wait: Wait) => void {
   let reportedMs = -Infinity;
   return ({ lastedMs, trouble }) => {
@@ -67,7 +67,7 @@ export function logWaits(log: Log, clock: Clock): (wait: Wait) => void {
   };
 }
 
-/** How long one piece of work has been in trouble, and how long it keeps trying. */
+/** Measures how long one piece of work has been in trouble, and decides how long it keeps trying. */
 export class Patience {
   readonly #parts: PatienceParts;
   readonly #borne = new Map<TroubleKind, { attempts: number; lastedMs: number }>();
@@ -77,32 +77,32 @@ export class Patience {
     this.#parts = parts;
   }
 
-  /** The work succeeded: what follows is new trouble. */
+  /** Forgets past trouble, because the work succeeded. */
   reset(): void {
     this.#borne.clear();
     this.#last = undefined;
   }
 
-  /** The same patience for another piece of work, which has had no trouble yet. */
+  /** Returns a patience with the same limits and no trouble yet, for another piece of work. */
   fresh(): Patience {
     return new Patience(this.#parts);
   }
 
-  /** Waits; throws the trouble when waiting cannot cure it, or when it has lasted too long. */
+  /** Waits. Throws the trouble if waiting cannot cure it, or if it has lasted too long. */
   async bear(trouble: Trouble, signal: AbortSignal): Promise<void> {
     const wait = this.next(trouble);
     this.report(wait);
     await this.#parts.clock.sleep(wait.delayMs, signal);
   }
 
-  /** How long to wait now; throws like `bear`. */
+  /** Returns the wait that is due now, without waiting; throws like `bear`. */
   next(trouble: Trouble): Wait {
     return this.#count(trouble, (limit, attempt) =>
       delayFor(limit, attempt, { hintMs: trouble.retryAfterMs, random: this.#parts.random }),
     );
   }
 
-  /** Counts a throttled request: the range limit owns its rest, so nothing is waited for here. Throws like `bear`. */
+  /** Counts throttling, without a wait: the range limit decides how long the range rests. Throws like `bear`. */
   endure(trouble: Trouble): Wait {
     return this.#count(trouble, () => Math.min(trouble.retryAfterMs ?? 0, HINT_MAX_MS));
   }
@@ -118,7 +118,7 @@ export class Patience {
     const limit = limits[kind];
     if (limit === undefined) throw new TroubleError(trouble);
     const nowMs = clock.now();
-    // Nothing has worked since the last trouble. That time counts for its kind, so kinds that alternate end as well.
+    // Nothing has succeeded since the last trouble, so that time counts for its kind: kinds that alternate end as well.
     if (this.#last !== undefined) this.#of(this.#last.kind).lastedMs += Math.max(0, nowMs - this.#last.atMs);
     this.#last = { kind, atMs: nowMs };
     const borne = this.#of(kind);
@@ -142,7 +142,7 @@ function delayFor(
 ): number {
   const backoffMs = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30));
   if (hintMs === undefined) return Math.ceil(backoffMs * (0.5 + random.next() / 2));
-  // All requests got the same hint; the spread keeps them from coming back at once.
+  // The service gives all requests the same hint. The random addition keeps them from returning at the same time.
   const askedMs = Math.min(hintMs, HINT_MAX_MS);
   return Math.ceil(askedMs + (backoffMs + askedMs) * 0.25 * random.next());
 }
@@ -153,8 +153,8 @@ function lasting(trouble: Trouble, lastedMs: number): TroubleError {
 }
 
 /**
- * The result of `work`, tried again while its trouble may pass. Other errors are thrown as they are. A split is thrown
- * unless asked for otherwise, because it does not pass for a caller that asks the same range again.
+ * Returns the result of `work`, which is repeated while its trouble may pass. Other errors are thrown unchanged. A
+ * split is thrown by default, because a caller that asks the same range again gets the same answer.
  */
 export async function retrying<T>(
   work: () => Promise<T>,
@@ -162,7 +162,7 @@ export async function retrying<T>(
     readonly signal: AbortSignal;
     readonly patience: Patience;
     readonly splits?: 'thrown' | 'waited-for';
-    /** Whose rest follows a 429: `work` may wait for the range limit by itself. */
+    /** What makes `work` wait after a 429: this patience, or the range limit inside `work`. */
     readonly throttledBy?: 'patience' | 'range-limit';
   },
 ): Promise<T> {

@@ -1,13 +1,15 @@
 /**
- * A budget of RU per second. Invariant: over any longer time no more is spent than the budget gives, because what a
- * reply cost beyond what was expected is owed, and paid by waiting.
+ * A budget of RU per second. Invariant: over any longer time no more is spent than the budget allows, because the
+ * excess of a reply's cost over its estimate is a debt, which is paid by waiting.
  */
 import { assert, unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { UsageError } from '../../lib/errors.ts';
 import type { Budget } from '../../spec/migration-spec.ts';
 
-/** The RU/s that a side may spend; undefined: no limit of ours, the limits of the ranges are found by trying. */
+/**
+ * Returns the RU/s that a side may spend; undefined: no limit of ours, the limits of its ranges are found by trying.
+ */
 export function allowedRu(
   side: 'source' | 'target',
   budget: Budget,
@@ -29,9 +31,9 @@ export function allowedRu(
   }
 }
 
-/** How much may be saved up: enough to bridge a late timer, too little to become a burst. */
+/** Seconds of the budget that can be saved up: enough to bridge a late timer, too little for a burst. */
 const SAVED_S = 0.1;
-/** How quickly the estimate of what a request costs follows: within a handful of requests. */
+/** Weight of a new reply in the estimate of a request's cost, which adapts within a handful of requests. */
 const FOLLOW = 0.2;
 
 export class RuBudget {
@@ -42,7 +44,7 @@ export class RuBudget {
   #spentRu = 0;
   #estimateRu = 0;
 
-  /** Without a number there is no limit. */
+  /** Without `ruPerSecond` there is no limit. */
   constructor(clock: Clock, ruPerSecond?: number) {
     this.#clock = clock;
     this.#atMs = clock.now();
@@ -53,19 +55,19 @@ export class RuBudget {
     return this.#ruPerSecond;
   }
 
-  /** Changes the rate; what is owed stays owed. */
+  /** Changes the rate. A debt remains. */
   set rate(ruPerSecond: number | undefined) {
     assert(ruPerSecond === undefined || ruPerSecond > 0, 'a budget of 0 RU/s would wait for ever');
     this.#refill();
     this.#ruPerSecond = ruPerSecond;
   }
 
-  /** What all replies have cost. */
+  /** RU that all replies have cost. */
   get spentRu(): number {
     return this.#spentRu;
   }
 
-  /** How long until a request may leave when so many others leave first; 0: now. */
+  /** Returns how long until a request may leave, if `others` requests leave before it; 0: now. */
   delayMs(others = 0): number {
     if (this.#ruPerSecond === undefined) return 0;
     this.#refill();
@@ -73,14 +75,14 @@ export class RuBudget {
     return missingRu <= 0 ? 0 : Math.ceil((missingRu / this.#ruPerSecond) * 1000);
   }
 
-  /** Sets aside what a request will probably cost; returns that estimate, for `charge`. */
+  /** Sets aside the estimated cost of a request, and returns it for `charge`. */
   reserve(): number {
     this.#refill();
     this.#level -= this.#estimateRu;
     return this.#estimateRu;
   }
 
-  /** Replaces what was set aside for a request by what its reply cost. */
+  /** Replaces the RU set aside for a request by what its reply cost. */
   charge(reservedRu: number, chargeRu: number): void {
     this.#refill();
     this.#level += reservedRu - chargeRu;
@@ -92,7 +94,7 @@ export class RuBudget {
 
   #refill(): void {
     const nowMs = this.#clock.now();
-    // A clock that was set back adds nothing and takes nothing away.
+    // A clock that was set back neither adds to the budget nor takes from it.
     const passedMs = Math.max(0, nowMs - this.#atMs);
     this.#atMs = nowMs;
     if (this.#ruPerSecond === undefined) {
