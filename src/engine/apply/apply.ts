@@ -1,5 +1,6 @@
 /**
- * The apply rule of docs/internals/apply-rule.md, under the locks of the identity and of every slot it touches:
+ * The apply rule of docs/internals/apply-rule.md. A change is applied under the locks of its identity and of every slot
+ * that it touches:
  *
  *   change -> locks -> replay?            -> dropped; the row's LSN is raised
  *                   -> equal/older LSN?   -> a point read of the source; its answer replaces the change
@@ -7,7 +8,7 @@
  *                   -> maps to a slot     -> written there; then the old slot is emptied, then the row changes
  *                   -> cannot be written  -> a dead letter; the old slot is emptied unless it is still the right one
  *
- * test/model has the executable model of this rule, and shows what breaks without each of its parts.
+ * test/model is an executable model of this rule, and shows what breaks without each part of the rule.
  */
 import { etagToBytes } from '../../state/segments/etag-hash.ts';
 import { mapKey, wordsOf } from '../../documents/hash.ts';
@@ -22,18 +23,18 @@ import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Version } from '../tail/source-version.ts';
 import { type Slot, type SourceIdentity } from './identity.ts';
 
-/** One change of one document, or the wish to apply its current version. */
+/** One change of one document, or a request to apply the document's current version. */
 export interface Change {
   readonly identity: SourceIdentity;
-  /** Null: no feed has reported it, so the source is asked for the current version. */
+  /** The version that a feed has reported; null if no feed has, and the current version is read from the source. */
   readonly version: Version | 'gone' | null;
   readonly feed: FeedName;
   readonly lsn: number | null;
-  /** The index that the lease's copied documents are in, if there is a lease. */
+  /** The index over the documents that the lease has copied; null without a lease. */
   readonly indexId: number | null;
 }
 
-/** A change of the copy that already has its turn, and the outcome of its create if that was sent. */
+/** The turn of a copied document, and the outcome of its create if the create was sent. */
 export interface HeldTurn {
   readonly turn: Turn;
   readonly written?: WriteOutcome;
@@ -43,11 +44,11 @@ export interface Task {
   readonly context: RunContext;
   readonly unit: UnitOfWork;
   readonly change: Change;
-  /** For the copy: a document without a row is recorded in its segment. Called when it has landed. */
+  /** Called when a copied document without a row is in its slot: the copy then records it in its segment. */
   readonly onLive?: () => void;
 }
 
-/** Applies a change. When it resolves, every other unit sees its outcome. */
+/** Applies a change. When the promise resolves, every other unit of work sees the outcome. */
 export async function apply(task: Task, held?: HeldTurn): Promise<void> {
   const { context, change } = task;
   const { sequencer, pending } = context;
@@ -61,7 +62,7 @@ export async function apply(task: Task, held?: HeldTurn): Promise<void> {
     let asks = change.version === null;
     for (;;) {
       row = pending.rowOf(change.identity.hash, change.indexId);
-      // The row may have moved while we waited.
+      // The row may name another slot than before the wait.
       if (!locks.cover(row)) {
         await locks.take(hint, row);
         continue;
@@ -117,7 +118,7 @@ class Locks {
     return row === null || row.slot === null || this.holds(row.slot);
   }
 
-  /** Releases what is held, then waits for the identity and these slots. */
+  /** Releases all locks of the change, then waits for those of the identity and of these slots. */
   async take(hint: Slot | null, row: LedgerRow | null): Promise<'held' | 'superseded'> {
     const { context, change } = this.#task;
     const { sequencer, signal } = context;
@@ -133,12 +134,12 @@ class Locks {
   }
 }
 
-/** Only a later change of the same feed makes this one unnecessary. */
+/** Returns the change's place in its feed: a later change of the same feed makes it unnecessary. */
 function orderOfTurn({ version, feed, lsn }: Change): FeedOrder | undefined {
   return version === null || lsn === null ? undefined : { feed, lsn };
 }
 
-/** Rule 1. */
+/** Rule 1: says whether a change is a replay, is new, or needs a point read of the source. */
 function judge({ version, feed, lsn }: Change, row: LedgerRow | null): 'replay' | 'ask' | 'new' {
   if (row === null) return 'new';
   if (version !== null && version !== 'gone' && row.etag?.equals(etagToBytes(version.etag)) === true)
@@ -153,13 +154,13 @@ function raise({ unit, change }: Task, row: LedgerRow): void {
   unit.row({ ...row, ...orderOf(change, row) });
 }
 
-/** The row's place in the order of its feed: never lower than what it was. */
+/** Returns the row's place in its feed after this change. Within one feed it never becomes lower. */
 function orderOf({ feed, lsn }: Change, row: LedgerRow | null): Pick<LedgerRow, 'feed' | 'lsn'> {
   if (lsn === null) return { feed: row?.feed ?? feed, lsn: row?.lsn ?? null };
   return { feed, lsn: row?.feed === feed ? Math.max(row.lsn ?? 0, lsn) : lsn };
 }
 
-/** Rule 4. */
+/** Rule 4: removes our copy of a deleted document. */
 async function remove({ context, unit, change, row }: Subject): Promise<void> {
   const { identity } = change;
   const old = slotIn(row);
@@ -170,7 +171,7 @@ async function remove({ context, unit, change, row }: Subject): Promise<void> {
   closeLetter(context, unit, identity);
 }
 
-/** Rules 2, 3 and 6. */
+/** Rules 2, 3 and 6: writes a version into its slot, empties the old slot, or opens a dead letter. */
 async function write(subject: Subject, version: Version, first: WriteOutcome | undefined): Promise<void> {
   const { context, unit, change, row } = subject;
   const { identity } = change;
@@ -215,7 +216,10 @@ async function write(subject: Subject, version: Version, first: WriteOutcome | u
   closeLetter(context, unit, identity);
 }
 
-/** Its letter already waits for just this: a document that has left since would have had it retried. */
+/**
+ * Whether the document's letter already waits for the same unique values. Then no second attempt is needed: a document
+ * that gives up one of these values causes a retry of the letter.
+ */
 function isWaiting({ context, change: { identity } }: Subject, { slot, body }: Version): boolean {
   const letter = context.pending.letterOf(identity.hash);
   const waitsHere = letter?.waits.for === 'key' && slot !== null && letter.targetKey === printKey(slot.key);
@@ -235,7 +239,10 @@ const WHY: Readonly<Record<PutFailure['reason'], string>> = {
   rejected: 'the target does not take this document',
 };
 
-/** Rule 6. The letter is known before the locks are released, so the next document that leaves the slot sees it. */
+/**
+ * Rule 6: opens a dead letter. Other units see the letter before the locks are released, so the next document that
+ * leaves the slot causes a retry.
+ */
 async function refuse(
   { context, unit, change, row }: Subject,
   version: Version,
@@ -244,7 +251,8 @@ async function refuse(
   const { identity } = change;
   const old = slotIn(context.pending.rowOf(identity.hash, change.indexId) ?? row);
   const isRight = old !== null && version.slot !== null && old.hash.equals(version.slot.hash);
-  // A stale copy may stay where its document still belongs, unless it holds a unique value that another document waits for.
+  // An outdated copy may stay in the slot where its document belongs. With unique keys it must leave: it might hold a
+  // value that another document waits for.
   const leaves = old !== null && (!isRight || context.unique.exist);
   if (leaves && (await removeIfOurs({ context, unit, identity, slot: old }))) unit.count('documentsDeleted');
   const kept = leaves ? null : old;

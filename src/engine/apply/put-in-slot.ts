@@ -1,7 +1,8 @@
 /**
- * Puts a document into its slot, and takes it out. Invariant: every write is a create, or insists on the etag of a document
- * whose identity was read. Our own copy is replaced; of another document's copy the source decides (rule 5 of the apply
- * rule); a document that cosmig has not written is left alone.
+ * Puts a document into its slot, and takes it out. Invariant: every write is a create, or requires the etag of a
+ * document whose identity was read. An older copy of the same document is replaced. If the slot holds a copy of another
+ * document, the source decides which one belongs there (rule 5 of the apply rule). A document that cosmig has not
+ * written is left alone.
  */
 import { ServiceError } from '../../lib/errors.ts';
 import type { LedgerRow } from '../../state/rows.ts';
@@ -19,7 +20,7 @@ export interface Put {
   readonly identity: SourceIdentity;
   readonly slot: Slot;
   readonly version: Version;
-  /** By the ledger our copy is in the slot already. */
+  /** Whether our copy is in the slot already, according to the ledger. */
   readonly isThere: boolean;
 }
 
@@ -35,12 +36,12 @@ export interface PutFailure {
   readonly code: string;
 }
 
-/** Another writer of the target may win a race now and then, but not every time. */
+/** The limit of attempts at one slot. Another writer of the target may win a race now and then, but not every time. */
 const TRIES_MAX = 100;
 
 /**
- * Puts a version into its slot; `first` is the outcome of a create that was sent already. A copy of ours that is found there
- * is replaced without comparing versions: a newer version in the source has an event of its own, which comes later.
+ * Puts a version into its slot; `first` is the outcome of a create that was sent already. An older copy of the document
+ * is replaced without a comparison of versions: if the source has a newer version, the feed reports it later.
  */
 export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | PutFailure> {
   const { context, unit, identity, slot, version, isThere } = put;
@@ -84,7 +85,7 @@ export async function putInSlot(put: Put, first?: WriteOutcome): Promise<'ok' | 
 
 const UNIQUE_KEY: PutFailure = { reason: 'unique-key', code: '409' };
 
-/** Whether the document in the slot must leave it; else why ours cannot have the slot. */
+/** Claims the takeover if our document may replace the one in the slot. Otherwise returns why our document fails. */
 async function adjudicate(
   { context, unit, identity, slot }: Put,
   seen: Occupant,
@@ -101,8 +102,8 @@ async function adjudicate(
 }
 
 /**
- * Whether we have written it: the ledger knows every copy once it is indexed. Until then a document that names no
- * source key at all is taken for a stranger.
+ * Whether cosmig has written the document in the slot. Once the copy is indexed the ledger knows every document that
+ * cosmig has written. Until then a document counts as written by cosmig if it has at least one source key value.
  */
 function isCopyOfOurs({ pending, ledger }: RunContext, other: SourceIdentity, slot: Slot): boolean {
   const row = pending.rowOf(other.hash, null);
@@ -115,12 +116,12 @@ function isCopyOfOurs({ pending, ledger }: RunContext, other: SourceIdentity, sl
 async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
   if (version === 'gone') return false;
-  // The service no longer takes its id, so this cannot be known: it stays.
+  // The service no longer accepts the id, so the source cannot be asked. The document keeps its slot.
   if (version.refusal?.reason === 'bad-id') return true;
   return version.slot !== null && version.slot.hash.equals(slot.hash);
 }
 
-/** The ledger must not say that a document is in a slot that another one has taken. */
+/** Corrects the ledger for a document whose slot was taken over. */
 function revoke({ context, unit, slot }: Put, from: SourceIdentity): void {
   const row = context.pending.rowOf(from.hash, null);
   if (row === null) unit.override(from.hash, slot.hash);
@@ -129,7 +130,7 @@ function revoke({ context, unit, slot }: Put, from: SourceIdentity): void {
   }
 }
 
-/** The row of a document that has lost its slot. */
+/** Returns the row of a document after it has lost its slot. */
 export function withoutSlot(row: LedgerRow): LedgerRow {
   const state = row.state === 'live' ? 'tombstone' : row.state;
   return { ...row, state, slot: null, targetKey: null, etag: null };
@@ -142,7 +143,7 @@ export interface Removal {
   readonly slot: Slot;
 }
 
-/** Deletes our copy from a slot, and no other document. True if there was a copy. */
+/** Claims and deletes our copy of a document in a slot, and no other document. Returns whether a copy was there. */
 export async function removeIfOurs({ context, unit, identity, slot }: Removal): Promise<boolean> {
   if (!unit.claims(identity, slot)) await unit.begin([{ kind: 'remove', identity, slot }]);
   const { end, held } = await withdraw(context, identity, slot);
@@ -154,11 +155,14 @@ export async function removeIfOurs({ context, unit, identity, slot }: Removal): 
 
 export interface Withdrawn {
   readonly end: 'removed' | 'empty' | 'not ours';
-  /** Unique values of every version of our copy that was to be removed. */
+  /** Unique values of every version of our copy that the removal has met. */
   readonly held: readonly UniqueValues[];
 }
 
-/** Deletes our copy, whose removal was claimed before. After a lost reply, a copy that is no longer there counts as removed. */
+/**
+ * Deletes our copy from a slot; the caller has claimed the removal. If a reply was lost and the copy is then not there,
+ * it counts as removed.
+ */
 export async function withdraw(
   { slots }: Pick<RunContext, 'slots'>,
   identity: SourceIdentity,

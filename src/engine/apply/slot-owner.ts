@@ -1,6 +1,6 @@
 /**
- * Finds out which document is in a slot. Invariant: the identity is rebuilt from the content of the document that was read,
- * never from what the ledger expects there.
+ * Finds out which document is in a slot. Invariant: the identity is computed from the content of the document that was
+ * read, never taken from what the ledger expects in the slot.
  */
 import { hashToBytes } from '../../documents/hash.ts';
 import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
@@ -13,9 +13,12 @@ import type { UniqueKeys, UniqueValues } from './unique-keys.ts';
 /** The document in a slot. */
 export interface Occupant {
   readonly identity: SourceIdentity;
-  /** A conditional write insists on it. */
+  /** The etag that a conditional write requires. */
   readonly etag: string;
-  /** The key computed from its content is not the key of its slot: cosmig has not written it. */
+  /**
+   * Whether the key computed from the content differs from the key of the slot: then cosmig has not written the
+   * document.
+   */
   readonly foreign: boolean;
   readonly uniqueValues: UniqueValues;
 }
@@ -32,7 +35,7 @@ export class SlotOwners {
   readonly #placement: Placement;
   readonly #name: readonly number[];
   readonly #unique: UniqueKeys;
-  /** Computes the key again from the content; undefined where the old key was overwritten. */
+  /** Computes the target key again from the content; undefined if the new key overwrites a part of the old one. */
   readonly #rekey: Rekey | undefined;
 
   constructor(replies: PageScan<ReplyNodes>, { plan, unique, side }: OwnerParts) {

@@ -1,6 +1,7 @@
 /**
- * Point reads of the source: the current version of a document. Invariant: the answer is no older than anything that was
- * seen of its range, in this run or an earlier one. Reads have Low priority and stay within the source's budget.
+ * Point reads of the source, which return the current version of a document. Invariant: the answer is no older than
+ * anything that this run or an earlier one has seen of the document's range. Reads have Low priority and stay within the
+ * source's budget.
  */
 import { PointReads } from '../../cosmos/bulk/point-reads.ts';
 import type { Side } from '../../cosmos/side.ts';
@@ -10,7 +11,9 @@ import type { ServiceTime } from '../progress/service-time.ts';
 import { versionPaths, VersionReader, type Version, type VersionParts } from '../tail/source-version.ts';
 import { idOf, keyOf, type SourceIdentity } from './identity.ts';
 
-/** The feed has shown the document, but the service does not take its id: it must not be taken for deleted. */
+/**
+ * Stands for a document whose id the service does not accept. The feed has shown it, so it must not count as deleted.
+ */
 const UNREADABLE: Version = {
   etag: '',
   slot: null,
@@ -31,12 +34,12 @@ export class SourceDocuments {
     const { side, clock, serviceTime } = parts;
     const replies = replyScan(versionPaths(parts));
     const reader = new VersionReader(replies, parts);
-    // Whether a document has expired is decided by the time of the reply that shows it: `seeDate` comes first.
+    // `seeDate` is called before `keep`, so the time of the reply that shows a document decides whether it has expired.
     const keep = (row: number): Version | 'gone' => reader.read(row, serviceTime.nowTs()).version;
     this.reads = new PointReads({ side, replies, keep, clock, seeDate: (date) => serviceTime.see(date) });
   }
 
-  /** The document's current version. */
+  /** Reads the current version of a document. */
   async read(identity: SourceIdentity): Promise<Version | 'gone'> {
     const { value } = await this.reads.read({ id: idOf(identity), key: keyOf(identity) });
     return value === 'unreadable' ? UNREADABLE : value;

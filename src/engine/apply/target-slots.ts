@@ -1,7 +1,7 @@
 /**
- * All requests to slots of the target: conditional writes, and reads that find out which document is in a slot. Invariant:
- * a slot is never read from a replica that is behind one of our writes, including a write whose reply was lost or that
- * another process has sent. After a lost reply nothing is read until that write can no longer take effect.
+ * Sends all requests to slots of the target: conditional writes, and reads that find out which document is in a slot.
+ * Invariant: a slot is never read from a replica that lacks one of our writes, even if its reply was lost or an earlier
+ * process has sent it. After a lost reply nothing is read until that write can no longer take effect.
  */
 import { RangeDispatcher } from '../../cosmos/bulk/dispatcher.ts';
 import { BatchExecutor, type Decision } from '../../cosmos/bulk/execute.ts';
@@ -23,13 +23,13 @@ import type { UniqueKeys } from './unique-keys.ts';
 import type { Version } from '../tail/source-version.ts';
 import { idOf, type Slot } from './identity.ts';
 
-/** What the target decided; with the document, if one was read. */
+/** The target's reply to one operation, with the document if one was read. */
 export type SlotReply = Decision<Occupant>;
 
 /** How a write ended. */
 export type WriteOutcome = 'ok' | 'conflict' | 'changed' | 'missing' | 'ambiguous' | TargetRefusal;
 
-/** The target does not take this document at all. */
+/** Why the target does not accept a document in any slot. */
 export interface TargetRefusal {
   readonly reason: 'too-large' | 'partition-full' | 'rejected';
   readonly code: string;
@@ -45,10 +45,10 @@ interface Parts {
   readonly signal: AbortSignal;
 }
 
-/** A document for the target. */
+/** The bytes of a document for the target, and when it expires. */
 type Document = Pick<Version, 'body' | 'lifetime'>;
 
-/** No document has this etag: a write that insists on it is refused, and its reply says how far the range has come. */
+/** An etag that no document has. A write that requires it is refused, and the reply brings the newest session token. */
 const NO_ETAG = '"cosmig"';
 
 export class TargetSlots {
@@ -89,7 +89,7 @@ export class TargetSlots {
     return this.#write(slot, this.#delete(slot, idOf(identity), etag));
   }
 
-  /** The document in a slot; `id` as JSON text. */
+  /** Reads the document in a slot; null if the slot is empty. `id` is JSON text. */
   async read(slot: Slot, id: Buffer): Promise<Occupant | null> {
     const text = this.#operation((body) => body.read(slot.key, { id }));
     const outcome = await this.#send(slot, text, this.#delete(slot, id, NO_ETAG));
@@ -97,12 +97,12 @@ export class TargetSlots {
     return outcome.value.document ?? null;
   }
 
-  /** How many writes were not answered and may still take effect. */
+  /** How many writes had no reply and may still take effect. The wait before settling counts as one. */
   get writesInDoubt(): number {
     return this.#inDoubt;
   }
 
-  /** Waits until a write whose reply was lost can no longer take effect. */
+  /** Waits out the request timeout: after that a write whose reply was lost can no longer take effect. */
   async waitOutTimeout(): Promise<void> {
     const { clock, timing, signal } = this.#parts;
     this.#inDoubt += 1;
@@ -128,7 +128,9 @@ export class TargetSlots {
     }
   }
 
-  /** Sends a write, or the read that comes with a probe. */
+  /**
+   * Sends an operation. A read has a probe: a write that is refused, and whose reply brings the newest session token.
+   */
   async #send(slot: Slot, text: OperationText, probe?: OperationText): Promise<OperationEnd<SlotReply>> {
     return new Promise((complete) => {
       this.dispatcher.add({
@@ -145,7 +147,7 @@ export class TargetSlots {
     return this.#operation((body) => body.delete(slot.key, { id, ifMatch }));
   }
 
-  /** An operation that writes a document; if that ends, with what is left of its life when it is sent. */
+  /** Makes an operation that writes a document. If the document expires, its `ttl` is what is left when it is sent. */
   #writing({ body: document, lifetime }: Document, begin: (body: BatchBody) => void): OperationText {
     let before = 0;
     const text = this.#operation((body) => {
@@ -167,7 +169,7 @@ export class TargetSlots {
     return { sizeBytes, writeTo };
   }
 
-  /** One operation of a body, in memory of its own. */
+  /** Makes one operation in memory of its own. */
   #operation(write: (body: BatchBody) => void): OperationText {
     this.#body.clear();
     write(this.#body);

@@ -1,7 +1,8 @@
 /**
- * The unique keys of the target: the values that documents hold, and the values that refused documents want. Only a value
- * that was given up brings a retry. Invariant: a value that cannot be determined counts as any value, so a document is
- * retried too often rather than too seldom. Wanted values are kept in memory, for WANTED_MAX documents.
+ * The unique keys of the target: the values that documents hold, and the values that refused documents want. A refused
+ * document is retried when another document gives up a value that it wants. Invariant: a value that cannot be determined
+ * counts as any value, so a document is retried too often rather than too seldom. Wanted values are kept in memory, for
+ * WANTED_MAX documents.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { parsePath, valueAt } from '../../keys/path.ts';
@@ -11,27 +12,27 @@ import { UsageError } from '../../lib/errors.ts';
 /** The values of a document, one text for each unique key of the target. */
 export type UniqueValues = readonly string[];
 
-/** A document beyond these counts as wanting any value. */
+/** For how many refused documents the wanted values are kept. Any other refused document counts as wanting any value. */
 const WANTED_MAX = 10_000;
-/** Ends the text of a value that cannot be determined: it may be any. */
+/** Ends the text of a value that cannot be determined, and so may be any value. */
 const ANY = '*';
 
 export class UniqueKeys {
-  /** The paths of each; nothing where they cannot be read. */
+  /** The paths of each unique key; an empty list for a key whose paths cannot be parsed. */
   readonly #keys: ReadonlyArray<readonly Path[]>;
   readonly #wanted = new Map<string, UniqueValues>();
 
-  /** From the settings of the target. */
+  /** `policy`: the unique key policy in the settings of the target. */
   constructor(policy: unknown) {
     this.#keys = keysIn(policy);
   }
 
-  /** The target refuses two documents with equal values, whatever their ids. */
+  /** Whether the target has unique keys: it then refuses two documents with equal values, whatever their ids. */
   get exist(): boolean {
     return this.#keys.length > 0;
   }
 
-  /** Nothing where there are no unique keys. */
+  /** Returns the unique values of a document; an empty list if the target has no unique keys. */
   valuesOf(document: Buffer): UniqueValues {
     if (!this.exist) return [];
     const parsed: unknown = JSON.parse(document.toString());
@@ -42,7 +43,7 @@ export class UniqueKeys {
     });
   }
 
-  /** A document was refused because of these values. */
+  /** Remembers the values because of which a document was refused. */
   want(identity: Buffer, held: UniqueValues): void {
     const key = mapKey(identity);
     this.#wanted.delete(key);
@@ -53,7 +54,7 @@ export class UniqueKeys {
     }
   }
 
-  /** Whether the document is known to want just these values. */
+  /** Whether the document is known to want exactly these values. */
   wants(identity: Buffer, held: UniqueValues): boolean {
     return this.#wanted.get(mapKey(identity))?.join() === held.join();
   }
@@ -65,7 +66,7 @@ export class UniqueKeys {
   }
 }
 
-/** The values of `before` that are no longer held: those that are not among `after`. */
+/** Returns the values in `before` that are no longer held, because they are not in `after`. */
 export function givenUp(before: readonly UniqueValues[], after: UniqueValues = []): UniqueValues {
   return before.flatMap((held) => held.filter((value) => value.endsWith(ANY) || !after.includes(value)));
 }

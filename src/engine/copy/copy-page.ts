@@ -1,7 +1,7 @@
 /**
- * A page of the copy in flight. Nearly every document is created for the first time, and nothing is known of it: it takes
- * the fast path, one operation that is finished when it is answered with 201. A document that meets anything else takes
- * the slow path: the apply rule, under the locks that it already holds.
+ * A page of the copy in flight. Nearly every document is new to the target and unknown to the ledger. It takes the fast
+ * path: one create, which is finished when the reply is 201. After any other reply, and if the ledger may know the
+ * document already, the document takes the slow path: the apply rule, in the turn that it already has.
  */
 import type { OperationEnd } from '../../cosmos/bulk/operation.ts';
 import { unreachable } from '../../lib/assert.ts';
@@ -24,7 +24,7 @@ export class CopyPage {
     this.#parts = parts;
   }
 
-  /** INTENT; then every document is sent. */
+  /** Makes the INTENT durable, then sends every document. */
   async begin(): Promise<void> {
     const { context, unit, copied } = this.#parts;
     const { sequencer, pending, slots, signal } = context;
@@ -36,7 +36,7 @@ export class CopyPage {
       while (!sequencer.hasRoom) await sequencer.whenRoom(signal);
       const operation = copied.operation(entry, this);
       sequencer.admit(operation, hashes, entry * 8, 2);
-      // A document that waits for its locks, or that may have a row, may not be new.
+      // A document that waits for its locks, or that may have a row, is perhaps not new.
       if (operation.state !== 'held' || pending.filter.mayHave(hashes, entry * 8))
         this.#takeSlowPath(entry, { turn: operation });
       else slots.dispatcher.add(operation);
@@ -49,7 +49,7 @@ export class CopyPage {
     return this.#parts.context.serviceTime.nowTs();
   }
 
-  /** An operation of the fast path has ended. */
+  /** Called when an operation of the fast path has ended. */
   ended(entry: number, operation: CopyOperation, outcome: OperationEnd<SlotReply>): void {
     const { context, unit } = this.#parts;
     switch (outcome.is) {
@@ -63,7 +63,7 @@ export class CopyPage {
       case 'ambiguous':
         return this.#takeSlowPath(entry, { turn: operation, written: 'ambiguous' });
       case 'not-done':
-        // The run has ended, and reports why itself.
+        // The run has ended and reports the reason itself.
         return;
       default:
         return unreachable(outcome);

@@ -1,7 +1,7 @@
 /**
- * Takes the documents out of a page of the copy in one synchronous pass: the scan of a page is valid only until the next
- * page is scanned. One reader serves all ranges. Invariant: every document up to the anchor is either created by the page
- * or among its `others`, unless it is deleted and the ledger has never heard of it.
+ * Takes the documents out of a page of the copy in one synchronous pass, because the scan of a page is valid only until
+ * the next page is scanned. One reader serves all ranges. Invariant: every document up to the anchor is either created
+ * by the page or is among its `others`, except deleted documents that the ledger does not know.
  */
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import { SegmentBuilder } from '../../state/segments/segment.ts';
@@ -11,17 +11,17 @@ import { FlatPage } from './flat-page.ts';
 import type { RowFilter } from './row-filter.ts';
 
 export interface PageOptions {
-  /** Documents beyond it belong to the tail. */
+  /** The LSN of the anchor. Documents beyond it belong to the tail. */
   readonly anchorLsn: number;
   /** The service's time in seconds. */
   readonly nowTs: number;
   readonly indexId: number;
 }
 
-/** Flat pages that are kept for the next pages: more are hardly ever in flight. */
+/** How many flat pages are kept for the next pages. More pages are hardly ever in flight. */
 const IDLE_MAX = 64;
 
-/** What it needs of a run. */
+/** The parts of a run that the reader uses. */
 type ReaderContext = Pick<RunContext, 'plan' | 'versions'> & {
   readonly pending: { readonly filter: Pick<RowFilter, 'mayHave'> };
 };
@@ -43,7 +43,7 @@ export class CopyReader {
     this.#names = [id, ...context.plan.sourcePaths.map((path) => this.#scan.nodeAt(path)), etag];
   }
 
-  /** Throws a PageError for a damaged page. The bytes of the page must stay unchanged until `giveBack`. */
+  /** Reads a page; throws a PageError if it is damaged. The bytes of the page must stay unchanged until `giveBack`. */
   read(page: Buffer, { anchorLsn, nowTs, indexId }: PageOptions): FlatPage {
     const scan = this.#scan.scan(page);
     const copied = this.#idle.pop() ?? new FlatPage(this.#names.length - 1);
@@ -64,7 +64,7 @@ export class CopyReader {
     return copied;
   }
 
-  /** The page is committed, and its memory is free for another one. */
+  /** Takes back the flat page of a committed page; the next page reuses its memory. */
   giveBack(copied: FlatPage): void {
     copied.end();
     if (this.#idle.length < IDLE_MAX) this.#idle.push(copied);
@@ -85,7 +85,7 @@ export class CopyReader {
     }
   }
 
-  /** A document that is not created: it is refused, or deleted. A deleted one matters only if the ledger may know it. */
+  /** Adds a document that is refused or deleted. A deleted document is left out if the ledger cannot know it. */
   #addOther(row: number, { others, indexId }: FlatPage, nowTs: number): void {
     const { identity, version, lsn } = this.#versions.read(row, nowTs);
     if (version !== 'gone' || this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))

@@ -1,17 +1,17 @@
 /**
- * A Bloom filter over the identities that have a row. The copy meets each document once and hardly any has a row, so the
- * filter saves a million look-ups. Invariant: it may answer yes for a document without a row, but never no for one that has
- * a row. When no range is being copied it is not needed: then it reads no rows and always answers yes.
+ * A Bloom filter over the identities that have a row. The copy meets each document once, and hardly any document has a
+ * row, so the filter saves a million look-ups. Invariant: the filter may answer yes for a document without a row, but
+ * never no for a document with a row. While no range is being copied the filter reads no rows and always answers yes.
  */
 import type { Ledger } from '../../state/ledger.ts';
 
-/** With a million rows one document in fifty is looked up for nothing. */
+/** With this size and a million rows, one document in fifty is looked up although it has no row. */
 const BITS = 8 * 1024 * 1024;
 
 export class RowFilter {
   readonly #bits = new Uint32Array(BITS / 32);
   #empty = true;
-  /** It has read no rows. */
+  /** Whether the filter has read no rows, and so always answers yes. */
   readonly #blind: boolean;
 
   constructor({ rows, leases }: Pick<Ledger, 'rows' | 'leases'>) {
@@ -34,7 +34,7 @@ export class RowFilter {
     this.#set(identity.readUInt32BE(4));
   }
 
-  /** A hash of four words at `words[at]`. */
+  /** Whether an identity may have a row. Its hash is the four words from `words[at]` on. */
   mayHave(words: Uint32Array, at: number): boolean {
     if (this.#blind) return true;
     if (this.#empty) return false;

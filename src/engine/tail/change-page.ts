@@ -1,4 +1,6 @@
-/** A page of the tail in flight: every change goes through the apply rule, all of them at once but for their locks. */
+/**
+ * A page of the tail in flight. All its changes go through the apply rule at the same time; only locks make one wait.
+ */
 import { apply, type Change } from '../apply/apply.ts';
 import type { RunContext } from '../context.ts';
 import type { Claiming, UnitOfWork } from '../unit/unit-of-work.ts';
@@ -9,7 +11,7 @@ interface ChangePageParts {
   readonly changes: readonly Change[];
 }
 
-/** INTENT for what can be known now, in one transaction; then every change is applied. */
+/** Makes the INTENT durable for all slots that are known now, then starts to apply every change. */
 export async function beginChanges({ context, unit, changes }: ChangePageParts): Promise<void> {
   unit.count('documentsRead', changes.length);
   unit.expect(changes.length);
@@ -18,7 +20,10 @@ export async function beginChanges({ context, unit, changes }: ChangePageParts):
   for (const change of changes) unit.start(async () => apply({ context, unit, change }));
 }
 
-/** The slot where the document belongs, and the one where it is. The apply rule claims what it finds out later. */
+/**
+ * Returns the claims of a change: the slot where its document belongs, and the slot where it is now. If the apply rule
+ * finds another slot later, it claims that slot itself.
+ */
 function claimsOf({ pending }: RunContext, { identity, version, indexId }: Change): Claiming[] {
   const row = pending.rowOf(identity.hash, indexId);
   const isWritten = version !== null && version !== 'gone' && version.refusal === null;

@@ -1,6 +1,7 @@
 /**
- * Takes the changes out of a page of the tail; they have memory of their own. Invariant: no change is skipped silently. A
- * change that cannot be understood is an error, and a delete whose document cannot be identified is counted.
+ * Takes the changes out of a page of the tail. The changes have memory of their own and outlive the page. Invariant: no
+ * change is skipped silently. A change that cannot be parsed is an error, and a delete whose document cannot be
+ * identified is counted.
  */
 import { hashToBytes } from '../../documents/hash.ts';
 import {
@@ -19,26 +20,28 @@ import { versionPaths, VersionReader } from './source-version.ts';
 /** The changes of a page. */
 export interface Changes {
   readonly changes: readonly Change[];
-  /** Some changes lie beyond the anchor; they come again. */
+  /** Whether some changes lie beyond the anchor and were left out. A later page shows them again. */
   readonly beyond: boolean;
-  /** Deletes of documents that cannot be identified. */
+  /** How many deletes do not identify their document. */
   readonly unnamed: number;
-  /** When the last of them happened, in seconds; null if the page does not contain it. */
+  /** The time of the newest change, in seconds; null if the page does not contain it. */
   readonly lastTs: number | null;
+  /** The highest LSN of the changes; null if there is none. */
   readonly lastLsn: number | null;
-  /** Deletes that the service made because the documents had expired. */
+  /** Those of the changes that are deletes by the service, of documents that had expired. */
   readonly expired: ReadonlySet<Change>;
 }
 
 export interface ChangesOptions {
+  /** The service's time in seconds. */
   readonly nowTs: number;
   readonly indexId: number;
-  /** Only up to here. */
+  /** The LSN up to which changes are taken. */
   readonly anchorLsn: number;
 }
 
 export interface ChangeReader {
-  /** Throws a PageError for a damaged page. */
+  /** Reads the changes of a page; throws a PageError if the page is damaged. */
   read(page: Buffer, options: ChangesOptions): Changes;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One version of a source document, read out of a page or a reply: the slot where it belongs, and its bytes for the target
- * or the reason why it cannot be written. It has memory of its own and outlives the page.
+ * One version of a source document, read from a page or a reply: the slot where it belongs, and either its bytes for the
+ * target or the reason why it cannot be written. A version has memory of its own and outlives the page.
  */
 import { hashToBytes } from '../../documents/hash.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -16,34 +16,35 @@ import { textsAt, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 export interface Version {
   readonly etag: string;
-  /** Where it belongs; null when it has no key. */
+  /** The slot where the document belongs; null if it has no target key. */
   readonly slot: Slot | null;
-  /** Why it cannot be written; null when it can. */
+  /** Why the document cannot be written; null if it can. */
   readonly refusal: DocumentRefusal | null;
-  /** The target document; empty when it cannot be written. */
+  /** The bytes of the target document; empty if it cannot be written. */
   readonly body: Buffer;
-  /** When it expires, if its body says so. */
+  /** When the document expires, if its body says so. */
   readonly lifetime?: Lifetime | undefined;
 }
 
-/** A document as it is now; `gone` if it is deleted, marked as deleted, or expired. */
+/** A document as a page or a reply shows it. */
 export interface SourceReading {
   readonly identity: SourceIdentity;
+  /** `gone` if the document is deleted, marked as deleted, or expired. */
   readonly version: Version | 'gone';
-  /** Null if the page does not contain it. */
+  /** The LSN of the version; null if the page or the reply does not contain it. */
   readonly lsn: number | null;
 }
 
 export interface VersionParts {
   readonly plan: KeyPlan;
-  /** How the target hashes its key. */
+  /** How the target hashes its partition key. */
   readonly kind: KeyKind;
   readonly ttl: TtlMode;
-  /** A property that marks a deleted document. */
+  /** The path of the property that marks a deleted document; null without `marker` deletes. */
   readonly marker: Path | null;
 }
 
-/** The paths that a scan must find, so that versions can be read from it. */
+/** Returns the paths that a scan must find, so that versions can be read from the scan. */
 export function versionPaths({ plan, marker }: Pick<VersionParts, 'plan' | 'marker'>): readonly Path[] {
   return marker === null ? rekeyPaths(plan) : [...rekeyPaths(plan), marker];
 }
@@ -62,7 +63,7 @@ export class VersionReader {
     this.#marker = marker === null ? undefined : scan.nodeAt(marker);
   }
 
-  /** A row of the last scan; `nowTs` is the service's time in seconds. */
+  /** Reads the document in a row of the last scan; `nowTs` is the service's time in seconds. */
   read(row: number, nowTs: number): SourceReading {
     const { rekey } = this;
     const verdict = rekey.read(row, nowTs);
@@ -106,5 +107,5 @@ export class VersionReader {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** Refused because of their content: their slot is known. */
+/** Reasons that concern the content only: a document refused for one of these has a valid key, so its slot is known. */
 const HAVE_A_KEY: ReadonlySet<DocumentRefusal['reason']> = new Set(['too-large', 'key-conflict']);

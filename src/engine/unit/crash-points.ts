@@ -1,23 +1,37 @@
-/** The moments at which a crash would hurt most. A test kills the process at one of them, or reads the ledger there. */
+/**
+ * The named moments at which a test ends the process or reads the ledger: those where a crash would hurt most. No point
+ * lies between "sent" and "answered": `intended` is before the first byte of what an intent claims, and `outcomes-known`
+ * is after the last reply. Tests meet the time between the two without a point: the fault runs kill the mover at random
+ * moments, and test/integration/copy/load-control.test.ts ("twice") aborts a run whose writes are in flight.
+ */
 export type CrashPoint =
   /** Every range has its anchor, and nothing has been copied. */
   | 'anchored'
+  /** A page has been read, and its unit of work has not begun. */
   | 'page-read'
-  /** An INTENT is durable, and nothing of it has been sent. */
+  /** An INTENT is durable, and no write that it claims has been sent. */
   | 'intended'
-  /** Every document of a page has its outcome, and the ledger knows none of them. */
+  /** Every document of a page has its outcome, and the ledger knows no outcome yet. */
   | 'outcomes-known'
+  /** The COMMIT of a unit of work is done. */
   | 'committed'
+  /** The claim of a takeover is durable, and the slot still holds the other document. */
   | 'takeover-intended'
-  /** Written to its new slot, and still in the old one. */
+  /** A document is in its new slot and still in its old one. */
   | 'moved'
+  /** A copy was removed from a slot, and its row still names the slot. */
   | 'removed'
+  /** The intents of the last run are settled. */
   | 'settled'
+  /** A lease is replaced by its children, which are not read yet. */
   | 'lease-replaced'
-  /** A lease has reached its anchor: its next feed is the tail's. */
+  /** A lease has reached its anchor. Its next feed is that of the tail. */
   | 'anchor-reached'
+  /** One step of an index build is done. */
   | 'index-step'
+  /** An attempt at a dead letter has its outcome, and is not committed. */
   | 'letter-retried'
+  /** A cutover is committed, and nothing that follows the commit is done. */
   | 'cut-over';
 
 export class CrashPoints {

@@ -1,7 +1,7 @@
 /**
- * The locks of the sequencer by number. A lock is a 128-bit hash; its number stays the same while the lock is in use. The
- * table is made of typed arrays, because a Map would need a text for every hash and changes with every document. Invariant:
- * a hash has at most one number, and the numbers of dropped hashes are used again.
+ * Gives each lock of the sequencer a number. A lock is a 128-bit hash, and keeps its number as long as it is in use. The
+ * table consists of typed arrays, because a Map would need a string for every hash, and every document would change the
+ * Map. Invariant: a hash has at most one number. The number of a dropped hash is used again.
  */
 import { HASH_WORDS } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
@@ -11,7 +11,7 @@ const FIRST_CAPACITY = 1024;
 export class LockTable {
   // Signed integers, which V8 handles without allocating.
   #words = new Int32Array(FIRST_CAPACITY * HASH_WORDS);
-  // Chains of numbers, stored as number + 1; 0 ends a chain. Dropped numbers form a chain too.
+  // The next lock of the same bucket, as its number + 1; 0 ends the chain. Dropped numbers form a chain too.
   #next = new Int32Array(FIRST_CAPACITY);
   #buckets = new Int32Array(FIRST_CAPACITY);
   #dropped = 0;
@@ -22,7 +22,7 @@ export class LockTable {
     return this.#size;
   }
 
-  /** The number of the hash at `words[at]`, its first word mixed with `kind`; a new one if it is not in yet. */
+  /** Returns the number of the hash at `words[at]`, with `kind` mixed into its first word. Adds a hash that is new. */
   take(words: Uint32Array, at: number, kind: number): number {
     const a = (words[at] ?? 0) ^ kind;
     const b = (words[at + 1] ?? 0) | 0;
@@ -38,7 +38,7 @@ export class LockTable {
     return this.#add(a, b, c, d);
   }
 
-  /** Takes out the hash with this number. */
+  /** Removes the hash with this number from the table. */
   drop(number: number): void {
     const bucket = (this.#words[number * HASH_WORDS] ?? 0) & (this.#buckets.length - 1);
     const after = this.#next[number] ?? 0;
@@ -79,7 +79,7 @@ export class LockTable {
     this.#buckets[bucket] = number + 1;
   }
 
-  /** Twice the room; nothing is dropped at this moment, or there would be room. */
+  /** Doubles the capacity. Called only when the table is full, so no dropped number is waiting to be used again. */
   #grow(): void {
     const capacity = this.#next.length * 2;
     const words = new Int32Array(capacity * HASH_WORDS);

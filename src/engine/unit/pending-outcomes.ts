@@ -1,7 +1,7 @@
 /**
- * Outcomes of documents that are not committed yet, over those in the ledger. Invariant: a caller gets the newest outcome,
- * committed or not. An outcome leaves the memory when it is committed and no other unit has touched its document, so memory
- * does not grow with the number of documents.
+ * Answers what is known of a document: from the outcomes that are not committed yet, and otherwise from the ledger.
+ * Invariant: a caller gets the newest outcome, committed or not. An outcome stays in memory until every unit of work
+ * that has touched its document is committed, so memory does not grow with the number of documents.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { must } from '../../lib/assert.ts';
@@ -12,28 +12,30 @@ import type { Override, LedgerRow } from '../../state/rows.ts';
 import { RowFilter } from '../copy/row-filter.ts';
 import { type Slot } from '../apply/identity.ts';
 
-/** A letter before it has its number. */
+/** An open dead letter, without the number that the ledger gives it. */
 export type OpenLetter = Extract<LetterChange, { change: 'open' }>['letter'];
 
 interface Pending {
-  /** Units that have touched the document and are not committed. */
+  /** How many units of work have touched the document and are not committed. */
   units: number;
   row: LedgerRow | undefined;
   letter: LetterChange | undefined;
-  /** Attempts that the ledger does not know of. */
+  /** Attempts at the letter that no commit has written to the ledger. */
   attempts: number;
 }
 
 export class PendingOutcomes {
-  /** Whether a document may have a row at all. */
+  /** Says quickly whether a document may have a row. */
   readonly filter: RowFilter;
-  /** Whether letters must be looked up at all. */
+  /** Whether any dead letter may be open. If not, look-ups of letters are skipped. */
   anyLetters: boolean;
   readonly #ledger: Ledger;
   readonly #pending = new Map<string, Pending>();
-  /** Letters that are not committed, by what they wait for, and by identity. */
+  /** Letters that are not committed: first by what the letter waits for, then by identity. */
   readonly #waiting = new Map<string, Map<string, OpenLetter>>();
-  /** By identity and slot; the number of the newest override. */
+  /**
+   * Overrides that are not committed, by identity and slot: the number of the newest, and how many units have set one.
+   */
   readonly #overrides = new Map<string, { sequence: number; units: number }>();
 
   constructor(ledger: Ledger) {
@@ -42,7 +44,7 @@ export class PendingOutcomes {
     this.anyLetters = ledger.letters.openCount() > 0;
   }
 
-  /** What is known of a document. With the tree of its lease one index is asked, with null all that are done. */
+  /** Returns what is known of a document. With an `indexId` one index is searched, with null all finished indexes. */
   rowOf(identity: Buffer, indexId: number | null): LedgerRow | null {
     const pending = this.#pending.get(mapKey(identity))?.row;
     if (pending !== undefined) return pending;
@@ -60,12 +62,12 @@ export class PendingOutcomes {
     return pending.change === 'open' ? pending.letter : null;
   }
 
-  /** Whether the letter waits for this slot. A letter may belong there and wait for something else. */
+  /** Whether the letter waits for this slot. A letter whose document belongs in the slot may wait for something else. */
   waitsForSlot(letter: OpenLetter | null, slot: Buffer): boolean {
     return letter !== null && letter.waits.for === 'slot' && letter.waits.slot.equals(slot);
   }
 
-  /** The oldest open letter that waits for this slot and is none of `tried`. */
+  /** Returns the oldest open letter that waits for this slot and is not among `tried`. */
   nextForSlot(slot: Buffer, tried: ReadonlySet<string>): OpenLetter | null {
     let after = 0;
     for (;;) {
@@ -80,20 +82,21 @@ export class PendingOutcomes {
     return null;
   }
 
-  /** Every open letter that waits for a target key value. */
+  /** Returns every open letter that waits for this target key value. */
   waitingForKey(key: Slot['key']): OpenLetter[] {
     const waiting: OpenLetter[] = [];
     for (let after = 0; ;) {
       const letter: Letter | null = this.#ledger.letters.nextForKey({ key, after });
       if (letter === null) break;
       after = letter.number;
-      // What is not committed is newer, and among the others.
+      // A change that is not committed is newer than this letter. If it still waits, `#waiting` has it.
       if (this.#pending.get(mapKey(letter.identity))?.letter === undefined) waiting.push(letter);
     }
     return [...waiting, ...(this.#waiting.get(nameOf({ for: 'key', key }))?.values() ?? [])];
   }
 
-  // For units of work only: they touch documents, set outcomes, and let go of both when they are committed.
+  // The methods below are for units of work only. A unit touches a document, sets its outcome, and releases both when it
+  // is committed.
 
   touch(identity: Buffer): void {
     const key = mapKey(identity);
@@ -126,8 +129,9 @@ export class PendingOutcomes {
   }
 
   /**
-   * The newest outcome of a document, for the commit of a unit that has touched it: another unit may have been later. The
-   * attempts are returned to the first caller only.
+   * Returns the newest outcome of a document, for the commit of a unit that has touched the document. The outcome may
+   * come from a later unit. The attempts since the last commit are returned to the first caller only, so that each
+   * counts once.
    */
   newest(identity: Buffer): {
     readonly row: LedgerRow | undefined;
@@ -170,7 +174,7 @@ export class PendingOutcomes {
   }
 }
 
-/** What is waited for, as a name. */
+/** Returns a map key for what a letter waits for. */
 function nameOf(waits: Exclude<Waits, { for: 'nothing' }>): string {
   return waits.for === 'slot' ? mapKey(waits.slot) : `key ${packKey(waits.key).toString('latin1')}`;
 }

@@ -1,6 +1,7 @@
 /**
- * What each transaction of a unit writes for the whole run: the session tokens that are new since the last one, and what
- * both sides have cost since then. Invariant: each token and each whole RU goes into one transaction only.
+ * Collects what each transaction of a unit of work records for the whole run: the session tokens that are new since the
+ * last transaction, and what both sides have cost since then. Invariant: each token and each whole RU goes into one
+ * transaction only.
  */
 import type { Side } from '../../cosmos/side.ts';
 import type { SessionToken } from '../../state/session-tokens.ts';
@@ -20,12 +21,12 @@ export class RunTotals {
     this.#target = target;
   }
 
-  /** Goes with every INTENT. */
+  /** Returns the new session tokens of the source. Every INTENT records them. */
   newTokens(): readonly SessionToken[] {
     return newest(this.#source, this.#kept.source);
   }
 
-  /** Goes with every COMMIT. */
+  /** Returns what every COMMIT records: new session tokens of both sides, new costs, and these counts. */
   alongside(counts: Counts): Alongside {
     return {
       tokens: this.newTokens(),

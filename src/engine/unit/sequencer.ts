@@ -1,18 +1,18 @@
 /**
- * One operation in flight per document and per slot, in the whole process.
+ * Allows one operation in flight per document and per slot, in the whole process.
  *
  *   enter -> held -> release                    all locks were free
  *   enter -> waiting -> held -> again -> waiting -> held -> release
- *   enter -> superseded                         a later event of the same document and feed waits
+ *   enter -> superseded                         a later event of the same document and feed waits already
  *   enter -> waiting -> superseded | aborted
  *
- * Every lock has a line of turns. A turn joins the lines of all its locks in one step and holds them when it is the first
- * in every line; until then it may do nothing. Invariant: of two turns that share a lock, the one that came first goes
- * first. So a turn waits only for earlier turns: there is no circle (no deadlock) and an end (no starvation). A turn that
- * needs other locks releases all of them and joins again at the end.
+ * Every lock has a line of turns. A turn joins the lines of all its locks in one step. It holds its locks when it is the
+ * first in every line, and its caller sends nothing before that. Invariant: of two turns that share a lock, the earlier
+ * one goes first. So a turn waits only for earlier turns, and neither a deadlock nor starvation is possible. A turn that
+ * needs other locks releases all its locks and joins the new lines at the end.
  *
- * After `ready` the caller reads its row again: the row may have changed, and the slot it names must be among the locks
- * (test/model/README.md).
+ * After `ready` the caller looks up the row of its document again. The row may have changed during the wait, and the
+ * slot that the row names must be among the locks (test/model/README.md).
  */
 import { HASH_WORDS } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
@@ -20,7 +20,7 @@ import { assert } from '../../lib/assert.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { LockTable } from './lock-table.ts';
 
-/** The order of an event in its feed. Only a later event of the same feed makes it unnecessary. */
+/** The place of an event in its feed. Only a later event of the same feed makes an event unnecessary. */
 export interface FeedOrder {
   readonly feed: string;
   readonly lsn: number;
@@ -30,15 +30,15 @@ const NONE = -1;
 
 type TurnState = 'waiting' | 'held' | 'superseded' | 'over';
 
-/** A task in the lines. Its fields may be read by anyone and are changed by the sequencer only. */
+/** One document's place in the lines. Any caller may read the fields; only the sequencer changes them. */
 export class Turn {
   state: TurnState = 'waiting';
   readonly order: FeedOrder | undefined;
-  /** The numbers of its locks, the identity's first; nearly all turns have two. */
+  /** The numbers of the turn's locks, the identity's first. Nearly all turns have two. */
   lockOne = NONE;
   lockTwo = NONE;
   locksMore: number[] | undefined;
-  /** In how many lines another turn is before it. */
+  /** In how many lines another turn is before this one. */
   behind = 0;
   started = false;
   wake: (() => void) | undefined;
@@ -57,7 +57,7 @@ export class Turn {
     else (this.locksMore ??= []).push(lock);
   }
 
-  /** Makes a turn that is over ready for another document. */
+  /** Resets a turn that is over, so that it can serve another document. */
   renew(): void {
     this.state = 'waiting';
     this.started = false;
@@ -72,19 +72,19 @@ export class Turn {
   }
 }
 
-// A document whose key stays the same has one hash as identity and as slot: they are two locks nevertheless.
+// A document whose key stays the same has the same hash as identity and as slot. These values keep the two locks apart.
 const IDENTITY = 0;
 const SLOT = 0xffff_ffff;
 
 interface Limits {
-  /** How many turns may wait. Beyond that a caller waits outside (`whenRoom`) before it enters. */
+  /** How many turns may wait in the lines. At this limit a caller waits in `whenRoom` before it enters. */
   readonly waitingMax: number;
 }
 
 export class Sequencer {
   readonly #waitingMax: number;
   readonly #locks = new LockTable();
-  // By the number of a lock: the first turn in its line, and the others.
+  // By the number of a lock: the first turn in its line, and the other turns in their order.
   readonly #first: (Turn | undefined)[] = [];
   readonly #others: (Turn[] | undefined)[] = [];
   readonly #outside: (() => void)[] = [];
@@ -96,27 +96,27 @@ export class Sequencer {
     this.#waitingMax = waitingMax;
   }
 
-  /** Turns that do not have all of their locks yet. */
+  /** How many turns do not have all their locks yet. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Turns that hold their locks. */
+  /** How many turns hold their locks. */
   get held(): number {
     return this.#held;
   }
 
-  /** Check it right before `enter`, with no await in between. */
+  /** Whether a turn may enter. The caller checks this right before `enter`, with no await in between. */
   get hasRoom(): boolean {
     return this.#waiting < this.#waitingMax;
   }
 
-  /** Resolves when `hasRoom` may have become true; the first caller is woken first. */
+  /** Waits until `hasRoom` may be true. Callers are woken in the order of their calls. */
   async whenRoom(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     for (let seen = 0; !this.hasRoom; seen += 1) {
       const { promise: woken, resolve: wake } = deferred();
-      // A caller that was woken and found no room stays the first.
+      // A caller that was woken and found no room keeps its place at the front.
       if (seen === 0) this.#outside.push(wake);
       else this.#outside.unshift(wake);
       try {
@@ -124,18 +124,18 @@ export class Sequencer {
       } catch (error) {
         const at = this.#outside.indexOf(wake);
         if (at >= 0) this.#outside.splice(at, 1);
-        // Aborted after it was woken: the next one takes its turn.
+        // This caller was aborted after it was woken, so the next caller is woken instead.
         else this.#wakeOutside();
         throw error;
       }
     }
-    // There may be room for several; the next one checks after this caller has entered.
+    // Several turns may fit. The next caller checks that after this one has entered.
     this.#wakeOutside();
   }
 
   /**
-   * Joins the lines of `count` locks: hashes of four words, the identity first, then slots, which may repeat. The turn
-   * holds them at once when all are free; if not, await `ready`.
+   * Creates a turn and joins the lines of `count` locks. A lock is a hash of four words: first the identity, then the
+   * slots, which may repeat. If all are free the turn holds its locks at once; otherwise the caller awaits `ready`.
    */
   enter(locks: Uint32Array, count: number, order?: FeedOrder): Turn {
     const turn = new Turn(order);
@@ -143,7 +143,7 @@ export class Sequencer {
     return turn;
   }
 
-  /** The same for a turn that exists, with locks that start at `locks[at]`. */
+  /** Does the same as `enter` for a turn that exists already. Its locks start at `locks[at]`. */
   admit(turn: Turn, locks: Uint32Array, at: number, count: number): void {
     const { order } = turn;
     assert(this.hasRoom, 'a turn enters only when there is room');
@@ -151,7 +151,9 @@ export class Sequencer {
     if (turn.behind > 0 && order !== undefined) this.#supersede(turn, order);
   }
 
-  /** Waits for its locks. When `signal` is aborted the turn leaves its lines and the reason is thrown. */
+  /**
+   * Waits until the turn holds its locks. If `signal` is aborted the turn leaves its lines, and the reason is thrown.
+   */
   async ready(turn: Turn, signal: AbortSignal): Promise<'held' | 'superseded'> {
     try {
       signal.throwIfAborted();
@@ -170,7 +172,7 @@ export class Sequencer {
     return state;
   }
 
-  /** Releases all locks and joins the lines of others, at their ends. Then await `ready`. */
+  /** Releases all locks of a turn and joins the lines of other locks, at the end. The caller then awaits `ready`. */
   again(turn: Turn, locks: Uint32Array, count: number): void {
     assert(turn.state === 'held', 'only a turn that holds its locks can change them');
     this.#leave(turn);
@@ -178,7 +180,7 @@ export class Sequencer {
     this.#join(turn, locks, 0, count);
   }
 
-  /** Ends a turn in any state; ending it twice does nothing. */
+  /** Ends a turn in any state. A second call does nothing. */
   release(turn: Turn): void {
     const { state } = turn;
     if (state === 'held' || state === 'waiting') this.#leave(turn);
@@ -225,7 +227,7 @@ export class Sequencer {
     if (others.length === 0) this.#others[lock] = undefined;
   }
 
-  /** The next turn in the line becomes the first. */
+  /** Makes the next turn in the line of a lock the first. */
   #advance(lock: number): void {
     const others = this.#others[lock];
     const next = others?.shift();
@@ -242,8 +244,9 @@ export class Sequencer {
   }
 
   /**
-   * A hot document: of two events of one feed that wait, only the later is needed; its page commits after the other's.
-   * Equal LSNs are decided by a point read, never here.
+   * Drops events that are no longer needed, which helps with documents that change often. If two events of one document
+   * and feed wait, only the later is applied: its page commits after the page of the other. Equal LSNs are never decided
+   * here but by a point read.
    */
   #supersede(turn: Turn, { feed, lsn }: FeedOrder): void {
     const others = this.#others[turn.lockOne] ?? [];

@@ -1,10 +1,11 @@
 /**
- * The first thing a run does after a crash: it waits until no request of the last run can take effect any longer, then
- * settles every document that has an intent and no commit: our copy stays in at most one slot, which the ledger knows.
- * Settling only removes. What is missing comes again, because no position has moved past it.
+ * Settles what a crash has left; a run does this before anything else. It waits until no request of the last run can
+ * take effect any longer, and then looks at every document that has an intent and no commit. Invariant: after settling,
+ * our copy of such a document is in at most one slot, and the ledger knows that slot. Settling only removes copies. The
+ * feed shows missing documents again, because no position has moved past their pages.
  *
- * Everything in doubt is in memory at once: the documents of pages that were in flight, which PAGES_BYTES_MAX of run-leases.ts
- * bounds. A document has 230 bytes on the wire before anybody has put anything into it, so they are at most 36,000.
+ * All documents in doubt are in memory at once. They are those of the pages in flight, which PAGES_BYTES_MAX of
+ * run-leases.ts limits. Even an empty document has 230 bytes on the wire, so they are at most 36,000.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { group } from '../../lib/group.ts';
@@ -15,7 +16,7 @@ import type { RunContext } from '../context.ts';
 import { withdraw, withoutSlot } from '../apply/put-in-slot.ts';
 import { idOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
-/** Documents looked at together: enough to fill batches to every range. */
+/** How many documents are settled at the same time: enough to fill batches to every range. */
 const TOGETHER = 2000;
 
 interface Claimed {
@@ -24,13 +25,15 @@ interface Claimed {
   readonly slots: Map<string, Slot>;
 }
 
-/** What was found, for the ledger. */
+/** What settling writes to the ledger. */
 interface Findings {
   readonly rows: Map<string, LedgerRow>;
   readonly overrides: Override[];
 }
 
-/** Returns how many documents were in doubt. Without any it does not wait. */
+/**
+ * Settles all intents of the last run and returns how many documents were in doubt. Without intents it does not wait.
+ */
 export async function settleAll(
   context: RunContext,
   { signal, say }: { readonly signal: AbortSignal; readonly say: (text: string) => void },
@@ -88,7 +91,7 @@ function readClaims(
   return { claimed, takeovers };
 }
 
-/** Leaves our copy where the source maps the document now, and nowhere else. */
+/** Removes our copies of a document, except from the slot to which the source maps the document now. */
 async function settleOne(
   context: RunContext,
   { identity, indexId, slots: claimed }: Claimed,
@@ -106,7 +109,7 @@ async function settleOne(
     const seen = await slots.read(slot, idOf(identity));
     if (seen === null || !seen.identity.hash.equals(identity.hash)) continue;
     if (wanted !== null && wanted.hash.equals(slot.hash)) kept = slot;
-    // The intent of what may have been written covers its removal.
+    // The intent that claimed the write of this copy also covers its removal.
     else if ((await withdraw(context, identity, slot)).end === 'removed')
       context.tally.add({ documentsDeleted: 1 });
   }
@@ -131,7 +134,7 @@ async function settleOne(
     findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.pages.nextSequence() });
 }
 
-/** The ledger must not say that a document is in a slot that another one has taken. */
+/** Corrects the ledger for a document whose slot another document may have taken. */
 async function settleTakeover(context: RunContext, claim: Claim, findings: Findings): Promise<void> {
   const { identity, slot, targetKey } = claim;
   const { pending, slots, ledger } = context;

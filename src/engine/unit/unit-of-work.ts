@@ -1,11 +1,12 @@
 /**
- * A unit of work: a page of a feed, or another try of a letter. The crash rule is here: **INTENT before the first byte,
- * COMMIT after the last outcome. We may repeat, we never skip.** The README of the engine explains it.
+ * A unit of work: a page of a feed, an attempt at a dead letter, or a repair. It follows the crash rule: **INTENT before
+ * the first byte, COMMIT after the last outcome. We may repeat, we never skip.** The README of the engine explains the
+ * rule.
  *
  *   begin (INTENT) -> an outcome for every document -> whenDone -> commit (COMMIT)
  *
- * Invariant: whatever is written, removed or taken over was claimed here before, durably. Other units see an outcome at
- * once (pending-outcomes.ts); the ledger gets it with the commit, which writes the newest outcome of each document.
+ * Invariant: every write, removal and takeover is claimed here, durably, before it is sent. Other units see an outcome
+ * at once (pending-outcomes.ts). The ledger gets it with the commit, which writes the newest outcome of each document.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
@@ -37,23 +38,23 @@ type UnitContext = Pick<
 >;
 
 interface UnitKind {
-  /** Null: no position moves. */
+  /** The lease whose position moves with the commit; null if no position moves. */
   readonly lease: number | null;
   readonly feed: FeedName;
 }
 
-/** One write, removal or takeover that may happen. */
+/** A claim: one write, removal or takeover that may happen. */
 export interface Claiming {
   readonly kind: Claim['kind'];
   readonly identity: SourceIdentity;
   readonly slot: Slot;
 }
 
-/** Documents that the copy creates: their segments claim them. */
+/** Documents that the copy creates. Their segments are their claims. */
 interface CopiedDocuments {
   readonly indexId: number;
   readonly parts: readonly FinishedSegment[];
-  /** The number of the outcome of each; 0 until our copy of it is in its slot. */
+  /** The outcome number of each document; 0 until our copy of the document is in its slot. */
   readonly outcomes: Float64Array;
 }
 
@@ -79,7 +80,9 @@ export class UnitOfWork {
     this.page = context.ledger.pages.nextPage();
   }
 
-  /** INTENT, durable when it resolves. It is extended when a point read shows what was not known before. */
+  /**
+   * Writes the INTENT, which is durable when the promise resolves. A later call adds claims for slots not known before.
+   */
   async begin(claims: readonly Claiming[], copied?: CopiedDocuments): Promise<void> {
     for (const { kind, identity, slot } of claims) {
       // A takeover claims the removal of the slot's former document, not a write by that document.
@@ -91,19 +94,19 @@ export class UnitOfWork {
     this.#context.points.reach('intended');
   }
 
-  /** Whether this unit may write to the slot, or remove from it. */
+  /** Whether this unit may write this document to the slot, or remove it from there. */
   claims(identity: SourceIdentity, slot: Slot): boolean {
     return this.#claimed.has(nameOf(identity.hash, slot.hash));
   }
 
-  /** The segment of a copied document has claimed its slot. */
+  /** Records that the segment of a copied document has claimed its slot. */
   claimed(identity: Buffer, slot: Buffer): void {
     this.#claimed.add(nameOf(identity, slot));
   }
 
   // Outcomes.
 
-  /** The copy of this document is where its segment says. */
+  /** Records that the copy of this document is in the slot that its segment names. */
   landed(entry: number): void {
     this.#outcomes[entry] = this.#context.ledger.pages.nextSequence();
   }
@@ -118,7 +121,7 @@ export class UnitOfWork {
     this.#context.pending.setLetter(identity, change);
   }
 
-  /** Older segments say that this document is in this slot: it no longer is. */
+  /** Records that this document is no longer in this slot, although older segments say so. */
   override(identity: Buffer, slot: Buffer): void {
     const override = { identity, slot, sequence: this.#context.ledger.pages.nextSequence() };
     this.#overrides.push(override);
@@ -129,23 +132,23 @@ export class UnitOfWork {
     this.#counts.set(counter, (this.#counts.get(counter) ?? 0) + delta);
   }
 
-  // How many outcomes are missing. A unit that is one task needs none of these.
+  // The count of missing outcomes. A unit for a single document does not use it.
 
-  /** So many documents will have an outcome. Called once. */
+  /** Sets how many documents the unit has. Called once. */
   expect(documents: number): void {
     this.#expected = this.#open = documents;
     this.#context.backlog.expect(documents);
     if (documents === 0) this.#done.resolve();
   }
 
-  /** One document has its outcome. */
+  /** Counts a document that has its outcome. */
   complete(): void {
     this.#open -= 1;
     this.#context.backlog.end();
     if (this.#open === 0) this.#done.resolve();
   }
 
-  /** Starts a task whose end is the outcome of one document. */
+  /** Starts a task; when it ends, one document has its outcome. */
   start(task: () => Promise<void>): void {
     this.#context.tasks.start(async () => {
       await task();
@@ -153,12 +156,12 @@ export class UnitOfWork {
     });
   }
 
-  /** Resolves when every document has its outcome. */
+  /** Waits until every document has its outcome. */
   async whenDone(): Promise<void> {
     await orAborted(this.#done.promise, this.#context.signal);
   }
 
-  /** COMMIT: what became of every document, and the position that moves with it. */
+  /** Writes the COMMIT: the outcome of every document, and the position that moves with them. */
   commit(move: Move | null): void {
     assert(!this.#committed, 'a unit is committed once');
     assert(this.#open === 0, 'a unit is committed when every document has its outcome');
