@@ -1,4 +1,6 @@
-/** The documents that differ, and how: by id and keys, never with their content. */
+/**
+ * Lists the documents that differ, with the kind of difference. Invariant: by id and keys, never with their content.
+ */
 import type { Candidate } from './recheck/candidate-store.ts';
 import type { VerifyStore } from './store.ts';
 import {
@@ -9,10 +11,10 @@ import {
   type DifferenceSample,
 } from './verdict.ts';
 
-/** Length of a list in memory. */
+/** How many documents a list in memory may have. The report reads longer lists from the verify file. */
 const LISTED_MAX = 1000;
 
-/** All documents, read from the store as they are consumed. */
+/** Returns the lists of all documents. Each document is read from the verify file when the caller reaches it. */
 export function streamDifferences({ candidates }: VerifyStore, nowMs: number): DifferenceStream {
   const each = <T>(all: Iterable<Candidate>, describe: (candidate: Candidate) => T): Iterable<T> => ({
     *[Symbol.iterator]() {
@@ -29,7 +31,7 @@ export function streamDifferences({ candidates }: VerifyStore, nowMs: number): D
   };
 }
 
-/** The first documents of each list. */
+/** Returns the first LISTED_MAX documents of each list. */
 export function firstDifferences(store: VerifyStore, nowMs: number): DifferenceLists {
   const { differences, inFlight, waived } = streamDifferences(store, nowMs);
   return { differences: firstOf(differences), inFlight: firstOf(inFlight), waived: firstOf(waived) };

@@ -1,23 +1,25 @@
 /**
- * How an entry names its document: by id, source key and target key, as JSON texts copied from the document. Invariant: no
- * other value of the document is kept.
+ * The name of a document in an entry: its id, source key and target key, as JSON texts copied from the document.
+ * Invariant: a name contains no other value of the document.
  */
 import type { ByteOutput } from '../documents/byte-output.ts';
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 
-/** Values as JSON texts; null: the document has no such value. */
+/** The values of a name as JSON texts. Null in place of a value means that the document does not have it. */
 export interface DocumentName {
   readonly id: string;
   readonly sourceKey: readonly (string | null)[];
   readonly targetKey: readonly (string | null)[];
 }
 
-/** Separators: a JSON text contains neither byte, because strings escape them. */
+/**
+ * NEXT follows each value of a name, END the last one. A JSON text contains neither byte, because strings escape both.
+ */
 const [NEXT, END] = [0x0a, 0x00];
 
-/** Appends the name of a row: its values at `nodes`, then `values`. */
+/** Appends the name of the document in a row: the values at `nodes` of the scan, then `values`. */
 export function putName(out: ByteOutput, { scan, row, nodes, values }: NameParts): void {
   const { page } = scan;
   for (const node of nodes) {
@@ -53,7 +55,7 @@ export function readName(bytes: Buffer, sourceLevels: number): DocumentName {
   };
 }
 
-/** The key values in a name. */
+/** Returns the key values that a name has as JSON texts. */
 export function parseKey(texts: readonly (string | null)[]): KeyComponent[] {
   return texts.map((text) => {
     if (text === null) return undefined;
@@ -63,12 +65,12 @@ export function parseKey(texts: readonly (string | null)[]): KeyComponent[] {
   });
 }
 
-/** A key as JSON texts. */
+/** Returns the values of a key as JSON texts. */
 export function keyTexts(key: readonly KeyComponent[]): (string | null)[] {
   return key.map((value) => (value === undefined ? null : JSON.stringify(value)));
 }
 
-/** A key as one text, in which a missing level differs from null. */
+/** Returns a key as one text, in which a missing level differs from the value null. */
 export function keyText(key: readonly KeyComponent[]): string {
   return JSON.stringify(keyTexts(key));
 }

@@ -1,6 +1,6 @@
 /**
- * The positions that the last clean comparison reached on both sides, from which another one may start and read only later
- * changes. Invariant: they are used only for the same spec and the same containers.
+ * The positions that the last clean comparison reached on both sides. A comparison that starts from these positions
+ * reads only later changes. Invariant: the positions are used only for the same spec and the same containers.
  */
 import type { StartedAt } from './pass/read-side.ts';
 import type { Proof, Subject } from './store.ts';
@@ -12,7 +12,7 @@ export interface ResumePoints {
   readonly target: readonly StartedAt[];
 }
 
-/** Null: no proof can be continued from. */
+/** Returns the positions in the last proof; null: there is no proof of this spec and these containers. */
 export function resumePoints(proof: Proof | null, subject: Subject): ResumePoints | null {
   if (proof === null || proof.fingerprint !== subject.fingerprint) return null;
   const details: unknown = JSON.parse(proof.details);

@@ -1,14 +1,14 @@
 /**
- * The mover's ledger, opened briefly for each look: a connection that stays open would keep the mover from closing the file
- * cleanly. Invariant: no byte of the ledger is changed. Each look opens the file and reads its schema, so a caller looks once
- * for many documents.
+ * Reads the ledger while the mover may write it. The ledger is opened briefly for each look, because a connection that
+ * stays open would keep the mover from closing the file cleanly. Each look opens the file and reads its schema, so
+ * callers look once for many documents. Invariant: no byte of the ledger is changed.
  */
 import type { MigrationRecord } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';
 import { Ledger } from '../state/ledger.ts';
 import type { SessionToken } from '../state/session-tokens.ts';
 
-/** What the mover has committed, at one moment. */
+/** What the mover had committed at one moment. */
 export interface Moment {
   readonly migration: MigrationRecord;
   readonly leases: readonly Lease[];
@@ -32,7 +32,7 @@ export class LedgerView {
     return this.momentAnd(() => undefined).moment;
   }
 
-  /** A moment, and what `body` reads at the same moment. */
+  /** Returns what the mover has committed, and what `body` reads from the ledger at the same moment. */
   momentAnd<T>(body: (ledger: Ledger) => T): { readonly moment: Moment; readonly rest: T } {
     return this.look((ledger) =>
       ledger.atOnce(() => ({

@@ -1,6 +1,6 @@
 /**
- * Opens both containers for a comparison. Invariant: nothing here writes, the containers are those with which the ledger
- * began, and every read counts against the budget of its side.
+ * Opens both containers for a comparison. Invariant: nothing here writes, the containers are those with which the
+ * ledger began, and every read counts against the budget of its side.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import {
@@ -38,7 +38,7 @@ export interface SidesParts {
   readonly timeoutMs: number;
 }
 
-/** The RU used so far, and the RU/s allowed. */
+/** Returns the RU that both sides have used so far, the throttled requests, and the RU/s allowed. */
 export function loadOf({ source, target }: Sides): {
   readonly ru: number;
   readonly throttled: number;
@@ -61,7 +61,7 @@ export interface Opened {
   readonly settingsNotSeen: readonly SettingName[];
 }
 
-/** Both containers, checked against the ledger. */
+/** Opens both containers; refuses containers other than those in the ledger. */
 export async function openSides(parts: SidesParts, signal: AbortSignal): Promise<Opened> {
   const { spec, accounts, moment, clock, random, log, timeoutMs } = parts;
   const waiting = { clock, random, onWait: logWaits(log, clock) };
@@ -97,7 +97,10 @@ export async function openSides(parts: SidesParts, signal: AbortSignal): Promise
   return { sides, settings: differencesOf(from, to), settingsNotSeen: unseenOf(from, to) };
 }
 
-/** Reads must not be older than what the mover has seen of the source and committed to the target. */
+/**
+ * Adds the ledger's session tokens to both sides. Later reads then see at least what the mover has read from the source
+ * and committed in the target.
+ */
 export function seeTokens({ source, target }: Sides, { tokens, targetTokens, leases }: Moment): void {
   for (const { token } of targetTokens) target.sessions.add(token);
   for (const { token } of tokens) source.sessions.add(token);
@@ -119,7 +122,7 @@ function refuseOthers(
   }
 }
 
-/** During the copy nearly everything is missing, which is not a difference. */
+/** Refuses to compare before the copy has finished: until then documents are missing in the target as expected. */
 export function refuseUncopied({ leases }: Moment): void {
   if (leases.length === 0) throw notCopied();
   const open = leases.filter(({ phase }) => phase === 'copy').length;

@@ -1,7 +1,7 @@
 /**
- * The verify file next to the ledger: the progress of a comparison, and the last clean result. Invariant: positions, sums
- * and entries of a side change in one transaction, so after a crash the next run resumes from a state in which they agree.
- * The process that compares holds the file's lock.
+ * The verify file next to the ledger: the progress of a comparison, and the last clean result. Invariant: positions,
+ * sums and entries of a side change in one transaction, so after a crash the next run resumes from a state in which
+ * they agree. The process that compares holds the file's lock.
  */
 import { existsSync } from 'node:fs';
 import { NotReadyError } from '../lib/errors.ts';
@@ -24,7 +24,7 @@ import { ChunkFile, type Chunk } from './pass/chunk-file.ts';
 import type { EntryChunk } from './pass/entry-chunks.ts';
 import type { SideName } from '../cosmos/side.ts';
 
-/** What is compared. */
+/** The spec and the containers that a comparison is about. */
 export interface Subject {
   readonly fingerprint: string;
   readonly sourceRid: string;
@@ -33,35 +33,38 @@ export interface Subject {
 
 export interface Begun extends Subject {
   readonly beganAtMs: number;
-  /** `changes`: only documents that changed since the last clean comparison; the others were not compared. */
+  /** `all`: every document is compared. `changes`: only documents that changed since the last clean comparison. */
   readonly extent: 'all' | 'changes';
-  /** The differences found by an earlier comparison were repaired before this one began. */
+  /** Whether the differences that an earlier comparison found were repaired before this comparison began. */
   readonly isAfterRepair: boolean;
-  /** `listed`: both sides were read, and every document that may differ is a candidate. `done`: it has its verdict. */
+  /**
+   * `reading`: the sides are being read. `listed`: both were read, and every document that may differ is a candidate.
+   * `done`: the comparison has its verdict.
+   */
   readonly stage: 'reading' | 'listed' | 'done';
-  /** Null: not listed yet, or not known. */
+  /** When the candidates were listed; null: not listed yet, or the time is not known. */
   readonly listedAtMs: number | null;
 }
 
-/** An interval of one side, and how far it was read. */
+/** An interval of the key space of one side, and how far it was read. */
 export interface ReadPart {
   readonly min: string;
   readonly max: string;
   readonly rangeId: string;
-  /** Null: from the beginning. */
+  /** The position from which reading continues; null: the beginning of the feed. */
   readonly position: string | null;
-  /** Documents with a later LSN are left out. */
+  /** Documents with a higher LSN are left out of the comparison. */
   readonly fenceLsn: number;
   readonly isDone: boolean;
   readonly documents: number;
 }
 
-/** The state of one side at one moment; its fields are only valid together. */
+/** The state of one side between two pages. Its fields agree, so all are written in one transaction. */
 export interface Checkpoint {
   readonly parts: readonly ReadPart[];
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
-  /** Entries since the last checkpoint (pass/entry-chunks.ts). */
+  /** The entries added since the last checkpoint (pass/entry-chunks.ts). */
   readonly entries: Uint32Array;
 }
 
@@ -69,7 +72,7 @@ export interface Checkpoint {
 export interface Sums {
   readonly buckets: Buffer;
   readonly refused: Readonly<Record<string, number>>;
-  /** Documents counted twice in the buckets, because they were read twice; known once everything is listed. */
+  /** How many documents were read twice and so count twice in the buckets. Known when the candidates were listed. */
   readonly repeated: number;
 }
 
@@ -77,14 +80,14 @@ export interface Sums {
 export interface Proof {
   readonly atMs: number;
   readonly fingerprint: string;
-  /** JSON text. */
+  /** The details of the verdict as JSON text, for the report and for a later comparison of changes. */
   readonly details: string;
 }
 
-/** Small: the file has a few rows and the sums of two sides. */
+/** A small cache is enough: the file has a few rows and the sums of two sides. */
 const CACHE_KIB = 1024;
 
-/** The verify file of a ledger. */
+/** Returns the path of the verify file of a ledger. */
 export function verifyPath(ledger: string): string {
   return `${ledger}-verify`;
 }
@@ -92,12 +95,12 @@ export function verifyPath(ledger: string): string {
 export class VerifyStore {
   readonly candidates: CandidateStore;
   readonly #database: Database;
-  /** Undefined: the caller holds the lock, for longer than the store is open. */
+  /** The lock to release at the end; undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
   readonly #transactions: Transactions;
   readonly #chunks: ChunkFile;
   readonly #sql;
-  /** Where the next chunk is written. */
+  /** The offset in the chunk file at which the next chunk is written. */
   #chunksEnd: number;
 
   private constructor(database: Database, lock: MoverLock | undefined) {
@@ -142,12 +145,14 @@ export class VerifyStore {
     this.#chunksEnd = last === undefined ? 0 : endOf(chunkIn(last));
   }
 
-  /** Keeps other processes from comparing until it is released; refuses if one already does. */
+  /** Takes the lock that keeps other processes from comparing; refuses if another process compares already. */
   static hold(path: string): MoverLock {
     return takeLock(path);
   }
 
-  /** Refuses if another process compares; `held` is the lock, where the caller has it already. */
+  /**
+   * Opens the verify file; refuses if another process compares. `held` is the lock, if the caller has taken it already.
+   */
   static open(path: string, held?: MoverLock): VerifyStore {
     refuseForeignFile(path, 'verify');
     const lock = held === undefined ? takeLock(path) : undefined;
@@ -163,18 +168,18 @@ export class VerifyStore {
     }
   }
 
-  /** Whether a process compares now. */
+  /** Returns whether a process holds the lock, that is, compares now. */
   static isInUse(path: string): boolean {
     return MoverLock.isHeld(path);
   }
 
-  /** The last clean comparison, for readers: needs no lock, also while a comparison runs. */
+  /** Returns the last clean comparison. Needs no lock, so it can be called while another process compares. */
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
     refuseForeignFile(path, 'verify');
     const database = openDatabase({ path, readonly: true });
     try {
-      // Without the table, a run was killed while it created the file.
+      // The table is missing if a process was killed while it created the file.
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'proofs'").all();
       return tables.length === 0 ? null : proofIn(database.prepare<[], Columns>(LAST_PROOF).get());
     } catch (error) {
@@ -184,7 +189,7 @@ export class VerifyStore {
     }
   }
 
-  /** The comparison that was started last. */
+  /** Returns the comparison that was started last; null: none. */
   begun(): Begun | null {
     const row = this.#sql.begun.get();
     if (row === undefined) return null;
@@ -209,7 +214,10 @@ export class VerifyStore {
     this.#dropChunks();
   }
 
-  /** Marks the comparison as done. Its findings stay until the next one starts; only the last proof is kept. */
+  /**
+   * Marks the comparison as done, and replaces the last proof if a new one is given. The candidates stay in the file
+   * until the next comparison starts.
+   */
   end(proof?: Proof): void {
     this.#transactions.durable(() => {
       if (proof !== undefined) {
@@ -220,7 +228,7 @@ export class VerifyStore {
     });
   }
 
-  /** Marks the comparison as done with differences, which makes earlier proofs void. */
+  /** Marks the comparison as done and deletes the last proof, which the differences found have made void. */
   disprove(): void {
     this.#transactions.durable(() => {
       this.#sql.disprove.run();
@@ -228,7 +236,7 @@ export class VerifyStore {
     });
   }
 
-  /** After a repair: only the documents found to differ are checked again. */
+  /** Opens the documents found to differ, so that the next run checks only these again. Called after a repair. */
   reopen(): void {
     this.#transactions.durable(() => {
       this.candidates.reopen();
@@ -261,7 +269,7 @@ export class VerifyStore {
   }
 
   checkpoint(side: SideName, { parts, buckets, refused, entries }: Checkpoint): void {
-    // A chunk that is not committed is overwritten by the next one.
+    // If the transaction below fails, the next chunk overwrites this one.
     const chunk = entries.length === 0 ? undefined : this.#chunks.write(this.#chunksEnd, entries);
     this.#transactions.run(() => {
       this.#sql.dropParts.run(side);
@@ -272,7 +280,7 @@ export class VerifyStore {
     if (chunk !== undefined) this.#chunksEnd = endOf(chunk);
   }
 
-  /** The entries of a shelf, chunk by chunk; each chunk is valid until the next one is read. */
+  /** Yields the entries of a shelf, chunk by chunk. Each chunk is valid until the next one is read. */
   *entries(side: SideName, shelf: number): Generator<EntryChunk> {
     for (let row = this.#sql.chunk.get(side, 0); row !== undefined;) {
       yield this.#chunks.read(chunkIn(row), shelf);
@@ -280,7 +288,7 @@ export class VerifyStore {
     }
   }
 
-  /** Everything is listed; the entries are no longer needed. */
+  /** Records that all candidates are listed, and deletes the entries, which are no longer needed. */
   listed(repeated: Readonly<Record<SideName, number>>, nowMs: number): void {
     this.#transactions.durable(() => {
       for (const side of ['source', 'target'] as const) this.#sql.setRepeated.run(repeated[side], side);
@@ -290,7 +298,7 @@ export class VerifyStore {
     this.#dropChunks();
   }
 
-  /** The last clean comparison. */
+  /** Returns the last clean comparison. */
   proof(): Proof | null {
     return proofIn(this.#sql.proof.get());
   }

@@ -1,14 +1,16 @@
-/** The time limit of a comparison. At its end, what was read is kept, and the next run resumes. */
+/**
+ * The time limit of a comparison. When the limit is reached, progress is saved, and the next run resumes from there.
+ */
 import { ChildSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { BudgetError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { timeLeft } from '../spec/time-left.ts';
 
-/** The time left is checked this often: a timer cannot wait for months, and the machine's clock may be set. */
+/** How often the time left is checked: a timer cannot wait for months, and the operator may set the machine's clock. */
 const CHECK_EVERY_MS = 3600 * 1000;
 
-/** Runs `body` with a signal that is aborted at the time limit. */
+/** Runs `body` with a signal that is aborted when the time limit is reached. */
 export async function withTimeLimit<T>(
   { deadline }: Pick<MigrationSpec, 'deadline'>,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -29,7 +31,7 @@ export async function withTimeLimit<T>(
       }),
     );
   };
-  // Never rejects; aborted below when the body has ended.
+  // The alarm never rejects. It is aborted below as soon as the body has ended.
   const rung = ring().catch(() => undefined);
   try {
     return await body(work.signal);

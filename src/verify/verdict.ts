@@ -4,7 +4,10 @@ import type { SettingDifference, SettingName } from '../cosmos/container/setting
 import type { LetterCount, RangeCount } from './counts/count-ranges.ts';
 
 export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
-/** missing: not in the target. extra: only in the target. different: other content. wrongSlot: under another key. */
+/**
+ * How a document differs. `missing`: not in the target. `extra`: only in the target. `different`: with other content.
+ * `wrongSlot`: under a key other than its target key.
+ */
 export type Kind = (typeof KINDS)[number];
 
 /** A document by id and keys, never by its content. */
@@ -12,20 +15,20 @@ export interface DifferenceSample {
   readonly kind: Kind;
   readonly id: unknown;
   readonly sourceKey: readonly unknown[];
-  /** Null: it has none. */
+  /** The values of the target key; null: the document has no target key. */
   readonly targetKey: readonly unknown[] | null;
 }
 
-/** A document that differs, but may still be replicated. */
+/** A document that differs now, but may become equal when the mover has replicated its last change. */
 export interface InFlight extends DifferenceSample {
-  /** How long it has been known to differ. */
+  /** How long the document has been known to differ. */
   readonly ageMs: number;
 }
 
 export interface Verdict {
   readonly migration: string;
   readonly level: 'count' | 'digest';
-  /** Null: not proven. */
+  /** Whether both sides are equal; null: neither equality nor a difference was proven. */
   readonly equal: boolean | null;
   readonly source: { readonly count: number };
   readonly target: { readonly count: number };
@@ -44,7 +47,7 @@ export interface Verdict {
   readonly details: Details;
 }
 
-/** The first documents of each list. */
+/** The first documents of each list, few enough for memory. */
 export interface DifferenceLists {
   readonly differences: readonly DifferenceSample[];
   readonly inFlight: readonly InFlight[];
@@ -58,17 +61,17 @@ export interface DifferenceStream {
   readonly waived: Iterable<DifferenceSample>;
 }
 
-/** What was compared, and when; for the report. */
+/** What was compared and when, for the report and for the proof. */
 export interface Details {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   readonly fingerprint: string;
-  /** All documents, or those changed since an earlier comparison; a count has no extent. */
+  /** Which documents were compared: all, or those changed since an earlier comparison. Absent for a count. */
   readonly extent?: 'all' | 'changes';
   readonly ranges: { readonly source: readonly RangeCount[]; readonly target: readonly RangeCount[] };
-  /** Absent for a count. */
+  /** The first documents found. Absent for a count, which identifies no documents. */
   readonly listed?: DifferenceLists;
-  /** How long the oldest document in flight has been known to differ; null: there is none. Absent for a count. */
+  /** How long the oldest document in flight has been known to differ; null: none is in flight. Absent for a count. */
   readonly oldestInFlightMs?: number | null;
   readonly [more: string]: unknown;
 }
@@ -80,7 +83,7 @@ export const NO_DIFFERENCES: Readonly<Record<Kind, number>> = {
   wrongSlot: 0,
 };
 
-/** The kinds of differences as people read them. */
+/** The kinds of differences in the words of reports and messages. */
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   missing: 'missing',
   extra: 'extra',
@@ -88,12 +91,12 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   wrongSlot: 'wrong key',
 };
 
-/** `2 missing, 1 wrong key`; empty when there are none. */
+/** Returns differences as text, such as `2 missing, 1 wrong key`; empty text when there are none. */
 export function describeDifferences(differences: Verdict['differences']): string {
   return formatCounts(Object.fromEntries(KINDS.map((kind) => [KIND_WORDS[kind], differences[kind]])));
 }
 
-/** `3 documents may still be in flight`, and what they wait for where that is known. */
+/** Returns a text such as `3 documents may still be in flight`, followed by what they wait for, if that is known. */
 export function describeInFlight({ inFlight, waitsFor }: Pick<Verdict, 'inFlight' | 'waitsFor'>): string {
   return `${pluralize(inFlight, 'document')} may still be in flight${waitsFor === null ? '' : `: ${waitsFor}`}`;
 }

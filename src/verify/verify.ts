@@ -1,6 +1,6 @@
 /**
- * One comparison of both sides, from the ledger to the verdict. Invariant: neither a container nor the ledger is changed; a
- * difference is reported only if it is certain, and anything uncertain is reported as not proven.
+ * One comparison of both sides, from the ledger to the verdict. Invariant: neither a container nor the ledger is
+ * changed; a difference is reported only if it is certain, and anything uncertain is reported as not proven.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -21,21 +21,24 @@ import type { DifferenceStream, Verdict } from './verdict.ts';
 export interface VerifyParts {
   readonly spec: MigrationSpec;
   readonly connections: Connections;
-  /** `changes`: documents changed since the last clean comparison, and the counts; all documents if the counts differ. */
+  /**
+   * `count`: the number of documents. `digest`: the content of all documents. `changes`: the content of documents
+   * changed since the last clean comparison, and the counts; if the counts differ, the content of all documents.
+   */
   readonly level: 'count' | 'digest' | 'changes';
-  /** Start from scratch, even if an unfinished comparison could be resumed. */
+  /** Whether to start from scratch even if an unfinished comparison could be resumed. */
   readonly fresh: boolean;
-  /** Check only the documents that the last comparison found to differ and that were repaired since. */
+  /** Whether to check only the documents that the last comparison found to differ. Set after a repair. */
   readonly again?: boolean;
-  /** The findings of an earlier comparison were repaired; recorded with this one. */
+  /** Whether the differences that an earlier comparison found were repaired. Recorded with this comparison. */
   readonly afterRepair?: boolean;
   /**
-   * Read up to the newest change that any replica knows. Needed when writers are stopped for a cutover, because a lagging
-   * replica would still show deleted documents. Always done for `changes`, where a missed change would be missed on both
-   * sides.
+   * Whether to read up to the newest change that any replica knows. Needed when writers are stopped for a cutover,
+   * because a lagging replica would still return deleted documents. Level `changes` always does so, because there a
+   * change that is not read could be missing on both sides.
    */
   readonly newest?: boolean;
-  /** The verify file's lock, if the caller already has it to run several comparisons in a row. */
+  /** The lock of the verify file, if the caller has taken it to run several comparisons in a row. */
   readonly lock?: MoverLock;
   /** How long to wait for documents in flight. */
   readonly deadlineMs: number;
@@ -46,29 +49,32 @@ export interface VerifyParts {
   /** Receives messages for the user. */
   readonly say?: (text: string) => void;
   readonly onProgress?: (progress: VerifyProgress) => void;
-  /** Called with the verdict while all differences can still be read; null: this level lists no documents. */
+  /**
+   * Called with the verdict and the lists of all documents that differ. The lists can be read only during the call.
+   * Null in place of the lists: this level identifies no documents.
+   */
   readonly onVerdict?: (verdict: Verdict, named: DifferenceStream | null) => void;
   readonly timing?: Partial<CompareTiming>;
 }
 
-/** The progress of a comparison; `stage` is text for people. */
+/** The progress of a comparison. */
 export interface VerifyProgress {
   readonly stage: string;
   readonly source: number;
   readonly target: number;
   readonly open: number;
-  /** What the open candidates wait for; null: not known. */
+  /** What the open candidates wait for, as text; null: not known. */
   readonly waitsFor: string | null;
-  /** Documents in the source; null: the service does not say. */
+  /** The number of documents in the source, as the service reports it; null: the service does not report it. */
   readonly expected: number | null;
-  /** Of both sides. */
+  /** RU used on both sides together. */
   readonly ru: number;
   readonly throttled: number;
   /** RU/s allowed on both sides together; null: not known. */
   readonly budgetRu: number | null;
 }
 
-/** The input of every level. */
+/** What a comparison of any level works with: the caller's parts, both open sides and the ledger. */
 export interface Comparison extends Omit<VerifyParts, 'timing' | 'connections'>, Opened {
   readonly ledger: LedgerView;
   readonly timing: CompareTiming;

@@ -1,4 +1,8 @@
-/** `--level count`: compares the number of documents, dead letters accounted for; cheap, and says nothing about content. */
+/**
+ * `--level count`: compares the numbers of documents of both sides. Documents with dead letters may be missing in the
+ * target. This level is cheap, and says nothing about content. Invariant: counts that do not match are a difference
+ * only if two looks in a row found the same counts, and the mover had replicated everything before each look.
+ */
 import { Countdown } from '../../lib/clock.ts';
 import { parsePath } from '../../keys/path.ts';
 import { fingerprint } from '../../spec/fingerprint.ts';
@@ -21,9 +25,9 @@ interface Look {
   readonly source: SideCount;
   readonly target: SideCount;
   readonly letters: LetterCount;
-  /** How many documents the target may lack because of dead letters. */
+  /** How many documents may be missing in the target because of dead letters. */
   readonly most: number;
-  /** The mover had replicated every change. */
+  /** Whether the mover had replicated every change before the sides were counted. */
   readonly isAll: boolean;
 }
 
@@ -63,7 +67,10 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
   }
 }
 
-/** Nothing moved between two looks with everything replicated, so the difference will stay. */
+/**
+ * Returns whether the counts stayed the same between two looks, and the mover had replicated everything before both
+ * looks. If so, waiting longer would not change the difference.
+ */
 function isSettled(before: Look, now: Look): boolean {
   return (
     before.isAll &&
@@ -73,7 +80,10 @@ function isSettled(before: Look, now: Look): boolean {
   );
 }
 
-/** A document that is marked as deleted has no copy in the target. */
+/**
+ * Returns the query condition that leaves out documents marked as deleted, because these have no copy in the target.
+ * Undefined: deletes are not found by a marker.
+ */
 function notMarked({ deletes }: MigrationSpec): string | undefined {
   if (deletes.kind !== 'marker') return undefined;
   const property = `c${parsePath(deletes.path)
@@ -90,7 +100,7 @@ function verdictOf(
 ): Verdict {
   const lacking = source.count - target.count;
   const endedAtMs = clock.now();
-  // Documents explained by dead letters are not differences.
+  // Documents that are missing because of dead letters are not differences.
   const found = { missing: Math.max(0, lacking - most), extra: Math.max(0, letters.absent - lacking) };
   return {
     migration: migrationName(spec),

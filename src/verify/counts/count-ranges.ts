@@ -1,7 +1,6 @@
 /**
- * The documents of both sides, counted range by range by the service, and how many of them dead letters account for.
- * Invariant: counts that do not match are a difference only if the mover had replicated everything before and after, and
- * the source had not changed in between.
+ * Counts the documents of a side, range by range, by queries to the service; and the documents that may be missing in
+ * the target because of dead letters.
  */
 import { countRange } from '../../cosmos/container/count.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
@@ -22,17 +21,17 @@ export interface SideCount {
   readonly ranges: readonly RangeCount[];
 }
 
-/** How many dead letters there are, and how many of their documents cannot be in the target. */
+/** The numbers of dead letters. */
 export interface LetterCount {
   readonly open: number;
   readonly discarded: number;
-  /** Open letters whose document was never written, or has left its slot. */
+  /** Open dead letters whose document was never written to the target, or has left its slot. */
   readonly absent: number;
 }
 
 const READERS_MAX = 8;
 
-/** Counts one side; `where` is a condition on `c`. */
+/** Counts the documents of one side; `where` is a query condition on a document `c`, undefined for all documents. */
 export async function countSide(
   side: Side,
   { where, signal }: { readonly where: string | undefined; readonly signal: AbortSignal },
@@ -60,7 +59,10 @@ export async function countSide(
   return { count: ranges.reduce((sum, { documents }) => sum + documents, 0), ranges };
 }
 
-/** For these reasons a document never had a slot, or has left it; for others an old version may stay in the target. */
+/**
+ * The reasons of dead letters for which the document never had a slot, or has left it. With any other reason an old
+ * version of the document may stay in the target.
+ */
 const ABSENT: ReadonlySet<Reason> = new Set([
   'collision',
   'missing-key',
@@ -81,14 +83,18 @@ export function countLetters(ledger: Ledger): LetterCount {
 }
 
 /**
- * How many documents the target must lack: those with a dead letter and no old version in the target. Each counts once,
- * however often its letter was discarded, and not if it was moved after all.
+ * Returns how many documents must be missing in the target: those with a dead letter, open or discarded, and without an
+ * old version in the target. Each document counts once, however many discarded letters it has. A document that was
+ * moved after all does not count.
  */
 export function lackingByLetters(ledger: Ledger): number {
   return new Set([...keptOut(ledger, 'open'), ...keptOut(ledger, 'discarded')]).size;
 }
 
-/** How many documents the target may lack: all with an open letter, and those that a discarded letter still keeps out. */
+/**
+ * Returns how many documents may be missing in the target: all documents with an open dead letter, and those with a
+ * discarded one that were not moved after all.
+ */
 export function mayLack(ledger: Ledger): number {
   const waiting = [...identitiesIn(ledger, 'open')].map((identity) => identity.toString('latin1'));
   return new Set([...waiting, ...keptOut(ledger, 'discarded')]).size;
@@ -105,7 +111,10 @@ function* identitiesIn({ letters }: Ledger, state: 'open' | 'discarded'): Genera
   for (const { identity } of letters.each(state)) yield identity;
 }
 
-/** Whether these counts are possible for two equal sides. */
+/**
+ * Returns whether two sides with these counts may be equal. At least `absent` and at most `most` documents are missing
+ * in the target because of dead letters.
+ */
 export function isBalanced(
   { source, target }: { readonly source: number; readonly target: number },
   { absent, most }: { readonly absent: number; readonly most: number },

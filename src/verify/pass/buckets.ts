@@ -1,31 +1,35 @@
 /**
- * Sums over documents, by bucket of their identity. Invariant: the order of documents does not matter, and the sums of
- * parts add up to the sum of the whole. The sum is an addition, not an XOR, so two equal documents do not cancel out.
+ * Sums over documents, one for each bucket of identities. Invariant: the order of documents does not matter, and the
+ * sums of parts add up to the sum of the whole. Contributions are added, not combined by XOR, so two equal documents do
+ * not cancel each other out.
  */
 import { assert } from '../../lib/assert.ts';
 
 const BUCKET_BITS = 12;
-/** Enough buckets that a few differences touch few of them, and few enough that each checkpoint can write them all. */
+/** Enough buckets that a few differences touch a small part of them; few enough that each checkpoint can write all. */
 export const BUCKETS = 1 << BUCKET_BITS;
-/** Words of a bucket: documents and bytes (two each), sums of contributions and of cross-check hashes (four each). */
+/**
+ * Words of 32 bits in a bucket: two for the number of documents, two for the bytes, four for the sum of the
+ * contributions and four for the sum of the cross-check hashes.
+ */
 const WORDS = 12;
 const [DOCUMENTS, BYTES, SUM, CROSS_CHECK] = [0, 2, 4, 8];
 
 const SHELF_BITS = 8;
-/** A shelf is a group of neighbouring buckets: small enough to fit into memory, large enough to have entries in most chunks. */
+/** A shelf is a group of neighbouring buckets: small enough for memory, large enough to have entries in most chunks. */
 export const SHELVES = 1 << SHELF_BITS;
 
 export function shelfOf(bucket: number): number {
   return bucket >>> (BUCKET_BITS - SHELF_BITS);
 }
 
-/** The buckets of a shelf. */
+/** Returns the numbers of the buckets in a shelf. */
 export function bucketsOf(shelf: number): number[] {
   const count = BUCKETS / SHELVES;
   return Array.from({ length: count }, (_, n) => shelf * count + n);
 }
 
-/** The bucket of an identity at `words[at]`. */
+/** Returns the bucket of the identity whose hash is at `words[at]`: the first bits of the hash. */
 export function bucketOf(words: Uint32Array, at: number): number {
   return (words[at] ?? 0) >>> (32 - BUCKET_BITS);
 }
@@ -40,12 +44,12 @@ export class Buckets {
     new Uint8Array(this.#words.buffer).set(bytes);
   }
 
-  /** A view, which changes with what is added. */
+  /** Returns the sums as bytes. The bytes are a view: they change when documents are added. */
   view(): Buffer {
     return Buffer.from(this.#words.buffer);
   }
 
-  /** Adds one document; its contribution is four words at `hash[at]`. */
+  /** Adds one document, whose contribution is the four words at `hash[at]`. */
   add(bucket: number, { sizeBytes, hash, at }: Contribution): void {
     const first = bucket * WORDS;
     this.#addNumber(first + DOCUMENTS, 1);
@@ -58,7 +62,7 @@ export class Buckets {
     this.#addHash(bucket * WORDS + CROSS_CHECK, hash, at);
   }
 
-  /** Adds the sums of others. */
+  /** Adds the sums in `others` to these sums, bucket by bucket. */
   merge(others: Buckets): void {
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
       const first = bucket * WORDS;
@@ -85,7 +89,7 @@ export class Buckets {
     return { documents, bytes };
   }
 
-  /** The sum over all buckets, for people. */
+  /** Returns the sum of the contributions in all buckets as hexadecimal text, for the report. */
   text(): string {
     const all = new Uint32Array(4);
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
@@ -102,7 +106,7 @@ export class Buckets {
       .join('');
   }
 
-  /** How a bucket differs between both sides. */
+  /** Compares a bucket of this side with the same bucket of the other side. */
   compare(others: Buckets, bucket: number): Compared {
     const first = bucket * WORDS;
     const differsIn = (from: number, to: number): boolean => {
@@ -112,7 +116,7 @@ export class Buckets {
     return { isUnequal: differsIn(0, CROSS_CHECK), isDoubted: differsIn(CROSS_CHECK, WORDS) };
   }
 
-  /** Whether a bucket has the same number of documents and the same contributions. */
+  /** Returns whether a bucket has the same number of documents and the same sum of contributions as in `others`. */
   isSumOf(others: Buckets, bucket: number): boolean {
     const first = bucket * WORDS;
     for (const [at, words] of [
@@ -149,9 +153,9 @@ export class Buckets {
 }
 
 export interface Compared {
-  /** The documents differ as the scan reads them. */
+  /** The number, the bytes or the contributions of the documents differ. All were read by the scan. */
   readonly isUnequal: boolean;
-  /** Sampled documents differ as JSON.parse reads them. */
+  /** The sampled documents differ when JSON.parse reads them. */
   readonly isDoubted: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The file with the entries, next to the verify file. It consists of chunks; within a chunk entries are ordered by shelf,
- * so the entries of one shelf can be read alone. Invariant: only chunks recorded in the verify file count; anything behind
- * them is overwritten.
+ * The file with the entries, next to the verify file. The file consists of chunks. Within a chunk the entries are
+ * ordered by shelf, so the entries of one shelf can be read alone. Invariant: only chunks recorded in the verify file
+ * are read; bytes after the last recorded chunk are overwritten.
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { ENTRY } from '../../documents/comparison-entries.ts';
@@ -18,14 +18,14 @@ export interface Chunk {
 export class ChunkFile {
   readonly #path: string;
   #file: number | undefined;
-  /** Holds the entries that are being written or read. */
+  /** The entries that are being written or were read last. */
   #words = new Uint32Array(0);
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Writes entries at an offset; returns their chunk. */
+  /** Writes entries at the offset `start` of the file; returns the new chunk. */
   write(start: number, entries: Uint32Array): Chunk {
     const ends = this.#sort(entries);
     const bytes = new Uint8Array(this.#words.buffer, 0, entries.byteLength);
@@ -35,7 +35,7 @@ export class ChunkFile {
     return { start, ends };
   }
 
-  /** The entries of one shelf of a chunk; valid until the next read or write. */
+  /** Returns the entries of one shelf of a chunk. The result is valid until the next read or write. */
   read({ start, ends }: Chunk, shelf: number): EntryChunk {
     const from = shelf === 0 ? 0 : (ends[shelf - 1] ?? 0);
     const sizeBytes = (ends[shelf] ?? 0) - from;
@@ -51,7 +51,7 @@ export class ChunkFile {
     return { words: this.#words.subarray(0, sizeBytes / 4), bytes };
   }
 
-  /** Deletes the file: no chunk is needed any longer. */
+  /** Deletes the file, when no chunk is needed any longer. */
   drop(): void {
     this.close();
     rmSync(this.#path, { force: true });
@@ -62,7 +62,7 @@ export class ChunkFile {
     this.#file = undefined;
   }
 
-  /** Sorts entries by shelf; returns where each shelf ends. */
+  /** Sorts entries by shelf into `#words`; returns where each shelf ends, in bytes. */
   #sort(entries: Uint32Array): Uint32Array {
     this.#makeRoom(entries.length);
     const sorted = this.#words;
@@ -101,7 +101,7 @@ export class ChunkFile {
   }
 }
 
-/** In words. */
+/** Returns the size, in words, of the entry at `entries[at]`. */
 function sizeAt(entries: Uint32Array, at: number): number {
   return (entries[at + ENTRY.size] ?? 0) >>> 2;
 }

@@ -1,6 +1,7 @@
 /**
- * `--level digest` and `changes`: one pass over each side, comparison of the buckets, recheck of the documents that may
- * differ. Invariant: an unfinished comparison is resumed, unless it is of other containers, of another spec, or too old.
+ * `--level digest` and `changes`: reads each side once, compares the buckets, and checks the documents again that may
+ * differ. Invariant: an unfinished comparison is resumed only if it has the same containers, spec and extent, and is
+ * not too old.
  */
 import { parsePath } from '../../keys/path.ts';
 import { group } from '../../lib/group.ts';
@@ -24,11 +25,11 @@ import { NO_DIFFERENCES, type Kind, type Verdict } from '../verdict.ts';
 import type { Comparison, VerifyProgress } from '../verify.ts';
 
 /**
- * How old a comparison may be to be resumed. An unfinished pass has cost RU, and may be continued over several nights; a
- * list of candidates is outdated after an hour.
+ * How old an unfinished comparison may be to be resumed. Reading both sides costs RU and may take several nights, so a
+ * pass may be a week old. A list of candidates is outdated after an hour.
  */
 const AGE_MAX_MS = { reading: 7 * 24 * 3600 * 1000, listed: 3600 * 1000 } as const;
-/** In the verdict; the report lists all. */
+/** How many differences the verdict contains as samples. The report lists all. */
 const SAMPLES_MAX = 20;
 
 export async function compareDigests(comparison: Comparison): Promise<Verdict> {
@@ -45,7 +46,7 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
       const isCounted = verdict.equal !== true || (await isBalancedNow(comparison));
       if (isCounted) return keep(store, subject, { verdict, comparison });
-      // The counts differ, and not because of changed documents: compare everything.
+      // The counts differ although all changed documents are equal, so all documents are compared.
     }
     const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
     return keep(store, subject, { verdict, comparison });
@@ -55,8 +56,9 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
 }
 
 /**
- * Records the verdict; a comparison that is not proven stays resumable. Differences among all documents make earlier proofs
- * void, because the next cutover would compare only later changes.
+ * Records the verdict. A comparison that proved nothing can be resumed. If a comparison of all documents finds
+ * differences, earlier proofs become void: otherwise the next cutover would compare only changes that are later than
+ * the proof.
  */
 function keep(
   store: VerifyStore,
@@ -67,7 +69,7 @@ function keep(
   }: { readonly verdict: Verdict; readonly comparison: Comparison },
 ): Verdict {
   const { equal, details, source, target } = verdict;
-  // First, because the report of many differences takes time.
+  // The end is recorded before the report, which takes time if many documents differ.
   if (equal === false) {
     if (details.extent === 'changes') store.end();
     else store.disprove();
@@ -83,8 +85,9 @@ function keep(
 }
 
 /**
- * Whether the counts of both sides differ by exactly the documents that dead letters account for. A tolerance would hide a
- * surplus document. Needed also where deletes are reported, because deletes in the target are not.
+ * Returns whether the target has fewer documents than the source by exactly the number that dead letters explain. A
+ * tolerance would hide a surplus document. The counts are needed also in delete mode `avad`, which reports deletes in
+ * the source only: a document deleted from the target by another process shows in no feed.
  */
 async function isBalancedNow(comparison: Comparison): Promise<boolean> {
   const { equal, source, target } = await compareCounts({ ...comparison, level: 'count' });
@@ -95,14 +98,15 @@ async function isBalancedNow(comparison: Comparison): Promise<boolean> {
 interface Comparing {
   readonly store: VerifyStore;
   readonly subject: Subject;
-  /** Null: compare all documents. */
+  /** The positions after which changes are compared; null: all documents are compared. */
   readonly since: ResumePoints | null;
 }
 
 async function compare(comparison: Comparison, { store, subject, since }: Comparing): Promise<Verdict> {
   const { spec, sides, ledger, clock, signal, timing, deadlineMs } = comparison;
   const { source, target } = sides;
-  // If another comparison was started meanwhile and has listed nothing, there is nothing to check again.
+  // Another process may have started a comparison meanwhile. Before that lists its candidates, none can be checked
+  // again.
   if (comparison.again === true && store.begun()?.stage !== 'reading') store.reopen();
   const begun = resumeOrBegin(store, { ...subject, extent: since === null ? 'all' : 'changes' }, comparison);
   const rows: RowOptions = {
@@ -129,7 +133,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
       store.listed(repeated, clock.now());
     } catch (error) {
-      // It can never be resumed.
+      // A comparison with damaged entries can never be resumed.
       if (error instanceof DamagedChunks) store.begin({ ...begun, beganAtMs: clock.now() });
       throw error;
     }
@@ -148,7 +152,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
   return verdictOf(comparison, { store, begun, waitsFor });
 }
 
-/** The unfinished comparison, or a new one. */
+/** Returns the unfinished comparison if it may be resumed; otherwise begins a new one. */
 function resumeOrBegin(
   store: VerifyStore,
   subject: Subject & Pick<Begun, 'extent'>,
@@ -172,7 +176,10 @@ function resumeOrBegin(
   return { ...subject, isAfterRepair, beganAtMs: nowMs, stage: 'reading', listedAtMs: null };
 }
 
-/** Never true of one that has its verdict, or that seems to have started in the future. */
+/**
+ * Returns whether a comparison is young enough to be resumed. A comparison with a verdict never is, nor one whose start
+ * is far in the future because the clock was set back.
+ */
 function isYoung({ stage, beganAtMs, listedAtMs }: Begun, nowMs: number): boolean {
   return stage !== 'done' && Math.abs(nowMs - (listedAtMs ?? beganAtMs)) < AGE_MAX_MS[stage];
 }

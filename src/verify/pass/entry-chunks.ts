@@ -1,6 +1,6 @@
 /**
- * Entries: which document contributed what to the sums, packed as documents/comparison-entries.ts describes. Invariant:
- * entries are whole words, and a reader accepts only complete ones.
+ * Entries record which document contributed what to the sums, in the layout of documents/comparison-entries.ts.
+ * Invariant: an entry consists of whole words, and a reader accepts only complete entries.
  */
 import { ENTRY } from '../../documents/comparison-entries.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -9,11 +9,11 @@ import { LedgerError } from '../../lib/errors.ts';
 import { bucketOf } from './buckets.ts';
 import { putName, type NameParts } from '../document-name.ts';
 
-/** Initial size; it grows with larger pages. */
+/** Initial size of the buffer, in words. The buffer grows if a page has more entries. */
 const WORDS = 64 * 1024;
 const HEAD_BYTES = 4 * ENTRY.name;
 
-/** Entries in memory, until the next checkpoint. */
+/** Holds entries in memory until the next checkpoint writes them. */
 export class EntryBuffer {
   #words = new Uint32Array(WORDS);
   #bytes = new Uint8Array(this.#words.buffer);
@@ -24,12 +24,12 @@ export class EntryBuffer {
     return 4 * this.#length;
   }
 
-  /** All entries; valid until one is added. */
+  /** All entries, as words; valid until the next entry is added. */
   get words(): Uint32Array {
     return this.#words.subarray(0, this.#length);
   }
 
-  /** Adds entries made by the kernel; returns the word at which the first one starts. */
+  /** Adds entries that the kernel has made; returns the index of the word at which the first of them starts. */
   append(entries: Uint8Array): number {
     assert(entries.length % 4 === 0, 'entries are whole words');
     const at = this.#advance(entries.length / 4);
@@ -37,7 +37,7 @@ export class EntryBuffer {
     return at;
   }
 
-  /** Adds an entry built here; `head` is identity and contribution, eight words. */
+  /** Makes and adds the entry of one document; `head` has four words of identity and four of contribution. */
   add(head: Uint32Array, parts: NameParts): void {
     const name = this.#name;
     name.clear();
@@ -51,7 +51,7 @@ export class EntryBuffer {
     this.#bytes.set(name.view(), 4 * (at + ENTRY.name));
   }
 
-  /** Reads an entry in place. */
+  /** Calls `use` with the words of an entry, without a copy. */
   read<T>(atWord: number, use: (words: Uint32Array, atWord: number) => T): T {
     return use(this.#words, atWord);
   }
@@ -60,7 +60,7 @@ export class EntryBuffer {
     this.#length = 0;
   }
 
-  /** Makes room for more words; returns where they start. */
+  /** Reserves memory for `sizeWords` more words; returns the index of the first of them. */
   #advance(sizeWords: number): number {
     const at = this.#length;
     this.#length = at + sizeWords;
@@ -75,12 +75,12 @@ export class EntryBuffer {
 }
 
 export interface ChunkEntry {
-  /** 16 bytes each, views of the chunk. */
+  /** The hash of the document's id and source key, 16 bytes. This and the next two fields are views of the chunk. */
   readonly identity: Buffer;
   readonly contribution: Buffer;
   readonly name: Buffer;
   readonly bucket: number;
-  /** Where it starts in the words of the chunk. */
+  /** The index of the entry's first word in the chunk. */
   readonly at: number;
 }
 
@@ -90,7 +90,7 @@ export interface EntryChunk {
   readonly bytes: Buffer;
 }
 
-/** The entries of a chunk that belong to wanted buckets. */
+/** Yields the entries of a chunk whose bucket is wanted. */
 export function* entriesOf(
   { words, bytes }: EntryChunk,
   isWanted: (bucket: number) => boolean,
@@ -113,7 +113,7 @@ export function* entriesOf(
   }
 }
 
-/** After a power cut a file may lack what was written last. */
+/** The error for a chunk file that lacks what was written last, which can happen after a power cut. */
 export class DamagedChunks extends LedgerError {}
 
 export function damaged(): DamagedChunks {

@@ -1,6 +1,6 @@
 /**
- * When documents expire. Where the mover rewrites `ttl`, its bytes are not compared; the instants of expiry are. Invariant:
- * in `restart` mode, where it does not, nothing here has an effect.
+ * Computes when documents expire. Where the mover rewrites `ttl`, a comparison ignores the bytes of `ttl` and compares
+ * the times of expiry. Invariant: in `restart` mode the mover copies `ttl` unchanged, and nothing here has an effect.
  */
 import { decodeNumber, integerAt } from '../../documents/scalar.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
@@ -8,13 +8,16 @@ import type { RekeyOptions } from '../../keys/rekey.ts';
 
 /** The longest time to live, in seconds (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;
-/** Replaces every rewritten `ttl` before the bytes are compared. */
+/** The value that replaces every rewritten `ttl` before the bytes of two documents are compared. */
 export const TTL_MARK = 1;
-/** The mover computes `ttl` when it sends, and the write may land as late as the request timeout. */
+/**
+ * How much later than its original a copy may expire. The mover computes `ttl` when it sends the copy, and the service
+ * may write the copy as late as the request timeout.
+ */
 const LATER_MAX_S = 60;
 const EARLIER_MAX_S = 5;
 
-/** The document's own `ttl`, if it makes the document expire. */
+/** Returns the document's own `ttl` in seconds; undefined: it has none, or one with which it does not expire. */
 export function ownTtl(scan: PageScan, row: number): number | undefined {
   const { nodes, page } = scan;
   const start = scan.start(row, nodes.ttl);
@@ -25,7 +28,7 @@ export function ownTtl(scan: PageScan, row: number): number | undefined {
   return Number.isInteger(ttl) && ttl > 0 && ttl <= TTL_MAX ? ttl : undefined;
 }
 
-/** When a source document expires, in seconds; undefined: never, or it is not compared. */
+/** Returns when a source document expires, in seconds since the epoch; undefined: never, or expiry is not compared. */
 export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl']): number | undefined {
   if (ttl.mode === 'restart') return undefined;
   const { defaultTtl } = ttl;
@@ -35,7 +38,10 @@ export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
   return seconds === undefined || ts === null ? undefined : ts + seconds;
 }
 
-/** When a target document expires: there each document that expires has its own `ttl`. */
+/**
+ * Returns when a target document expires, in seconds since the epoch; undefined: never, or expiry is not compared. In
+ * the target only a document with its own `ttl` expires.
+ */
 export function targetExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl']): number | undefined {
   if (ttl.mode === 'restart') return undefined;
   const seconds = ownTtl(scan, row);
@@ -43,7 +49,7 @@ export function targetExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
   return seconds === undefined || ts === null ? undefined : ts + seconds;
 }
 
-/** The service time that makes Rekey write TTL_MARK into `ttl`. */
+/** Returns the service time with which Rekey computes TTL_MARK as the remaining `ttl`. */
 export function markingTs(expiry: number | undefined): number {
   return expiry === undefined ? 0 : expiry - TTL_MARK;
 }

@@ -1,6 +1,7 @@
 /**
- * Reads a sample of the documents a second time, with JSON.parse instead of the scan. The mover and the sums use the same
- * scan, so a bug in it would show on neither side. Invariant: nothing of the scan is used here.
+ * Reads a sample of the documents a second time, with JSON.parse instead of the scan. The mover and the sums both use
+ * the scan, so its bugs would have the same effect on both sides and stay hidden. Invariant: this file uses nothing of
+ * the scan.
  */
 import { hash } from 'node:crypto';
 import { IdentityHasher } from '../../documents/identity.ts';
@@ -12,7 +13,7 @@ import { composite, type Path } from '../../keys/strategies/strategy.ts';
 import { assert } from '../../lib/assert.ts';
 import { InternalError } from '../../lib/errors.ts';
 
-/** One document in 256, by its identity, so the same documents on both sides. */
+/** Selects one document in 256. The choice depends on the identity only, so it is the same on both sides. */
 const SAMPLE_MASK = 0xff;
 
 export function isSampled(identity: Uint32Array, at: number): boolean {
@@ -27,12 +28,12 @@ export class JsonCrossCheck {
 
   constructor(side: SideName, { plan, ttl }: Pick<RekeyOptions, 'plan' | 'ttl'>) {
     this.#keyPaths = side === 'source' ? plan.sourcePaths : plan.sourcePathsInTarget;
-    // A `ttl` that the mover rewrites is compared as an expiry instead.
+    // A `ttl` that the mover rewrites is left out: the times of expiry are compared instead (expiry.ts).
     const rewritten = ttl.mode === 'restart' ? [] : [['ttl']];
     this.#omitted = [...SYSTEM_PROPERTIES.map((name) => [name]), ...plan.additionPaths, ...rewritten];
   }
 
-  /** Writes the hash of a document's content to `out[at]`; throws if its identity is not the one that the scan found. */
+  /** Writes the content hash of a document to `out[at]`; throws if JSON.parse finds another identity than the scan. */
   read(json: Buffer, identity: Uint32Array, out: Uint32Array, at: number): void {
     const document: unknown = JSON.parse(json.toString());
     this.#checkIdentity(document, identity);
@@ -41,7 +42,7 @@ export class JsonCrossCheck {
     for (let i = 0; i < 4; i += 1) out[at + i] = digest.readUInt32LE(4 * i);
   }
 
-  /** The same hash as text. */
+  /** Returns the content hash of a document as text. */
   text(json: Buffer, identity: Uint32Array): string {
     const words = new Uint32Array(4);
     this.read(json, identity, words, 0);
@@ -52,7 +53,7 @@ export class JsonCrossCheck {
     const values = [['id'], ...this.#keyPaths].map((path) => valueAt(document, path));
     this.#hasher.clear();
     for (const value of values) {
-      // The service accepts no such key value, so its identity needs no check.
+      // The service refuses an object or an array as a key value, so such an identity needs no check.
       if (value === composite) return;
       this.#hasher.add(value);
     }
@@ -62,7 +63,7 @@ export class JsonCrossCheck {
   }
 }
 
-/** Removes a value, and the objects that are empty without it. */
+/** Removes the value at a path, and then each object on the path that has become empty. */
 function omit(value: unknown, [step, ...rest]: Path): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || step === undefined) return;
   if (!Object.hasOwn(value, step)) return;
@@ -75,7 +76,7 @@ function omit(value: unknown, [step, ...rest]: Path): void {
   assert(Reflect.deleteProperty(value, step), 'a parsed property can be deleted');
 }
 
-/** JSON with the properties of every object sorted by name. */
+/** Returns JSON text in which the properties of every object are sorted by name. */
 function sortedText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   let text = '';

@@ -1,7 +1,7 @@
 /**
- * One pass over a side: every range, from the beginning of its feed to the fence, its end when the pass began. Invariant:
- * each page counts once, however often it is read; a child range continues from its parent's position; an interrupted pass
- * resumes from the last checkpoint.
+ * One pass over a side: reads the feed of every range from its beginning to the fence, which is the end of the range
+ * when the pass began. Invariant: each page counts once, however often it is read; a child range continues from its
+ * parent's position; an interrupted pass resumes from the last checkpoint.
  */
 import { TroubleError, troubleOf } from '../../cosmos/transport/trouble.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
@@ -18,11 +18,13 @@ import type { ReadPart, VerifyStore } from '../store.ts';
 import { SideSums } from './side-sums.ts';
 import type { CompareTiming } from '../../spec/timing.ts';
 
-/** Pages in memory, at most 4 MB each. */
+/** How many ranges are read at the same time. Each holds one page of at most 4 MB in memory. */
 const READERS_MAX = 3;
-/** Requests for the end of a range are small, so more of them run at the same time. */
+/**
+ * How many requests for the end of a range run at the same time. More than readers, because their replies are small.
+ */
 const FENCES_MAX = 16;
-/** Entries in memory; a checkpoint writes them together with the sums. */
+/** How many bytes of entries are kept in memory before a checkpoint writes them, together with the sums. */
 const ENTRIES_BYTES_MAX = 2 * 1024 * 1024;
 
 interface Reader {
@@ -33,7 +35,7 @@ interface Reader {
   readonly fenceLsn: number;
   isDone: boolean;
   documents: number;
-  /** Limits retries until a page arrives: a range that stays gone is asked less and less often, and then given up. */
+  /** Limits the retries until a page arrives: requests for a range that stays gone become rarer, and then end. */
   readonly patience: Patience;
 }
 
@@ -45,13 +47,13 @@ export interface ReadSideParts {
   readonly timing: Pick<CompareTiming, 'checkpointMs' | 'pageSize'>;
   /** Called after each page. */
   readonly onPage: () => void;
-  /** Positions to start from; then only later changes are read. */
+  /** The positions after which changes are read; undefined: everything is read. */
   readonly from?: readonly StartedAt[];
-  /** The fence must cover everything up to now, whichever replica answers. */
+  /** Whether the fence must cover the newest change that any replica knows, whichever replica answers. */
   readonly isNewest: boolean;
 }
 
-/** An interval, and how far it was read. */
+/** An interval of the key space, and the position up to which it was read. */
 export type StartedAt = Pick<ReadPart, 'min' | 'max' | 'position'>;
 
 export class SidePass {
@@ -78,7 +80,7 @@ export class SidePass {
     return this.#readers;
   }
 
-  /** Reads to the fence; saves what was read, also when aborted. */
+  /** Reads every range to its fence. Saves the progress at the end, also after an abort. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       if (this.#readers.length === 0) await this.#fence(signal);
@@ -107,7 +109,7 @@ export class SidePass {
     this.#save();
   }
 
-  /** Readers of a range, up to its current end. */
+  /** Returns readers of a range, with its current end as the fence. */
   async #fenceOf(part: FeedRange, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side } = this.#parts;
     if (this.#parts.isNewest) await seeNewestOf(side, part, signal);
@@ -122,7 +124,7 @@ export class SidePass {
     }));
   }
 
-  /** The range as a whole, or its intervals with different start positions. */
+  /** Returns the whole interval, to be read from the beginning; or its parts, each with its own start position. */
   #startsOf({ min, max }: Interval): readonly StartedAt[] {
     const { from } = this.#parts;
     if (from === undefined) return [{ min, max, position: null }];
@@ -155,7 +157,7 @@ export class SidePass {
     });
   }
 
-  /** Reads an interval to its fence; returns the readers that replace it after a split or merge. */
+  /** Reads an interval to its fence; returns the readers that continue after a split or merge of the range. */
   async #read(reader: Reader, signal: AbortSignal): Promise<readonly Reader[]> {
     const { side, timing } = this.#parts;
     const { requests, timeoutMs, governor } = side;
@@ -188,29 +190,32 @@ export class SidePass {
     }
   }
 
-  /** Takes a whole page with its position, so an abort can neither lose it nor count it twice. */
+  /**
+   * Adds a page to the sums and takes its position in one step, so that an abort can neither lose nor repeat the page.
+   */
   #take(page: FeedPage, reader: Reader): void {
     const { side } = this.#parts;
     checkContainer(this.#parts.side, page.containerRid);
-    // A replica behind the fence shows old versions, and documents that were deleted since.
+    // A replica that has not reached the fence returns old versions, and documents that were deleted since.
     if ((page.lsn ?? -1) < reader.fenceLsn) throw new TroubleError(lagging(page));
     side.sessions.add(page.sessionToken);
     if (page.status === 304) reader.isDone = true;
     else {
-      // If this throws in the middle of a page, the sums must not be saved.
+      // If `take` throws in the middle of the page, the sums contain a part of it and must not be saved.
       this.#isWhole = false;
       const { documents, isBeyond } = this.sums.take(page.bytes, reader.fenceLsn);
       this.#isWhole = true;
       reader.documents += documents;
       reader.isDone = isBeyond;
     }
-    // A later incremental pass starts here, so a page with documents behind the fence is left to it.
+    // A page with documents beyond the fence is not complete here. A later comparison of changes has to read it again,
+    // so the position stays before it.
     if (!reader.isDone || page.status === 304) reader.position = page.position.etag;
     this.#isDirty = true;
     page.free();
   }
 
-  /** Children continue from the parent's position. */
+  /** Replaces a reader by readers of the child ranges, which continue from its position. */
   #replace(reader: Reader, ranges: readonly FeedRange[]): readonly Reader[] {
     const [only, ...others] = ranges;
     if (only !== undefined && others.length === 0) {

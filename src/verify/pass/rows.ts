@@ -1,7 +1,7 @@
 /**
- * What is compared of a row: identity, slot and content. For a source document, slot and content are what Rekey would
- * write; for a target document, what is stored. Invariant: the two are equal, word for word, when the document was moved
- * correctly.
+ * Reads what a comparison needs of a document: hashes of its identity, slot and content. For a source document, slot
+ * and content are those that Rekey would write; for a target document, those that are stored. Invariant: if a document
+ * was moved correctly, all words of the hashes are equal on both sides.
  */
 import { hashContentBytes } from '../../documents/hash.ts';
 import { ByteOutput } from '../../documents/byte-output.ts';
@@ -24,43 +24,46 @@ import { markingTs, ownTtl, sourceExpiry, targetExpiry, TTL_MARK } from './expir
 
 export interface RowOptions {
   readonly rekey: RekeyOptions;
-  /** The property that marks a document as deleted. */
+  /** The path of the property that marks a document as deleted; null: deletes are not found by a marker. */
   readonly marker: Path | null;
 }
 
-/** The paths that a scan must find. */
+/** Returns the paths that the scan must find in each document. */
 export function rowPaths({ rekey, marker }: RowOptions): readonly Path[] {
   return marker === null ? rekeyPaths(rekey.plan) : [...rekeyPaths(rekey.plan), marker];
 }
 
-/** `moves`: the document should be in the target. `marked`: it is marked as deleted. */
+/**
+ * `moves`: the document should be in the target. `refused`: the document cannot be moved. `marked`: the document is
+ * marked as deleted, so it should not be in the target.
+ */
 export type SourceVerdict = 'moves' | 'refused' | 'marked';
 
-/** Words of a row: identity, slot and content, four each. */
+/** Words of 32 bits for a row: four each for the hashes of identity, slot and content. */
 export const ROW_WORDS = 12;
 const CONTENT = 8;
 
-/** A string of up to this length is a valid key value in every container. */
+/** Texts that have at most this many bytes together are a valid key in every container. */
 const PLAIN_KEY_BYTES_MAX = 100;
-/** Smaller than any document, so the kernel leaves every row to this class. */
+/** A limit below the size of any document: the kernel then makes no entry and leaves every row to its caller. */
 const NONE_BYTES_MAX = 0;
 
 export class SourceRows {
   readonly words = new Uint32Array(ROW_WORDS);
-  /** Size of the target document. */
+  /** The size of the target document that Rekey would write; 0: it would write none. */
   sizeBytes = 0;
-  /** When the document expires, where that is compared. */
+  /** When the document expires, in seconds since the epoch; undefined: never, or expiry is not compared. */
   expiry: number | undefined;
-  /** Scan nodes of the values that name a document. */
+  /** The scan nodes of the id and the levels of the source key. */
   readonly nameNodes: readonly number[];
-  /** For the kernel, which reads those rows in bulk that need no computation. */
+  /** What the kernel needs to make entries. It makes them for all rows of a page that need no computation here. */
   readonly entryNodes: EntryNodes;
   readonly #scan: PageScan;
   readonly #options: RowOptions;
   readonly #rekey: Rekey;
   readonly #marker: number | undefined;
   readonly #out = new ByteOutput();
-  /** The target document is the source document without its system properties. */
+  /** Whether the target document is just the source document without its system properties. */
   readonly #isCarried: boolean;
 
   constructor(scan: PageScan, options: RowOptions) {
@@ -82,12 +85,12 @@ export class SourceRows {
     };
   }
 
-  /** The target key; empty where it has none. */
+  /** The target key of the row read last; empty if the document has none. */
   get key(): readonly KeyComponent[] {
     return this.#rekey.key;
   }
 
-  /** Why the document cannot be moved. */
+  /** Why the document of the row read last cannot be moved. */
   get refusal(): DocumentRefusal {
     return must(this.#rekey.refusal, 'what is refused has a reason');
   }
@@ -113,14 +116,14 @@ export class SourceRows {
     return 'moves';
   }
 
-  /** The target document of the row read last, which must move; valid until the next call. */
+  /** Returns the target document of the row read last, for which `read` returned `moves`. Valid until the next call. */
   body(): Buffer {
     this.#out.clear();
     this.#rekey.write(this.#out);
     return this.#out.view();
   }
 
-  /** Whether the document is marked as deleted: its marker exists and is not false, null, 0 or "". */
+  /** Returns whether a document is marked as deleted: the marker exists and is not false, null, 0 or "". */
   #isMarked(row: number): boolean {
     if (this.#marker === undefined) return false;
     const [start, end] = [this.#scan.start(row, this.#marker), this.#scan.end(row, this.#marker)];
@@ -176,7 +179,7 @@ export class TargetRows {
     this.sizeBytes = body.length;
   }
 
-  /** The document of a row as it is compared; valid until the next call. */
+  /** Returns the document of a row in the form in which it is compared. Valid until the next call. */
   body(row: number): Buffer {
     const scan = this.#scan;
     this.#edits.clear();
@@ -188,7 +191,7 @@ export class TargetRows {
   }
 }
 
-/** The size of a row's document without the system properties. */
+/** Returns the size in bytes of a row's document without the system properties. */
 function keptBytes(scan: PageScan, row: number): number {
   const { document } = scan.nodes;
   let size = scan.end(row, document) - scan.start(row, document);

@@ -1,6 +1,6 @@
 /**
- * The sums of one side: pages in, buckets and entries out. Invariant: a page is taken whole or not at all, and between two
- * pages buckets and entries agree.
+ * The sums of one side: computes buckets and entries from pages. Invariant: a page counts whole or not at all, and
+ * between two pages buckets and entries agree.
  */
 import { hashBytes } from '../../documents/hash.ts';
 import { Digests, ENTRY } from '../../documents/comparison-entries.ts';
@@ -13,26 +13,26 @@ import { EntryBuffer } from './entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 
 export interface Taken {
-  /** Documents up to the fence. */
+  /** The number of documents on the page up to the fence. */
   readonly documents: number;
-  /** The page has documents behind the fence, so reading is complete. */
+  /** Whether the page has documents beyond the fence; reading is then complete. */
   readonly isBeyond: boolean;
 }
 
-/** Stands for the content of a document that cannot be moved and must have a dead letter. */
+/** Replaces the content hash of a document that cannot be moved, and for which the ledger must have a dead letter. */
 const REFUSED = [0x7265_6675, 0x7365_6400, 0, 0] as const;
 const NO_KEY: readonly KeyComponent[] = [];
 
 export class SideSums {
   readonly buckets: Buckets;
   readonly entries = new EntryBuffer();
-  /** Number of documents that cannot be moved, by reason. */
+  /** The number of documents that cannot be moved, by reason. */
   readonly refused: Record<string, number>;
   readonly #scan: PageScan;
   readonly #rows: { readonly source: SourceRows } | { readonly target: TargetRows };
   readonly #digests: Digests;
   readonly #crossCheck: JsonCrossCheck;
-  /** Identity and contribution of a row, laid out as in an entry. */
+  /** The identity and the contribution of a row, four words each, as in an entry. */
   readonly #head = new Uint32Array(8);
   readonly #crossHash = new Uint32Array(4);
 
@@ -50,7 +50,7 @@ export class SideSums {
     this.#crossCheck = new JsonCrossCheck(is, options.rekey);
   }
 
-  /** Adds a page; a damaged one throws a PageError and adds nothing. */
+  /** Adds a page to the sums. Throws a PageError for a damaged page, of which nothing is added. */
   take(page: Buffer, fenceLsn: number): Taken {
     const scan = this.#scan.scan(page);
     let first = 0;
@@ -94,11 +94,11 @@ export class SideSums {
     this.#sum(row, { words: head, at: 0, sizeBytes });
   }
 
-  /** Adds a row to its bucket; the contribution follows the identity at `words[at]`. */
+  /** Adds a row to its bucket. The identity is at `words[at]`; the contribution follows it. */
   #sum(row: number, { words, at, sizeBytes }: Summed): void {
     const bucket = bucketOf(words, at);
     this.buckets.add(bucket, { sizeBytes, hash: words, at: at + 4 });
-    // A document that is not moved has nothing to compare with.
+    // A document that is not moved has no copy with which the cross-check could compare it.
     if (sizeBytes === 0 || !isSampled(words, at)) return;
     const identity = words.slice(at, at + 4);
     this.#crossCheck.read(this.#scan.bytes(row, this.#scan.nodes.document), identity, this.#crossHash, 0);

@@ -1,6 +1,6 @@
 /**
- * Owns the candidates: documents that may differ, with the target keys to look under and the result of the last check. They
- * are kept on disk, so their number is not bounded by memory.
+ * Owns the candidates: the documents that may differ, each with the target keys under which to look for it, and with
+ * the result of its last check. Candidates are kept on disk, so their number is not limited by memory.
  */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { bytes, jsonText, number, oneOf, orNull, text } from '../../lib/sqlite/column.ts';
@@ -9,16 +9,20 @@ import type { Transactions } from '../../lib/sqlite/transaction.ts';
 import { KINDS, type Kind } from '../verdict.ts';
 
 const STATES = ['open', 'equal', 'letter', 'waived', 'expired', 'confirmed'] as const;
-/** open: it differs, and may be in flight. letter, waived: an open or a discarded dead letter explains it. */
+/**
+ * `open`: not decided; the document may be in flight. `equal`: both sides agree. `letter`: an open dead letter explains
+ * the difference. `waived`: a discarded dead letter explains it. `expired`: the document's expiry explains it.
+ * `confirmed`: the document differs.
+ */
 export type CandidateState = (typeof STATES)[number];
 
-/** JSON texts; null: the document has no such value. */
+/** The levels of a key as JSON texts; null: the document has no value at this level. */
 type Levels = readonly (string | null)[];
 
 export interface CandidateName {
   readonly id: string;
   readonly sourceKey: Levels;
-  /** Every target key under which it may be stored. */
+  /** Every target key under which the document may be stored. */
   readonly targetKeys: readonly Levels[];
 }
 
@@ -27,11 +31,11 @@ export interface Candidate {
   readonly name: CandidateName;
   readonly state: CandidateState;
   readonly kind: Kind | null;
-  /** What the last check saw on both sides, as a text that changes when it does. */
+  /** What the last check saw on both sides, as a text that changes whenever a side changes; null: not checked yet. */
   readonly seen: string | null;
-  /** The source's LSN when `seen` was first seen. */
+  /** The LSN of the source when a check first returned `seen`. */
   readonly fenceLsn: number | null;
-  /** When it was first seen to differ. */
+  /** When the document was first found to differ. */
   readonly sinceMs: number | null;
 }
 
@@ -64,7 +68,9 @@ export class CandidateStore {
     };
   }
 
-  /** Ignores documents that are listed already, as after a crash. */
+  /**
+   * Adds open candidates. Ignores documents that are candidates already, as after a crash in the middle of the list.
+   */
   add(candidates: Iterable<{ readonly identity: Buffer; readonly name: CandidateName }>): void {
     this.#transactions.run(() => {
       for (const { identity, name } of candidates)
@@ -80,7 +86,7 @@ export class CandidateStore {
     return this.#sql.list.all(window).map(parse);
   }
 
-  /** All in a state, read in pages. */
+  /** Yields all candidates in a state; reads a limited number at a time. */
   *all(state: CandidateState): Generator<Candidate> {
     const limit = 1000;
     for (let after: Buffer = Buffer.alloc(0); ;) {
@@ -117,12 +123,14 @@ export class CandidateStore {
       .reduce((sum, { documents }) => sum + documents, 0);
   }
 
-  /** Checks confirmed differences again, from scratch. */
+  /** Makes confirmed candidates open again, as if they had not been checked. */
   reopen(): void {
     this.#sql.reopen.run();
   }
 
-  /** When the oldest open candidate was first seen to differ. */
+  /**
+   * Returns the earliest time at which a candidate that is still open was first found to differ; null: none is open.
+   */
   oldestMs(): number | null {
     return this.#sql.oldest.get() ?? null;
   }
@@ -135,7 +143,7 @@ function kindIn(row: Columns, name: string): Kind {
 function parse(row: Columns): Candidate {
   return {
     identity: bytes(row, 'identity', 16),
-    // Written by `add` and `set` only.
+    // Only `add` and `set` write this column, so the JSON has this type.
     name: JSON.parse(jsonText(row, 'name')) as CandidateName,
     state: oneOf(row, 'state', STATES),
     kind: orNull(row, 'kind', kindIn),

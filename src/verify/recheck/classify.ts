@@ -1,34 +1,34 @@
 /**
- * Classifies what was seen of one document on both sides. Pure. Invariant: a dead letter explains that a document is not in
- * the target, or not in its newest version, and nothing else.
+ * Classifies what a check has seen of one document on both sides. Pure. Invariant: a dead letter explains that a
+ * document is missing in the target, or is there in an older version, and no other difference.
  */
 import { firstDifference, readCanonical } from '../../documents/canonical.ts';
 import { isSameInstant } from '../pass/expiry.ts';
 import type { Kind } from '../verdict.ts';
 
-/** The content that is compared. */
+/** The content of a document, in the forms in which both sides are compared. */
 export interface Content {
   readonly body: Buffer;
-  /** Hash of the content as JSON.parse reads it. */
+  /** The hash of the content as JSON.parse reads it (json-cross-check.ts). */
   readonly crossCheck: string;
-  /** When the document expires, in seconds, where that is compared. */
+  /** When the document expires, in seconds since the epoch; undefined: never, or expiry is not compared. */
   readonly expiry: number | undefined;
 }
 
 export type SourceSeen =
   | { readonly is: 'gone' }
-  /** It is marked as deleted. */
+  /** The document is marked as deleted. */
   | { readonly is: 'marked'; readonly etag: string }
   | { readonly is: 'refused'; readonly etag: string }
   | {
       readonly is: 'moves';
       readonly etag: string;
-      /** Its target key, as a text that is equal for equal keys. */
+      /** The target key, as a text that is the same for equal keys. */
       readonly place: string;
       readonly content: Content;
     };
 
-/** A document in the target with the same identity. */
+/** A document in the target that has the identity of the candidate. */
 export interface TargetSeen {
   readonly place: string;
   readonly etag: string;
@@ -39,7 +39,7 @@ export interface Seen {
   readonly source: SourceSeen;
   readonly targets: readonly TargetSeen[];
   readonly letter: 'open' | 'discarded' | null;
-  /** The service's time in seconds; 0: not known, so no document counts as expired. */
+  /** The time of the service, in seconds since the epoch; 0: not known, and then no document counts as expired. */
   readonly nowTs: number;
 }
 
@@ -47,7 +47,7 @@ export type Finding =
   | { readonly is: 'equal' | 'letter' | 'waived' | 'expired' }
   | { readonly is: 'differs'; readonly kind: Kind };
 
-/** Around its expiry a document disappears from both sides at different moments. */
+/** How long around its expiry a document may be on one side only: the service removes it at different moments. */
 const EXPIRY_SLACK_S = 60;
 
 export function classify(seen: Seen): Finding {
@@ -64,7 +64,7 @@ function kindOf({ source, targets, letter }: Seen): Kind | undefined {
     case 'marked':
       return targets.length === 0 ? undefined : 'extra';
     case 'refused':
-      // A refused document has a letter, or it was lost.
+      // A refused document must have a dead letter. Without one, and without a copy, the document was lost.
       return targets.length > 1 ? 'extra' : letter !== null || targets.length === 0 ? 'missing' : 'different';
     case 'moves': {
       const there = targets.find(({ place }) => place === source.place);
@@ -81,7 +81,7 @@ function isExplained({ targets }: Seen, kind: Kind): boolean {
   return (kind === 'missing' || kind === 'different') && targets.length <= 1;
 }
 
-/** Compares bytes first, the parsed JSON only where they differ, and the cross-check in any case. */
+/** Returns whether two contents are equal: in the cross-check, in expiry, and in bytes or else in meaning as JSON. */
 export function isSameContent(expected: Content, actual: Content): boolean {
   if (expected.crossCheck !== actual.crossCheck || !isSameInstant(expected.expiry, actual.expiry))
     return false;
@@ -96,7 +96,7 @@ function isExpired({ source, targets, nowTs }: Seen, kind: Kind): boolean {
   return kind === 'extra' && source.is === 'gone' && targets.every(({ content }) => isEnding(content.expiry));
 }
 
-/** What was seen, as a text that is equal as long as nothing changes. */
+/** Returns what a check has seen as a text. Two checks return the same text if neither side changed in between. */
 export function signOf({ source, targets }: Seen, finding: Finding): string {
   const etag = source.is === 'gone' ? null : source.etag;
   const there = targets.map(({ place, etag: other }) => JSON.stringify([place, other])).sort();

@@ -1,7 +1,7 @@
 /**
- * Finds the documents that may differ, from the entries on disk; no container is read again. Invariant: every document of
- * an unequal bucket without an equal on the other side becomes a candidate, and so do the sampled documents of a bucket
- * whose cross-checks differ. Memory does not grow with the number of documents.
+ * Finds the documents that may differ, from the entries on disk, without reading a container again. Invariant: in a
+ * bucket whose sums differ, every document without an equal entry on the other side becomes a candidate; in a bucket
+ * whose cross-checks differ, every sampled document does. Memory does not grow with the number of documents.
  */
 import { Buckets, bucketsOf, SHELVES, type Compared } from '../pass/buckets.ts';
 import { ENTRY } from '../../documents/comparison-entries.ts';
@@ -12,7 +12,7 @@ import { damaged, entriesOf, type ChunkEntry, type EntryChunk } from '../pass/en
 import type { SideName } from '../../cosmos/side.ts';
 import type { VerifyStore } from '../store.ts';
 
-/** Entries in memory at a time; a bucket with more is still processed whole. */
+/** How many entries are in memory at a time. A single bucket with more entries is still processed as a whole. */
 const ENTRIES_MAX = 40_000;
 
 interface Sums {
@@ -27,10 +27,13 @@ export interface Listing {
   readonly signal: AbortSignal;
 }
 
-/** How many documents each side read twice without a change in between. */
+/** How many documents the pass over each side read twice, without a change of the document in between. */
 export type Repeated = Record<SideName, number>;
 
-/** Lists the candidates; returns what was read twice, which makes buckets unequal after a merge of ranges. */
+/**
+ * Lists the candidates of unequal buckets. Returns how many documents were read twice: after a merge of ranges,
+ * documents that were read twice make buckets unequal although no document differs.
+ */
 export async function listCandidates(listing: Listing): Promise<Repeated> {
   const { store, sums, signal } = listing;
   const recount = new Recount(sums);
@@ -47,7 +50,10 @@ export async function listCandidates(listing: Listing): Promise<Repeated> {
   return repeated;
 }
 
-/** Lists every document of the entries: of changes alone, equal buckets do not show equal documents. */
+/**
+ * Lists every document that has an entry as a candidate. Used where only changes were read: an equal bucket then proves
+ * nothing about the documents in it.
+ */
 export async function listAll({ store, sums, sourceLevels, signal }: Listing): Promise<Repeated> {
   const recount = new Recount(sums);
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
@@ -66,7 +72,7 @@ export async function listAll({ store, sums, sourceLevels, signal }: Listing): P
   return { source: 0, target: 0 };
 }
 
-/** Sums the entries on disk again; if the result differs from the sums of the pass, the file is damaged. */
+/** Adds up the entries on disk again. If the result differs from the sums of the pass, the chunk file is damaged. */
 class Recount {
   readonly #sums: Sums;
   readonly #found = { source: new Buckets(), target: new Buckets() };
@@ -105,7 +111,7 @@ function* namedIn(
     yield { identity, name: joined(names.map((name) => readName(name, sourceLevels))) };
 }
 
-/** Buckets that differ. */
+/** The buckets that differ, by number. */
 type Unequal = ReadonlyMap<number, Compared>;
 
 function unequalOf({ source, target }: Sums, shelf: number): Unequal {
@@ -117,7 +123,7 @@ function unequalOf({ source, target }: Sums, shelf: number): Unequal {
   return found;
 }
 
-/** Groups of buckets that fit into memory. */
+/** Yields the buckets in groups whose entries fit into memory. */
 function* inGroups(buckets: Unequal, { source, target }: Sums): Generator<Unequal> {
   let some = new Map<number, Compared>();
   let entries = 0;
@@ -134,7 +140,7 @@ function* inGroups(buckets: Unequal, { source, target }: Sums): Generator<Unequa
   if (some.size > 0) yield some;
 }
 
-/** Entries of one identity without an equal on the other side. */
+/** The names in the entries of one identity that have no equal entry on the other side. */
 interface Unmatched {
   readonly identity: Buffer;
   readonly names: Buffer[];
@@ -144,7 +150,7 @@ interface Finding {
   readonly shelf: number;
   readonly listing: Listing;
   readonly recount: Recount;
-  /** Counters, incremented here. */
+  /** The counters of documents that were read twice; candidatesIn() increments them. */
   readonly repeated: Repeated;
 }
 
@@ -153,7 +159,9 @@ function* candidatesIn(
   { shelf, listing, recount, repeated }: Finding,
 ): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
   const { store, sourceLevels } = listing;
-  /** Entries of the source by identity and content; an equal entry of the target removes one. */
+  /**
+   * The names in source entries, by identity and contribution. An equal entry of the target removes the source entry.
+   */
   const entries = new Map<string, Buffer>();
   const unmatched = new Map<string, Unmatched>();
   const keep = (entry: Pick<ChunkEntry, 'identity' | 'name'>): void => note(unmatched, entry);
@@ -162,7 +170,8 @@ function* candidatesIn(
       for (const entry of entriesOf(chunk, (bucket) => buckets.has(bucket))) {
         recount.see(side, { chunk, entry });
         const { identity, contribution } = entry;
-        // JSON.parse and the scan disagree: every sampled document is checked, also those that seem equal.
+        // The cross-checks of this bucket differ, so every sampled document is checked again, even if its entries are
+        // equal.
         const isDoubted =
           buckets.get(entry.bucket)?.isDoubted === true && isSampled(chunk.words, entry.at + ENTRY.identity);
         if (isDoubted) keep(entry);
@@ -185,7 +194,7 @@ function* candidatesIn(
   yield* namedIn(unmatched, sourceLevels);
 }
 
-/** Joins the names of one document; target keys that are equal but spelled differently become one. */
+/** Joins several names of one document. Target keys that are equal but written differently in JSON are kept once. */
 function joined(names: ReturnType<typeof readName>[]): CandidateName {
   const [first] = names;
   const keys = new Map(

@@ -1,11 +1,12 @@
 /**
- * Checks candidates again, in rounds, until each is equal, explained, or confirmed to differ.
+ * Checks candidates again, in rounds, until each is equal, explained by a dead letter or by expiry, or confirmed to
+ * differ.
  *
- * Invariant: a difference is confirmed only by two checks that saw the same on both sides, where before the second
+ * Invariant: a difference is confirmed only by two checks that saw the same on both sides. Before the second check
  *   1. the mover had replicated every source change that the first check could have seen, and
- *   2. the target replica that answered knew all that the mover had committed (by the ledger's session tokens).
- * Each round reads the mover's progress and the dead letters first, at one moment; then the target; then the source. In
- * this order a document that is missing in the target cannot still be in flight.
+ *   2. the target replica that answered knew everything that the mover had committed (by the ledger's session tokens).
+ * Each round reads first the mover's progress and the dead letters, both at one moment; then the target; then the
+ * source. In this order a source change that the progress covers is in the target before the target is read.
  */
 import {
   readAll,
@@ -35,11 +36,11 @@ export interface RecheckParts {
   readonly clock: Clock;
   readonly gapMs: number;
   readonly deadlineMs: number;
-  /** Called with the number of open candidates, and what they wait for, if that is known. */
+  /** Called before each round with the number of open candidates, and with what they wait for, if that is known. */
   readonly onRound: (open: number, waitsFor: string | null) => void;
 }
 
-/** Documents in memory at a time; few at first, because each may have 2 MB on both sides. */
+/** How many candidates are checked at a time. Few at first, because each document may have 2 MB on both sides. */
 const [AT_ONCE_FIRST, AT_ONCE_MAX] = [4, 200];
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
 const FIRST = Buffer.alloc(0);
@@ -51,7 +52,7 @@ interface TargetFound {
   readonly content: TargetSeen['content'];
 }
 
-/** The pass has seen this document, so it must not count as deleted. */
+/** Stands for a source document that cannot be read. The pass has read it, so it must not count as deleted. */
 const UNREADABLE: SourceFound = { is: 'refused', etag: '', key: [] };
 
 export class Recheck {
@@ -59,7 +60,10 @@ export class Recheck {
   readonly #probe: TailProbe;
   readonly #source: PointReadsParts<SourceFound>;
   readonly #target: PointReadsParts<TargetFound>;
-  /** Adapted to the last batch: candidates are ordered by hash, so the next ones have about the same size. */
+  /**
+   * How many candidates are checked at a time, adapted to the sizes in the last batch. Candidates are ordered by hash,
+   * so the next documents have about the same average size.
+   */
   #atOnce = AT_ONCE_FIRST;
 
   constructor(parts: RecheckParts) {
@@ -70,7 +74,7 @@ export class Recheck {
     this.#target = { ...targetReads(sides, rows), clock };
   }
 
-  /** Runs rounds until nothing is open or the deadline has passed; returns why candidates are still open. */
+  /** Runs rounds until no candidate is open or the deadline has passed; returns why candidates are open, or null. */
   async run(signal: AbortSignal): Promise<string | null> {
     const { store, clock, gapMs, deadlineMs, onRound } = this.#parts;
     const time = new Countdown(clock, deadlineMs);
@@ -97,7 +101,7 @@ export class Recheck {
       const some = store.candidates.list({ state: 'open', after, limit: this.#atOnce });
       const last = some.at(-1);
       if (last === undefined) return reach;
-      // Until the mover has passed a document's change, another check would only cost RU.
+      // Until the mover has replicated a document's last change, another check would only cost RU.
       const due = some.filter((candidate) => candidate.fenceLsn === null || this.#isPast(candidate, reach));
       if (due.length > 0) store.candidates.set(await this.#check(due, { reach, letters, signal }));
       after = last.identity;
@@ -162,7 +166,7 @@ export class Recheck {
     const found = value === 'unreadable' ? UNREADABLE : value;
     const sinceMs = candidate.sinceMs ?? clock.now();
     if (found !== 'gone' && found.is === 'moves' && !isKnown(name, found.key)) {
-      // Its key has changed, and the slot of the new key was not checked yet.
+      // The target key of the document has changed, and the slot of the new key was not checked yet.
       const targetKeys = [...name.targetKeys, keyTexts(found.key)];
       return { ...candidate, name: { ...name, targetKeys }, seen: null, fenceLsn: null, sinceMs };
     }
@@ -177,7 +181,7 @@ export class Recheck {
     return { ...candidate, kind, state: this.#isPast(candidate, reach) ? 'confirmed' : 'open' };
   }
 
-  /** Whether the mover has replicated everything up to the LSN at which this was seen. */
+  /** Returns whether the mover has replicated everything up to the LSN at which a check first saw this difference. */
   #isPast({ name, fenceLsn }: Candidate, reach: Reach): boolean {
     const { keyKind } = this.#parts.sides.source.facts;
     return fenceLsn !== null && reach.isPast(effectiveKey(keyKind, parseKey(name.sourceKey)), fenceLsn);
@@ -192,7 +196,7 @@ function whyOpen(reach: Reach): string {
   return reach.behind.length === 0 ? 'documents changed each time they were checked' : describeBehind(reach);
 }
 
-/** Reads source documents as the target should have them. */
+/** Returns the parts of a point read in the source. Its result is the document that should be in the target. */
 function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsParts<SourceFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new SourceRows(replies, options);
@@ -211,7 +215,7 @@ function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsPar
   return { side: source, replies, keep };
 }
 
-/** Reads target documents with their identity. */
+/** Returns the parts of a point read in the target. Its result has the identity of the document and its content. */
 function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsParts<TargetFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new TargetRows(replies, options);
@@ -232,14 +236,17 @@ function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsPar
   return { side: target, replies, keep };
 }
 
-/** The dead letters by identity. They fit into memory: --max-dead-letters bounds them, and operators discard by number. */
+/**
+ * The state of the dead letter of each identity. All fit into memory: `--max-dead-letters` limits open letters, and
+ * operators discard letters by number.
+ */
 type Letters = ReadonlyMap<string, 'open' | 'discarded'>;
 
 function lettersIn({ letters, rows }: Ledger): Letters {
   const found = new Map<string, 'open' | 'discarded'>();
   for (const state of ['discarded', 'open'] as const) {
     for (const { identity } of letters.each(state)) {
-      // A discarded letter no longer counts once its document was moved or deleted after all.
+      // A discarded letter counts only as long as its document was neither moved nor deleted.
       const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';
       if (counts) found.set(identity.toString('latin1'), state);
     }
@@ -247,7 +254,7 @@ function lettersIn({ letters, rows }: Ledger): Letters {
   return found;
 }
 
-/** The ledger stores the words of a hash in the opposite byte order. */
+/** Returns an identity with the byte order of the ledger, which stores the words of a hash high byte first. */
 function ledgerHash(identity: Buffer): string {
   return Buffer.from(identity).swap32().toString('latin1');
 }

@@ -1,7 +1,7 @@
 /**
- * How far the mover has replicated each range. The source itself is asked: the changes that its feed returns from the
- * ledger's position on are not replicated yet. Invariant: the ledger is only read, and a range without certain information
- * counts as not replicated at all.
+ * Finds out how far the mover has replicated each range, by reading the feed of the source from the ledger's position:
+ * the changes that the feed returns are not replicated yet. Invariant: the ledger is only read, and a range without
+ * certain information counts as not replicated at all.
  */
 import { ChangeFeed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
@@ -14,19 +14,19 @@ import { integerAt } from '../../documents/scalar.ts';
 import type { Moment } from '../ledger-view.ts';
 import { tokenOf, type Side } from '../../cosmos/side.ts';
 
-/** Empty pages that are skipped before the range counts as unknown. */
+/** How many empty pages are read before the range counts as not replicated. */
 const PAGES_MAX = 8;
-/** Before every document. */
+/** An LSN below that of every document: nothing is known to be replicated. */
 const NOWHERE = -1;
 const READERS_MAX = 16;
 
 interface Reached {
   readonly lease: Lease;
-  /** Everything up to this LSN is replicated. */
+  /** The LSN up to which everything is replicated. */
   readonly lsn: number;
-  /** Nothing is left to replicate. */
+  /** Whether every change in the range is replicated. */
   readonly isAll: boolean;
-  /** The service's time; 0: not known. */
+  /** The time of the service when it answered, in milliseconds since the epoch; 0: not known. */
   readonly atMs: number;
 }
 
@@ -37,23 +37,23 @@ export class Reach {
     this.#reached = reached.toSorted((a, b) => (a.lease.min < b.lease.min ? -1 : 1));
   }
 
-  /** Whether every change up to `lsn` at an effective key is in the target. */
+  /** Returns whether the mover has replicated every change up to `lsn` at the effective key `place`. */
   isPast(place: string, lsn: number): boolean {
     const reached = this.#reached.findLast(({ lease }) => lease.min <= place);
     return reached !== undefined && reached.lsn >= lsn;
   }
 
-  /** The service's time in seconds; the clock of this machine may be wrong. */
+  /** The time of the service, in seconds since the epoch. The clock of this machine may be wrong. */
   get nowTs(): number {
     return Math.floor(Math.max(0, ...this.#reached.map(({ atMs }) => atMs)) / 1000);
   }
 
-  /** Whether everything is replicated. */
+  /** Whether every change in every range is replicated. */
   get isAll(): boolean {
     return this.#reached.every(({ isAll }) => isAll);
   }
 
-  /** The ranges with changes that are not replicated yet. */
+  /** The ids of the ranges with changes that are not replicated yet. */
   get behind(): readonly string[] {
     return this.#reached.filter(({ isAll }) => !isAll).map(({ lease }) => lease.rangeId);
   }
@@ -63,13 +63,13 @@ export class TailProbe {
   readonly #side: Side;
   readonly #keyPaths: readonly Path[];
 
-  /** `keyPaths` are the source's. */
+  /** `keyPaths` are the partition key paths of the source. */
   constructor(source: Side, keyPaths: readonly Path[]) {
     this.#side = source;
     this.#keyPaths = keyPaths;
   }
 
-  /** Looks at every range once, from the position in the ledger. */
+  /** Reads the feed of every range, from the position in the ledger to the first change that is not replicated. */
   async look({ migration, leases }: Moment, signal: AbortSignal): Promise<Reach> {
     const { deletes } = migration;
     const reached: Reached[] = [];
@@ -86,7 +86,8 @@ export class TailProbe {
 
   async #reachedBy(lease: Lease, hasDeletes: boolean, signal: AbortSignal): Promise<Omit<Reached, 'lease'>> {
     const nowhere = { lsn: NOWHERE, isAll: false, atMs: 0 };
-    // Deletes come from the other feed, which starts when this one has ended.
+    // Before the phase `tail` the range is still copied, or read again, by the latest-version feed. The AVAD feed with
+    // the deletes follows later.
     if (lease.phase !== 'tail') return nowhere;
     const etag = hasDeletes ? lease.avadPosition : lease.lvPosition;
     if (etag === null) return nowhere;
@@ -99,7 +100,7 @@ export class TailProbe {
         await this.#side.ranges.refresh(lease.rangeId, signal);
         return nowhere;
       }
-      // The position is too old: the mover will report it and read the range again.
+      // The service no longer serves this position. The mover detects this as well, and reads the range again.
       if (trouble?.status === 400) return nowhere;
       throw error;
     }
@@ -133,7 +134,7 @@ export class TailProbe {
     return { lsn: NOWHERE, isAll: false, atMs: 0 };
   }
 
-  /** LSN of the first change on a page; undefined: the page is empty. */
+  /** Returns the LSN of the first change on a page; undefined: the page is empty; null: the change has no LSN. */
   #firstLsn(bytes: Buffer, mode: FeedMode): number | null | undefined {
     if (mode === 'all-versions') {
       const scan = allVersionsScan([], this.#keyPaths).scan(bytes);
@@ -149,7 +150,7 @@ export class TailProbe {
   }
 }
 
-/** `2 ranges of the source have changes that are not replicated yet`. */
+/** Returns a text such as `2 ranges of the source have changes that are not replicated yet`. */
 export function describeBehind({ behind }: Reach): string {
   const ranges =
     behind.length === 1 ? '1 range of the source has' : `${behind.length} ranges of the source have`;
