@@ -1,4 +1,7 @@
-/** The account document: one region for reading and writing, at the address of the request. */
+/**
+ * Answers with the account document: one region for reading and writing, at the URL at which clients reach the
+ * account.
+ */
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 
 export function read(request: GatewayRequest): GatewayReply {

@@ -1,4 +1,7 @@
-/** `/_emulator/…`: shows the account's state and controls it. Reachable without a key, but from this machine only. */
+/**
+ * Answers `/_emulator/…`: shows the account's state and controls it. No key is needed, but only this machine has
+ * access.
+ */
 import { purgeContainer } from '../partitions/background.ts';
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
@@ -62,7 +65,7 @@ export function state(request: GatewayRequest): GatewayReply {
   });
 }
 
-/** The container of `/_emulator/containers/DB/COLL/…`. */
+/** Returns the container that a path `/_emulator/containers/DB/COLL/…` names. */
 function named(request: GatewayRequest): ContainerModel {
   return request.account.container(request.segment(2), request.segment(3));
 }
@@ -114,7 +117,8 @@ export function configure(request: GatewayRequest): GatewayReply {
 
 export function shiftClock(request: GatewayRequest): GatewayReply {
   const offsetMs = own(request.anyJsonBody(), 'offsetMs');
-  // `_ts` counts seconds from 1970, and dates end at 8.64e15 ms, far more than a hundred years ahead.
+  // `_ts` counts seconds from 1970 and must not be negative. A hundred years ahead is far from the last valid date, at
+  // 8.64e15 ms.
   const earliestMs = -request.account.machineMs();
   const latestMs = 100 * 365 * 24 * 3600 * 1000;
   if (typeof offsetMs !== 'number' || !(offsetMs >= earliestMs && offsetMs <= latestMs)) {

@@ -1,8 +1,8 @@
 /**
- * Many operations in one request: a transactional batch (one key, all or nothing) or a bulk request (one range, each
- * operation on its own).
+ * Answers requests with many operations: a transactional batch (one key, all or nothing) or a bulk request (one range,
+ * each operation succeeds or fails by itself).
  *
- * Invariant: both are one transaction with one LSN, and the reply has one result per operation.
+ * Invariant: both kinds are one transaction with one LSN, and the reply has one result for each operation.
  */
 import { pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { REFUSED_RU, roundRu } from '../partitions/charges.ts';
@@ -37,7 +37,7 @@ const KINDS: ReadonlyMap<unknown, OperationKind> = new Map([
   ['Read', 'read'],
 ]);
 
-/** An operation of the request: parsed, and the text of its document. */
+/** One operation of the request: its parsed JSON, and the text of its document. */
 interface Item {
   readonly parsed: unknown;
   readonly text: string | undefined;
@@ -50,7 +50,7 @@ interface Result {
   readonly json: string;
 }
 
-/** Thrown to roll back a transactional batch; carries the results for its reply. */
+/** Thrown to roll back a transactional batch. It carries the results for the reply. */
 class BatchUndone extends Error {
   readonly results: readonly Result[];
   constructor(results: readonly Result[]) {
@@ -153,7 +153,7 @@ const DEPENDENT: Result = {
   json: '{"statusCode":424,"requestCharge":0}',
 };
 
-/** Throws the refusal of a fault rule that matches a single operation of a bulk request. */
+/** Throws the refusal of the fault rule that matches one operation of a bulk request, if a rule fires. */
 function strikeOne(request: GatewayRequest, container: ContainerModel, range: RangeModel, op: FaultOp): void {
   if (!request.account.faults.active) return;
   const target = { op, db: container.database.id, coll: container.id, rangeId: String(range.id) };
@@ -207,7 +207,8 @@ export function bulk(request: GatewayRequest): GatewayReply {
     for (const item of items) {
       let result = stopped ? DEPENDENT : attempt(() => bulkOne(request, transaction, range, item));
       sizeBytes += result.json.length;
-      // Writes have taken effect and must be reported; a document that does not fit can be read again.
+      // Writes have taken effect, so their results must be in the reply. A read that makes the reply too large is
+      // refused, because the client can repeat it.
       if (sizeBytes > request.account.settings.pageBytes && own(item.parsed, 'operationType') === 'Read') {
         sizeBytes -= result.json.length;
         result = refused(

@@ -1,4 +1,7 @@
-/** Containers: their definitions, quotas and statistics, their ranges, and the empty feed of conflicts. */
+/**
+ * Answers requests for containers: definitions, quotas and statistics, ranges, and the feed of conflicts (always
+ * empty).
+ */
 import {
   json,
   METADATA_WRITE_RU,
@@ -28,7 +31,7 @@ function headersOf(container: ContainerModel): Record<string, string> {
   return { etag: container.etag, ...pathHeaders(container) };
 }
 
-/** Counts and sizes in the service's form, if the client asks for them. */
+/** Returns counts and sizes as headers in the service's form, if the client asks for them. */
 function quotaHeaders(request: GatewayRequest, container: ContainerModel): Record<string, string> {
   if (request.headers['x-ms-documentdb-populatequotainfo']?.toLowerCase() !== 'true') return {};
   const { account } = request;
@@ -42,7 +45,7 @@ function quotaHeaders(request: GatewayRequest, container: ContainerModel): Recor
   return { 'x-ms-resource-usage': usage, 'x-ms-resource-quota': quota };
 }
 
-/** The size of each range and its largest keys, if the client asks for them. */
+/** Returns the size of each range and its largest keys, if the client asks for them. */
 function statistics(request: GatewayRequest, container: ContainerModel): JsonObject {
   if (request.headers['x-ms-documentdb-populatepartitionstatistics']?.toLowerCase() !== 'true') return {};
   const ranges = container.ranges.map((range) => ({
@@ -98,7 +101,7 @@ export function remove(request: GatewayRequest): GatewayReply {
   return { status: 204, chargeRu: METADATA_WRITE_RU };
 }
 
-/** The present ranges, in the order of the hash space. */
+/** Lists the current ranges, in the order of the hash space. `shown` is the effect of a fault rule. */
 export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'): GatewayReply {
   const container = request.container();
   const known = shown === 'stale' ? container.previousRanges : container.ranges;
@@ -120,7 +123,7 @@ export function ranges(request: GatewayRequest, shown?: 'incomplete' | 'stale'):
   return { ...reply, headers: { ...reply.headers, etag: container.etag } };
 }
 
-/** The conflicts feed is always empty, because there is a single write region. */
+/** Answers with no conflicts. An account with a single write region has none. */
 export function conflicts(request: GatewayRequest): GatewayReply {
   return listReply(request, 'Conflicts', request.container().rid, []);
 }

@@ -1,4 +1,4 @@
-/** Databases: named groups of containers that may share a throughput. */
+/** Answers requests for databases: named groups of containers that may share a throughput. */
 import type { DatabaseModel } from '../account/model.ts';
 import {
   json,

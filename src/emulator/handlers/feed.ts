@@ -1,4 +1,4 @@
-/** GET on documents: a change feed, or the plain list. */
+/** Answers a GET on the documents of a container: a change feed, or the plain list. */
 import { readFeed, type ChangeFeedMode } from '../partitions/change-feed.ts';
 import { pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -22,7 +22,7 @@ function modeOf(request: GatewayRequest): ChangeFeedMode | undefined {
   return 'all-versions';
 }
 
-/** The change feed that the headers name; without such a header the plain list of documents. */
+/** Reads the change feed that the headers name. Without such a header it lists the documents. */
 export function read(request: GatewayRequest): GatewayReply {
   const mode = modeOf(request);
   if (mode === undefined) return list(request);

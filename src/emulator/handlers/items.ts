@@ -1,5 +1,5 @@
 /**
- * Single documents: POST, GET, PUT, PATCH and DELETE.
+ * Answers requests for single documents: POST, GET, PUT, PATCH and DELETE.
  *
  * Invariant: each request is one operation in one transaction, and is charged whether it succeeds or is refused.
  */
@@ -46,7 +46,10 @@ function operationOf(
   };
 }
 
-/** A client that names a trigger depends on its effect, so the write must not happen without it. */
+/**
+ * Refuses a request that names a trigger. The client depends on the trigger's effect, which the emulator does not
+ * have.
+ */
 function refuseTriggers(request: GatewayRequest): void {
   for (const name of ['x-ms-documentdb-pre-trigger-include', 'x-ms-documentdb-post-trigger-include']) {
     if (request.headers[name] === undefined || request.headers[name] === '') continue;
@@ -77,7 +80,7 @@ function perform(request: GatewayRequest, kind: OperationKind): GatewayReply {
   return replyTo(request, container, range, outcome);
 }
 
-/** Refusals that say something about the document have a session token too; the SDK keeps it like any other. */
+/** Refusals that carry a session token, because they say something about the document. The SDK keeps that token too. */
 const WITH_SESSION_TOKEN: ReadonlySet<number> = new Set([404, 409, 412]);
 
 function refusedReply(
@@ -98,7 +101,7 @@ function replyTo(
   range: RangeModel,
   outcome: OperationOutcome,
 ): GatewayReply {
-  // A read promises no more than it has seen: its token must not name a later transaction.
+  // The token of a read names the newest transaction that the read saw, because it must not promise a later one.
   const lsn = outcome.seenLsn ?? range.lsn;
   const headers: Record<string, string | number> = {
     lsn,
@@ -118,7 +121,10 @@ export const replace = (request: GatewayRequest): GatewayReply => perform(reques
 export const patch = (request: GatewayRequest): GatewayReply => perform(request, 'patch');
 export const remove = (request: GatewayRequest): GatewayReply => perform(request, 'delete');
 
-/** Deletes every document of one key. The service does so in the background, the emulator before it answers. */
+/**
+ * Deletes every document of one key. The service deletes them in the background; the emulator deletes them before it
+ * answers.
+ */
 export function removeKey(request: GatewayRequest): GatewayReply {
   const { account, priority } = request;
   const container = request.container();
@@ -127,7 +133,7 @@ export function removeKey(request: GatewayRequest): GatewayReply {
   refuseWhileSplitting(range, account.machineMs());
   account.admit(container, range, priority);
   const removed = WriteTransaction.run(account, container, (transaction) => {
-    // Other keys of version 1 may have the same hash.
+    // With version 1 hashes, documents of another key may have the same effective key.
     const rows = account.documents.ofKey(container.number, epk).filter((row) => row.key === keyText(key));
     for (const row of rows) transaction.remove(range, row, transaction.hasExpired(row));
     return rows.length;

@@ -1,4 +1,4 @@
-/** Offers: the throughput of a database or container, read and changed. */
+/** Answers requests for offers: reads and changes the throughput of a database or container. */
 import type { OfferModel } from '../account/model.ts';
 import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { own, type JsonObject } from '../json/json-value.ts';

@@ -1,4 +1,6 @@
-/** Queries over documents: of one key, of a key prefix, of one range or a part of it, or of the whole container. */
+/**
+ * Answers queries over documents: of one key, of a key prefix, of a range or a part of it, or of the whole container.
+ */
 import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
@@ -15,19 +17,22 @@ import { compileQuery, runPage, type QuerySpec } from '../query/query.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';
 
-/** The items of a page when the client names no limit. */
+/** The most items of a page if the client sets no limit. */
 const ITEMS_DEFAULT = 100;
 
 interface Scope {
   readonly min: string;
   readonly max: string;
-  /** The key, when the scope is one logical partition: its effective key, and its text as documents keep it. */
+  /** The key to read, if the scope is one logical partition: its effective key, and its text as documents store it. */
   readonly key: { readonly epk: string; readonly text: string } | undefined;
-  /** The range to read; undefined for all of them. */
+  /** The range to read; undefined when the scope may include several ranges. */
   readonly range: RangeModel | undefined;
 }
 
-/** [epk, epk + '0') contains exactly one key: every longer one with this prefix has at least one more digit. */
+/**
+ * Returns an interval that contains one effective key. Every longer key with this prefix has at least a digit more,
+ * and so is not below `max`.
+ */
 function ofOneKey(epk: string): { min: string; max: string } {
   return { min: epk, max: `${epk}0` };
 }
@@ -37,7 +42,7 @@ function unlessSplitting(request: GatewayRequest, range: RangeModel): RangeModel
   return range;
 }
 
-/** The part of a container that the range and key headers of a request name. */
+/** Returns the part of a container that the range and key headers of a request name. */
 export function scopeOf(request: GatewayRequest, container: ContainerModel): Scope {
   const key = request.headers['x-ms-documentdb-partitionkey'];
   if (key !== undefined && key !== '') {
@@ -65,7 +70,7 @@ export function scopeOf(request: GatewayRequest, container: ContainerModel): Sco
       `The part ${min}..${max} of the hash space is invalid: use upper-case hex, start below end.`,
     );
   }
-  // A part that extends beyond the range includes other ranges, so the client's range map is outdated.
+  // A part that extends beyond the range includes other ranges. The client's list of ranges is then outdated.
   if (min < range.min || max > range.max) {
     throw new Refusal(410, `Range ${id} holds ${range.min}..${range.max}, not all of ${min}..${max}.`, {
       substatus: 1002,
@@ -80,12 +85,15 @@ export function readQuerySpec(request: GatewayRequest): QuerySpec {
   return { query: own(body, 'query'), parameters: own(body, 'parameters') ?? [] };
 }
 
-/** Whether the request names neither a range nor a key. The service ignores that a container may have one range. */
+/**
+ * Returns whether the request names neither a range nor a key. As on the service, the number of ranges does not
+ * matter.
+ */
 function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
 
-/** The documents a query may see, from any position on, as often as the query asks. */
+/** Returns a function that reads the documents of the scope after any position. The query may call it many times. */
 function documentsIn(
   request: GatewayRequest,
   container: ContainerModel,
@@ -96,7 +104,7 @@ function documentsIn(
   const { key } = scope;
   const window = windowOf(request, container, scope);
   if (key === undefined) return (after) => documents.scan({ ...window, after });
-  // A key's documents are located once: sorting them for each chunk would cost the square of their number.
+  // The positions of a key's documents are sorted only once. Sorting for each chunk would take quadratic time.
   let positions: readonly number[] | undefined;
   return (after) => {
     positions ??= positionsOfKey(request, container, key, query);
@@ -136,7 +144,7 @@ function* documentsAt(
   }
 }
 
-/** The index of the first position after `after`, in an ascending list. */
+/** Returns the index of the first position after `after` in an ascending list. */
 function firstAfter(positions: readonly number[], after: number): number {
   let low = 0;
   let high = positions.length;
@@ -192,12 +200,15 @@ export function run(request: GatewayRequest): GatewayReply {
   return answer(request, readQuerySpec(request));
 }
 
-/** The plain list of documents. */
+/** Answers with the plain list of documents. */
 export function list(request: GatewayRequest): GatewayReply {
   return answer(request, { query: 'SELECT * FROM c' });
 }
 
-/** A query plan. .NET and Java ask for one before each query across ranges; JavaScript alongside it. */
+/**
+ * Answers with the plan of a query. .NET and Java ask for it before each query across ranges; JavaScript sends both at
+ * once.
+ */
 export function plan(request: GatewayRequest): GatewayReply {
   const { statement } = compileQuery(readQuerySpec(request));
   return json(200, planOf(statement, scopeOf(request, request.container())), {}, 0);

@@ -1,4 +1,4 @@
-/** What replies about databases, containers, offers and scripts have in common. */
+/** What the replies about databases, containers, offers and scripts have in common. */
 import { Refusal } from '../http/refusal.ts';
 import type { GatewayReply, GatewayRequest } from '../http/request.ts';
 import type { JsonObject } from '../json/json-value.ts';
@@ -7,7 +7,7 @@ import { readQuerySpec } from './query.ts';
 
 const METADATA_LIST_RU = 2;
 
-/** The body of a database or container: what the client sent, then the system properties. */
+/** Returns the body of a database or container for a reply: what the client sent, then the system properties. */
 export function withSystemProperties(
   body: JsonObject,
   system: { rid: string; self: string; etag: string; ts: number },
@@ -16,14 +16,14 @@ export function withSystemProperties(
   return { ...body, _rid: system.rid, _self: system.self, _etag: system.etag, _ts: system.ts, ...links };
 }
 
-/** Refuses a replace whose `if-match` names another version. */
+/** Refuses a replace if its `if-match` names another version than the current one. */
 export function requireUnchanged(request: GatewayRequest, what: string, etag: string): void {
   const ifMatch = request.headers['if-match'];
   if (ifMatch === undefined || ifMatch === '*' || ifMatch === etag) return;
   throw new Refusal(412, `The ${what} was changed since it was read.`);
 }
 
-/** All resources of a list, or for a POST those that its query selects. */
+/** Answers with all resources of a list, or with those that the query in a POST selects. */
 export function listReply(
   request: GatewayRequest,
   name: string,

@@ -1,4 +1,6 @@
-/** Stored procedures, triggers and user-defined functions: definitions are stored, but never executed. */
+/**
+ * Answers requests for stored procedures, triggers and user-defined functions. Definitions are stored, never executed.
+ */
 import { json, METADATA_WRITE_RU, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { requireName } from '../account/container-definition.ts';
 import type { JsonObject } from '../json/json-value.ts';
@@ -29,7 +31,7 @@ function find(request: GatewayRequest): ScriptRow {
   return row;
 }
 
-/** Stores a script under a new etag and replies with it. */
+/** Stores a script under a new etag and returns the reply. */
 function save(
   request: GatewayRequest,
   status: 200 | 201,

@@ -1,8 +1,9 @@
 /**
- * JSON as text: the spans of values, and how to change one value without touching the rest.
+ * Reads and edits JSON as text: finds the spans of values, and changes one value without touching the rest.
  *
- * Invariant: nothing here rebuilds a document from a parsed object, because that would round long integers and change
- * spellings. Every function expects text that JSON.parse has accepted, except `maxDepth`, which is called before it.
+ * Invariant: no function rebuilds a document from a parsed object, because that would round long integers and change
+ * spellings. Every function expects text that JSON.parse has accepted, except `maxDepth`, which runs before
+ * JSON.parse.
  */
 
 interface Span {
@@ -11,7 +12,7 @@ interface Span {
 }
 
 export interface Member extends Span {
-  /** The unescaped name; `start` is at its quote, `end` after the value. */
+  /** The name without escapes. `start` is at the opening quote of the name, `end` after the value. */
   readonly name: string;
   readonly valueStart: number;
 }
@@ -24,7 +25,7 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-/** The first position at or after `from` that is not white space. */
+/** Returns the first position at or after `from` that is not white space. */
 export function skipSpace(text: string, from: number): number {
   let at = from;
   for (;;) {
@@ -34,7 +35,7 @@ export function skipSpace(text: string, from: number): number {
   }
 }
 
-/** The position after the string whose opening quote is at `from`. */
+/** Returns the position after the string whose opening quote is at `from`. */
 function skipString(text: string, from: number): number {
   let at = text.indexOf('"', from + 1);
   while (at !== -1) {
@@ -46,7 +47,7 @@ function skipString(text: string, from: number): number {
   return text.length;
 }
 
-/** The position after the value that starts at `from`. */
+/** Returns the position after the value that starts at `from`. */
 function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === QUOTE) return skipString(text, from);
@@ -76,7 +77,7 @@ function skipValue(text: string, from: number): number {
   return at;
 }
 
-/** The depth of nested objects and arrays; a scalar has depth 0. Safe on any text. */
+/** Returns how deep objects and arrays are nested; 0 for a scalar. Any text is safe, valid JSON or not. */
 export function maxDepth(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -101,7 +102,7 @@ function nameAt(text: string, start: number, end: number): string {
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw;
 }
 
-/** The members of the object that starts at `from`, in order, duplicates included. */
+/** Yields the members of the object that starts at `from`, in their order, including members with the same name. */
 export function* membersOf(text: string, from: number): Generator<Member> {
   let at = skipSpace(text, from + 1);
   while (text.charCodeAt(at) === QUOTE) {
@@ -115,7 +116,7 @@ export function* membersOf(text: string, from: number): Generator<Member> {
   }
 }
 
-/** The elements of the array that starts at `from`. */
+/** Yields the elements of the array that starts at `from`. */
 export function* elementsOf(text: string, from: number): Generator<Span> {
   let at = skipSpace(text, from + 1);
   if (text.charCodeAt(at) === CLOSE_BRACKET) return;
@@ -130,12 +131,12 @@ export function* elementsOf(text: string, from: number): Generator<Span> {
 
 function memberNamed(text: string, from: number, name: string): Member | undefined {
   let found: Member | undefined;
-  // Of several members with one name the last counts, as for JSON.parse.
+  // Of several members with the same name the last one counts, as in JSON.parse.
   for (const member of membersOf(text, from)) if (member.name === name) found = member;
   return found;
 }
 
-/** The span of the value at a path, if there is one. Array steps are numbers. */
+/** Returns the span of the value at a path, if it exists. The steps into arrays are numbers. */
 export function valueSpan(text: string, path: readonly (string | number)[]): Span | undefined {
   let start = skipSpace(text, 0);
   for (const step of path) {
@@ -156,7 +157,7 @@ export function valueSpan(text: string, path: readonly (string | number)[]): Spa
   return { start, end: skipValue(text, start) };
 }
 
-/** The text without some of its spans, which must not overlap and must be in ascending order. */
+/** Returns the text without some spans, which must be in ascending order and must not overlap. */
 function cutAll(text: string, cuts: readonly Span[]): string {
   let kept = '';
   let from = 0;
@@ -167,43 +168,46 @@ function cutAll(text: string, cuts: readonly Span[]): string {
   return kept + text.slice(from);
 }
 
-/** The object text without the top-level members named in `drop`; everything else stays as it is. */
+/** Returns the text of an object without the top-level members named in `drop`. All other text stays as it is. */
 export function withoutMembers(text: string, drop: ReadonlySet<string>): string {
   const start = skipSpace(text, 0);
   const cuts: Span[] = [];
   let lastKeptEnd = -1;
-  let pending: number | undefined; // the start of consecutive dropped members, until one is kept
+  let pending: number | undefined; // the start of the dropped members since the last kept one
   for (const member of membersOf(text, start)) {
     if (drop.has(member.name)) {
       pending ??= member.start;
       continue;
     }
-    // Dropped members are cut together with the comma after them, up to the next kept member.
+    // Dropped members are cut up to the start of the next kept member, with the comma between.
     if (pending !== undefined) cuts.push({ start: pending, end: member.start });
     pending = undefined;
     lastKeptEnd = member.end;
   }
   if (pending !== undefined) {
-    // At the end of the object they are cut together with the comma before them.
+    // Dropped members at the end of the object are cut with the comma before the first of these members.
     const close = text.lastIndexOf('}');
     cuts.push({ start: lastKeptEnd === -1 ? start + 1 : lastKeptEnd, end: close });
   }
   return cuts.length === 0 ? text : cutAll(text, cuts);
 }
 
-/** The text with the value at a span replaced. */
+/** Returns the text with another value at a span. */
 export function replaceSpan(text: string, span: Span, value: string): string {
   return text.slice(0, span.start) + value + text.slice(span.end);
 }
 
-/** The text with a member added at the end of the object that starts at `from`. */
+/** Returns the text with a member added at the end of the object that starts at `from`. */
 export function appendMember(text: string, from: number, name: string, value: string): string {
   const close = skipValue(text, from) - 1;
   const empty = skipSpace(text, from + 1) === close;
   return `${text.slice(0, close)}${empty ? '' : ','}${JSON.stringify(name)}:${value}${text.slice(close)}`;
 }
 
-/** The text with an element inserted at `index` of the array at `from`; undefined when out of bounds. */
+/**
+ * Returns the text with an element inserted at `index` of the array at `from`; undefined when `index` is out of
+ * bounds.
+ */
 export function insertElement(text: string, from: number, index: number, value: string): string | undefined {
   const elements = [...elementsOf(text, from)];
   if (index > elements.length) return undefined;
@@ -213,7 +217,10 @@ export function insertElement(text: string, from: number, index: number, value: 
   return `${text.slice(0, close)}${elements.length === 0 ? '' : ','}${value}${text.slice(close)}`;
 }
 
-/** The text without one member or element of the object or array at `from`, and without one adjacent comma. */
+/**
+ * Returns the text without one member or element of the object or array at `from`, and without a comma next to it;
+ * undefined when the member or element does not exist.
+ */
 export function removeStep(text: string, from: number, step: string | number): string | undefined {
   if (typeof step === 'string') {
     if (memberNamed(text, from, step) === undefined) return undefined;
@@ -229,7 +236,10 @@ export function removeStep(text: string, from: number, step: string | number): s
   return cutAll(text, [{ start: previous?.end ?? element.start, end: element.end }]);
 }
 
-/** Numbers outside strings as the service may store them: -0 as 0, 1.10 as 1.1, 3.0 as 3; int64 is kept. */
+/**
+ * Returns the text with its numbers as the service may store them: -0 as 0, 1.10 as 1.1, 3.0 as 3. Integers of 64 bits
+ * keep every digit.
+ */
 export function normalizeNumbers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {
     if (token.startsWith('"')) return token;

@@ -1,7 +1,8 @@
 /**
- * What the account does without a request: finish splits and scaling, purge expired documents, drop old changes.
+ * Does what the account does without a request: finishes splits and scaling, purges expired documents, drops old
+ * changes.
  *
- * Invariant: one step takes a few milliseconds at most, because requests wait for it.
+ * Invariant: one step takes a few milliseconds at most, because requests wait until it ends.
  */
 import { sleep } from '../../lib/abort.ts';
 import type { LocalAccount } from '../account/account.ts';
@@ -13,12 +14,15 @@ import { finishScaling, finishSplits, splitOutgrown } from './resizing.ts';
 import { WriteTransaction } from '../documents/write-transaction.ts';
 
 const TICK_MS = 100;
-/** Documents purged in one step. */
+/** The most documents that one step purges. */
 const PURGE_MAX = 1_000;
-/** A version is recorded as replaced shortly before its transaction is committed; lagging readers see it until then. */
+/**
+ * How much longer than the replica lag a replaced version is kept. The time of its replacement is recorded shortly
+ * before the transaction commits, but lagging readers count from the commit.
+ */
 const SUPERSEDED_MARGIN_MS = 1_000;
 
-/** Runs until the signal is aborted. */
+/** Repeats the background steps until the signal is aborted. */
 export async function runBackground(account: LocalAccount, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     finishSplits(account);
@@ -32,12 +36,12 @@ export async function runBackground(account: LocalAccount, signal: AbortSignal):
     try {
       await sleep(TICK_MS, signal);
     } catch {
-      return; // the only reason is that the account closes
+      return; // a sleep ends early only when the account closes
     }
   }
 }
 
-/** Deletes documents that expired by `upToTs`, as the service's own purge does. */
+/** Deletes documents that had expired at `upToTs`, as the service's own purge does. */
 function purgeExpired(account: LocalAccount, upToTs: number): void {
   const rows = account.documents.expired(upToTs, PURGE_MAX);
   if (rows.length === 0) return;
@@ -47,7 +51,7 @@ function purgeExpired(account: LocalAccount, upToTs: number): void {
   }
 }
 
-/** Deletes all expired documents of one container; returns their number. */
+/** Deletes all expired documents of one container and returns their number. */
 export function purgeContainer(account: LocalAccount, container: ContainerModel): number {
   let purged = 0;
   for (;;) {
@@ -59,7 +63,7 @@ export function purgeContainer(account: LocalAccount, container: ContainerModel)
 }
 
 function purge(account: LocalAccount, container: ContainerModel, rows: readonly DocumentRow[]): void {
-  // On the service each expiry is a transaction of its own; here that would only cost time.
+  // The service deletes each expired document in its own transaction. One transaction for all of them is faster.
   WriteTransaction.run(account, container, (transaction) => {
     for (const row of rows) transaction.remove(rangeOf(container.ranges, row.epk), row, true);
   });

@@ -1,7 +1,9 @@
 /**
- * The change feeds of one range. A position is the LSN up to which a reader has seen everything, written as an etag.
+ * Answers the change feeds of one range. A position is an LSN: the reader has seen every transaction up to it. The
+ * reader holds the position as an etag.
  *
- * Invariant: a page ends between two transactions, never inside one, so it may contain more items than were asked for.
+ * Invariant: a page ends between two transactions, never inside one, so it may contain more items than the reader
+ * asked for.
  */
 import type { LocalAccount } from '../account/account.ts';
 import { EMPTY_POLL_RU, feedCharge, roundRu } from './charges.ts';
@@ -15,15 +17,17 @@ export type ChangeFeedMode = 'latest-version' | 'all-versions';
 export interface FeedRequest {
   readonly mode: ChangeFeedMode;
   readonly range: RangeModel;
-  /** The part of the hash space to read. */
+  /** The part of the hash space to read: from `min`, up to but without `max`. */
   readonly min: string;
   readonly max: string;
-  /** The if-none-match header: '*' starts now, an etag at a position, no header at the beginning. */
+  /**
+   * The if-none-match header. '*' starts at the current end, an etag at its position, and no header at the beginning.
+   */
   readonly ifNoneMatch: string | undefined;
   readonly ifModifiedSince: string | undefined;
-  /** undefined: as many as fit. */
+  /** The most items on the page; undefined sets no limit but the page size. */
   readonly maxItems: number | undefined;
-  /** The newest transaction this reader sees. */
+  /** The LSN of the newest transaction that this reader sees. */
   readonly visibleLsn: number;
 }
 
@@ -32,12 +36,12 @@ interface ChangeFeedPage extends FeedBody {
   readonly chargeRu: number;
 }
 
-/** System properties and `_lsn` add about this much to a document's own bytes. */
+/** Roughly the bytes that system properties and `_lsn` add to a document. */
 const OVERHEAD_BYTES = 300;
-/** Bounds a page without an item limit, which many tiny documents would make huge. */
+/** The most items of a page if the reader sets no limit. Many tiny documents would otherwise make a huge page. */
 const ITEMS_MAX = 10_000;
 
-/** The positions of the two feeds differ in form, so that a reader that confuses them gets a refusal. */
+/** The end of an etag in each mode. The two forms differ, so that a position of the other feed is refused. */
 const MARK: Readonly<Record<ChangeFeedMode, string>> = { 'latest-version': '', 'all-versions': ';full' };
 
 function etagOf(mode: ChangeFeedMode, lsn: number): string {
@@ -60,7 +64,7 @@ interface Start {
 function startOf(request: FeedRequest): Start {
   const { ifNoneMatch, ifModifiedSince } = request;
   if (ifNoneMatch === '*') return { after: request.visibleLsn, afterTs: -1 };
-  // An etag is more precise: a reader that started by time sends both on its later pages.
+  // A reader that started at a time sends that time and an etag with its later pages. The etag is more precise.
   if (ifNoneMatch !== undefined) return { after: parsePosition(request.mode, ifNoneMatch), afterTs: -1 };
   if (ifModifiedSince === undefined) return { after: 0, afterTs: -1 };
   const timeMs = Date.parse(ifModifiedSince);
@@ -69,7 +73,7 @@ function startOf(request: FeedRequest): Start {
   return { after: 0, afterTs: Math.floor(timeMs / 1000) };
 }
 
-/** Drops changes older than the retention; positions before them are no longer served. */
+/** Drops changes that are older than the retention. Positions before them are refused from then on. */
 export function dropOldChanges(account: LocalAccount): void {
   if (!account.settings.avad) return;
   const old = account.feeds.oldChanges(account.nowTs() - account.settings.retentionSeconds);
@@ -110,7 +114,9 @@ function refuseUnavailable(account: LocalAccount, request: FeedRequest): void {
   }
 }
 
-/** The next page after a position. With `count` 0 there is nothing new; the etag is a valid position all the same. */
+/**
+ * Reads the next page after a position. A page with `count` 0 has nothing new, but its etag is a valid position too.
+ */
 export function readFeed(
   account: LocalAccount,
   container: ContainerModel,
@@ -139,18 +145,23 @@ export function readFeed(
     return { count: 0, body: null, etag, chargeRu: EMPTY_POLL_RU };
   }
   const filled = { ...window, upTo };
-  // Whether a replaced version still shows depends on what the reader sees, not on where the page ends.
+  // Whether a replaced version is shown depends on the newest transaction that the reader sees, not on the end of the
+  // page.
   const page =
     request.mode === 'latest-version'
       ? feeds.page(filled, request.visibleLsn, lagging)
       : feeds.changesPage(filled);
   const sizes = edge.filter(([lsn]) => lsn <= upTo).map(([, bytes]) => bytes);
-  // The last transaction may extend beyond the measured edge; its other documents are charged the average.
+  // The last transaction may have more documents than `edge` has measured. They are charged as documents of average
+  // size.
   const chargeRu = roundRu((feedCharge(sizes) * page.count) / sizes.length);
   return { ...page, etag: etagOf(request.mode, upTo), chargeRu };
 }
 
-/** The LSN at which a page ends: whole transactions, at least one, within the limits of items and bytes. */
+/**
+ * Returns the LSN at which a page ends. A page has whole transactions, at least one, within the limits of items and
+ * bytes.
+ */
 function endOfPage(
   edge: readonly [lsn: number, bytes: number][],
   limit: number,
@@ -168,6 +179,6 @@ function endOfPage(
     sum += bytes + OVERHEAD_BYTES;
     if (sum > pageBytes && complete !== undefined) return complete;
   }
-  // The window is exhausted, so the page reaches as far as the reader sees.
+  // Nothing is left in the window, so the page ends at the newest transaction that the reader sees.
   return edge.length < limit ? visible : current;
 }

@@ -1,35 +1,37 @@
 /**
- * What each operation costs in request units: the tables and formulas of Microsoft's "Understand request unit
- * consumption" (facts SVC-31 to SVC-35). Real charges differ by up to a third; here it matters that they grow in the
- * same way, and that every answer has one.
+ * Computes what each operation costs in request units, by the tables and formulas of Microsoft's "Understand request
+ * unit consumption" (facts SVC-31 to SVC-35). The service's charges differ by up to a third. The emulator's charges
+ * grow in the same way, and every answer has one.
  *
  * Invariant: a charge has at most two decimals, as on the service, and is never negative.
  */
 
-/** RU to read, and to write, one item of 1, 2, 4, ... 2048 KB. */
+/** The RU to read, and to write, one item of 1, 2, 4, ... 2048 KB. */
 const READ_RU = [1, 1.04, 1.14, 1.33, 1.67, 2.19, 4.76, 9.95, 20.28, 40.95, 145.9, 291.8] as const;
 const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625, 1250] as const;
 
 const KB = 1024;
-/** Each indexed term that is added or removed. */
+/** The RU for each indexed term that a write adds or removes. */
 const TERM_RU = 0.2;
-/** Each operation of a patch; otherwise a patch costs as much as a replace. */
+/** The RU for each operation of a patch, in addition to the price of a replace. */
 const PATCH_OPERATION_RU = 0.4;
-/** A read or delete that finds nothing; seen in a production trace (fact SVC-34). */
+/** The RU for a read or delete of a missing document, seen in a production trace (fact SVC-34). */
 export const POINT_MISS_RU = 1.24;
-/** A create whose id is taken. No figure is published; we assume the price of a miss (fact SVC-34). */
+/**
+ * The RU for a create whose id is taken. No figure is published; we assume that of a missing document (fact SVC-34).
+ */
 export const CONFLICT_RU = 1.24;
-/** A 429; seen in a trace (fact SVC-34). */
+/** The RU for a 429, seen in a production trace (fact SVC-34). */
 export const THROTTLED_RU = 0.38;
-/** An empty page of a feed, 200 or 304 (fact SVC-34). */
+/** The RU for an empty page of a feed, with status 200 or 304 (fact SVC-34). */
 export const EMPTY_POLL_RU = 2;
-/** A query, for each physical range that it visits, whatever it finds there (fact SVC-35). */
+/** The RU for each physical range that a query visits, whatever the query finds there (fact SVC-35). */
 const QUERY_RANGE_RU = 2.5;
 
-/** What a refused operation costs when its reason has no price of its own. */
+/** The RU for a refused operation whose reason has no price of its own. */
 export const REFUSED_RU = 1;
 
-/** Replies state charges with two decimals. */
+/** Rounds a charge to two decimals, as replies state it. */
 export function roundRu(ru: number): number {
   return Math.round(ru * 100) / 100;
 }
@@ -38,14 +40,14 @@ export function readCharge(bytes: number): number {
   return roundRu(interpolate(READ_RU, bytes));
 }
 
-/** A create, or a delete. */
+/** Returns the charge of a create or a delete. */
 export function writeCharge(bytes: number, terms: number): number {
   return roundRu(interpolate(WRITE_RU, bytes) + TERM_RU * terms);
 }
 
 /**
- * A replace, or a patch with that many operations. Both versions are charged by their size; `changedTerms` counts removed
- * and added terms.
+ * Returns the charge of a replace, or of a patch with that many operations. The old and the new version are charged by
+ * their size. `changedTerms` counts removed and added terms.
  */
 export function replaceCharge(
   oldBytes: number,
@@ -57,15 +59,16 @@ export function replaceCharge(
   return roundRu(documentsRu + TERM_RU * changedTerms + PATCH_OPERATION_RU * patchOperations);
 }
 
-/** A page of a feed, from the sizes of its items. The number of pages makes no difference. */
+/** Returns the charge of a feed page from the sizes of its items. The number of pages makes no difference. */
 export function feedCharge(itemBytes: readonly number[]): number {
   if (itemBytes.length === 0) return EMPTY_POLL_RU;
   return roundRu(itemBytes.reduce((ru, bytes) => ru + interpolate(READ_RU, bytes), 0));
 }
 
 /**
- * A query, from the number of physical ranges visited and from what it had to load, by average size. A count that the
- * index answers alone loads nothing; the price of index lookups is not published (fact SVC-34).
+ * Returns the charge of a query, from the number of physical ranges that it visits and the documents that it loads, by
+ * their average size. A count that the index answers alone loads no document. The price of index lookups is not
+ * published (fact SVC-34).
  */
 export function queryCharge(
   ranges: number,
@@ -76,7 +79,10 @@ export function queryCharge(
   return roundRu(QUERY_RANGE_RU * ranges + reads);
 }
 
-/** Linear between the columns, flat below the first; above the last column the last slope continues. */
+/**
+ * Interpolates linearly between two columns. Below the first column the price is flat; above the last its slope
+ * continues.
+ */
 function interpolate(table: readonly number[], bytes: number): number {
   const kb = Math.max(1, bytes / KB);
   const column = Math.min(table.length - 2, Math.floor(Math.log2(kb)));

@@ -1,6 +1,6 @@
 /**
  * Provisioned throughput: which values a request may ask for, the content of an offer, how many ranges a throughput
- * needs, and the minimum that follows from an earlier peak. The numbers are the service's (facts SVC-28 and SVC-36).
+ * needs, and the minimum after an earlier peak. The numbers are the service's (facts SVC-28 and SVC-36).
  */
 import { isObject, own, parseJson, type JsonObject } from '../json/json-value.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -10,11 +10,11 @@ export type ProvisionedThroughput =
   | { readonly mode: 'autoscale'; readonly ru: number };
 
 export const RU_PER_RANGE_MAX = 10_000;
-/** RU/s per range of a new container. */
+/** The RU/s for which a new container gets one range. */
 const RU_PER_NEW_RANGE = { manual: 6_000, autoscale: RU_PER_RANGE_MAX };
 const FLOOR = { manual: 400, autoscale: 1_000 };
 const STEP = { manual: 100, autoscale: 1_000 };
-/** After a peak, throughput stays above this share of the highest ever provisioned. */
+/** Throughput cannot be set below this share of the highest throughput that was ever provisioned. */
 const PEAK_SHARE = { manual: 1 / 100, autoscale: 1 / 10 };
 const RU_PER_GB = { manual: 1, autoscale: 10 };
 const RU_MAX = 1_000_000;
@@ -34,7 +34,7 @@ function checked(mode: ProvisionedThroughput['mode'], ru: unknown): ProvisionedT
   return { mode, ru };
 }
 
-/** The throughput that the headers of a create ask for, if any. */
+/** Returns the throughput that the headers of a create ask for, if any. */
 export function requestedThroughput(
   headers: Readonly<Record<string, string | undefined>>,
 ): ProvisionedThroughput | undefined {
@@ -48,7 +48,7 @@ export function requestedThroughput(
   return checked('autoscale', own(parseJson(autopilot), 'maxThroughput'));
 }
 
-/** The throughput that the body of an offer replace asks for. */
+/** Returns the throughput that the body of an offer replace asks for. */
 export function throughputOf(content: unknown): ProvisionedThroughput {
   if (!isObject(content)) throw new Refusal(400, 'The offer has no content.');
   const autopilot = own(content, 'offerAutopilotSettings');
@@ -60,7 +60,7 @@ export function rangesFor(throughput: ProvisionedThroughput): number {
   return Math.max(1, Math.ceil(throughput.ru / RU_PER_NEW_RANGE[throughput.mode]));
 }
 
-/** How many ranges an existing container needs after its throughput was raised. */
+/** Returns how many ranges an existing container needs for a raised throughput. */
 export function rangesToCarry(throughput: ProvisionedThroughput): number {
   return Math.max(1, Math.ceil(throughput.ru / RU_PER_RANGE_MAX));
 }
@@ -70,7 +70,7 @@ export interface OfferHistory {
   readonly storedKb: number;
 }
 
-/** The lowest throughput that may be set. */
+/** Returns the lowest throughput that may be set. */
 export function minimumRu(mode: ProvisionedThroughput['mode'], history: OfferHistory): number {
   const gb = history.storedKb / 1024 / 1024;
   const floor = Math.max(FLOOR[mode], gb * RU_PER_GB[mode], history.peakRu * PEAK_SHARE[mode]);
@@ -97,7 +97,8 @@ export function offerContent(throughput: ProvisionedThroughput, history: OfferHi
   };
   if (throughput.mode === 'manual')
     return { offerThroughput: throughput.ru, offerIsRUPerMinuteThroughputEnabled: false, ...past };
-  // Idle autoscale shows a tenth of its maximum. On the service only billing follows use; admission does not.
+  // An autoscale offer states a tenth of its maximum, its idle state. On the service only the bill follows the use;
+  // requests are admitted up to the maximum.
   return {
     offerThroughput: throughput.ru / 10,
     offerAutopilotSettings: { maxThroughput: throughput.ru },

@@ -1,9 +1,9 @@
 /**
  * The physical ranges of a container.
  *
- * Invariant: they tile '' .. 'FF', and a document belongs to the one range that contains its effective key. The LSN of a
- * range never falls. The children of a split continue from their parent's LSN, a merged range from the higher of the
- * two, so a position of a parent is valid on its children.
+ * Invariant: the ranges cover '' .. 'FF' without gaps or overlaps, and a document belongs to the range that contains
+ * its effective key. The LSN of a range never falls. The children of a split continue from their parent's LSN, and a
+ * merged range from the higher LSN of the two, so a position of a parent is valid on its children.
  */
 import { middleOf } from '../../epk/bounds.ts';
 import type { KeyKind } from '../../epk/effective-key.ts';
@@ -19,11 +19,14 @@ export interface RangeModel {
   lsn: number;
   documents: number;
   bytes: number;
-  /** Positions of all-versions feeds below this LSN are no longer served. */
+  /** The LSN below which positions of all-versions feeds are refused. */
   avadFloor: number;
-  /** During a split: requests answer 410/1007 until this machine time. */
+  /** The machine time until which requests are answered with 410/1007, because the range is being split. */
   splittingUntilMs: number | undefined;
-  /** Recent transactions, kept only while `replicaLagMs` is set: what a lagging replica has seen at which time. */
+  /**
+   * Recent transactions with their times, from which follows what a lagging replica has seen. Kept only while
+   * `replicaLagMs` is set.
+   */
   commits: { lsn: number; atMs: number }[];
 }
 
@@ -54,7 +57,7 @@ export function newRange(id: number, min: string, max: string): RangeModel {
   };
 }
 
-/** The range that contains an effective key; `ranges` are sorted by min. */
+/** Returns the range that contains an effective key. `ranges` must be sorted by `min`. */
 export function rangeOf(ranges: readonly RangeModel[], epk: string): RangeModel {
   let low = 0;
   let high = ranges.length - 1;
@@ -66,7 +69,7 @@ export function rangeOf(ranges: readonly RangeModel[], epk: string): RangeModel 
   return must(ranges[low], 'a container has at least one range');
 }
 
-/** The range that a request names; if it is gone or being split, the refusal is the service's. */
+/** Returns the range that a request names. Throws the service's refusal if the range is gone or being split. */
 export function rangeById(ranges: readonly RangeModel[], id: string, nowMs: number): RangeModel {
   const range = ranges.find((candidate) => String(candidate.id) === id);
   if (range === undefined) {
@@ -83,8 +86,9 @@ export function refuseWhileSplitting(range: RangeModel, nowMs: number): void {
 }
 
 /**
- * The bound nearest to the middle of a range that separates two of its keys, found by halving towards them; undefined
- * when both have the same hash. With a hierarchical key all documents may lie below one prefix, in a sliver of the range.
+ * Returns a bound that separates two keys of a range, as near to the middle of the range as repeated halving finds;
+ * undefined when both keys have the same hash. Halving is needed because all documents of a hierarchical key may lie
+ * below one prefix, in a tiny part of the range.
  */
 export function boundBetween(
   kind: KeyKind,
@@ -100,14 +104,14 @@ export function boundBetween(
   }
 }
 
-/** The two halves of a range, still without documents. */
+/** Returns the two halves of a range, without documents yet. */
 export function halvesOf(kind: KeyKind, range: RangeModel, nextId: number): [RangeModel, RangeModel] {
   const middle = middleOf(kind, range.min, range.max);
   if (middle === undefined) throw new Refusal(400, `Range ${range.id} is too narrow to be split.`);
   return splitAt(range, middle, nextId);
 }
 
-/** The parts of a range below and above a bound, still without documents. */
+/** Returns the parts of a range below and above a bound, without documents yet. */
 export function splitAt(range: RangeModel, bound: string, nextId: number): [RangeModel, RangeModel] {
   const part = (id: number, min: string, max: string): RangeModel => ({
     ...newRange(id, min, max),
@@ -119,7 +123,7 @@ export function splitAt(range: RangeModel, bound: string, nextId: number): [Rang
   return [part(nextId, range.min, bound), part(nextId + 1, bound, range.max)];
 }
 
-/** One range in place of two neighbours, still without documents. */
+/** Returns one range that replaces two adjacent ranges, without documents yet. */
 export function unionOf(left: RangeModel, right: RangeModel, id: number): RangeModel {
   if (left.max !== right.min) {
     throw new Refusal(400, `Ranges ${left.id} and ${right.id} are not neighbours and cannot be merged.`);

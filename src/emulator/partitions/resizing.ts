@@ -1,7 +1,7 @@
 /**
- * Splits and merges of ranges, on request or because of size or throughput.
+ * Splits and merges ranges: on request, because of their size, or because of a raised throughput.
  *
- * Invariant: one change is one SQLite transaction, and memory follows after the commit.
+ * Invariant: a split or merge is one SQLite transaction, and the memory changes after its commit.
  */
 import type { KeyKind } from '../../epk/effective-key.ts';
 import { readOrderedNumber } from '../../epk/encoding.ts';
@@ -37,7 +37,7 @@ function exchange(
   for (const range of gone) account.forgetSpending(container, range);
 }
 
-/** Splits a range in the middle of its hash space; the two children continue from its LSN. */
+/** Splits a range in the middle of its hash space. Both children continue from its LSN. */
 export function splitRange(
   account: LocalAccount,
   container: ContainerModel,
@@ -48,14 +48,14 @@ export function splitRange(
   return children;
 }
 
-/** Starts a split that takes a while: until `durationMs` have passed the range answers 410/1007. */
+/** Starts a split that takes `durationMs`. Until then the range answers 410/1007. */
 export function beginSplit(
   account: LocalAccount,
   container: ContainerModel,
   range: RangeModel,
   durationMs: number,
 ): void {
-  // A range that cannot be split is refused now, while there is a caller to report it to.
+  // A range that cannot be split is refused now, because the caller no longer waits when the split ends.
   halvesOf(container.definition.kind, range, container.nextRange);
   range.splittingUntilMs = account.machineMs() + durationMs;
 }
@@ -85,7 +85,10 @@ export function mergeRanges(
   return merged;
 }
 
-/** Splits the widest range, among equally wide ones the one with the most bytes, until there are `count`. */
+/**
+ * Splits ranges until the container has `count`: always the widest, among equally wide ranges the one with the most
+ * bytes.
+ */
 function growTo(account: LocalAccount, container: ContainerModel, count: number): void {
   const { kind } = container.definition;
   while (container.ranges.length < count) {
@@ -96,21 +99,24 @@ function growTo(account: LocalAccount, container: ContainerModel, count: number)
   }
 }
 
-/** A range's share of the hash space in millionths, so that halves that differ by one hash count as equal. */
+/**
+ * Returns a range's share of the hash space in millionths, so that halves that differ by one hash count as equally
+ * wide.
+ */
 function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
   return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
 }
 
-/** Where a bound lies in the hash space, from 0 to 1. */
+/** Returns where a bound lies in the hash space, from 0 to 1. */
 function positionOf(kind: KeyKind, bound: string): number {
   if (bound === '') return 0;
   if (bound === 'FF') return 1;
-  // Version 1 writes its hashes as floating point numbers, whose digits do not rise evenly.
+  // Version 1 writes a hash as a floating point number, whose digits are not proportional to its value.
   if (kind === 'hash-v1') return readOrderedNumber(bound) / 2 ** 32;
   return Number.parseInt(bound.slice(0, 12).padEnd(12, '0'), 16) / 2 ** 46;
 }
 
-/** Creates the ranges that a raised throughput needs, once its delay is over. */
+/** Creates the ranges for each raised throughput whose delay has passed. */
 export function finishScaling(account: LocalAccount): void {
   for (const offer of account.offers.values()) {
     if (offer.pendingUntilMs === undefined || account.machineMs() < offer.pendingUntilMs) continue;
@@ -123,8 +129,8 @@ export function finishScaling(account: LocalAccount): void {
 }
 
 /**
- * Splits every range that is larger than its limit, unless it contains a single logical partition. Neither part is
- * empty: an empty range would take a share of the throughput without using it.
+ * Splits every range that is larger than the limit, unless it contains a single logical partition. Each part receives
+ * documents, because an empty range would take a share of the throughput without using it.
  */
 export function splitOutgrown(account: LocalAccount): void {
   for (const container of account.containers()) {
@@ -141,7 +147,7 @@ export function splitOutgrown(account: LocalAccount): void {
 
 export function rangesById(container: ContainerModel, ids: readonly unknown[]): RangeModel[] {
   return ids.map((id) => {
-    // The admin's JSON may contain anything here, even an object without a usable toString.
+    // The JSON of an admin request may contain anything here, even an object without a usable toString.
     const name = typeof id === 'string' ? id : JSON.stringify(id);
     const range = container.ranges.find((candidate) => String(candidate.id) === name);
     if (range === undefined) throw new Refusal(404, `There is no range ${name} in ${container.link}.`);
@@ -149,7 +155,7 @@ export function rangesById(container: ContainerModel, ids: readonly unknown[]): 
   });
 }
 
-/** The range with the most documents, which is split when the request names none. */
+/** Returns the range with the most documents, which is split when the request names no range. */
 export function fullestRange(container: ContainerModel): RangeModel {
   const first = must(container.ranges[0], 'a container has at least one range');
   return container.ranges.reduce((best, range) => (range.documents > best.documents ? range : best), first);

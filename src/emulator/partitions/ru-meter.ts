@@ -1,29 +1,30 @@
 /**
- * Throughput budgets, one bucket per physical range. The rules, after facts SVC-32 and SVC-29:
+ * Meters throughput, with one bucket of request units (RU) for each budget: a physical range's, or a database's shared
+ * one. The rules follow facts SVC-32 and SVC-29:
  *
- * - At every whole second a bucket is refilled, never beyond one second's budget: unused units expire.
- * - A request that starts while units are left runs to its end, even beyond them. What is missing then is a debt, which
- *   the refills of later seconds pay; until it is paid, every request is refused.
- * - When units are scarce, requests of priority Low are refused first. They must not use what High wanted in the second
- *   before (what it used, plus what was refused, at the average price of its requests), less what High has used in this
- *   second. While High is idle, its claim is halved each second.
+ * - Every whole second refills a bucket, at most to the budget of one second: unused RU expire.
+ * - A request that starts while RU are left runs to its end, even if it needs more than are left. The missing RU become
+ *   a debt, which the refills of later seconds pay. Until the debt is paid, every request is refused.
+ * - When RU are scarce, requests of priority Low are refused first. Low must leave a reserve: what High wanted in the
+ *   second before, less what High has used in this second. What High wanted is what it used, plus its refused requests
+ *   at the average price of its requests. While High is idle, the reserve is halved each second.
  *
- * A budget of Infinity means "not metered": use is counted, no request is refused and no debt arises.
+ * A budget of Infinity is not metered: use is counted, but no request is refused and no debt arises.
  */
 export type Priority = 'high' | 'low';
 
 interface Bucket {
   budgetRu: number;
-  /** Units left in this second; below zero it is a debt. */
+  /** RU left in this second. A negative number is a debt. */
   leftRu: number;
-  /** What Low must leave to High in this second. */
+  /** RU reserved for High in this second. Low must leave the part that High has not used yet. */
   reserveRu: number;
   second: number;
   highRu: number;
-  /** High's requests of this second: charged, and turned away. */
+  /** How many requests of priority High were charged, and how many were refused, in this second. */
   highCharged: number;
   highRefused: number;
-  /** The average price of High's requests in the last second that had any. */
+  /** The average price of a High request in the latest second that charged one. */
   highPriceRu: number;
   thisSecondRu: number;
   lastSecondRu: number;
@@ -32,21 +33,24 @@ interface Bucket {
 }
 
 const SECOND_MS = 1000;
-/** Charges are hundredths; anything smaller is a rounding error of binary sums. */
+/** RU that count as nothing. Charges have two decimals, so a smaller rest is a rounding error of binary sums. */
 const DUST_RU = 0.001;
-/** An idle claim below this is dropped: no request costs less. */
+/** The smallest reserve. A smaller one is dropped, because no request costs less. */
 const CLAIM_MIN_RU = 0.1;
 
 export class RuMeter {
   readonly #nowMs: () => number;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `nowMs` must never go back. */
+  /** `nowMs` must return ascending times. */
   constructor(options: { readonly nowMs: () => number }) {
     this.#nowMs = options.nowMs;
   }
 
-  /** undefined = admitted; else the milliseconds to wait (429/3200). A changed budget applies from this call on. */
+  /**
+   * Returns undefined for an admitted request, otherwise the milliseconds to wait (429/3200). A changed budget applies
+   * from this call on.
+   */
   admit(bucket: string, budgetRuPerSecond: number, priority: Priority): number | undefined {
     const nowMs = this.#nowMs();
     const state = this.#at(bucket, nowMs);
@@ -58,7 +62,7 @@ export class RuMeter {
     return waitMs(state, nowMs);
   }
 
-  /** Debits what a request has cost. */
+  /** Debits the RU that a request has cost. */
   charge(bucket: string, ru: number, priority: Priority): void {
     const state = this.#at(bucket, this.#nowMs());
     state.leftRu -= ru;
@@ -69,19 +73,19 @@ export class RuMeter {
     state.highCharged += 1;
   }
 
-  /** For a range that is gone. */
+  /** Removes a bucket, for example that of a deleted range. */
   forget(bucket: string): void {
     this.#buckets.delete(bucket);
   }
 
-  /** `lastSecondRu` is the use of the last whole second. */
+  /** Returns what a bucket has spent. `lastSecondRu` is the use of the last complete second. */
   spent(bucket: string): { totalRu: number; throttled: number; lastSecondRu: number } {
     if (!this.#buckets.has(bucket)) return { totalRu: 0, throttled: 0, lastSecondRu: 0 };
     const { totalRu, throttled, lastSecondRu } = this.#at(bucket, this.#nowMs());
     return { totalRu, throttled, lastSecondRu };
   }
 
-  /** The bucket, advanced to the second of `nowMs`. */
+  /** Returns the bucket as it is in the second of `nowMs`. */
   #at(name: string, nowMs: number): Bucket {
     const second = Math.floor(nowMs / SECOND_MS);
     const known = this.#buckets.get(name);
@@ -108,7 +112,7 @@ export class RuMeter {
   }
 }
 
-/** Closes the seconds since the bucket was last used; all but the first of them were idle. */
+/** Closes the seconds since the bucket was last used. All of them but the first were idle. */
 function turn(state: Bucket, second: number): void {
   const seconds = second - state.second;
   state.second = second;
@@ -130,7 +134,7 @@ function setBudget(state: Bucket, budgetRu: number): void {
   if (state.leftRu === Number.POSITIVE_INFINITY || budgetRu === Number.POSITIVE_INFINITY) {
     state.leftRu = budgetRu;
   } else {
-    // What was used in this second counts against the new budget, but a lowered budget does not create a debt.
+    // RU used in this second count against the new budget, but a lowered budget does not create a debt.
     const moved = state.leftRu + budgetRu - state.budgetRu;
     state.leftRu = Math.max(moved, Math.min(0, state.leftRu));
   }
@@ -138,7 +142,10 @@ function setBudget(state: Bucket, budgetRu: number): void {
   state.reserveRu = Math.min(state.reserveRu, budgetRu);
 }
 
-/** The wait until refills have paid the debt and units are left; with a budget of 0 that never happens. */
+/**
+ * Returns the wait until refills have paid the debt and RU are left. With a budget of 0 it is the wait for the next
+ * second.
+ */
 function waitMs(state: Bucket, nowMs: number): number {
   const refills =
     state.budgetRu > 0 ? Math.floor(Math.max(0, DUST_RU - state.leftRu) / state.budgetRu) + 1 : 1;

@@ -1,19 +1,19 @@
 /**
  * Session tokens, and how much of a range a reader sees.
  *
- * Invariant: without a token a read sees the range at least as it was `replicaLagMs` ago; with the token of a write it
- * sees at least that write.
+ * Invariant: a read without a token sees the range at least as it was `replicaLagMs` ago. A read with the token of a
+ * write sees at least that write.
  */
 import type { LocalAccount } from '../account/account.ts';
 import type { RangeModel } from './ranges.ts';
 import { Refusal } from '../http/refusal.ts';
 
-/** `<range>:<version>#<lsn>`, as the SDK parses it. */
+/** Returns a session token in the form that the SDK parses: `<range>:<version>#<lsn>`. */
 export function sessionToken(range: RangeModel, lsn: number): string {
   return `${range.id}:-1#${lsn}`;
 }
 
-/** The substatus of a 404 that concerns the session, not the document. */
+/** The substatus of a 404 whose cause is the session token, not a missing document. */
 export const READ_SESSION_UNAVAILABLE = 1002;
 
 function tokenLsn(header: string, range: RangeModel): number | undefined {
@@ -40,7 +40,7 @@ function laggingLsn(range: RangeModel, cutoffMs: number): number {
   return seen;
 }
 
-/** The newest transaction of a range that this reader sees. */
+/** Returns the LSN of the newest transaction of a range that the reader with this token sees. */
 export function visibleLsn(account: LocalAccount, range: RangeModel, token: string | undefined): number {
   const asked = token === undefined || token === '' ? undefined : tokenLsn(token, range);
   if (asked !== undefined && asked > range.lsn) {
