@@ -1,24 +1,28 @@
 /**
- * What a command is, and what it is given. Commands are plain objects that import only types from here; flags, environment
- * variables, help and the reference are derived from their option tables.
+ * What a command is, and what the program passes to a command. Commands are plain objects that import only types from
+ * this module. Flags, environment variables, help and the reference are derived from the option table of each
+ * command.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 
-/** Where help lists an option that several commands share; their own options come first. */
+/**
+ * The section of help that lists an option which several commands share. Help lists the options of the command itself
+ * above all sections.
+ */
 export type Section = 'Run' | 'Load' | 'Migration';
 
 interface OptionParts {
-  /** What it is for; begins in lower case, ends without a full stop. */
+  /** The purpose of the option, for help; begins in lower case and ends without a full stop. */
   readonly help: string;
-  /** What help writes in place of a value: `FILE`. */
+  /** The placeholder that help shows for the value, such as `FILE`. */
   readonly value?: string;
-  /** The variable that is read when the flag is not given. */
+  /** The environment variable that is read when the flag is not given. */
   readonly env?: string;
   readonly section?: Section;
 }
 
-/** A flag without a value. */
+/** A flag that is on or off and takes no value. */
 export interface BooleanOption extends OptionParts {
   readonly type: 'boolean';
   readonly default: boolean;
@@ -44,33 +48,33 @@ export interface TextOption extends OptionParts {
   readonly default?: string;
 }
 
-/** One word out of a few. */
+/** One word of a list of choices. */
 export interface ChoiceOption extends OptionParts {
   readonly type: 'choice';
   readonly choices: readonly string[];
   readonly default?: string;
 }
 
-/** Several words out of a few, separated by commas. */
+/** Several words of a list of choices, separated by commas. */
 export interface ChoicesOption extends OptionParts {
   readonly type: 'choices';
   readonly choices: readonly string[];
 }
 
 /**
- * The texts as they were given, unchecked: for the settings of a migration, which are checked together with those of the
- * environment and of the config file (spec/load.ts). `env` and `default` are here for the help only.
+ * An option whose texts reach the command unchecked. The settings of a migration are checked later, together with
+ * those of the environment and of the config file (spec/load.ts). `env` and `default` only appear in help.
  */
 export interface RawOption extends OptionParts {
   readonly type: 'raw';
-  /** The flag has no value; its text is "true" or "false". */
+  /** Whether the flag takes no value; its text is then "true" or "false". */
   readonly switch?: boolean;
-  /** One letter. */
+  /** The one letter of the short flag: `c` for `-c`. */
   readonly alias?: string;
   readonly default?: string;
 }
 
-/** A secret, read from its variable only; typed as a flag it is refused. */
+/** A secret, which is read from its environment variable only. It is refused on the command line. */
 export interface SecretOption extends OptionParts {
   readonly type: 'secret';
   readonly env: string;
@@ -87,7 +91,10 @@ export type Option =
   | RawOption
   | SecretOption;
 
-/** The options of a command by their camelCase names; the flag of `certificateOut` is `--certificate-out`. */
+/**
+ * The options of a command by their camelCase names. The flag is the name in kebab case: `--certificate-out` for
+ * `certificateOut`.
+ */
 export type OptionTable = Readonly<Record<string, Option>>;
 
 type OrMissing<O extends Option, V> = O extends { readonly default: unknown } ? V : V | undefined;
@@ -107,49 +114,53 @@ type Value<O extends Option> = O extends BooleanOption
               ? OrMissing<O, O['choices'][number]>
               : OrMissing<O, string>;
 
-/** The values of an option table, checked. */
+/** The checked values of the options in a table. */
 export type Values<T extends OptionTable> = { readonly [K in keyof T]: Value<T[K]> };
 
-/** What a command found or did: for scripts, and for people. */
+/** What a command found or did, as an object for scripts and as text for people. */
 export interface Result {
   readonly json: Readonly<Record<string, unknown>>;
-  /** Lines for stdout, without the last line end; empty when the lines were printed one by one. */
+  /** The text for stdout, without the last line end. Empty when the command has printed its lines one by one. */
   readonly text: string;
-  /** Additional information for people: stderr, silent with --quiet and --json. */
+  /** Additional information for people. It is printed on stderr, but not with --quiet or --json. */
   readonly aside?: string;
 }
 
-/** Renders a line of at most `columns`; Infinity where nothing has to be cut. */
+/** Renders a line of at most `columns` characters; `columns` is Infinity when nothing has to be cut. */
 export type RenderLine = (columns: number) => string;
 
-/** How a command speaks while it runs. */
+/** How a command reports to the operator and to scripts while it runs. */
 export interface Reporter {
-  /** A message for the person who watches: stderr, silent with --quiet. */
+  /** Prints a message for the operator on stderr; prints nothing with --quiet. */
   note(text: string): void;
   /**
-   * How far it is, called as often as that is known: on a terminal one line that changes, elsewhere a line every few
-   * seconds; with --json it is `picture`. On stderr, and not with --quiet.
+   * Shows the progress of the command on stderr; prints nothing with --quiet. The command calls this as often as it
+   * has new figures. A terminal shows one line that changes; other outputs get a line every few seconds, which is the
+   * JSON of `picture` with --json.
    */
   progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void;
-  /** The result of a command that keeps running (a server that is ready), or that fails after it. At most once. */
+  /**
+   * Prints the result before the command ends: a server that is ready, or a command that will fail afterwards. Called
+   * at most once.
+   */
   announce(result: Result): void;
   /**
-   * One line of a result that may be too long for memory. With --json it is `json` instead, or nothing where the one
-   * object at the end contains it. Resolves when the next line may be written: true, or false when the reader of stdout
-   * is gone (`| head`).
+   * Prints one line of a result that may be too long for memory. With --json it prints `json` instead, or nothing
+   * when `json` is not given because the one object at the end contains the line. Resolves when the caller may print
+   * the next line: to true, or to false when the reader of stdout has left (`| head`).
    */
   line(text: string, json?: Result['json']): Promise<boolean>;
 }
 
-/** All that a command may know of the world around it. */
+/** Everything that a command gets from its surroundings. */
 export interface Context<T extends OptionTable = OptionTable> {
   readonly options: Values<T>;
-  /** The word after the command's name, for a command that takes one. */
+  /** The word after the name of the command, for a command that takes an operand. */
   readonly operand: string | undefined;
   readonly stdin: Input;
-  /** Aborted when the command has to stop cleanly; its reason is the error to throw then. */
+  /** Aborted when the command has to stop cleanly; the command then throws the reason of this signal. */
   readonly signal: AbortSignal;
-  /** Aborted when the command has to stop at once. */
+  /** Aborted when the command has to stop at once, without waiting for work in flight. */
   readonly abortSignal: AbortSignal;
   readonly out: Reporter;
   readonly log: Log;
@@ -157,7 +168,7 @@ export interface Context<T extends OptionTable = OptionTable> {
   readonly clock: Clock;
 }
 
-/** What is piped in or typed. */
+/** The standard input: bytes from a pipe or a file, or what the operator types. */
 export interface Input extends AsyncIterable<Uint8Array> {
   readonly isTTY?: boolean;
 }
@@ -165,27 +176,30 @@ export interface Input extends AsyncIterable<Uint8Array> {
 /** Commands that share their first word. */
 export interface CommandGroup {
   readonly name: string;
-  /** One line for the list of commands. */
+  /** The line of this group in the list of commands. */
   readonly summary: string;
   /** A few sentences for the help of the group. */
   readonly description: string;
 }
 
-/** A command: its name, its help, its options, and what it does. */
+/** A command: its name, help, options, and the function that does its work. */
 export interface Command<T extends OptionTable = OptionTable> {
-  /** One word; in a group two, of which the first is the group's. */
+  /** The name: one word, or two for a command of a group, of which the first is the name of the group. */
   readonly name: string;
   readonly group?: CommandGroup;
-  /** One line for the list of commands. */
+  /** The line of this command in the list of commands. */
   readonly summary: string;
-  /** A few sentences for its own help. */
+  /** A few sentences for the help of the command. */
   readonly description: string;
-  /** Two command lines that work, each with what it is good for. */
+  /** Two command lines that work, each with its purpose. */
   readonly examples: readonly [Example, Example];
   readonly options: T;
-  /** What help calls the one word that may follow the name, as `FILE`. */
+  /** The placeholder that help shows for the word after the name, such as `FILE`. */
   readonly operand?: string;
-  /** Returns its result, or nothing when it announced one. A method, so that any command fits a list of them. */
+  /**
+   * Runs the command and returns its result, or undefined when it has announced a result. This is a method, not a
+   * property, so that a `Command` of any option table is assignable to `Command`.
+   */
   run(context: Context<T>): Promise<Result | undefined>;
 }
 

@@ -1,4 +1,7 @@
-/** What each exit code means. The numbers come from the classes in lib/errors.ts, so that help and reference cannot differ. */
+/**
+ * What each exit code means. The numbers come from the error classes in lib/errors.ts, so that help and reference
+ * cannot differ from the program.
+ */
 import {
   BudgetError,
   CanceledError,
@@ -16,11 +19,11 @@ import {
 
 export interface ExitCode {
   readonly exitCode: number;
-  /** `error.code` of a result in JSON; null for success. */
+  /** The `error.code` of a result in JSON; null for success. */
   readonly code: string | null;
-  /** A few words, for help. */
+  /** The meaning in a few words, for help. */
   readonly summary: string;
-  /** A sentence or two, for the reference. */
+  /** The meaning in a sentence or two, for the reference. */
   readonly meaning: string;
 }
 

@@ -1,19 +1,19 @@
 /**
- * Turns any error into what people and scripts need: what happened, why, and what to do now. Invariants: each part is one
- * line without secrets, and an unexpected error is reported as a bug in cosmig.
+ * Turns any error into an explanation for people and scripts: what happened, why, and what the operator can do now.
+ * Invariants: each part is one line without secrets, and an unexpected error is reported as a bug in cosmig.
  */
 import { inspect } from 'node:util';
 import { CosmigError, InternalError, type Problem } from '../lib/errors.ts';
 import { redactText } from '../lib/log.ts';
 
-/** An error as every output shows it. */
+/** An error in the form that text and JSON output share. */
 export interface Explanation {
   readonly exitCode: number;
   readonly code: string;
   readonly message: string;
   readonly why: string;
   readonly hint: string;
-  /** The problems one by one, when there are several. */
+  /** The problems one by one, when the error reports several. */
   readonly problems: readonly Problem[];
 }
 
@@ -35,7 +35,7 @@ export function explain(thrown: unknown): Explanation {
   };
 }
 
-/** The error with its stack and causes, for --verbose. */
+/** Returns the error with its stack and causes, for --verbose. */
 export function dissect(thrown: unknown): string {
   return redactText(inspect(thrown, { depth: 6, breakLength: 110 }));
 }

@@ -1,15 +1,15 @@
 /**
- * The text of `--help`, rendered from the same tables that are parsed. Invariants: the options of the command itself come
- * first, and no line is wider than the terminal.
+ * Renders the text of `--help` from the option tables that also define parsing. Invariants: the options of the
+ * command itself come first, and no line is wider than the terminal.
  */
 import { flagOf } from '../lib/flags.ts';
 import { wrapText } from '../report/format.ts';
 import { COMMON_OPTIONS, type Command, type CommandGroup, type Option, type OptionTable } from './command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
-/** Wider lines are hard to read. */
+/** The widest line, also on a wider terminal, since longer lines are hard to read. */
 const WIDTH_MAX = 100;
-/** Where the text of an option begins. */
+/** The column where the description of an option begins. */
 const TEXT_COLUMN = 30;
 
 const PITCH = 'Move an Azure Cosmos DB container to another partition key while it is in use.';
@@ -20,7 +20,7 @@ export interface Names {
   readonly summary: string;
 }
 
-/** Of cosmig itself. */
+/** Returns the help of cosmig itself. */
 export function helpOfAll(commands: readonly Command[], columns: number): string {
   const names = commands.map(({ name, summary, group }) => group ?? { name, summary });
   const entries = names.filter(({ name }, at) => names.findIndex((other) => other.name === name) === at);
@@ -34,7 +34,7 @@ export function helpOfAll(commands: readonly Command[], columns: number): string
   ]);
 }
 
-/** Of a group of commands. */
+/** Returns the help of a group of commands. */
 export function helpOfGroup(group: CommandGroup, members: readonly Command[], columns: number): string {
   const entries = members.map(({ name, summary }) => ({ name: lastWord(name), summary }));
   return joined(columns, [
@@ -45,7 +45,7 @@ export function helpOfGroup(group: CommandGroup, members: readonly Command[], co
   ]);
 }
 
-/** Of one command. */
+/** Returns the help of one command. */
 export function helpOfCommand(command: Command, columns: number): string {
   const { name, operand, description, options, examples } = command;
   const sections = [OWN_SECTION, 'Run', 'Load', 'Migration'].flatMap((title) => {
@@ -67,7 +67,7 @@ export function helpOfCommand(command: Command, columns: number): string {
   ]);
 }
 
-/** A line of text, or one in two columns. */
+/** A line of text, or a line in two columns: `left` and `text`. */
 type HelpRow = string | { readonly left: string; readonly text: string };
 
 function rowOf(left: string, text: string): HelpRow {
@@ -89,7 +89,7 @@ function optionRows(table: OptionTable): HelpRow[] {
   );
 }
 
-/** `-c, --config FILE`. */
+/** Returns an option as help shows it: `-c, --config FILE`. */
 export function flagText(name: string, option: Option): string {
   const alias = option.type === 'raw' && option.alias !== undefined ? `-${option.alias}, ` : '';
   const value = placeholderOf(option);
@@ -126,12 +126,12 @@ function optionText(option: Option): string {
   return `${option.help}${choices}${standard}${env}`;
 }
 
-/** Lines break at plain blanks only. */
+/** Prevents a line break inside the text, since lines break at ordinary blanks only. */
 function unbroken(text: string): string {
   return text.replaceAll(' ', '\u00A0');
 }
 
-/** The default as help and reference show it; a switch that is off by default has none to show. */
+/** Returns the default as help and reference show it; undefined for a switch that is off by default. */
 export function defaultOf(option: Option): string | undefined {
   return 'default' in option && option.default !== undefined && option.default !== false
     ? String(option.default)
@@ -145,7 +145,7 @@ function exitCodeRows(): HelpRow[] {
 
 const EXAMPLE_COLUMNS = 70;
 
-/** A command line in rows that a shell reads back as one. */
+/** Breaks a long command line into rows that end with a backslash, so that a shell reads the rows as one command. */
 function breakable(line: string): string[] {
   const rows: string[] = [];
   for (const part of line.split(/ (?=--)/)) {
@@ -167,7 +167,7 @@ function joined(columns: number, blocks: ReadonlyArray<readonly HelpRow[]>): str
     .replaceAll('\u00A0', ' ');
 }
 
-/** What is indented is laid out already. */
+/** Wraps a line of text, unless it is indented: an indented line has its final layout already. */
 function textRows(row: string, width: number): string[] {
   return row.startsWith(' ') ? [row] : wrapText(row, width);
 }
@@ -181,7 +181,7 @@ function twoColumns({ left, text }: Exclude<HelpRow, string>, width: number): st
   return [...head, ...rest.map((line) => `${' '.repeat(column)}${line}`)];
 }
 
-/** A command's own word, without that of its group. */
+/** Returns the word of a command without the word of its group. */
 export function lastWord(name: string): string {
   return name.slice(name.lastIndexOf(' ') + 1);
 }

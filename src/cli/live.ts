@@ -1,24 +1,27 @@
 /**
- * The live line of a terminal. Invariants: it stays one line in one place, other output goes above it, and hiding it leaves
- * nothing behind.
+ * The live line of a terminal. Invariants: the line stays one line in one place, other output appears above it, and
+ * hiding it leaves nothing on the screen.
  */
 import type { Ora } from 'ora';
 import type { RenderLine } from './command.ts';
 
-/** A line that changes in place. */
+/** A line on the terminal that changes in place. */
 export interface Live {
   show(render: RenderLine): void;
   hide(): void;
 }
 
-/** The spinner and the blank after it, and the last column, which makes some terminals wrap. */
+/**
+ * The columns that are not available for text: the spinner, the blank after it, and the last column, since some
+ * terminals wrap a line that reaches it.
+ */
 const FRAME_COLUMNS = 3;
-/** For a terminal that does not report its width. */
+/** The width to assume when the terminal does not report its own. */
 const COLUMNS = 80;
 
 export interface LiveOptions {
   readonly color: boolean;
-  /** Whether the terminal wraps a line that no longer fits after a resize; most do. */
+  /** Whether the terminal wraps a line that no longer fits after a resize. Most terminals do. */
   readonly reflows: boolean;
 }
 
@@ -42,7 +45,7 @@ export class LiveLine implements Live {
     if (this.#spinner !== undefined) this.#draw();
     else if (!this.#isLoading) {
       this.#isLoading = true;
-      // Not awaited: a line that appears a moment later is soon enough.
+      // Not awaited: the command need not wait until the line appears.
       void this.#load();
     }
   }
@@ -54,19 +57,23 @@ export class LiveLine implements Live {
   }
 
   async #load(): Promise<void> {
-    // Loaded here: most commands end before they have anything to show.
+    // Loaded on demand: most commands end before they show progress.
     const { default: ora } = await import('ora');
     this.#spinner = ora({
       stream: this.#stream,
       color: this.#options.color ? 'cyan' : false,
-      // Ctrl-C belongs to signals.ts, and text that is typed ahead to the shell.
+      // With true, ora would discard what the operator types ahead for the shell, and it would handle Ctrl-C, which
+      // signals.ts handles.
       discardStdin: false,
       isEnabled: true,
     });
     this.#draw();
   }
 
-  /** The spinner erases one row, but after a resize its line may be wrapped over several. */
+  /**
+   * Clears the rows that the line covers after a resize. The spinner itself clears one row, but the terminal may have
+   * wrapped the line into several.
+   */
   #resize(): void {
     const spinner = this.#spinner;
     if (spinner?.isSpinning === true && this.#options.reflows) {
@@ -87,7 +94,7 @@ export class LiveLine implements Live {
   #draw(): void {
     if (this.#render === undefined || this.#spinner === undefined) return;
     this.#spinner.text = this.#render(Math.max(1, this.#columns - FRAME_COLUMNS));
-    // ora redraws by itself, soon enough.
+    // A spinner that is spinning redraws by itself at its next frame.
     if (!this.#spinner.isSpinning) this.#spinner.start();
   }
 }

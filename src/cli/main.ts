@@ -1,6 +1,6 @@
 /**
- * From a command line to an exit code. Invariant: every error is explained once, here, and the exit code is that of its
- * class.
+ * From a command line to an exit code. Invariant: every error is explained once, in this module, and the exit code is
+ * that of the error's class.
  */
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
@@ -15,7 +15,7 @@ import { Output, type Sink } from './output.ts';
 import { StopSignals, type SignalSource } from './signals.ts';
 import { findCommand, parseCommandLine, wantsJson, type Parsed } from './yargs.ts';
 
-/** The world around a run: the real one, or a test's. */
+/** The surroundings of one run: those of the process, or those that a test provides. */
 export interface Terminal {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -24,7 +24,7 @@ export interface Terminal {
   readonly stdin: Input;
   readonly signals: SignalSource;
   readonly clock: Clock;
-  /** Creates the live line, where stderr can have one. */
+  /** Creates the live line. Present when stderr is a terminal that can change a line. */
   readonly live?: (look: { readonly color: boolean }) => Live;
   /** Ends the process at once. */
   readonly leave: (exitCode: number) => void;
@@ -94,7 +94,10 @@ async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'r
   }
 }
 
-/** After the second signal, a foreign error is a consequence of the stop. */
+/**
+ * Returns the reason of the stop instead of an error that cosmig did not throw itself: after the second signal, such
+ * an error is a consequence of the stop.
+ */
 function orCanceled(error: unknown, stopping: StopSignals): unknown {
   const reason: unknown = stopping.abort.reason;
   return reason instanceof CanceledError && !(error instanceof CosmigError) ? reason : error;
@@ -109,13 +112,13 @@ function output({ stdout, stderr, clock, env, live }: Terminal, look: Look): Out
   return new Output({ stdout, stderr, clock, json, quiet, verbose, color, ...line });
 }
 
-/** The entry point, called by bin/cosmig.js: ends the process with the exit code when all output is written. */
+/** Runs the command line of this process and ends the process when all output is written. Called by bin/cosmig.js. */
 export async function main(): Promise<void> {
   const { stdout, stderr, env } = process;
-  // A reader that ends first (`cosmig ... | head`) is not an error.
+  // Without a listener, Node would throw when the reader of a pipe leaves early (`cosmig ... | head`).
   for (const stream of [stdout, stderr]) stream.on('error', (error) => failures.set(stream, error));
   const leave = (exitCode: number): never => process.exit(exitCode);
-  // A promise or a callback without an owner: a bug in cosmig, explained like every other error.
+  // An error that no caller has caught is a bug in cosmig. It is explained like every other error.
   process.on('uncaughtException', (error) => {
     const explanation = explain(error);
     const json = wantsJson(process.argv, env);
@@ -128,7 +131,7 @@ export async function main(): Promise<void> {
     env,
     stdout: sinkOf(stdout),
     stderr,
-    // Not opened before a command asks: a terminal that is read from keeps the process alive.
+    // Opened only when a command reads it, since reading from a terminal keeps the process alive.
     get stdin() {
       return process.stdin;
     },
@@ -140,28 +143,34 @@ export async function main(): Promise<void> {
     leave,
   };
   const exitCode = await runCommandLine(terminal);
-  // A pipe may still be taking what was written.
+  // A pipe may not have accepted all output yet.
   await Promise.all([flushed(stdout), flushed(stderr)]);
   const lost = lossOf(stdout);
   if (lost === undefined || exitCode !== 0) return leave(exitCode);
-  // The script that reads stdout must not take a result that was not written for a success.
+  // Output was lost although the command succeeded. A script that reads stdout must not see this as success.
   const json = wantsJson(process.argv, env);
   output(terminal, { json, quiet: false, verbose: false, noColor: false }).failure(null, explain(lost), lost);
   await flushed(stderr);
   leave(lost.exitCode);
 }
 
-/** A CI service keeps every line, and a dumb terminal cannot move its cursor. */
+/**
+ * Whether the stream can show a line that changes. The log of a CI service keeps every line, and a dumb terminal
+ * cannot move its cursor.
+ */
 function canChangeLines({ isTTY }: NodeJS.WriteStream, env: Terminal['env']): boolean {
   return isTTY && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === '';
 }
 
-/** These terminals cut a line that is too long, so that the row above belongs to other output. */
+/**
+ * Whether the terminal wraps long lines after a resize. The terminals named here cut the line instead, so that the
+ * row above it contains other output and must not be cleared.
+ */
 function reflows(env: Terminal['env']): boolean {
   return env['XTERM_VERSION'] === undefined && env['STY'] === undefined && env['TERM'] !== 'linux';
 }
 
-/** A stream whose reader may be slow or gone, or whose disk may be full. */
+/** Wraps a stream whose reader may be slow or may have left, or whose disk may be full. */
 function sinkOf(stream: NodeJS.WriteStream): Sink {
   return {
     isTTY: stream.isTTY,
@@ -176,10 +185,13 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
   };
 }
 
-/** The last failure of each stream: Node keeps stdout open after a failure and soon forgets it. */
+/** The last failure of each stream. Node keeps stdout open after a failure and soon forgets the error. */
 const failures = new WeakMap<NodeJS.WriteStream, Error>();
 
-/** A reader that left (EPIPE) has what it wanted; a full disk has lost output. */
+/**
+ * Returns an error when output was lost, as on a full disk. A reader that left (EPIPE) had read what it needed, so
+ * nothing counts as lost.
+ */
 function lossOf(stream: NodeJS.WriteStream): UsageError | undefined {
   const failure = stream.errored ?? failures.get(stream);
   if (failure === undefined || ('code' in failure && failure.code === 'EPIPE')) return undefined;

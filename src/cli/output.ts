@@ -1,6 +1,6 @@
 /**
- * Everything a command prints. Invariants: results go to stdout and messages to stderr; with --json stdout gets exactly one
- * JSON object (a list one per line), and stderr one JSON object per line.
+ * Everything that a command prints. Invariants: results go to stdout and messages to stderr. With --json stdout gets
+ * exactly one JSON object (a list: one object per line), and stderr gets one JSON object per line.
  */
 import { styleText } from 'node:util';
 import { assert } from '../lib/assert.ts';
@@ -11,17 +11,17 @@ import type { RenderLine, Reporter, Result } from './command.ts';
 import { dissect, type Explanation } from './explain.ts';
 import type { Live } from './live.ts';
 
-/** A stream we write to. */
+/** A stream to which output is written. */
 export interface Sink {
   write(text: string): unknown;
-  /** Resolves when more can be written: true, or false when the reader is gone. */
+  /** Resolves when more can be written: to true, or to false when the reader has left. */
   room?(): Promise<boolean>;
   readonly isTTY?: boolean;
-  /** The width of a terminal. */
+  /** The width of the terminal; undefined when the stream is not a terminal. */
   readonly columns?: number;
 }
 
-/** Where output goes, and in which shape. */
+/** Where output goes, and in which format. */
 export interface OutputOptions {
   readonly stdout: Sink;
   readonly stderr: Sink;
@@ -34,7 +34,10 @@ export interface OutputOptions {
   readonly live?: Live;
 }
 
-/** The time between two lines of progress where there is no live line: longer for a long run, so that it does not fill a log. */
+/**
+ * The time between two lines of progress without a live line. It grows with the duration of the run, so that a long
+ * run does not fill a log.
+ */
 const PROGRESS_EVERY = { firstMs: 5000, longestMs: 60_000, ofRun: 1 / 60 } as const;
 
 export class Output implements Reporter {
@@ -81,7 +84,7 @@ export class Output implements Reporter {
     stderr.write(`${json ? safeStringify({ progress: picture }) : render(Infinity)}\n`);
   }
 
-  /** Removes the live line. */
+  /** Removes the live line from the terminal. */
   hideLive(): void {
     this.#options.live?.hide();
   }
@@ -103,7 +106,7 @@ export class Output implements Reporter {
     return stdout.room === undefined || stdout.room();
   }
 
-  /** The end of a failed command. A result that was announced already stays the only object on stdout. */
+  /** Prints the error of a failed command. If the command has announced a result, that stays the only object on stdout. */
   failure(command: string | null, explanation: Explanation, thrown: unknown): void {
     this.hideLive();
     const { json, verbose, stderr, color } = this.#options;

@@ -1,19 +1,19 @@
 /**
- * How the operator stops a command. The first SIGINT or SIGTERM drains (finish what is in flight), the second aborts (stop
- * now, still safe), the third ends the process. A terminal that goes away sends SIGHUP, often twice (by the shell and by the
- * system), so that SIGHUP never does more than drain.
+ * How the operator stops a command. The first SIGINT or SIGTERM drains: the command finishes what is in flight. The
+ * second aborts: the command stops now, which is still safe. The third ends the process. A terminal that closes sends
+ * SIGHUP, often twice (from the shell and from the system), so SIGHUP never does more than drain.
  */
 import { CanceledError, type StopSignal } from '../lib/errors.ts';
 
 const LISTENED: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Where signals come from: the process, or a test. */
+/** The sender of signals: the process, or a test. */
 export interface SignalSource {
   on(name: StopSignal, listener: (name: StopSignal) => void): unknown;
   off(name: StopSignal, listener: (name: StopSignal) => void): unknown;
 }
 
-/** What happens at the stages of stopping. */
+/** What happens at each stage of stopping. */
 export interface StopHandlers {
   /** Prints what the signal did. */
   readonly say: (text: string) => void;
@@ -21,7 +21,10 @@ export interface StopHandlers {
   readonly leave: (exitCode: number) => void;
 }
 
-/** Listens until it is disposed of. The reason of both signals is the CanceledError to end with. */
+/**
+ * Listens for signals until it is disposed of. The reason of both AbortSignals is the CanceledError that the command
+ * ends with.
+ */
 export class StopSignals implements Disposable {
   readonly #source: SignalSource;
   readonly #handlers: StopHandlers;

@@ -1,7 +1,7 @@
 /**
- * The only module that knows yargs. It turns a command line into a command and its checked options, or into a text to
- * print. Invariants: a flag wins over its environment variable, which wins over the default; an unknown or misplaced flag
- * is refused.
+ * The only module that imports yargs. It turns a command line into a command and its checked options, or into a text
+ * to print. Invariants: a flag wins over its environment variable, which wins over the default; an unknown or
+ * misplaced flag is refused.
  */
 import yargs, { type Argv } from 'yargs';
 import { must, unreachable } from '../lib/assert.ts';
@@ -22,10 +22,10 @@ import { helpOfAll, helpOfCommand, helpOfGroup, lastWord } from './help.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 type OptionValue = string | number | boolean | readonly string[] | undefined;
-/** What yargs read, by flag. */
+/** The values that yargs has read, by the name of their flag. */
 type Flags = Readonly<Record<string, unknown>>;
 
-/** What a command line asks for. */
+/** What the command line asks for: a text to print, or a command to run. */
 export type Parsed =
   | { readonly kind: 'text'; readonly text: string }
   | {
@@ -39,23 +39,23 @@ export type Parsed =
 interface Surroundings {
   readonly version: string;
   readonly env: Env;
-  /** The width of the terminal that help is shown on. */
+  /** The width of the terminal that shows the help. */
   readonly columns?: number;
 }
 
-/** Where help goes into a file or a pipe. */
+/** The width of help that is written to a file or a pipe. */
 const COLUMNS = 100;
 
-/** Reads a command line. */
+/** Parses a command line. Throws a UsageError when it is not valid. */
 export async function parseCommandLine(
   argv: readonly string[],
   commands: readonly Command[],
   { version, env, columns = COLUMNS }: Surroundings,
 ): Promise<Parsed> {
-  // `cosmig help copy` is what many type first.
+  // `cosmig help copy` means `cosmig copy --help`: many operators type it first.
   const asked = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
   let failure: Error | undefined;
-  // With a callback yargs neither prints nor exits.
+  // yargs prints and exits by itself unless it gets a callback.
   const flags = (await buildParser(commands).parse(asked, {}, (error) => {
     failure = error ?? undefined;
   })) as Flags;
@@ -68,7 +68,7 @@ export async function parseCommandLine(
   return resolve(flags, { argv, words, commands, env });
 }
 
-/** Whether JSON was asked for, on a command line that cannot be parsed. */
+/** Returns whether the output has to be JSON, also for a command line that cannot be parsed. */
 export function wantsJson(argv: readonly string[], env: Env): boolean {
   if (argv.includes('--json')) return true;
   return ['1', 'true', 'yes'].includes(env['COSMIG_JSON'] ?? '');
@@ -124,7 +124,7 @@ function buildParser(commands: readonly Command[]): Argv {
 function addOptions(parser: Argv, table: OptionTable): Argv {
   for (const [name, option] of Object.entries(table)) {
     if (option.type === 'secret') continue;
-    // No `default`: with one yargs would not report whether the flag was given.
+    // No `default` is passed: yargs would then not report whether the flag was given.
     parser.option(flagOf(name), {
       ...(isSwitch(option) ? { boolean: true } : { string: true }),
       ...(option.type === 'raw' && option.alias !== undefined ? { alias: option.alias } : {}),
@@ -137,7 +137,7 @@ function isSwitch(option: Option): boolean {
   return option.type === 'boolean' || (option.type === 'raw' && option.switch === true);
 }
 
-/** The command that these words begin with. */
+/** Returns the command whose name these words begin with. */
 export function findCommand(words: readonly string[], commands: readonly Command[]): Command | undefined {
   return commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
 }
@@ -194,7 +194,7 @@ function noCommand([first, second]: readonly string[], commands: readonly Comman
   });
 }
 
-/** yargs reads every `--yes=TEXT` but `--yes=true` as no. */
+/** Refuses a switch with a value other than true and false, since yargs reads any other value (`--yes=yes`) as false. */
 function refuseOddSwitches(argv: readonly string[], command: Command): void {
   const table: OptionTable = { ...COMMON_OPTIONS, ...command.options };
   for (const [name, option] of Object.entries(table)) {
@@ -208,7 +208,7 @@ function refuseOddSwitches(argv: readonly string[], command: Command): void {
   }
 }
 
-/** Refuses a secret without repeating it. */
+/** Refuses a secret on the command line, without repeating the secret. */
 function refuseSecrets(flags: Flags, commands: readonly Command[]): void {
   const options = commands.flatMap((command) => Object.entries<Option>(command.options));
   for (const [name, option] of options) {
@@ -220,7 +220,10 @@ function refuseSecrets(flags: Flags, commands: readonly Command[]): void {
   }
 }
 
-/** Without a command, the flags of any command are known: what is missing is the command. */
+/**
+ * Refuses an unknown flag. Without a command the flags of every command are known, so that the error is the missing
+ * command and not the flag.
+ */
 function refuseUnknown(flags: Flags, command: Command | undefined, commands: readonly Command[]): void {
   const program = command === undefined ? 'cosmig' : `cosmig ${command.name}`;
   const tables = command === undefined ? commands.map(({ options }) => options) : [command.options];
@@ -246,7 +249,7 @@ function refuseUnknown(flags: Flags, command: Command | undefined, commands: rea
   }
 }
 
-/** The commands that take a flag: `copy, tail and verify`. */
+/** Returns the commands that take a flag, as text: `copy, tail and verify`. */
 function ownersOf(flag: string, commands: readonly Command[]): string {
   const names = commands.flatMap(({ name, options }) =>
     Object.keys(options).some((option) => flagOf(option) === flag) ? [name] : [],
@@ -282,11 +285,11 @@ function readOption(name: string, option: Option, flags: Flags, env: Env): Optio
 function rawTexts(option: RawOption, value: unknown): readonly string[] {
   if (value === undefined) return [];
   const texts = (Array.isArray(value) ? value : [value]).map(String);
-  // Of a repeated switch the last one counts.
+  // The last of several equal switches counts.
   return option.switch === true ? texts.slice(-1) : texts;
 }
 
-/** The value of an option; `from` is the flag or variable that gave it. */
+/** Checks the value of an option; `from` is the flag or variable that gave the value. */
 function check(
   from: string,
   option: Exclude<Option, { readonly type: 'raw' | 'secret' }>,

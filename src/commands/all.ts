@@ -1,4 +1,4 @@
-/** Every command, in the order the help lists them. */
+/** Every command, in the order in which help lists them. */
 import type { Command } from '../cli/command.ts';
 import { copy } from './copy.ts';
 import { cutover } from './cutover.ts';

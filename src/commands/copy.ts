@@ -1,4 +1,4 @@
-/** `cosmig copy`: the bulk of a migration, up to the anchors; or what it would do, with `--dry-run`. */
+/** `cosmig copy`: copies all documents, up to the anchors. With `--dry-run` it only reports what it would do. */
 import type { Command } from '../cli/command.ts';
 import { runDryRun } from '../report/runs/run-dry-run.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';

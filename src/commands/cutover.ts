@@ -1,4 +1,4 @@
-/** `cosmig cutover`: the switch to the target, after a proof, with a way back until the commit. */
+/** `cosmig cutover`: switches the application to the target after a proof. Until the commit, the cutover can back out. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';

@@ -1,4 +1,4 @@
-/** `cosmig demo`: a whole migration in about a minute, without an account. */
+/** `cosmig demo`: runs a whole migration in about a minute, without an account. */
 import type { Command } from '../cli/command.ts';
 import { runDemo } from '../demo/demo.ts';
 

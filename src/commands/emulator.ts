@@ -1,4 +1,4 @@
-/** `cosmig emulator`: a local Cosmos account, until it is stopped. */
+/** `cosmig emulator`: runs a local Cosmos account until the operator stops it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command, OptionTable, Values } from '../cli/command.ts';
 import type { EmulatorOptions, RunningEmulator } from '../emulator/http/server.ts';
@@ -92,7 +92,7 @@ async function start(options: Values<typeof OPTIONS>): Promise<RunningEmulator> 
     });
   }
   const settings = config === undefined ? undefined : readSettings(config);
-  // Loaded here: --help does not need the server.
+  // Loaded on demand, since --help does not need the server.
   const { PUBLISHED_KEY, startEmulator } = await import('../emulator/http/server.ts');
   const key = options.key === undefined ? PUBLISHED_KEY : checkKey(options.key);
   const wanted: EmulatorOptions = {
@@ -149,7 +149,10 @@ function writeCertificate(file: string, certificate: string): void {
   }
 }
 
-/** An unknown host name is a usage error; the server reports every other reason why it cannot listen. */
+/**
+ * Returns a UsageError for a host name that cannot be resolved. The server itself reports every other reason why it
+ * cannot listen.
+ */
 function asHostError(error: unknown, host: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code !== 'ENOTFOUND' && code !== 'EAI_AGAIN') return error;
@@ -160,7 +163,7 @@ function asHostError(error: unknown, host: string): unknown {
   });
 }
 
-/** The same stop, explained for the emulator. */
+/** Returns the CanceledError of `signal` with a text about the emulator. */
 function stopped(signal: AbortSignal, data: string): CanceledError {
   const reason: unknown = signal.reason;
   const name = reason instanceof CanceledError ? reason.signal : 'SIGINT';

@@ -1,4 +1,7 @@
-/** `cosmig key`: the new key of each document, to try a key out. Reads JSON, writes nothing but text. */
+/**
+ * `cosmig key`: shows the new key of each document, so that the operator can try out a key. It reads JSON and writes
+ * only text.
+ */
 import { createReadStream } from 'node:fs';
 import type { Command, Input } from '../cli/command.ts';
 import { FILTERS } from '../keys/strategies/parse.ts';
@@ -51,14 +54,14 @@ export const key: Command<typeof OPTIONS> = {
       if (computed.kind === 'refused' && missingKey === 'fail') throw failed(name, line, computed.why);
       results.add(document, computed);
       const lines = keyLines({ plan, tally, document, values, computed }, options.explain);
-      // The reader of stdout is gone (`| head`), and wants no summary either.
+      // The reader of stdout has left (`| head`), so it does not need the summary either.
       if (!(await out.line(lines.join('\n  ')))) return undefined;
     }
     return keyResult(plan, tally, results);
   },
 };
 
-/** The input until it ends or the command is stopped: a terminal may never end. */
+/** Reads the input until it ends or the command is stopped. The input from a terminal may never end. */
 async function* bytesOf(input: Input, name: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = input[Symbol.asyncIterator]();
   while (true) {

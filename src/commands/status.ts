@@ -1,6 +1,7 @@
 /**
- * `cosmig status`: the state of a migration. Invariants: it takes no lock, changes no byte and needs no credentials; whether
- * a run is on is decided by the lock of the operating system, not by what a run recorded.
+ * `cosmig status`: shows the state of a migration. Invariants: it takes no lock, changes no byte and needs no
+ * credentials. Whether a run is active is decided by the lock of the operating system, not by what the run has
+ * recorded.
  */
 import type { Command } from '../cli/command.ts';
 import { loadLedgerPath } from '../spec/load.ts';
@@ -30,7 +31,7 @@ export const status: Command<typeof OPTIONS> = {
   options: OPTIONS,
   async run({ options, env, clock, out }) {
     const path = loadLedgerPath({ options, env, clock });
-    // Loaded here: --help needs no database.
+    // Loaded on demand, since --help needs no database.
     const { readOverview } = await import('../state/overview.ts');
     const { VerifyStore, verifyPath } = await import('../verify/store.ts');
     const verified = verifyPath(path);

@@ -1,4 +1,4 @@
-/** `cosmig tail`: replicates what the application writes after the copy. */
+/** `cosmig tail`: replicates what the application writes to the source after the copy. */
 import type { Command } from '../cli/command.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
 import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';

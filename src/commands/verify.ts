@@ -1,4 +1,4 @@
-/** `cosmig verify`: whether source and target are equal. */
+/** `cosmig verify`: finds out whether source and target are equal. */
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { runVerifyWithProgress } from '../report/runs/run-verify.ts';

@@ -1,11 +1,11 @@
-/** The result of a run of the engine (copy, tail, retry), for people and for scripts. */
+/** The result of a run of the engine (copy, tail, retry), as text for people and as JSON for scripts. */
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { errorJson, formatDuration, formatRu, table, type TextRow } from './format.ts';
 import type { RunResult } from './json/run-results.ts';
 
-/** The result for `--json` (the public contract: names stay). */
+/** Returns the result for `--json`. Its names are part of the public contract. */
 export function runJson(
   command: string,
   { goal: _goal, waitsFor: _waitsFor, outlook: _outlook, sweepPending, ...snapshot }: RunSnapshot,
@@ -14,7 +14,7 @@ export function runJson(
   return { command, ...snapshot, ...(sweepPending ? { sweepPending } : {}), ...errorJson(error) };
 }
 
-/** The result for people. */
+/** Returns the result as text for people. */
 export function runText(snapshot: RunSnapshot): string {
   const { documents, ru, throttled, durationMs, lagSeconds, ranges, phase, migration } = snapshot;
   const copying = ranges.filter((range) => range.phase === 'copy').length;

@@ -1,4 +1,4 @@
-/** The live line of a cutover: its step, how far the comparison is, and for how long writers have been stopped. */
+/** The live line of a cutover: its current step, the progress of the comparison, and how long writers have been stopped. */
 import type { Step } from '../engine/cutover/contract.ts';
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -9,7 +9,7 @@ import { formatPercent } from './format.ts';
 import { fit, type LinePart, type Rates } from './live-line.ts';
 import type { LiveView } from './runs/run-engine.ts';
 
-/** The words of docs/operations. */
+/** The words for each step, the same as in docs/operations. */
 const WORDS: Readonly<Record<Step['name'], string>> = {
   'catching up': 'catching up',
   'stopping writers': 'running --on-fence',
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<Step['name'], string>> = {
   'watching for late writes': 'watching for late writes',
 };
 
-/** The `step` of a progress object. */
+/** The values of `step` in a progress object. */
 export const CUTOVER_STEPS = Object.keys(WORDS) as readonly Step['name'][];
 
 export class CutoverLine implements CutoverWatcher, LiveView {
@@ -68,7 +68,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
     return fit(parts, columns);
   }
 
-  /** The part of a progress object that is the cutover's. */
+  /** Returns what a cutover adds to the progress object of a run. */
   picture() {
     const { name, stoppedAtMs } = this.#step;
     const stoppedMs = stoppedAtMs === null ? null : this.#clock.now() - stoppedAtMs;
@@ -78,7 +78,7 @@ export class CutoverLine implements CutoverWatcher, LiveView {
 
 function proofParts({ stage, source, target, open, expected }: VerifyProgress): LinePart[] {
   if (stage === 'rechecking') return [{ text: `${wide(open)} documents to recheck`, rank: 2 }];
-  // Usually only what has changed is compared, and its share of all documents would always read 0%.
+  // A cutover usually compares only what has changed. The share of all documents would then stay at 0%.
   const share =
     expected !== null && source > expected / 100 ? `${formatPercent(source, expected).padStart(3)}  ` : '';
   return [

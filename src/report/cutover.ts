@@ -1,4 +1,4 @@
-/** The result of a cutover, for people and for scripts. */
+/** The result of a cutover, as text for people and as JSON for scripts. */
 import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
 import { pluralize } from '../lib/counting.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
@@ -15,7 +15,7 @@ export function cutoverJson({
   return { committedAt: isoTime(committedAtMs), stoppedMs, settings, lateWrites };
 }
 
-/** Rows below those of the run. */
+/** Returns the rows of the cutover, which are shown below the rows of the run. */
 export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult): string {
   const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'unknown ids'} ${what}`);
   return table([
@@ -41,7 +41,10 @@ function settingRows(one: SettingOutcome): readonly TextRow[] {
   }
 }
 
-/** Late writes are lost data and come first. Work that is left is an error too, although the target is in use. */
+/**
+ * Returns the error of a cutover that has committed. Late writes come first, since they are lost data. Work that is
+ * left after the commit is an error too, although the target is in use.
+ */
 export function errorForCutover({ lateWrites, settings, trouble }: CutoverResult): CosmigError | undefined {
   if (lateWrites.length > 0) {
     const ids = new Set(lateWrites.flatMap((late) => late.ids));

@@ -1,9 +1,12 @@
-/** A dead letter as one screen of text, with what the operator can do about it. */
+/** Shows a dead letter as one screen of text, with what the operator can do about it. */
 import { printable } from '../keys/show.ts';
 import type { Letter, Reason } from '../state/dead-letters.ts';
 import { formatTime, table } from './format.ts';
 
-/** The result for people; `document` is undefined when it was not asked for, and null when it was deleted. */
+/**
+ * Returns the text for people. `document` is undefined when the operator did not ask for it, and null when it was
+ * deleted.
+ */
 export function letterText(letter: Letter, document: string | null | undefined): string {
   const { number, state, reason, code, why, id, sourceKey: from, targetKey, waits, attempts, atMs } = letter;
   const facts = table([
@@ -30,7 +33,7 @@ const WAITS: Readonly<Record<Letter['waits']['for'], string>> = {
   nothing: 'nothing: change the document in the source, or retry it',
 };
 
-/** What the operator can do about each reason. */
+/** What the operator can do about a dead letter, by its reason. */
 export const NEXT: Readonly<Record<Reason, string>> = {
   collision:
     'change the id or the key of one of the two documents in the source, delete one, or discard the letter',

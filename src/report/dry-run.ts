@@ -1,4 +1,7 @@
-/** The result of a dry run: a table of at most 80 columns for people, an object for scripts. Invariant: it contains no document. */
+/**
+ * The result of a dry run: a table of at most 80 columns for people, and an object for scripts. Invariant: the result
+ * contains no document.
+ */
 import { throughputText, type Throughput } from '../cosmos/container/throughput.ts';
 import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -17,7 +20,7 @@ const COLUMNS = 80;
 const NAME_COLUMNS = 21;
 const HOUR_MS = 3_600_000;
 
-/** The result for people: warnings and notes come last. */
+/** Returns the result as text for people. Warnings and notes come last. */
 export function dryRunText(inspection: Inspection, spec: MigrationSpec): string {
   const { warnings, notes } = inspection;
   const rows: TextRow[] = [
@@ -36,7 +39,7 @@ export function dryRunText(inspection: Inspection, spec: MigrationSpec): string 
   return rows.map(rowText).join('\n');
 }
 
-/** The result of a dry run for `--json`. */
+/** Returns the result for `--json`. */
 export function dryRunJson(inspection: Inspection, spec: MigrationSpec): TypeOf<typeof DRY_RUN> {
   const { source, target, throughput, deletes, differences, warnings, notes, sample, estimate } = inspection;
   const { biggest, collided, readRu, averageBytes, averageKeyBytes, ...counts } = sample;
@@ -156,14 +159,14 @@ function keyText(values: readonly KeyComponent[]): string {
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 
-/** Three digits at most, in the unit that has them. */
+/** Returns a size in the largest unit that fits, with one decimal below 100: `1.5 MB`. */
 export function sizeText(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
   const value = bytes / 1024 ** power;
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'bytes'}`;
 }
 
-/** The name, and the value next to it on as many lines as it needs. */
+/** Renders a row: the name, and the value in a column of its own on as many lines as it needs. */
 function rowText([name, value]: TextRow): string {
   return wrapText(value, COLUMNS - NAME_COLUMNS)
     .map((line, index) => `${(index === 0 ? name : '').padEnd(NAME_COLUMNS)}${line}`.trimEnd())

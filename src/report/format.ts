@@ -1,4 +1,4 @@
-/** How results are formatted for people and scripts: tables, times, durations and keys look the same in every command. */
+/** Formats values for people and scripts, so that tables, times, durations and keys look the same in every command. */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { formatCount } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
@@ -7,22 +7,22 @@ import type { TypeOf } from './json/schema.ts';
 
 export type TextRow = readonly [name: string, value: string];
 
-/** Names on the left, values on the right. */
+/** Renders rows with the names on the left and the values on the right. */
 export function table(rows: readonly TextRow[]): string {
   return rows.map(([name, value]) => `${name.padEnd(20)} ${value}`).join('\n');
 }
 
-/** UTC to the second: `2026-01-31 05:30:00Z`. */
+/** Returns a time in UTC to the second: `2026-01-31 05:30:00Z`. */
 export function formatTime(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19)}Z`.replace('T', ' ');
 }
 
-/** ISO 8601, as every time in `--json`. */
+/** Returns a time in ISO 8601, the format of all times in `--json`. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-/** `4.2 s`, `95 s`, `12 min 5 s`, `3 h 20 min`. */
+/** Returns a duration as `4.2 s`, `95 s`, `12 min 5 s` or `3 h 20 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
@@ -40,23 +40,26 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** A duration in its largest unit, rounded down: `3 h`. */
+/** Returns a duration in its largest unit, rounded down: `3 h`. */
 export function formatAge(durationMs: number): string {
   const [unit, sizeMs] = UNITS.find(([, ms]) => durationMs >= ms) ?? ['s', 1000];
   return `${Math.max(0, Math.floor(durationMs / sizeMs))} ${unit}`;
 }
 
-/** Never 100%: writes continue, so that `done` may exceed what was expected before the work is complete. */
+/**
+ * Returns a percentage of at most 99%. The application keeps writing, so `done` may exceed `expected` before the work
+ * is complete.
+ */
 export function formatPercent(done: number, expected: number): string {
   return `${expected === 0 ? 99 : Math.min(99, Math.floor((done * 100) / expected))}%`;
 }
 
-/** Charges as people read them: whole RU. */
+/** Returns the charge of both sides in whole RU. */
 export function formatRu({ source, target }: { readonly source: number; readonly target: number }): string {
   return `${formatCount(Math.round(source))} source, ${formatCount(Math.round(target))} target`;
 }
 
-/** Lines of at most `columns`, broken between words, or inside a word that is longer than a line. */
+/** Breaks a text into lines of at most `columns`, between words. A word that is longer than a line is broken too. */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ').flatMap((one) => pieces(one, columns))) {
@@ -73,10 +76,10 @@ function pieces(word: string, columns: number): string[] {
 }
 
 const SHOWN_MAX = 60;
-/** How much of a long common prefix is shown before the first difference. */
+/** How many characters of a long common prefix are shown before the first difference. */
 const BEFORE_MAX = 20;
 
-/** Two texts that differ, each short enough for a line: a long common prefix is cut. */
+/** Cuts the long common prefix of two different texts, so that each text fits on a line. */
 export function elideCommonPrefix(one: string, other: string): readonly [string, string] {
   let alike = 0;
   while (alike < one.length && one[alike] === other[alike]) alike += 1;
@@ -87,12 +90,12 @@ export function elideCommonPrefix(one: string, other: string): readonly [string,
   return [elide(one), elide(other)];
 }
 
-/** A missing level of a key is {}, as Cosmos DB sends it: null is a key value of its own. */
+/** Returns a key as JSON. A missing level is {}, as Cosmos DB sends it, since null is a valid key value. */
 export function keyJson(values: readonly KeyComponent[]): unknown[] {
   return values.map((value) => (value === undefined ? {} : value));
 }
 
-/** The `error` member of a result; nothing where there was no error. */
+/** Returns the `error` member of a result; an empty object when there is no error. */
 export function errorJson(error: CosmigError): { readonly error: TypeOf<typeof ERROR> };
 export function errorJson(error: CosmigError | undefined): { readonly error?: TypeOf<typeof ERROR> };
 export function errorJson(error: CosmigError | undefined): { readonly error?: TypeOf<typeof ERROR> } {

@@ -1,4 +1,4 @@
-/** The keys that `cosmig key` computed: a line per document, the spread at the end, and the object for scripts. */
+/** The keys that `cosmig key` has computed: a line per document, how the keys are spread, and the object for scripts. */
 import type { Result } from '../cli/command.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { printPath, valueAt } from '../keys/path.ts';
@@ -10,11 +10,11 @@ import type { KEY_RESULT } from './json/tool-results.ts';
 import type { TypeOf } from './json/schema.ts';
 import { keyJson, table, type TextRow } from './format.ts';
 
-/** The one JSON object has to fit into memory. */
+/** How many results the JSON object contains, since the whole object has to fit into memory. */
 const RESULTS_MAX = 1000;
 const BIGGEST = 5;
 
-/** The first results, for `--json`. */
+/** Collects the first results for `--json`. */
 export class KeyResults {
   readonly first: TypeOf<typeof KEY_RESULT>['results'][number][] = [];
 
@@ -38,10 +38,14 @@ interface KeyOfDocument {
   readonly computed: ComputedKey;
 }
 
-/** The key, a tab and the id; with `isExplained` also how the key comes about. */
+/**
+ * Returns the line of a document: its key, a tab, and its id. With `isExplained`, further lines show how the key was
+ * computed.
+ */
 export function keyLines(one: KeyOfDocument, isExplained: boolean): string[] {
   const { plan, tally, document, values, computed } = one;
-  // A document without a key shows brackets, with which no JSON value begins.
+  // A document without a key shows its reason in parentheses. No JSON value begins with one, so a script can
+  // distinguish them.
   const shown = computed.kind === 'key' ? keyText(computed.values) : `(${computed.reason}: ${computed.why})`;
   const id = valueAt(document, ['id']);
   const line = `${shown}\t${typeof id === 'string' && /^[\x21-\x7e]+$/.test(id) ? id : show(id)}`;
@@ -53,7 +57,7 @@ export function keyLines(one: KeyOfDocument, isExplained: boolean): string[] {
   return [line, ...steps, hash, ...conflicts(plan, document, computed)];
 }
 
-/** In full, since scripts may count the lines of each key. */
+/** Returns the whole key as text, not shortened, since scripts may count the lines of each key. */
 function keyText(values: readonly KeyComponent[]): string {
   const levels = values.map((value) =>
     value === undefined ? '(missing)' : printable(JSON.stringify(value)),
@@ -61,7 +65,10 @@ function keyText(values: readonly KeyComponent[]): string {
   return levels.length === 1 ? levels.join('') : `[${levels.join(',')}]`;
 }
 
-/** Properties of the document where a derived value would be written: a copy does not overwrite data of the application. */
+/**
+ * Returns a line for each derived property that the document already holds with another value. A copy does not
+ * overwrite such a property.
+ */
 function conflicts(
   plan: KeyPlan,
   document: object,

@@ -1,31 +1,34 @@
 /**
- * The live line of a run or a comparison, as wide as the terminal allows. Invariants: a part keeps its column while numbers
- * grow, the least important parts are dropped first, and unknown values are shown as unknown.
+ * The live line of a run or a comparison, as wide as the terminal allows. Invariants: each part keeps its column
+ * while its numbers grow, the least important parts are dropped first, and an unknown value is shown as unknown.
  */
 import type { RunSnapshot } from '../engine/progress/snapshot.ts';
 import type { VerifyProgress } from '../verify/verify.ts';
 import { formatCount } from '../lib/counting.ts';
 import { formatPercent } from './format.ts';
 
-/** Counters of a run at one moment. */
+/** The counters of a run at one moment. */
 interface Sample {
   readonly atMs: number;
   readonly documents: number;
   readonly ru: number;
 }
 
-/** Per second; null until it is known. */
+/** Rates per second. A rate is null until it can be computed. */
 export interface Rates {
   readonly documents: number | null;
   readonly ru: number | null;
 }
 
-/** Time constant of the smoothing: hides a pause of a second, shows a real change within seconds. */
+/**
+ * The time constant of the smoothing: long enough to hide a pause of a second, short enough to show a real change
+ * within seconds.
+ */
 const SMOOTH_MS = 5000;
-/** Samples closer together than this say nothing about the rate. */
+/** The minimum time between two samples. Counters grow page by page, so that a shorter interval gives no useful rate. */
 const INTERVAL_MIN_MS = 500;
 
-/** Smoothed rates, since counters grow page by page. */
+/** Computes rates from counters and smooths them, since the counters grow page by page. */
 export class Speed {
   #last: Sample | undefined;
   #rates: Rates = { documents: null, ru: null };
@@ -33,7 +36,7 @@ export class Speed {
   measure(sample: Sample): Rates {
     const last = (this.#last ??= sample);
     const passedMs = sample.atMs - last.atMs;
-    // Another stage begins, and its counters start from zero.
+    // The counters are lower than before because another stage has begun and counts from zero.
     if (sample.documents < last.documents || passedMs < 0) {
       this.#last = sample;
       this.#rates = { documents: null, ru: null };
@@ -53,7 +56,7 @@ export class Speed {
   }
 }
 
-/** A part of the line; the highest rank is dropped first. */
+/** A part of the line. The part with the highest rank is dropped first. */
 export interface LinePart {
   readonly text: string;
   readonly rank: number;
@@ -61,7 +64,7 @@ export interface LinePart {
 
 const GAP = '  ';
 
-/** As many parts as fit into `columns`. */
+/** Joins as many parts as fit into `columns`. */
 export function fit(parts: readonly LinePart[], columns: number): string {
   let left = parts;
   const joined = (): string => left.map(({ text }) => text).join(GAP);
@@ -75,7 +78,7 @@ export function fit(parts: readonly LinePart[], columns: number): string {
   return columns > 3 ? `${text.slice(0, columns - 3)}...` : text.slice(0, columns);
 }
 
-/** How numbers are written: in full, or with three digits on a narrow terminal. */
+/** How numbers and words are written: in full, or shortened for a narrow terminal. */
 interface Form {
   number(value: number): string;
   readonly of: string;
@@ -83,7 +86,7 @@ interface Form {
   readonly letter: string;
 }
 
-/** Wide enough for the counters of a run of hours, so that columns do not move. */
+/** The form for a wide terminal, with numbers in full. */
 const FULL: Form = {
   number: (value) => formatCount(value),
   of: ' of ',
@@ -92,14 +95,14 @@ const FULL: Form = {
 };
 const SHORT: Form = { number: short, of: '/', throttled: 'x 429', letter: 'letter' };
 
-/** Numbers in full if all parts fit; otherwise short ones, and as many parts as fit. */
+/** Renders the parts in full if all of them fit; otherwise in short form, and as many as fit. */
 function fitForm(partsOf: (form: Form) => readonly LinePart[], columns: number): string {
   const full = partsOf(FULL);
   const isRoomy = full.map(({ text }) => text).join(GAP).length <= columns;
   return fit(isRoomy ? full : partsOf(SHORT), columns);
 }
 
-/** The line of a run of the engine. */
+/** Renders the line of a run of the engine. */
 export function runLine(snapshot: RunSnapshot, rates: Rates, columns: number): string {
   const { documents, ranges, lagSeconds, waitsFor, throttled, outlook, phase } = snapshot;
   const isCopying = ranges.some((range) => range.phase === 'copy');
@@ -132,7 +135,7 @@ export function runLine(snapshot: RunSnapshot, rates: Rates, columns: number): s
   return fitForm(partsOf, columns);
 }
 
-/** The line of a comparison. */
+/** Renders the line of a comparison. */
 export function verifyLine(progress: VerifyProgress, rates: Rates, columns: number): string {
   const { stage, source, target, open, waitsFor, expected, throttled, budgetRu } = progress;
   const partsOf = (form: Form): readonly LinePart[] => {
@@ -143,7 +146,7 @@ export function verifyLine(progress: VerifyProgress, rates: Rates, columns: numb
     if (isReading)
       parts.push({ text: `${wide(source, form, 10)} and ${wide(target, form, 10)} docs`, rank: 2 });
     else parts.push({ text: `${wide(open, form, 6)} docs left`, rank: 1 });
-    // On a narrow terminal the ETA says enough about the rate.
+    // A narrow terminal shows the ETA without the rate.
     if (isReading && form === FULL) parts.push({ text: `${perSecond(rates.documents, form, 7)}/s`, rank: 3 });
     parts.push(
       { text: ruText(rates.ru, budgetRu, form), rank: 5 },
@@ -162,7 +165,7 @@ function ruText(rate: number | null, limit: number | null, form: Form): string {
   return `${perSecond(rate, form, 7)}${allowed} RU/s`;
 }
 
-/** No short number is longer. */
+/** The length of the longest number in short form: `99.9k`. */
 const SHORT_COLUMNS = 5;
 
 function wide(value: number, form: Form, columns: number): string {
@@ -180,12 +183,12 @@ const STEPS = [
   [1e3, 'k'],
 ] as const;
 
-/** 9,999 and 12.3k and 4.56M: three digits, and the whole number while it is as short. */
+/** Returns a number in short form: `9,999`, `12.3k`, `4.56M`. Below 10,000 the whole number is just as short. */
 function short(value: number): string {
   if (value < 10_000) return formatCount(value);
   const [size, sign] = STEPS.find(([step]) => value >= step) ?? [1, ''];
   const number = value / size;
-  // Rounded down: a count must not show documents that are not there yet.
+  // Rounded down: the line must not count documents that have not been processed yet.
   const digits = number < 10 ? 2 : number < 100 ? 1 : 0;
   const cut = (Math.floor(number * 10 ** digits) / 10 ** digits).toFixed(digits);
   return `${digits === 0 ? cut : cut.replace(/\.?0+$/, '')}${sign}`;
@@ -201,7 +204,7 @@ function eta(left: number, rate: number | null): string {
   return `ETA ${timeLeft(seconds)}`;
 }
 
-/** Seconds, minutes or hours, rounded up: a long wait needs no precision. */
+/** Returns the remaining time in seconds, minutes or hours, rounded up, since a long wait needs no precision. */
 function timeLeft(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.ceil(seconds / 60);

@@ -1,4 +1,7 @@
-/** Ranges as rows of a table. There may be hundreds: a few are listed, the others summed up, all of them are in --json. */
+/**
+ * Renders ranges as rows of a table. There may be hundreds: the table lists a few and sums up the others, and --json
+ * contains all of them.
+ */
 import { formatCount } from '../lib/counting.ts';
 import type { TextRow } from './format.ts';
 
@@ -12,7 +15,10 @@ interface ListedRange {
 
 const LISTED_MAX = 8;
 
-/** The first ranges that `isWorthListing`, unless all of them fit; then one row for the others. */
+/**
+ * Returns a row for each range if all of them fit. Otherwise returns rows for the first ranges that `isWorthListing`
+ * accepts, and one row for all others.
+ */
 export function rangeRows(
   ranges: readonly ListedRange[],
   isWorthListing: (range: ListedRange) => boolean = () => true,
@@ -33,7 +39,7 @@ export function rangeRows(
   return [...rows, row(name, '', documents, 'one by one with --json')];
 }
 
-/** The first digits of a bound are enough to distinguish ranges. */
+/** Returns the first digits of a bound, which are enough to distinguish ranges. */
 function shorten(bound: string): string {
   return bound.length <= 8 ? bound : `${bound.slice(0, 8)}..`;
 }

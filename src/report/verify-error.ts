@@ -4,7 +4,10 @@ import { MismatchError, NotReadyError, type CosmigError } from '../lib/errors.ts
 import { describeDifferences, describeInFlight, type Verdict } from '../verify/verdict.ts';
 import { totalOf } from './verify.ts';
 
-/** What still replicates from the source: `cosmig tail`, the repair that compared, or nothing after the commit. */
+/**
+ * What still replicates from the source: `cosmig tail`, the repair that made this comparison, or nothing after the
+ * commit.
+ */
 export type Replicator = 'tail' | 'repair' | 'none';
 
 const COMMITTED = 'the target is in use, and nothing is replicated to it any longer';
@@ -19,7 +22,10 @@ const NOT_PROVEN: Readonly<Record<Replicator, string>> = {
   none: `nothing: ${COMMITTED}`,
 };
 
-/** Undefined when both sides are equal. The replicator is looked up only when it is needed. */
+/**
+ * Returns the error of a verdict; undefined when both sides are equal. `findReplicator` is called only when an error
+ * needs it.
+ */
 export function errorForVerdict(verdict: Verdict, findReplicator: () => Replicator): CosmigError | undefined {
   const { equal, differences, inFlight, level } = verdict;
   if (equal === true) return undefined;
@@ -43,7 +49,7 @@ function repairHint({ differences }: Verdict, replicator: Replicator): string {
   if (replicator === 'none') return `${named}; ${COMMITTED}`;
   if (replicator === 'repair') return `${named}; ${REPAIRED}`;
   const { extra, ...others } = differences;
-  // The usual case where the account does not report deletes.
+  // Only extra documents differ. This is usual when the account does not report deletes.
   return extra > 0 && Object.values(others).every((documents) => documents === 0)
     ? `${named}; if they were deleted in the source, run cosmig verify --repair to delete them in the target`
     : `${named}; run cosmig verify --repair to fix them`;

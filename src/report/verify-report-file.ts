@@ -1,6 +1,7 @@
 /**
- * The report file of a comparison: what was compared, when, and every difference by name. Invariants: a path that cannot be
- * written is refused before hours of comparing, and a report that cannot be written does not lose the verdict.
+ * The report file of a comparison: what was compared, when, and every difference by name. Invariants: a path that
+ * cannot be written is refused before hours of comparing, and a report that cannot be written does not lose the
+ * verdict.
  */
 import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,10 +10,10 @@ import { describeFsError } from '../lib/fs-error.ts';
 import { readVersion } from '../lib/version.ts';
 import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
 
-/** Called before anything is compared. */
+/** Throws if the file cannot be written. Called before the comparison begins. */
 export function refuseReport(path: string): void {
   try {
-    // Opening to append changes nothing.
+    // Opening a file to append does not change it.
     if (existsSync(path)) closeSync(openSync(path, 'a'));
     else accessSync(dirname(path), constants.W_OK);
   } catch (error) {
@@ -24,7 +25,7 @@ export function refuseReport(path: string): void {
   }
 }
 
-/** Returns the error that kept the report from being written, if there was one. */
+/** Writes the report. Returns the error if it could not be written. */
 export function writeReport(
   path: string,
   verdict: Verdict,
@@ -47,8 +48,8 @@ export function writeReport(
 }
 
 /**
- * JSON with two spaces of indentation, piece by piece: an iterable that is not an array becomes a list with one item a line,
- * so that any number of differences can be written from a store that does not fit into memory.
+ * Renders JSON with two spaces of indentation, piece by piece. An iterable that is not an array becomes a list with
+ * one item per line, so that a list of differences that does not fit into memory can be written from the store.
  */
 function* jsonPieces(value: unknown, indent = ''): Generator<string> {
   const inner = `${indent}  `;
@@ -75,7 +76,10 @@ function* jsonPieces(value: unknown, indent = ''): Generator<string> {
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** `writeFileSync` on the open file, since `writeSync` may write only a part when the disk is full. */
+/**
+ * Writes the pieces to an open file. It uses `writeFileSync`, since `writeSync` may write only a part when the disk
+ * is full.
+ */
 function writePieces(path: string, pieces: Iterable<string>): void {
   const file = openSync(path, 'w');
   try {

@@ -1,4 +1,4 @@
-/** The verdict of a comparison, for people and for scripts. */
+/** The verdict of a comparison, as text for people and as JSON for scripts. */
 import { formatCount, pluralize } from '../lib/counting.ts';
 import type { CosmigError } from '../lib/errors.ts';
 import { describeDifferences, KIND_WORDS, type DifferenceSample, type Verdict } from '../verify/verdict.ts';
@@ -15,14 +15,14 @@ import type { VERIFY_UNFINISHED, VerifyResult } from './json/run-results.ts';
 import type { TypeOf } from './json/schema.ts';
 import { rangeRows } from './range-rows.ts';
 
-/** The result for `--json` (the public contract: names stay). */
+/** Returns the result for `--json`. Its names are part of the public contract. */
 export function verifyJson(verdict: Verdict, error?: CosmigError): VerifyResult {
   const { details, ...shown } = verdict;
   const ranges = verdict.level === 'count' ? { ranges: details.ranges } : {};
   return { command: 'verify', ...shown, ...ranges, ...errorJson(error) };
 }
 
-/** The result of a comparison that ended before it had a verdict: nothing is proven. */
+/** Returns the result of a comparison that ended before it had a verdict: nothing is proven. */
 export function unfinishedJson(
   compared: Pick<Verdict, 'migration' | 'level'>,
   error: CosmigError,
@@ -30,7 +30,7 @@ export function unfinishedJson(
   return { command: 'verify', ...compared, equal: null, complete: false, ...errorJson(error) };
 }
 
-/** The result for people. */
+/** Returns the result as text for people. */
 export function verifyText(verdict: Verdict): string {
   const { migration, level, source, target, differences, inFlight, letters, settings, samples } = verdict;
   const { ranges, lookedAtAgain } = verdict.details;
@@ -46,8 +46,8 @@ export function verifyText(verdict: Verdict): string {
     ...(isCount ? rangeRows(ranges.target) : []),
     ['differences', describeDifferences(differences) || 'none'],
   ];
-  // Documents written between the two scans are rechecked one by one; without this row two unequal counts would
-  // seem to contradict the verdict.
+  // Documents that were written between the two scans are rechecked one by one. Without this row, two unequal counts
+  // would seem to contradict the verdict.
   const rechecked = Number(lookedAtAgain ?? 0);
   if (rechecked > 0) rows.push(['rechecked', `${pluralize(rechecked, 'document')}, one by one`]);
   if (inFlight > 0) rows.push(['in flight', inFlightText(verdict)]);
@@ -70,7 +70,10 @@ export function totalOf(differences: Verdict['differences']): number {
   return Object.values(differences).reduce((sum, one) => sum + one, 0);
 }
 
-/** The target may hold an older version of a dead letter's document, so that a count may include it on both sides. */
+/**
+ * Returns the row of dead letters. The target may hold an older version of such a document, which a count then
+ * includes on both sides. Only the letters whose documents cannot be in the target explain a lower count there.
+ */
 function lettersText({ level, letters: { open, discarded, absent } }: Verdict): string {
   const all = `${formatCount(open)} open, ${formatCount(discarded)} discarded`;
   return level === 'count'
@@ -80,7 +83,10 @@ function lettersText({ level, letters: { open, discarded, absent } }: Verdict): 
 
 const EQUAL: Readonly<Record<string, string>> = { true: 'yes', false: 'NO', null: 'not proven' };
 
-/** The age of the oldest shows whether anything still replicates them. */
+/**
+ * Returns how many documents are in flight and since when the oldest is. A high age shows that documents are not
+ * being replicated.
+ */
 function inFlightText({ inFlight, details }: Verdict): string {
   const { oldestInFlightMs: oldestMs = null } = details;
   return `${pluralize(inFlight, 'document')}${oldestMs === null ? '' : `, the oldest for ${formatAge(oldestMs)}`}`;

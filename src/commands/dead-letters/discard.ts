@@ -36,7 +36,7 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
   async run({ options, operand, env, clock }) {
     const choice = choiceFrom(options, operand);
     const path = loadLedgerPath({ options, env, clock });
-    // Loaded here: --help needs no database.
+    // Loaded on demand, since --help needs no database.
     const { discardLetters } = await import('../../workflows/dead-letters.ts');
     const result = discardLetters(path, choice, clock.now());
     const { discarded, deadLetters } = result;
@@ -48,7 +48,7 @@ export const deadLettersDiscard: Command<typeof OPTIONS> = {
   },
 };
 
-/** What to discard; usage is checked before the ledger is opened. */
+/** Returns which letters to discard. Called before the ledger is opened, so that wrong usage is reported first. */
 function choiceFrom({ all, reason, yes }: Values<typeof OPTIONS>, operand: string | undefined): LetterChoice {
   const usage = 'dead-letters discard NUMBER, or --all --reason REASON --yes';
   const number = numberOrAll(operand, all, usage);

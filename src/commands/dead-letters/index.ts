@@ -1,4 +1,4 @@
-/** What the commands about dead letters share: their group, the operand, and a letter as JSON. */
+/** The parts that the commands about dead letters share: their group, their operand, and a letter as JSON. */
 import type { CommandGroup } from '../../cli/command.ts';
 import { UsageError } from '../../lib/errors.ts';
 import type { LETTER } from '../../report/json/ledger-results.ts';
@@ -14,7 +14,7 @@ export const DEAD_LETTERS: CommandGroup = {
     'source, and the running migration closes the letter by itself; or retry it, or discard it.',
 };
 
-/** A number, or `all`: exactly one of the two has to be given. */
+/** Returns the number of a letter or `all`. Throws unless exactly one of the operand and --all is given. */
 export function numberOrAll(operand: string | undefined, all: boolean, usage: string): number | 'all' {
   if (operand !== undefined && !all) return numberFrom(operand);
   if (operand === undefined && all) return 'all';
@@ -24,7 +24,7 @@ export function numberOrAll(operand: string | undefined, all: boolean, usage: st
   });
 }
 
-/** The number of a dead letter, as it was typed. */
+/** Returns the number of a dead letter, from the text that the operator typed. */
 export function numberFrom(operand: string): number {
   if (/^[1-9]\d{0,14}$/.test(operand)) return Number(operand);
   throw new UsageError(`${operand} is not a dead-letter number`, {
@@ -33,7 +33,7 @@ export function numberFrom(operand: string): number {
   });
 }
 
-/** A letter for scripts; keys are lists, with {} for a missing level. */
+/** Returns a letter as JSON. A key is a list of its levels, with {} for a missing level. */
 export function letterJson(letter: Letter): TypeOf<typeof LETTER> {
   const { number, state, reason, code, why, id, sourceKey, targetKey, attempts, atMs } = letter;
   return {

@@ -1,4 +1,7 @@
-/** `cosmig dead-letters list`: one line per letter, however many there are; read-only, needs no account. */
+/**
+ * `cosmig dead-letters list`: prints one line per letter, for any number of letters. It only reads the ledger and
+ * needs no account.
+ */
 import type { Command } from '../../cli/command.ts';
 import { printable } from '../../keys/show.ts';
 import { LEDGER_OPTIONS } from '../../spec/fields.ts';
@@ -6,7 +9,7 @@ import { loadLedgerPath } from '../../spec/load.ts';
 import type { Letter } from '../../state/dead-letters.ts';
 import { DEAD_LETTERS, letterJson } from './index.ts';
 
-/** How many letters are in memory at once. */
+/** How many letters are in memory at a time. */
 const PAGE = 500;
 
 const OPTIONS = {

@@ -1,4 +1,4 @@
-/** `cosmig dead-letters retry`: tries the documents of open dead letters again, as they are in the source now. */
+/** `cosmig dead-letters retry`: reads the documents of open dead letters from the source and tries to move them again. */
 import type { Command } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
 import { runWithProgress } from '../../report/runs/run-engine.ts';
@@ -30,7 +30,7 @@ export const deadLettersRetry: Command<typeof OPTIONS> = {
   async run(context) {
     const { options, operand, env, clock, out } = context;
     const which = numberOrAll(operand, options.all, 'dead-letters retry NUMBER, or --all');
-    // Refused before anything is connected to.
+    // Refused before the run connects to an account.
     if (which !== 'all') await refuseUnlessOpen(which, loadLedgerPath({ options, env, clock }));
     const { retryLetters } = await import('../../engine/run.ts');
     return runWithProgress(context, {

@@ -1,6 +1,7 @@
 /**
- * `cosmig dead-letters show`: everything about one letter, and what to do about it. Invariant: the content of a document is
- * read from the source and printed here only, and only with --document.
+ * `cosmig dead-letters show`: shows everything about one letter, and what the operator can do about it. Invariant:
+ * this command is the only place where cosmig prints the content of a document. It reads the document from the
+ * source, and only with --document.
  */
 import type { Command, Context } from '../../cli/command.ts';
 import { NotReadyError, UsageError } from '../../lib/errors.ts';
@@ -67,7 +68,10 @@ export const deadLettersShow: Command<typeof OPTIONS> = {
   },
 };
 
-/** The JSON text of the document: parsed, its numbers would be rounded. Null when it was deleted. */
+/**
+ * Reads the JSON text of the document; null when the document was deleted. The text is not parsed, since JSON.parse
+ * would round large numbers.
+ */
 async function readFromSource(
   { options, env, clock, signal, log }: Context<typeof OPTIONS>,
   pinned: Pinned,
@@ -102,7 +106,7 @@ function containerFrom(pinned: string): ContainerName {
   });
 }
 
-/** The levels of a key, from the JSON of a letter. */
+/** Returns the levels of a key, from the JSON that a letter holds. */
 function keyFrom(json: string): Array<string | number | boolean | null | undefined> {
   const levels: unknown = JSON.parse(json);
   return (Array.isArray(levels) ? levels : []).map((level: unknown) => {

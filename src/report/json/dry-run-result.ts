@@ -1,4 +1,4 @@
-/** The shape of what `cosmig copy --dry-run --json` prints. */
+/** The schema of what `cosmig copy --dry-run --json` prints. */
 import { MIGRATION, complete, key, deletes } from './run-results.ts';
 import {
   anyOf,

@@ -1,4 +1,7 @@
-/** The shape of what commands that only read or note the ledger print with `--json`: status and dead letters. */
+/**
+ * The schemas of what status and the commands about dead letters print with `--json`. These commands work on the
+ * ledger only.
+ */
 import { MIGRATION, phase, deletes, DOCUMENTS, RANGE } from './run-results.ts';
 import {
   anything,

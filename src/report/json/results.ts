@@ -1,7 +1,7 @@
 /**
- * Everything that `--json` prints: the results of each command on stdout, and the lines on stderr. The code that makes a
- * result has the type of its schema, docs/reference is generated from here, and a test validates real output against it.
- * Names are part of the public contract.
+ * The schemas of everything that `--json` prints: the results of each command on stdout, and the lines on stderr. The
+ * code that makes a result uses the type of its schema, docs/reference is generated from the schemas, and a test
+ * validates real output against them. Invariant: names are part of the public contract.
  */
 import { CUTOVER_STEPS } from '../cutover-line.ts';
 import {
@@ -53,7 +53,7 @@ const RUN_PROGRESS = {
 
 export type CompareProgress = TypeOf<typeof COMPARE_PROGRESS>;
 
-/** A line on stderr while a command runs. */
+/** A progress line, on stderr while a command runs. */
 export const PROGRESS = object({
   progress: anyOf([
     object({
@@ -74,17 +74,17 @@ export const PROGRESS = object({
   ]),
 });
 
-/** What a run shows besides what a cutover adds. */
+/** The progress of a run, without the members that a cutover adds. */
 export type RunProgress = ObjectOf<typeof RUN_PROGRESS>;
 
-/** Any other line on stderr; further members depend on the message. */
+/** Any other line on stderr. Further members depend on the message. */
 export const MESSAGE = object({
   time: time(),
   level: oneOf(['debug', 'info', 'warn', 'error']),
   message: text(),
 });
 
-/** What `--json` prints on stdout, by command. */
+/** The results that `--json` prints on stdout, by command. */
 export const RESULTS = {
   copy: [RUN_RESULT, DRY_RUN, SKIPPED, FAILURE],
   tail: [RUN_RESULT, SKIPPED, FAILURE],

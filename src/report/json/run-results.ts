@@ -1,4 +1,4 @@
-/** The shape of what runs print with `--json`: copy, tail, retry, cutover and verify, and of every failure. */
+/** The schemas of what runs print with `--json` (copy, tail, retry, cutover and verify), and of every failure. */
 import {
   anything,
   constant,
@@ -46,7 +46,7 @@ export const ERROR = object(
   'why the command failed; absent when it succeeded',
 );
 
-/** A command that failed before it had a result of its own. */
+/** The result of a command that failed before it had any other result. */
 export const FAILURE = object({
   command: nullable(text('null when the command line names no command')),
   complete: constant(false),
@@ -189,7 +189,7 @@ export const VERIFY_RESULT = object({
   error: optional(ERROR),
 });
 
-/** A comparison that failed before it had a verdict. */
+/** The result of a comparison that failed before it had a verdict. */
 export const VERIFY_UNFINISHED = object({
   command: constant('verify'),
   migration: MIGRATION,

@@ -1,18 +1,18 @@
 /**
- * Builders for the shape of JSON output: each is a JSON Schema (2020-12) and the TypeScript type it describes at once, so that
- * code, reference and schema files cannot differ. Invariant: a schema never forbids further members, since later versions may
- * add some.
+ * Builders for the schemas of JSON output. Each schema is a JSON Schema (2020-12) and a TypeScript type at once, so
+ * that code, reference and schema files cannot differ. Invariant: a schema never forbids additional members, since
+ * later versions may add some.
  */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Schema<T> {
   readonly json: JsonSchema;
-  /** Never set; carries the type. */
+  /** Never set. It only carries the TypeScript type. */
   readonly type?: T;
 }
 
-/** A member that may be absent. */
+/** The schema of a member that may be absent. */
 export interface OptionalSchema<T> extends Schema<T> {
   readonly isOptional: true;
 }
@@ -34,7 +34,7 @@ export function text(description?: string): Schema<string> {
   return { json: described({ type: 'string' }, description) };
 }
 
-/** ISO 8601, UTC. */
+/** Returns the schema of a time: ISO 8601, UTC. */
 export function time(description?: string): Schema<string> {
   return { json: described({ type: 'string', format: 'date-time' }, description) };
 }
@@ -43,7 +43,7 @@ export function number(description?: string): Schema<number> {
   return { json: described({ type: 'number' }, description) };
 }
 
-/** A count. */
+/** Returns the schema of a count: a whole number from 0. */
 export function whole(description?: string): Schema<number> {
   return { json: described({ type: 'integer', minimum: 0 }, description) };
 }
@@ -52,7 +52,7 @@ export function flag(description?: string): Schema<boolean> {
   return { json: described({ type: 'boolean' }, description) };
 }
 
-/** Any JSON value: a part of a key, an id. */
+/** Returns the schema of any JSON value, such as an id or a part of a key. */
 export function anything(description?: string): Schema<unknown> {
   return { json: described({}, description) };
 }
@@ -76,7 +76,7 @@ export function list<T>({ json }: Schema<T>, description?: string): Schema<reado
   return { json: described({ type: 'array', items: json }, description) };
 }
 
-/** An object whose members have names that are data. */
+/** Returns the schema of an object whose member names are data, such as reasons or words. */
 export function record<T>({ json }: Schema<T>, description?: string): Schema<Readonly<Record<string, T>>> {
   return { json: described({ type: 'object', additionalProperties: json }, description) };
 }
@@ -85,7 +85,7 @@ export function optional<T>({ json }: Schema<T>): OptionalSchema<T> {
   return { json, isOptional: true };
 }
 
-/** An object schema, whose members other objects may take over. */
+/** The schema of an object, with its members, so that the schema of another object can include them. */
 export interface ObjectSchema<M extends Members> extends Schema<ObjectOf<M>> {
   readonly members: M;
 }

@@ -1,4 +1,4 @@
-/** The shape of what `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
+/** The schemas of what `cosmig key`, `cosmig emulator` and `cosmig demo` print with `--json`. */
 import { complete, durationMs, key } from './run-results.ts';
 import { constant, flag, list, nullable, number, object, optional, record, text, whole } from './schema.ts';
 

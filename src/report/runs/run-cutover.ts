@@ -1,4 +1,4 @@
-/** A cutover with its live line and its result: what the command and the demo share. */
+/** Runs a cutover with its live line and returns its result. The command and the demo share this module. */
 import type { Result } from '../../cli/command.ts';
 import type { CutoverResult } from '../../engine/cutover/contract.ts';
 import type { CutoverOrder } from '../../workflows/cutover.ts';
@@ -11,7 +11,7 @@ export async function runCutoverWithProgress(
   context: SpecContext,
   order: CutoverOrder,
 ): Promise<Result | undefined> {
-  // Loaded here: --help needs neither the SDK nor the database.
+  // Loaded on demand, since --help needs neither the SDK nor the database.
   const { cutOverWithProof } = await import('../../workflows/cutover.ts');
   const view = new CutoverLine(context.clock, order);
   let cutover: CutoverResult | undefined;
@@ -22,7 +22,7 @@ export async function runCutoverWithProgress(
       const result = await cutOverWithProof(parts, order, view);
       const { committedAtMs, stoppedMs, settings, trouble, lateWrites, ...snapshot } = result;
       cutover = { committedAtMs, stoppedMs, settings, trouble, lateWrites };
-      // After the commit nothing follows the source, so that there is no lag.
+      // After the commit no tail follows the source, so a lag does not exist.
       return { ...snapshot, lagSeconds: null };
     },
   });

@@ -1,4 +1,4 @@
-/** `cosmig copy --dry-run`: inspects both containers, and writes nothing anywhere. */
+/** `cosmig copy --dry-run`: inspects both containers and writes nothing to any of them. */
 import type { Result } from '../../cli/command.ts';
 import { dryRunJson, dryRunText } from '../dry-run.ts';
 import { runParts, type SpecContext } from './run-engine.ts';
@@ -7,7 +7,7 @@ export async function runDryRun(context: SpecContext): Promise<Result> {
   const { signal } = context;
   const parts = runParts(context);
   const { spec, connections } = parts;
-  // Loaded here: --help needs neither the SDK nor the database.
+  // Loaded on demand, since --help needs neither the SDK nor the database.
   const { inspect } = await import('../../preflight/inspect.ts');
   const { connectBoth } = await import('../../cosmos/account/connect-both.ts');
   const { Ledger } = await import('../../state/ledger.ts');

@@ -1,6 +1,6 @@
 /**
- * A run of the engine as every command needs it: the spec, progress while it lasts, and its result. Invariant: a run that
- * fails after it has begun still reports what it did.
+ * Runs the engine for a command: reads the spec, shows progress, and returns the result. Invariant: a run that fails
+ * after it has begun still reports what it did.
  */
 import type { Context, RenderLine, Reporter, Result } from '../../cli/command.ts';
 import type { Goal, RunParts, RunSnapshot } from '../../engine/run.ts';
@@ -15,10 +15,13 @@ import type { TypeOf } from '../json/schema.ts';
 import type { RunProgress } from '../json/results.ts';
 import { runLine, Speed, type Rates } from '../live-line.ts';
 
-/** The context of a command that opens the migration with its whole spec; it may take more options or fewer. */
+/** The context of a command that needs the whole spec. The command may have other options as well. */
 export type SpecContext = Omit<Context, 'options'> & Pick<SpecInput, 'options'>;
 
-/** What a run of the engine is given by the command line: the spec, the signals, and where its messages go. */
+/**
+ * Builds what the engine needs for a run from the context of a command: the spec, the signals, and the destination of
+ * messages.
+ */
 export function runParts({ options, env, clock, signal, abortSignal, out, log }: SpecContext): RunParts {
   const { spec, connections } = loadSpec({ options, env, clock });
   const [drain, abort] = [signal, abortSignal];
@@ -26,7 +29,7 @@ export function runParts({ options, env, clock, signal, abortSignal, out, log }:
   return { spec, connections, clock, random: systemRandom, log, drain, abort, say };
 }
 
-/** What `--skip-if-running` comes to when another run holds the ledger. */
+/** Returns the result of a run that `--skip-if-running` has skipped, because another run holds the ledger. */
 export function skippedResult(command: string, spec: MigrationSpec): Result {
   const json: TypeOf<typeof SKIPPED> = {
     command,
@@ -37,25 +40,28 @@ export function skippedResult(command: string, spec: MigrationSpec): Result {
   return { json, text: 'skipped: another cosmig is running with this ledger' };
 }
 
-/** Runs the engine towards a goal. Open dead letters are an error: their documents are missing in the target. */
+/**
+ * Runs the engine towards a goal. Open dead letters at the end are an error, since their documents are missing in the
+ * target.
+ */
 export async function runToGoal(
   context: SpecContext,
   { command, goal }: { readonly command: string; readonly goal: Goal },
 ): Promise<Result | undefined> {
-  // Loaded here: --help needs neither the SDK nor the database.
+  // Loaded on demand, since --help needs neither the SDK nor the database.
   const { run } = await import('../../engine/run.ts');
   return runWithProgress(context, { command, run: async (parts) => run(goal, parts) });
 }
 
-/** One run of the engine, and how it is shown. */
+/** One run of the engine, and how its progress is shown. */
 export interface EngineRun {
-  /** The `command` of the result. */
+  /** The `command` member of the result. */
   readonly command: string;
   readonly run: (parts: RunParts) => Promise<RunSnapshot>;
   readonly view?: LiveView;
 }
 
-/** What the live line and the progress objects show; without it what the engine moves. */
+/** What the live line and the progress objects show. Without a view they show what the engine moves. */
 export interface LiveView {
   readonly line: (snapshot: RunSnapshot, rates: Rates, columns: number) => string;
   readonly picture: () => Readonly<Record<string, unknown>>;
@@ -76,12 +82,12 @@ export async function runWithProgress(
     refuseOpenLetters(snapshot);
     return { json: runJson(command, snapshot), text: runText(snapshot) };
   } catch (error) {
-    // The other run began between the check above and our attempt to take the lock.
+    // Another run has begun after the check above and before this run tried to take the lock.
     if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger))
       return skippedResult(command, spec);
     if (progress.last !== undefined) {
       const known = error instanceof CosmigError ? error : undefined;
-      // A refusal before the first range was read has no figures to show.
+      // A run that was refused before it read the first range has no figures to show.
       const text = isIdle(progress.last) ? '' : runText(progress.last);
       context.out.announce({ json: runJson(command, progress.last, known), text });
     }
@@ -105,7 +111,7 @@ function refuseOpenLetters({ documents: { deadLettered } }: RunSnapshot): void {
   });
 }
 
-/** Passes snapshots of the run on to the reporter. */
+/** Passes each snapshot of the run to the reporter, and keeps the last one. */
 class Progress {
   last: RunSnapshot | undefined;
   readonly #out: Reporter;

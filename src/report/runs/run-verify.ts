@@ -1,4 +1,7 @@
-/** A comparison, with or without repair, with its live line and its result: what the command and the demo share. */
+/**
+ * Runs a comparison, with or without repair, with its live line, and returns its result. The command and the demo
+ * share this module.
+ */
 import type { Result } from '../../cli/command.ts';
 import { CosmigError } from '../../lib/errors.ts';
 import { migrationName } from '../../spec/migration-name.ts';
@@ -12,13 +15,13 @@ import { errorForVerdict, type Replicator } from '../verify-error.ts';
 import { refuseReport, writeReport } from '../verify-report-file.ts';
 import { unfinishedJson, verifyJson, verifyText } from '../verify.ts';
 
-/** What the operator or the demo decides about a comparison. */
+/** The options of a comparison, as the operator or the demo chooses them. */
 export interface VerifyOrder {
   readonly level: 'count' | 'digest';
   readonly fresh: boolean;
   readonly repair: boolean;
   readonly deadlineMs: number;
-  /** File for the report. */
+  /** The path of the file for the report. */
   readonly report?: string | undefined;
 }
 
@@ -28,11 +31,11 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   if (report !== undefined) refuseReport(report);
   const parts = runParts(context);
   const { spec } = parts;
-  // Loaded here: --help needs neither the SDK nor the database.
+  // Loaded on demand, since --help needs neither the SDK nor the database.
   const { verify } = await import('../../verify/verify.ts');
   const { VerifyStore, verifyPath } = await import('../../verify/store.ts');
   const { Ledger } = await import('../../state/ledger.ts');
-  // A repair needs the ledger as a tail does; a comparison alone needs only the store of comparisons.
+  // A repair needs the ledger as a tail does. A comparison without repair needs only the store of comparisons.
   const isTaken = (): boolean =>
     VerifyStore.isInUse(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
   if (spec.skipsIfRunning && isTaken()) return skippedResult('verify', spec);
@@ -65,7 +68,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
       verdict = await compare('as asked', signal);
     }
   } catch (error) {
-    // The other run began between the check above and our attempt to take the lock.
+    // Another run has begun after the check above and before this run tried to take the lock.
     if (spec.skipsIfRunning && !hasBegun && isTaken()) return skippedResult('verify', spec);
     const compared = { migration: migrationName(spec), level };
     if (error instanceof CosmigError) out.announce({ json: unfinishedJson(compared, error), text: '' });

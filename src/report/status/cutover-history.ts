@@ -1,4 +1,4 @@
-/** The last cutover as the journal records it: its state, how it ended, and what is left to do. */
+/** The last cutover as the journal records it: its state, how it ended, and what remains to be done. */
 import type { JournalEntry, JournalEvent } from '../../state/journal.ts';
 import type { Overview } from '../../state/overview.ts';
 import { isoTime } from '../format.ts';

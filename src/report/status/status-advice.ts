@@ -1,4 +1,7 @@
-/** The `next` line of a status. Invariant: in every state that a run can leave behind, it names the command to run. */
+/**
+ * The `next` line of a status. Invariant: in every state that a run can leave behind, the line names the command to
+ * run.
+ */
 import { formatCounts, pluralize } from '../../lib/counting.ts';
 import type { RangeStatus, Status } from './status-data.ts';
 
@@ -21,7 +24,7 @@ export function adviseNext(status: Known): string {
   if (copy > 0) return `cosmig copy continues with ${pluralize(copy, 'range')}${letters}`;
   if (phase === 'copying') return `every range is copied; cosmig copy finishes${letters}`;
   if (recopy > 0) return `cosmig tail reads ${pluralize(recopy, 'range')} again${letters}`;
-  // The ledger does not know whether the operator has let writers resume.
+  // The ledger does not record whether the operator has let writers resume.
   const stopped =
     cutover?.stoppedSince == null ? '' : 'make sure that writers can write to the source again; ';
   if (open > 0)
@@ -65,7 +68,7 @@ function phasesOf(ranges: readonly RangeStatus[]): Readonly<Record<string, numbe
   return counts;
 }
 
-/** `3 tail, 1 copy`. */
+/** Returns how many ranges are in each phase: `3 tail, 1 copy`. */
 export function describePhases(ranges: readonly RangeStatus[]): string {
   return formatCounts(phasesOf(ranges));
 }

@@ -1,4 +1,4 @@
-/** The state of a migration as `status --json` reports it; the text for people is rendered from the same object. */
+/** The state of a migration as `status --json` reports it. The text for people is rendered from the same object. */
 import { migrationName } from '../../spec/migration-name.ts';
 import type { Overview } from '../../state/overview.ts';
 import { cutoverOf } from './cutover-history.ts';
@@ -10,7 +10,7 @@ export type Status = StatusResult;
 export type RangeStatus = Status['ranges'][number];
 type RunStatus = NonNullable<Status['lastRun']>;
 
-/** A proof counts only for the spec it was made with. */
+/** The last proof. A proof counts only for the spec with which it was made. */
 interface Proven {
   readonly atMs: number;
   readonly fingerprint: string;
@@ -54,21 +54,21 @@ export function buildStatus(
     running: runningOf(overview),
     seen: seenOf(overview),
     proof,
-    // A cutover compares both sides itself, and is shown as the cutover.
+    // A cutover compares both sides itself. Such a comparison is shown as part of the cutover, not as a verify.
     verifying: isVerifying && !(overview.isRunning && overview.lastRun?.command === 'cutover'),
     cutover: cutoverOf(overview),
   };
   return { ...status, next: adviseNext(status) };
 }
 
-/** A list of texts that the ledger holds as JSON. */
+/** Returns a list of texts that the ledger holds as JSON. */
 function textsIn(json: string): readonly string[] {
   try {
     const value: unknown = JSON.parse(json);
     return Array.isArray(value) ? value.map(String) : [json];
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // The ledger is damaged; status shows what is there.
+    // The ledger is damaged; status shows the text as it is.
     return [json];
   }
 }

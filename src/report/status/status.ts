@@ -1,11 +1,11 @@
-/** The status of a migration as one screen of text, 80 columns wide, with what to do next in its last line. */
+/** The status of a migration as one screen of text, 80 columns wide. The last line names what to do next. */
 import { formatCount, formatCounts, pluralize } from '../../lib/counting.ts';
 import { formatAge, formatDuration, formatPercent, formatTime, table, type TextRow } from '../format.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
 
-/** The columns of a value, next to its name. A path has no blanks and is not broken. */
+/** The width of the column of values. A path has no blanks and is never broken, so it may be wider. */
 const VALUE_COLUMNS = 59;
 
 export function renderStatus(status: Status, nowMs: number): string {
@@ -28,17 +28,20 @@ export function renderStatus(status: Status, nowMs: number): string {
       'ranges',
       ranges.length === 0 ? 'none yet' : `${formatCount(ranges.length)} (${describePhases(ranges)})`,
     ],
-    // Ranges that have reached the tail need no attention.
+    // A range that has reached the tail needs no attention.
     ...rangeRows(ranges, ({ phase }) => phase !== 'tail'),
     ['next', status.next],
   ];
   return table(rows.flatMap(wrapped));
 }
 
-/** A number stays on one line with what it counts. */
+/**
+ * The blanks at which a value may be broken: not after a digit, so that a number stays on one line with its unit or
+ * noun.
+ */
 const BREAKS = /(?<!\d) /;
 
-/** The row, and rows without a name for what does not fit. */
+/** Breaks a row that is too wide: the first row keeps the name, the rows below have none. */
 function wrapped([name, value]: TextRow): TextRow[] {
   const lines: string[] = [];
   for (const word of value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(BREAKS)) {
@@ -75,7 +78,7 @@ function lastRunRows({ lastRun, running, seen }: Status, nowMs: number): TextRow
   ];
 }
 
-/** The outcome that a run recorded at its end. */
+/** The words for the outcome that a run has recorded at its end. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   canceled: 'it was stopped',
   budget: 'its time budget ended, with work left',
@@ -99,7 +102,7 @@ function lagRows({ phase, running, lastRun, seen }: Status, nowMs: number): Text
   return seen.waitsFor === null ? [row] : [row, ['waits for', seen.waitsFor]];
 }
 
-/** `2026-01-01 00:01:00Z (1 h ago)`. */
+/** Returns a time with its age: `2026-01-01 00:01:00Z (1 h ago)`. */
 function ago(iso: string, nowMs: number): string {
   const atMs = Date.parse(iso);
   return `${formatTime(atMs)} (${formatAge(nowMs - atMs)} ago)`;
@@ -122,7 +125,7 @@ function lettersText({ deadLetters: { open, reasons, closed, discarded } }: Stat
   return ended === '' ? opened : `${opened}, ${ended}`;
 }
 
-/** The mode, and which deletes of the source have not reached the target. */
+/** Returns the mode of detecting deletes, and which deletes of the source have not reached the target. */
 function deletesText({ deletes, ranges }: Status): string {
   if (deletes === null) return 'not decided yet';
   if (deletes === 'reconcile')
@@ -148,7 +151,7 @@ function cutoverRows({ cutover }: Status, nowMs: number): TextRow[] {
   const since = stoppedSince === null ? null : `writers stopped ${ago(stoppedSince, nowMs)}`;
   switch (state) {
     case 'backed out': {
-      // --on-abort has failed or was never called.
+      // The cutover has failed to run --on-abort, or has never called it.
       const stopped = since === null ? '' : `; ${since}, and writers have NOT been re-enabled by cosmig`;
       return [['cutover', `backed out ${ago(at, nowMs)}: ${why ?? 'reason unknown'}${stopped}`]];
     }
