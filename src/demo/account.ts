@@ -1,6 +1,7 @@
 /**
- * Where the demo runs: an account in this process, and a folder for its files. Invariant: closing removes both, unless they
- * are to be kept; then the folder contains all that is needed to look around.
+ * The surroundings of the demo: an account in this process, and a folder for its files. Invariant: closing removes
+ * the account and the folder, unless the operator wants to keep them. The folder then contains everything that is
+ * needed to inspect the migration.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ import { must } from '../lib/assert.ts';
 import { ServiceError } from '../lib/errors.ts';
 import { AGAIN, DATABASE, SOURCE, TARGET } from './shop.ts';
 
-/** A container as the emulator reports it. */
+/** The contents of a container, as the emulator reports them. */
 export interface Occupancy {
   readonly documents: number;
   readonly ranges: readonly RangeLoad[];
@@ -20,7 +21,7 @@ export interface Occupancy {
 export interface RangeLoad {
   readonly id: string;
   readonly documents: number;
-  /** Since the range exists. */
+  /** The request units charged since the range exists. */
   readonly ru: number;
   readonly throttled: number;
 }
@@ -32,9 +33,9 @@ interface State {
 export class DemoAccount implements AsyncDisposable {
   readonly folder: string;
   readonly ledger: string;
-  /** The config file, as an operator would have written it. */
+  /** The path of the config file, which has the content that an operator would write. */
   readonly config: string;
-  /** The environment of the steps. */
+  /** The environment variables for the steps. */
   readonly env: Readonly<Record<string, string>>;
   readonly account: Account;
   readonly #server: RunningEmulator;
@@ -58,13 +59,13 @@ export class DemoAccount implements AsyncDisposable {
   }
 
   static async open({ isKept }: { readonly isKept: boolean }): Promise<DemoAccount> {
-    // Loaded here: --help needs neither the server nor the SDK.
+    // Loaded on demand, since --help needs neither the server nor the SDK.
     const { PUBLISHED_KEY: key, startEmulator } = await import('../emulator/http/server.ts');
     const { Account: SdkAccount } = await import('../cosmos/account/client.ts');
     const folder = mkdtempSync(join(tmpdir(), 'cosmig-demo-'));
     try {
       const data = isKept ? join(folder, 'account.db') : ':memory:';
-      // Filled at full speed; `meter` limits RU/s afterwards.
+      // Not metered at first, so that the source is filled at full speed. `meter` limits RU/s afterwards.
       const settings = { avad: true, ru: 'off' };
       const server = await startEmulator({ host: '127.0.0.1', port: 0, https: false, data, key, settings });
       const account = new SdkAccount({ endpoint: server.endpoint, key });
@@ -89,18 +90,18 @@ export class DemoAccount implements AsyncDisposable {
       ledger: this.ledger,
       ...values,
     };
-    // A JSON value is a YAML value.
+    // Every JSON value is also a YAML value.
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
     writeFileSync(this.config, lines.join(''));
   }
 
   async look(container: string, signal: AbortSignal): Promise<Occupancy | undefined> {
-    // The emulator is part of this cosmig, so that the shape of its reply is known.
+    // The cast is safe: the emulator is part of this program, so the shape of its reply is known.
     const state = (await this.#ask('GET', 'state', { signal })) as State;
     return state.containers.find(({ id }) => id === container);
   }
 
-  /** Splits the fullest range; returns its id and the new ones. */
+  /** Splits the range with the most documents; returns its id and the ids of the new ranges. */
   async split(
     container: string,
     signal: AbortSignal,

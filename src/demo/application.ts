@@ -1,7 +1,7 @@
 /**
- * The application of the demo: it creates, updates, moves and deletes orders all the time through Microsoft's SDK. It knows
- * nothing of the migration, except that it can be stopped and pointed to the target. Invariant: it makes one change at a time,
- * and remembers every change that was acknowledged.
+ * The application of the demo: it continuously creates, updates, moves and deletes orders through Microsoft's SDK. It
+ * knows nothing about the migration, except that it can be stopped and switched to the target. Invariant: it makes
+ * one change at a time and remembers every change that the service has acknowledged.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import { sleep } from '../lib/abort.ts';
@@ -9,11 +9,11 @@ import { must } from '../lib/assert.ts';
 import type { Random } from '../lib/random.ts';
 import { COLLISIONS, DATABASE, newOrder, SOURCE, someCustomer, TARGET, type Order } from './shop.ts';
 
-/** How many orders it works with; older ones are forgotten. */
+/** How many orders the application remembers. Beyond this, a new order replaces an older one in its memory. */
 const ORDERS_MAX = 400;
-/** Between two writes: about seventy per second. */
+/** The pause between two writes, which gives about seventy writes per second. */
 const PAUSE_MS = 12;
-/** For a 429 without a retry time. */
+/** The wait after a 429 that does not contain a retry time. */
 const RETRY_MS = 50;
 
 type Place = typeof SOURCE | typeof TARGET;
@@ -23,7 +23,7 @@ export interface Written {
   updated: number;
   moved: number;
   deleted: number;
-  /** How often it got a 429. */
+  /** How many replies were a 429. */
   throttled: number;
 }
 
@@ -35,7 +35,7 @@ export class Application {
   #place: Place = SOURCE;
   #number = 0;
   #isStopped = false;
-  /** The change that it is making now. */
+  /** The change that is in flight. */
   #work: Promise<void> = Promise.resolve();
 
   constructor(account: Account, orders: readonly Order[], random: Random) {
@@ -59,7 +59,7 @@ export class Application {
     }
   }
 
-  /** Resolves when no change is in flight. */
+  /** Stops writing. Resolves when no change is in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#work;
@@ -69,13 +69,13 @@ export class Application {
     this.#isStopped = false;
   }
 
-  /** From now on it works with the target. */
+  /** Switches the application to the target and lets it resume. */
   switchOver(): void {
     this.#place = TARGET;
     this.resume();
   }
 
-  /** Gives one of two colliding invoices to another customer. */
+  /** Resolves a collision by giving one of the two invoices to another customer. */
   async resolveCollision(signal: AbortSignal): Promise<void> {
     const [{ id, tenants }] = COLLISIONS;
     for (const tenantId of tenants.slice(1)) {
@@ -88,7 +88,7 @@ export class Application {
     }
   }
 
-  /** How many orders it knows, and how many of them are in the target as they were last written. */
+  /** Counts the orders that the application remembers, and how many of them the target holds in their last version. */
   async findAll(signal: AbortSignal): Promise<{ readonly known: number; readonly found: number }> {
     let found = 0;
     for (const { id, customerId, version } of this.#orders) {
@@ -111,7 +111,7 @@ export class Application {
     if (chance < 35) await this.#create(signal);
     else if (chance < 70) await this.#update(at, { ...order, status: 'paid' }, signal);
     else if (chance < 85) await this.#move(at, { ...order, customerId: someCustomer(this.#random) }, signal);
-    // Some orders are kept, so that there is something to change.
+    // Nothing is deleted when few orders are left, so that the other changes still find some.
     else if (this.#orders.length > ORDERS_MAX / 8) await this.#delete(at, signal);
   }
 
@@ -135,7 +135,10 @@ export class Application {
     this.written.updated += 1;
   }
 
-  /** Gives an order to another customer: an update where the tenant is the key, a create and a delete where the customer is. */
+  /**
+   * Gives an order to another customer. In the source, which is keyed by tenant, this is an update. In the target,
+   * which is keyed by customer, it is a create and a delete.
+   */
   async #move(at: number, order: Order, signal: AbortSignal): Promise<void> {
     const before = must(this.#orders[at], 'it was chosen from these');
     if (this.#place === SOURCE || before.customerId === order.customerId) {
@@ -164,7 +167,7 @@ export class Application {
   }
 }
 
-/** Retries while the service answers 429, as Microsoft's SDK does by default. */
+/** Repeats `work` while the service answers 429, as Microsoft's SDK does by default. */
 export async function patiently<T>(
   work: () => Promise<T>,
   { signal, onThrottled }: { readonly signal: AbortSignal; readonly onThrottled?: () => void },

@@ -1,7 +1,7 @@
 /**
- * The demo: a migration from end to end in about a minute, in this process and without an account. Invariants: the steps run
- * the code of the real commands, the account limits RU/s as the service does, the application never waits for the migration,
- * and nothing is left behind unless it is asked for.
+ * The demo: a migration from end to end in about a minute, in this process and without an account. Invariants: the
+ * steps run the code of the real commands, the account limits RU/s as the service does, the application never waits
+ * for the migration, and nothing remains on disk unless the operator asks for it.
  */
 import type { Context, Result } from '../cli/command.ts';
 import { ChildSignal } from '../lib/abort.ts';
@@ -24,7 +24,7 @@ export interface DemoOptions {
 
 const NORMAL: Pace = { documents: 2500, aloneMs: 5000, copyRu: 3600, tailMs: 4000 };
 const FAST: Pace = { documents: 500, aloneMs: 1000, copyRu: 3600, tailMs: 500 };
-/** The same shop in every demo. */
+/** The seed of all random choices, so that every demo has the same shop. */
 const SEED = 7;
 
 export async function runDemo(context: Context, options: DemoOptions): Promise<Result> {
@@ -45,7 +45,7 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
   if (keep) out.note(`its data and the ledger are kept in ${place.folder}`);
   const seed = makeSeed(pace.documents, random);
   await fill(place.account, seed, signal);
-  // A container that has grown: the range of the largest tenant was split twice.
+  // The source looks like a container that has grown: the range of the largest tenant was split twice.
   for (let splits = 0; splits < 2; splits += 1) await place.split(SOURCE.container, signal);
   place.configure({ targetRu: pace.copyRu });
   for (const line of shopText(seed)) out.note(line);
@@ -94,7 +94,7 @@ function lookAround({ folder, endpoint }: DemoAccount): string {
   ].join('\n');
 }
 
-/** The same stop, explained for the demo. */
+/** Returns the CanceledError of a stopped demo, with a text about the demo. */
 function stopped({ signal }: CanceledError, { keep }: DemoOptions): CanceledError {
   return new CanceledError(signal, {
     why: keep

@@ -1,10 +1,10 @@
-/** The picture at the end of the demo, within 80 columns, and what it is made of. */
+/** Draws the picture at the end of the demo, within 80 columns, from the findings of the demo. */
 import { formatCount, pluralize } from '../lib/counting.ts';
 import { formatDuration, table } from '../report/format.ts';
 import type { DEMO_RESULT } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 
-/** The result of the demo, without what every result has. */
+/** The result of the demo, without the members that every result has. */
 export type DemoFindings = Omit<TypeOf<typeof DEMO_RESULT>, 'command' | 'complete' | 'kept' | 'durationMs'>;
 /** How documents and RU are spread in a container. */
 export type Spread = DemoFindings['before'];
@@ -53,7 +53,7 @@ interface Scale {
   readonly ru: number;
 }
 
-/** One scale for both pictures, so that they can be compared. */
+/** Returns one scale for both pictures, so that a reader can compare them. */
 function scaleOf(spreads: readonly Spread[]): Scale {
   const top = (values: readonly number[]): number => Math.max(1, ...values);
   return {

@@ -1,6 +1,6 @@
 /**
- * The shop of the demo: its two containers, and orders with everything that makes a migration hard. Invariant: documents are
- * JSON text here, since integers beyond 2^53 do not survive a JavaScript number.
+ * The shop of the demo: its two containers, and orders of every kind that makes a migration hard. Invariant:
+ * documents are JSON text here, since a JavaScript number cannot hold every integer beyond 2^53.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import { ContainerRequests } from '../cosmos/transport/container-requests.ts';
@@ -10,30 +10,33 @@ import type { Random } from '../lib/random.ts';
 export const DATABASE = 'shop';
 /** The hint of an error that the operator cannot have caused. */
 export const AGAIN = 'run cosmig demo again; if it fails again, report what --verbose prints';
-/** Keyed by the tenant that sells, and one tenant sells most. */
+/** The source is keyed by the tenant that sells. One tenant sells most. */
 export const SOURCE = { container: 'orders', keyPath: '/tenantId', property: 'tenantId' } as const;
-/** Keyed by the customer who buys. */
+/** The target is keyed by the customer who buys. */
 export const TARGET = {
   container: 'orders-by-customer',
   keyPath: '/customerId',
   property: 'customerId',
 } as const;
 
-/** One physical range, before it is split. */
+/** The throughput of the source, which gives it one physical range before any split. */
 export const THROUGHPUT_RU = 3000;
 export const HOT_TENANT = 'amber';
-/** Of every hundred orders. */
+/** How many of every hundred orders belong to the largest tenant. */
 const HOT_PERCENT = 64;
 const TENANTS = ['birch', 'cedar', 'dune', 'elm', 'fjord', 'grove', 'heath', 'iris', 'juniper'];
 const CUSTOMERS = 240;
 
-/** Tenants number their invoices independently, so that invoices of one customer can have the same id. */
+/**
+ * Invoices that collide in the target. Each tenant numbers its invoices independently, so two invoices of one
+ * customer can have the same id.
+ */
 export const COLLISIONS = [
   { id: 'invoice-7', customerId: 'c-042', tenants: [HOT_TENANT, 'birch'] },
   { id: 'invoice-9', customerId: 'c-117', tenants: [HOT_TENANT, 'cedar'] },
 ] as const;
 
-/** Written by a service that uses 64-bit integers. */
+/** A document with a 64-bit integer, as services in other languages write it. */
 export const LONG = { id: 'traced-0', tenantId: HOT_TENANT, customerId: 'c-001', trace: '9007199254740993' };
 
 export interface Order {
@@ -42,12 +45,12 @@ export interface Order {
   readonly customerId: string;
   readonly status: string;
   readonly total: number;
-  /** Grows with every change. */
+  /** A number that grows with every change of the order. */
   readonly version: number;
   readonly note: string;
 }
 
-/** Gives an order its usual size. */
+/** Text that gives an order its usual size. */
 const NOTE = 'left at the door, please ring twice; '.repeat(20);
 
 export function newOrder(id: string, random: Random): Order {
@@ -75,10 +78,10 @@ function pick(from: readonly string[], random: Random): string {
   return from[random.below(from.length)] ?? HOT_TENANT;
 }
 
-/** What the source is filled with: some documents of each kind that needs attention. */
+/** What the source is filled with. It includes some documents of each kind that needs attention. */
 export interface Seed {
   readonly documents: readonly { readonly key: string; readonly json: string }[];
-  /** The orders that the application works with. */
+  /** The orders that the application changes. */
   readonly orders: readonly Order[];
   readonly kinds: Readonly<Record<'collisions' | 'withoutKey' | 'withTtl' | 'longIntegers', number>>;
 }
@@ -118,7 +121,7 @@ export function makeSeed(count: number, random: Random): Seed {
   return { documents, orders, kinds };
 }
 
-/** The maximum of one batch request. */
+/** How many operations a batch has: the maximum of the service. */
 const TOGETHER = 100;
 
 /** Creates the source with one range, and fills it. */
@@ -132,7 +135,7 @@ export async function fill(account: Account, { documents }: Seed, signal: AbortS
       kind: PartitionKeyKind.Hash,
       version: PartitionKeyDefinitionVersion.V2,
     },
-    // TTL is on, without a default: documents expire by their own `ttl`.
+    // TTL is on without a default, so documents expire only by their own `ttl`.
     defaultTtl: -1,
     throughput: THROUGHPUT_RU,
   });

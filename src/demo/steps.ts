@@ -1,6 +1,6 @@
 /**
- * The steps of the demo: what the commands run, called in this process. Invariants: each step reads its settings from the
- * file that an operator would write, and its result is kept instead of printed.
+ * The steps of the demo: what the commands run, called in this process. Invariants: each step reads its settings from
+ * a config file like that of an operator, and keeps its result instead of printing it.
  */
 import type { Context, Reporter, Result } from '../cli/command.ts';
 import type { CutoverOptions } from '../engine/cutover/contract.ts';
@@ -25,14 +25,17 @@ export interface StepsParts {
   readonly signal: AbortSignal;
 }
 
-/** A target of three ranges; the cutover scales it down. */
+/** The throughput of the target during the copy, which gives it three ranges. The cutover reduces it. */
 const LOAD_RU = '18000';
-/** How long a comparison or a cutover may take: on a busy machine, much longer than it does. */
+/** The limit for a comparison or a cutover. It is much longer than either takes, since the machine may be busy. */
 const DEADLINE_MS = 60_000;
-/** Short, since only the demo writes, and it knows when it stops. */
+/**
+ * How long the source must be quiet before the cutover continues. This is short, since only the application of the
+ * demo writes, and the demo knows when it has stopped.
+ */
 const QUIET_MS = 1000;
 
-/** As wide as the picture at the end. */
+/** The width of the live line, which is the width of the picture at the end. */
 const COLUMNS = 80;
 
 export class Steps {
@@ -47,7 +50,7 @@ export class Steps {
     this.#signal = signal;
   }
 
-  /** A copy with open dead letters ends with exit code 5, as it does for an operator. */
+  /** Runs `cosmig copy`. The copy leaves open dead letters, so it ends with exit code 5, as it does for an operator. */
   async copy(): Promise<Json> {
     const out = this.#begin(`cosmig copy --create-target --target-throughput ${LOAD_RU} --yes`);
     const options = { createTarget: ['true'], targetThroughput: [LOAD_RU], yes: ['true'] };
@@ -60,7 +63,7 @@ export class Steps {
     }
   }
 
-  /** Tails while `work` lasts. */
+  /** Runs `cosmig tail` until `work` has ended. */
   async tailWhile(work: () => Promise<void>): Promise<Json> {
     const out = (this.#tailing = this.#begin('cosmig tail'));
     using stop = new ChildSignal(this.#signal);
@@ -74,7 +77,7 @@ export class Steps {
     try {
       return out.json(await runToGoal(this.#contextFor(out, { signal }), { command: 'tail', goal: 'tail' }));
     } catch (error) {
-      // Stopped by the demo, with a dead letter still open: both are planned.
+      // The demo has stopped the tail, perhaps while a dead letter was open. Both are planned and not an error.
       const isPlanned = error instanceof DeadLetterError || error instanceof CanceledError;
       if (!isPlanned || !signal.aborted || this.#signal.aborted) throw error;
       return out.json();
@@ -83,7 +86,7 @@ export class Steps {
 
   async verify(): Promise<Json> {
     const out = this.#begin('cosmig verify');
-    // The terminal has one live line, which now shows the comparison; the tail keeps running.
+    // A terminal has one live line, and it shows the comparison now. The tail keeps running.
     this.#tailing?.mute();
     const order = { level: 'digest', fresh: true, repair: false, deadlineMs: DEADLINE_MS } as const;
     const json = out.json(await runVerifyWithProgress(this.#contextFor(out), order));
@@ -91,7 +94,7 @@ export class Steps {
     return json;
   }
 
-  /** The gate is closed while a dead letter is open. Returns how the cutover ended. */
+  /** Runs `cosmig cutover` while a dead letter is open, which closes the gate. Returns how the cutover ended. */
   async refusedCutover(): Promise<string> {
     const nothing = async (): Promise<void> => {};
     try {
@@ -127,7 +130,7 @@ export class Steps {
     return out.json(await runCutoverWithProgress(this.#contextFor(out), order));
   }
 
-  /** Shows the command line, and returns the reporter of the step. */
+  /** Prints the command line of a step; returns the reporter of the step. */
   #begin(line: string): CapturingReporter {
     this.#context.out.note(`$ ${line}`);
     return new CapturingReporter(this.#context.out);
@@ -152,7 +155,7 @@ export class Steps {
   }
 }
 
-/** Indents the messages of a step, and keeps its result. */
+/** A reporter that indents the messages of a step and keeps its result. */
 class CapturingReporter implements Reporter {
   readonly #out: Reporter;
   #result: Result | undefined;
@@ -175,7 +178,7 @@ class CapturingReporter implements Reporter {
     if (!this.#isMuted) this.#out.progress(...shown);
   }
 
-  /** Shows no more progress. */
+  /** Stops showing progress. */
   mute(): void {
     this.#isMuted = true;
   }

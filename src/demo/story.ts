@@ -1,6 +1,6 @@
 /**
- * The demo act by act: the application alone, the copy with a range that splits half-way, the tail with a collision that is
- * fixed, the proof, the gate, the cutover, and the application alone again.
+ * The acts of the demo in order: the application alone, the copy with a range that splits half-way, the tail with a
+ * collision that is fixed, the proof, the closed gate, the cutover, and the application alone again.
  */
 import type { Context } from '../cli/command.ts';
 import { sleep } from '../lib/abort.ts';
@@ -15,12 +15,12 @@ import { AGAIN, DATABASE, LONG, SOURCE, TARGET, type Seed } from './shop.ts';
 import { Steps } from './steps.ts';
 import type { DemoFindings, Spread } from './picture.ts';
 
-/** How long everything takes. */
+/** The size of the demo and the duration of its acts. */
 export interface Pace {
   readonly documents: number;
-  /** For how long the load of the application alone is measured. */
+  /** How long the load of the application alone is measured. */
   readonly aloneMs: number;
-  /** RU/s of the copy. */
+  /** The RU/s that the copy may use. */
   readonly copyRu: number;
   /** How long the tail runs before the next act. */
   readonly tailMs: number;
@@ -35,11 +35,11 @@ interface Story {
   readonly signal: AbortSignal;
 }
 
-/** How long a dead letter may take to close. */
+/** How long the demo waits for a dead letter to close. */
 const CLOSING_MS = 30_000;
-/** How often a state that is waited for is checked. */
+/** The interval at which the demo checks a state that it waits for. */
 const CHECK_MS = 25;
-/** How many key values are shown. */
+/** How many key values the picture shows. */
 const TOP = 5;
 
 export async function runStory(parts: Story): Promise<DemoFindings> {
@@ -116,7 +116,7 @@ type Place = typeof SOURCE | typeof TARGET;
 
 type Ranges = Spread['ranges'];
 
-/** The load that the application alone puts on each range. */
+/** Measures the load on each range of a container while only the application runs. */
 async function measureLoad({ place, pace, signal }: Story, { container }: Place): Promise<Ranges> {
   const from = must(await place.look(container, signal), 'it was made');
   await sleep(pace.aloneMs, signal);
@@ -142,7 +142,7 @@ function describeContainer({ container, keyPath }: Place, counts: Counts, ranges
   };
 }
 
-/** How many documents each key value has; counted from scratch when the service is busy. */
+/** Counts the documents of each key value. Counts again from zero after a 429. */
 async function countKeys(
   { account }: DemoAccount,
   { container, property }: Place,
@@ -164,7 +164,7 @@ async function countKeys(
   return patiently(count, { signal });
 }
 
-/** Splits the fullest range of the source as soon as half of it is in the target. */
+/** Splits the fullest range of the source as soon as half of the documents are in the target. */
 async function splitHalfWay({ context, place, pace, signal }: Story): ReturnType<DemoAccount['split']> {
   for (;;) {
     const target = await place.look(TARGET.container, signal);
@@ -199,7 +199,7 @@ function totalOf(counts: Counts): number {
   return [...counts.values()].reduce((sum, documents) => sum + documents, 0);
 }
 
-/** The 64-bit integer as it is in the bytes of the document. */
+/** Reads the 64-bit integer from the bytes of the document, since JSON.parse would round it. */
 async function readLongInteger(
   { place, context, signal }: Story,
   { container, property }: Place,

@@ -1,6 +1,6 @@
 /**
- * What a cutover and a repair need from the verifier: whether both sides are equal, and which documents differ. Invariant:
- * a proof counts only for the spec that it was made with.
+ * What a cutover and a repair need from the verifier: whether both sides are equal, and which documents differ.
+ * Invariant: a proof counts only for the spec with which it was made.
  */
 import type { ComparisonResult, CompareScope } from '../engine/cutover/contract.ts';
 import type { RunParts } from '../engine/run.ts';
@@ -15,12 +15,12 @@ import { VerifyStore, verifyPath } from '../verify/store.ts';
 import { describeDifferences, describeInFlight, KIND_WORDS, type Verdict } from '../verify/verdict.ts';
 import { verify, type VerifyProgress } from '../verify/verify.ts';
 
-/** They are kept in memory; the next comparison finds the others. */
+/** The maximum number of suspects in memory. The next comparison finds the others. */
 const SUSPECTS_MAX = 100_000;
 
 /**
- * When a whole comparison with this spec last found both sides equal; null: never, or a later one found differences.
- * Refuses while a cosmig verify is running.
+ * Returns when a whole comparison with this spec last found both sides equal; null if none did, or if a later one
+ * found differences. Throws while a cosmig verify is running.
  */
 export function lastProofAtMs(spec: MigrationSpec): number | null {
   const path = verifyPath(spec.ledger);
@@ -34,7 +34,10 @@ export function lastProofAtMs(spec: MigrationSpec): number | null {
   return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
 }
 
-/** Until it is released no other comparison can begin, for which the stopped writers would have to wait. */
+/**
+ * Prevents other comparisons until the caller releases the lock. The cutover would have to wait for such a comparison
+ * while writers are stopped.
+ */
 export function lockOutVerify({ ledger }: MigrationSpec): MoverLock {
   return VerifyStore.hold(verifyPath(ledger));
 }
@@ -66,7 +69,7 @@ export async function compareForCutover(
   return { equal, why: describeVerdict(verdict), suspects, areExtra, isWhole };
 }
 
-/** The documents that the last comparison confirmed to differ. */
+/** Returns the documents that the last comparison has confirmed to differ. */
 export function suspectsOf(
   spec: MigrationSpec,
   { equal }: Pick<Verdict, 'equal'>,
@@ -85,7 +88,7 @@ export function suspectsOf(
   return found;
 }
 
-/** Whether the last comparison began after a repair. */
+/** Returns whether the last comparison began after a repair. */
 export function isAfterRepair({ ledger }: MigrationSpec): boolean {
   using store = VerifyStore.open(verifyPath(ledger));
   return store.begun()?.isAfterRepair === true;

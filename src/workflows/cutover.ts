@@ -1,7 +1,7 @@
 /**
- * The cutover as the command and the demo run it: the engine switches, the verifier proves, and the settings of the target
- * follow after the commit. Invariant: from the gate to the end no cosmig verify can begin, since the cutover compares both
- * sides itself while writers are stopped and must not wait for another comparison.
+ * The cutover as the command and the demo run it: the engine switches, the verifier proves, and the settings of the
+ * target are changed after the commit. Invariant: from the gate to the end no cosmig verify can begin. The cutover
+ * compares both sides itself while writers are stopped, and must not wait for another comparison.
  */
 import type { CutoverOptions, CutoverResult, Step } from '../engine/cutover/contract.ts';
 import { runCutover, type RunParts, type RunSnapshot } from '../engine/run.ts';
@@ -11,16 +11,16 @@ import type { VerifyProgress } from '../verify/verify.ts';
 import { compareForCutover, lastProofAtMs, lockOutVerify } from './compare.ts';
 import { makeLikeSource } from './target-settings.ts';
 
-/** What the operator or the demo decides about a cutover. */
+/** The options of a cutover, as the operator or the demo chooses them. */
 export interface CutoverOrder extends Pick<
   CutoverOptions,
   'stopWriters' | 'onCommit' | 'onAbort' | 'deadlineMs' | 'quietMs' | 'watchMs'
 > {
-  /** Settings of the target to change after the commit. */
+  /** The settings of the target that are changed to those of the source after the commit. */
   readonly likeSource: readonly Changeable[];
 }
 
-/** What a display of the cutover wants to know. */
+/** The events that a display of the cutover receives. */
 export interface CutoverWatcher {
   onStep(step: Step): void;
   onProof(progress: VerifyProgress): void;

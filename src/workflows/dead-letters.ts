@@ -1,10 +1,13 @@
-/** What an operator decides about dead letters. Invariant: discarding is recorded in the journal, and moves or deletes nothing. */
+/**
+ * What an operator decides about dead letters. Invariant: discarding is recorded in the journal, and moves or deletes
+ * nothing.
+ */
 import { NotReadyError, UsageError } from '../lib/errors.ts';
 import { migrationName } from '../spec/migration-name.ts';
 import type { Letter, Reason } from '../state/dead-letters.ts';
 import { Ledger } from '../state/ledger.ts';
 
-/** One letter, or all open ones of a reason. */
+/** One letter by its number, or all open letters with one reason. */
 export type LetterChoice = { readonly number: number } | { readonly reason: Reason };
 
 export interface Discarded {
@@ -28,7 +31,7 @@ export function discardLetters(path: string, choice: LetterChoice, nowMs: number
 
 function discardOne(ledger: Ledger, number: number, nowMs: number): 1 {
   requireOpenLetter(ledger, number);
-  // Another process may have closed it since.
+  // Another process may have closed the letter after the check above.
   if (!ledger.letters.discard(number, nowMs)) throw notOpen(requireLetter(ledger, number));
   return 1;
 }

@@ -1,7 +1,7 @@
 /**
- * Commands of the operator that run during a cutover: --on-fence, --on-commit and --on-abort. Invariants: a hook learns what
- * it is about from environment variables, what it prints goes where messages go, a failing hook is an error with its exit
- * code, and stopping a hook stops every process that it started.
+ * Runs the commands of the operator during a cutover: --on-fence, --on-commit and --on-abort. Invariants: the environment
+ * variables of a command name the migration, its output goes where messages go, a command that fails is an error with
+ * its exit code, and stopping a command stops every process that it has started.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,16 +14,19 @@ import { containerText, migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 
 export interface Hook {
-  /** The flag that named the command. */
+  /** The flag by which the operator gave the command. */
   readonly flag: string;
-  /** Run by the shell. */
+  /** The command line, which the shell runs. */
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Added to the error when the hook fails: what was done before it, and what to do when it is fixed. */
+  /**
+   * Text for the error when the hook fails: what was done before the hook ran, and what the operator does after
+   * fixing it.
+   */
   readonly context?: { readonly before: string; readonly next: string };
 }
 
-/** The commands of the operator, each as the cutover calls it. */
+/** Returns the commands of the operator as the functions that the cutover calls. */
 export function operatorHooks(
   commands: Readonly<Record<'onFence' | 'onCommit' | 'onAbort', string | undefined>>,
   {
@@ -63,20 +66,23 @@ export function operatorHooks(
   };
 }
 
-/** The operator must not take a failed --on-commit for a cutover that backed out. */
+/** The context of a failed --on-commit, so that the operator does not believe that the cutover backed out. */
 const COMMITTED = {
   before: 'the target is in use',
   next: 'then run cosmig cutover again, which resumes after the commit',
 };
 
-/** How long a command has to end after SIGTERM. */
+/** How long a command may run after SIGTERM before it gets SIGKILL. */
 const KILL_AFTER_MS = 5000;
-/** How long the output of a command that has ended is waited for. */
+/** How long to wait for remaining output after a command has ended. */
 const OUTPUT_WITHIN_MS = 500;
-/** A longer line is printed in parts. */
+/** The longest line in characters. A longer line is printed in parts. */
 const LINE_MAX = 64 * 1024;
 
-/** Runs a command to its end; when `signal` is aborted, it is terminated together with every process it started. */
+/**
+ * Runs a command to its end. If `signal` is aborted, the command is terminated together with every process that it
+ * has started.
+ */
 export async function runHook(
   { flag, command, env, context }: Hook,
   { out, signal }: { readonly out: Reporter; readonly signal?: AbortSignal },
@@ -105,7 +111,7 @@ export async function runHook(
   } finally {
     exited.abort(new Error('the command has ended'));
     for (const flush of flushes) flush();
-    // A process that the command left running must not interfere with what is done instead.
+    // Processes that the command has started may still run. They must not interfere with what the cutover does next.
     if (signal?.aborted === true && !kill(child, 'SIGKILL'))
       out.note(`the command of ${flag} cannot be stopped, since it runs as another user; it may still run`);
     signal?.removeEventListener('abort', stop);
@@ -114,15 +120,15 @@ export async function runHook(
 
 type SpawnedHook = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
 
-/** In a process group of its own, so that the group can be killed with everything the shell started. */
+/** Starts the command in a process group of its own, so that one signal reaches every process of the command. */
 async function start({ flag, command, env }: Hook): Promise<SpawnedHook> {
   try {
     const child = spawn(command, { shell: true, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    // Without a process id the child emits an error soon.
+    // A child without a process id could not be started; its error event follows.
     if (child.pid === undefined) throw await once(child, 'error').then(([error]: unknown[]) => error);
     return child;
   } catch (error) {
-    // No shell, no memory, too many processes: nothing of the command has run.
+    // The shell is missing, or memory or processes are exhausted. No part of the command has run.
     throw new NotReadyError(`the command of ${flag} could not be started`, {
       why: error instanceof Error ? error.message : String(error),
       hint: 'fix what keeps this machine from starting it, then run the same cosmig cutover again',
@@ -131,7 +137,7 @@ async function start({ flag, command, env }: Hook): Promise<SpawnedHook> {
   }
 }
 
-/** Notes each line; the returned function notes the last one, which may have no line end. */
+/** Prints each line of a stream as a note. The returned function prints the last line, which may have no line end. */
 function forwardLines(stream: Readable, out: Reporter): () => void {
   let rest = '';
   const flush = (): void => {
@@ -148,7 +154,10 @@ function forwardLines(stream: Readable, out: Reporter): () => void {
   return flush;
 }
 
-/** The exit of the command itself: a process that it left in the background may keep its output open for days. */
+/**
+ * Waits for the exit of the command itself, and not for the end of its output: a process in the background may keep
+ * the output open for days.
+ */
 async function exitOf(
   child: ChildProcess,
   exited: AbortSignal,
@@ -164,7 +173,7 @@ async function exitOf(
 
 interface Termination {
   readonly exited: AbortSignal;
-  /** Aborted when the process cannot be killed, so that nothing waits for its exit. */
+  /** Aborted when the process cannot be killed, so that the caller stops waiting for its exit. */
   readonly unkillable: AbortController;
   readonly reason: unknown;
 }
@@ -179,7 +188,10 @@ async function terminate(child: ChildProcess, { exited, unkillable, reason }: Te
   if (!kill(child, 'SIGKILL')) unkillable.abort(reason);
 }
 
-/** False when the process belongs to another user, as after sudo. */
+/**
+ * Sends a signal to the process group of the child. Returns false when the process belongs to another user, as after
+ * sudo.
+ */
 function kill({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   if (pid === undefined) return true;
   try {
@@ -188,7 +200,7 @@ function kill({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EPERM') return false;
-    // It has already exited.
+    // The process has already exited.
     if (code === 'ESRCH') return true;
     throw error;
   }

@@ -1,7 +1,7 @@
 /**
- * `verify --repair`: compares, has the engine repair what differs, and compares again. Invariants: the engine tails in this
- * process while both sides are compared, so that documents in flight arrive; and nothing is written when the comparison
- * found no differences.
+ * `verify --repair`: compares both sides, lets the engine repair what differs, and compares again. Invariants: the
+ * engine tails in this process during each comparison, so that documents in flight arrive; and nothing is repaired
+ * when the comparison found no differences.
  */
 import { repairAll, run, type RunParts } from '../engine/run.ts';
 import { ChildSignal } from '../lib/abort.ts';
@@ -12,13 +12,22 @@ import { Ledger } from '../state/ledger.ts';
 import type { Verdict } from '../verify/verdict.ts';
 import { isAfterRepair, suspectsOf } from './compare.ts';
 
-/** What is compared: what the operator asked for, everything from scratch, or only the documents that differed before. */
+/**
+ * What a comparison covers: what the operator asked for, everything from scratch, or only the documents that differed
+ * before.
+ */
 export type Extent = 'as asked' | 'all' | 'all after a repair' | 'what differed';
 
-/** Documents deleted in the source during one repair are repaired in the next; each round leaves fewer of them. */
+/**
+ * How often to repair and compare again. The application may delete documents while a repair runs; the next round
+ * repairs those, and each round leaves fewer.
+ */
 const ROUNDS_MAX = 6;
 
-/** The verdict of the last comparison, with the charge and the time of all of them. */
+/**
+ * Compares and repairs until both sides are equal or another round would not help. Returns the verdict of the last
+ * comparison, with the charge and the duration of all comparisons together.
+ */
 export async function compareAndRepair(
   parts: RunParts,
   compare: (extent: Extent, signal: AbortSignal) => Promise<Verdict>,
@@ -33,17 +42,18 @@ export async function compareAndRepair(
     return { ...found, ru: { ...ru }, durationMs: clock.now() - beganAtMs };
   };
   const swept = unsweptIn(parts);
-  // A comparison that was interrupted before these deletes were lost cannot have found them: start from scratch.
+  // A feed has lost deletes. An interrupted comparison may have passed these documents before they were deleted, so
+  // it must not be resumed.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
   let before = '';
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const suspects = suspectsOf(parts.spec, verdict);
     const names = suspects.map(({ name }) => JSON.stringify(name)).join();
-    // The same documents differ although they were just repaired: another round would not help.
+    // The documents that were just repaired differ again, so another round would not help.
     if (suspects.length === 0 || names === before) break;
     before = names;
-    // One whole comparison after a repair is enough, also when an earlier run made it; after that only the documents
-    // that differed are compared. Where no feed reports deletes, each whole comparison would find new ones.
+    // One whole comparison after a repair is enough, also when an earlier run made it. Further rounds compare only
+    // the documents that differed. Without a feed that reports deletes, every whole comparison would find new ones.
     const extent = isAfterRepair(parts.spec) ? 'what differed' : 'all after a repair';
     say(`repairing ${pluralize(suspects.length, 'document')}`);
     await repairAll(parts, suspects);
@@ -53,7 +63,7 @@ export async function compareAndRepair(
   return verdict;
 }
 
-/** Does `work` while the engine tails; if one of the two fails, the other is stopped. */
+/** Runs `work` while the engine tails. If one of the two fails, the other is stopped. */
 async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return group(parts.drain, async (members) => {
     using over = new ChildSignal(members.signal);
@@ -73,13 +83,19 @@ async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => P
   });
 }
 
-/** Leases whose feed has lost deletes. The ledger is opened for writing, which migrates the ledger of an older cosmig. */
+/**
+ * Returns the numbers of the leases whose feed has lost deletes. Opens the ledger for writing, since this also
+ * migrates the ledger of an older cosmig.
+ */
 function unsweptIn({ spec, clock }: RunParts): readonly number[] {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
   return ledger.leases.live().flatMap(({ number, sweepPending }) => (sweepPending ? [number] : []));
 }
 
-/** Only the leases known before the comparison: it has not looked for deletes that were lost while it ran. */
+/**
+ * Clears `sweepPending` of the given leases. The caller passes only leases that were pending before the comparison:
+ * the comparison may have missed deletes that a feed lost while it ran.
+ */
 function forgetSweeps({ spec, clock }: RunParts, swept: readonly number[]): void {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });
   for (const { number } of ledger.leases.live())

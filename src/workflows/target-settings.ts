@@ -1,6 +1,6 @@
 /**
- * Settings of the target after the commit. Invariant: a setting is changed only when the operator named it, since an index
- * may have been tuned on purpose, and a TTL that is switched on deletes documents at once.
+ * Changes settings of the target after the commit. Invariant: a setting is changed only when the operator named it,
+ * since an index may have been tuned on purpose, and enabling a TTL deletes documents at once.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
 import { differencesOf, type SettingDifference } from '../cosmos/container/settings.ts';
@@ -14,7 +14,7 @@ import type { RunParts } from '../engine/run.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import type { ContainerAddress } from '../spec/migration-spec.ts';
 
-/** The names of a comparison of settings, and those of `--like-source`. */
+/** From the names that a comparison of settings uses to those of `--like-source`. */
 const NAMES: Readonly<Record<string, Changeable>> = {
   TTL: 'ttl',
   indexing: 'indexing',
@@ -51,8 +51,9 @@ export async function makeLikeSource(
 }
 
 /**
- * Includes throughput: what was raised for the load costs money for as long as it stays. A throughput that may not be read
- * is listed when the operator named it, who would otherwise take it for done.
+ * Returns all differences in settings, including throughput: a throughput that was raised for the copy costs money as
+ * long as it stays. A throughput that cosmig may not read is listed when the operator named it, since the operator
+ * would otherwise believe that it was changed.
  */
 function allDifferences(
   from: ContainerFacts,
@@ -62,7 +63,7 @@ function allDifferences(
   const listed = differencesOf({ facts: from, scripts: null }, { facts: to, scripts: null });
   const [source, target] = [ruOf(from.throughput), ruOf(to.throughput)];
   const isKnown = from.throughput.kind !== 'unknown' && to.throughput.kind !== 'unknown';
-  // `differencesOf` lists throughput of another kind already.
+  // A difference in the kind of throughput is already in the list of `differencesOf`.
   const isDone = from.throughput.kind !== to.throughput.kind || source === target;
   if (isKnown ? isDone : !names.includes('throughput')) return listed;
   const texts = { source: throughputText(from.throughput), target: throughputText(to.throughput) };
