@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMON_OPTIONS, type OptionTable } from '../src/cli/command.ts';
 import { EXIT_CODES } from '../src/cli/exit-codes.ts';
 import { commands } from '../src/commands/all.ts';
+import { FILTERS } from '../src/keys/strategies/parse.ts';
 import { flagOf } from '../src/lib/flags.ts';
 import { REASONS } from '../src/state/dead-letters.ts';
 import { commandsIn, readAllDocs, readDocs, type Block } from './helpers/docs/doc-blocks.ts';
@@ -187,6 +188,14 @@ describe('docs/troubleshooting.md', () => {
     expect(new Set(rows)).toEqual(new Set(REASONS));
     expect(rows).toHaveLength(REASONS.length);
   });
+});
+
+test('docs/keys.md: the table of filters -> has every filter, with its example, in the order of the help', () => {
+  const prose = docs.find(({ name }) => name === 'docs/keys.md')?.prose ?? '';
+  const table = /^\| filter .*\n\|[-| ]+\n(?<rows>(?:\|.*\n)+)/m.exec(prose)?.groups?.['rows'] ?? '';
+  const cells = table.split('\n').map((row) => row.split('|')[1] ?? '');
+  const listed = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, example]) => example));
+  expect(listed).toEqual(FILTERS.map(({ example }) => example));
 });
 
 test('pictures: light and dark differ in their colors only, and load nothing', () => {

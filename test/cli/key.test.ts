@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/main.ts';
 import { CosmigRun, runCosmig } from '../helpers/run-cosmig.ts';
 import { VirtualClock } from '../helpers/clock.ts';
+import { FILTER_HINT } from '../helpers/key-plan.ts';
 
 const ORDERS = [
   { id: 'o-1', tenantId: 'amber', createdAt: '2026-03-01T09:30:00Z' },
@@ -228,7 +229,7 @@ describe('cosmig key: wrong options', () => {
       ['--derive', '/pk={a|mnth}'],
       '--derive /pk={a|mnth} is not valid',
       'there is no filter mnth, character 8',
-      'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3',
+      FILTER_HINT,
     ],
     [
       ['--partition-key', '/id', '--missing-key', 'drop'],

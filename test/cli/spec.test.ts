@@ -7,6 +7,7 @@ import type { Command } from '../../src/cli/command.ts';
 import { FIELD_NAMES, FIELDS, fieldOf, flagOfField, SPEC_OPTIONS } from '../../src/spec/fields.ts';
 import { loadSpec } from '../../src/spec/load.ts';
 import { runCosmig, type Ran } from '../helpers/run-cosmig.ts';
+import { FILTER_HINT } from '../helpers/key-plan.ts';
 import { KEY } from '../unit/spec/loading.ts';
 
 const OPTIONS = {
@@ -124,7 +125,7 @@ describe('invalid settings', () => {
   now  give --source-endpoint https://myaccount.documents.azure.com, COSMIG_SOURCE_ENDPOINT or sourceEndpoint in the config file; or set COSMIG_SOURCE_CONNECTION_STRING
 - --derive /pk={a|mnth} is not valid
   why  there is no filter mnth, character 8
-  now  the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3
+  now  ${FILTER_HINT}
 - until: 25:00 (cosmig.config.yaml line 2) is not valid
   why  it is a time of day from 00:00 to 23:59
   now  for example until: 05:30

@@ -1,6 +1,6 @@
 /**
  * The contract suite's backends: our emulator spoken to by each SDK version we promise, and a live account
- * when COSMIG_LIVE holds a connection string. A contract file describes its claims once, for all of them.
+ * when COSMIG_LIVE holds a connection string. A contract file states each promise once, for all of them.
  */
 import * as current from '@azure/cosmos';
 import * as next from 'cosmos-next';
@@ -114,7 +114,7 @@ export class Backend {
   }
 }
 
-/** Describes the same claims for every backend; each gets an account of its own. */
+/** Runs the same tests against every backend; each gets an account of its own. */
 export function forEachBackend(
   title: string,
   define: (backend: Backend) => void,

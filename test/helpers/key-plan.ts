@@ -4,6 +4,10 @@ import { makePlan, type ComputedKey, type KeyPlan, type PlanOptions } from '../.
 import type { Derived } from '../../src/keys/strategies/strategy.ts';
 import { UsageError } from '../../src/lib/errors.ts';
 
+/** The hint of an error that names no filter, in full. A new filter changes it here, and nowhere else in the tests. */
+export const FILTER_HINT =
+  'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3';
+
 /** What a template makes of a document. */
 export function derived(template: string, document: unknown): Derived {
   const { strategy } = parseDerivation(`/pk=${template}`);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { filtered } from '../../../helpers/key-plan.ts';
 
-test.each<[filter: string, value: unknown, expected: string]>([
+test.each<[filter: string, value: unknown, expected: string | undefined]>([
   ['lower', 'ÀÉÎ Straße', 'àéî straße'],
   ['lower', 'İI', 'i̇i'],
   ['lower', 'ΟΔΟΣ', 'οδος'],
@@ -40,6 +40,9 @@ test.each<[filter: string, value: unknown, expected: string]>([
   ['default:x', 0, '0'],
   ['default:x', false, 'false'],
   ['default:x', undefined, 'x'],
+  ['lower', undefined, undefined],
+  ['slice:0:3', undefined, undefined],
+  ['pad:3', undefined, undefined],
   ['lower', [], 'invalid: a key is a text, a number, a boolean or null'],
   ['default:x', {}, 'invalid: a key is a text, a number, a boolean or null'],
 ])('%s of %j is %j', (filter, value, expected) => {

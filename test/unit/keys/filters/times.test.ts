@@ -6,7 +6,7 @@ import '../../../helpers/seed.ts';
 const WHOLE = 'date:yyyy-MM-dd HH:mm:ss.SSS';
 
 describe('what is read as a time', () => {
-  test.each<[value: unknown, expected: string]>([
+  test.each<[value: unknown, expected: string | undefined]>([
     ['2024-05-17', '2024-05-17 00:00:00.000'],
     ['2024-05-17T08:09', '2024-05-17 08:09:00.000'],
     ['2024-05-17T08:09:10', '2024-05-17 08:09:10.000'],
@@ -66,6 +66,7 @@ describe('what is read as a time', () => {
     ['1700000000', 'invalid: the text is not an ISO 8601 date'],
     ['today', 'invalid: the text is not an ISO 8601 date'],
     [true, 'invalid: only a text or a number can be a date'],
+    [undefined, undefined],
     [null, 'invalid: only a text or a number can be a date'],
   ])('%j is %s', (value, expected) => {
     expect(filtered(WHOLE, value)).toBe(expected);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FILTERS, parseDerivation } from '../../../../src/keys/strategies/parse.ts';
-import { complaint, derive } from '../../../helpers/key-plan.ts';
+import { complaint, derive, FILTER_HINT } from '../../../helpers/key-plan.ts';
 
 const DOCUMENT = {
   id: 'o-1',
@@ -50,8 +50,6 @@ describe('a template', () => {
   });
 });
 
-const FILTER_HINT =
-  'the filters are lower, upper, trim, slice:0:3, default:x, date:yyyy-MM, day, week, month, quarter, year, hash:400, pad:3';
 const TEMPLATE_HINT = "for example '/pk={tenantId}-{createdAt|month}'";
 const BRACES_HINT = 'write {{ and }} for braces of the text itself';
 const PATH_HINT = 'write a path like /tenantId, /address/zip or /a/"b c"';
