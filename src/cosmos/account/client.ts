@@ -1,5 +1,5 @@
 /**
- * Connects to a Cosmos account. Invariant: the SDK never retries by itself, follows no failover unless asked to, and
+ * Connects to a Cosmos account. Invariant: the SDK never retries by itself, follows a failover only on request, and
  * shows no key when an account is printed. Only src/cosmos imports the SDK.
  */
 import type { Agent } from 'node:http';
@@ -14,19 +14,19 @@ import { signIn, type Identity } from './sign-in.ts';
 
 export { ChangeFeedStartFrom, PartitionKeyDefinitionVersion, PartitionKeyKind } from '@azure/cosmos';
 
-/** Which account, and its credentials: its key, or an identity that has signed in. */
+/** The endpoint of an account, and its credentials: a key, or an identity that has signed in. */
 export type AccountAccess = { readonly endpoint: string } & (
   | { readonly key: string }
   | { readonly credential: Identity }
 );
 
-/** How requests reach the account; every part has a default that suits a migration. */
+/** How requests reach the account. Every option has a default that suits a migration. */
 export interface AccountOptions {
-  /** Asks the account for its regions and follows a failover. Off: all traffic goes to the given endpoint. */
+  /** Whether the SDK asks the account for its regions and follows a failover. Off: all traffic goes to the endpoint. */
   readonly discovery?: boolean;
-  /** The caller's own sockets: for a proxy, or for a certificate to trust. */
+  /** The caller's own HTTP agent, for a proxy or for a certificate to trust. */
   readonly agent?: Agent;
-  /** Sends the requests, around or instead of the default HTTP client. */
+  /** An HTTP client to use in place of the default one, which it may call. */
   readonly httpClient?: HttpClient;
   readonly clock?: Clock;
 }
@@ -35,9 +35,9 @@ export interface AccountOptions {
 export class Account implements Disposable {
   readonly endpoint: string;
   readonly client: CosmosClient;
-  /** Carries documents as bytes. */
+  /** The HTTP client that carries documents as bytes. */
   readonly transport: ByteTransport;
-  /** Whether requests go straight to the network, and not through an HTTP client of the caller's. */
+  /** Whether requests go straight to the network, not through an HTTP client of the caller. */
   readonly sendsItself: boolean;
   readonly clock: Clock;
 
@@ -58,9 +58,9 @@ export class Account implements Disposable {
       ...(agent === undefined ? {} : { agent }),
       httpClient: this.transport,
       connectionPolicy: {
-        // When this is off, the SDK's hidden failover retries are off as well.
+        // Turning this off also turns off the SDK's hidden failover retries.
         enableEndpointDiscovery: discovery,
-        // A 429 reaches us at once, with the service's hint how long to wait.
+        // A 429 reaches our code at once, with the service's hint how long to wait.
         retryOptions: {
           maxRetryAttemptCount: 0,
           fixedRetryIntervalInMilliseconds: 0,
@@ -83,7 +83,7 @@ export class Account implements Disposable {
   }
 }
 
-/** Signs in where that is needed, and returns the account; sends nothing else. */
+/** Signs in if necessary, and returns the account. Sends no other request. */
 export async function connect(
   connection: Connection,
   { signal, ...options }: AccountOptions & { readonly signal: AbortSignal },

@@ -1,10 +1,12 @@
-/** Connects to both sides of a migration. Invariant: one account is opened once, and closed once. */
+/**
+ * Connects to both sides of a migration. Invariant: one account is opened and closed once, even if it is both sides.
+ */
 import type { Connections } from '../../spec/connection.ts';
 import { connect, type Account } from './client.ts';
 
 export interface BothAccounts extends Disposable {
   readonly source: Account;
-  /** The same object as the source when they are one account. */
+  /** The same object as `source` if both sides are in one account. */
   readonly target: Account;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Calls of the SDK's public control plane: databases, containers, scripts, offers. They go through the byte transport,
- * so a failure is classified by the reply itself, and the SDK sees no failure that it would retry silently. Invariant:
- * every call may be repeated: it is a read, or a write that is harmless or refused the second time.
+ * Calls the SDK's public control plane: databases, containers, scripts, offers. The calls go through the byte
+ * transport, so the reply itself classifies a failure, and the SDK sees no failure that it would retry silently.
+ * Invariant: every call may be repeated: it is a read, or a write that is harmless or refused the second time.
  */
 import type { RequestOptions } from '@azure/cosmos';
 import { TroubleError, troubleOf, type Trouble } from '../transport/trouble.ts';
@@ -15,15 +15,15 @@ export interface ControlCall {
   readonly patience: Patience;
 }
 
-/** What the SDK made of a reply, and the reply's own headers. */
+/** What the SDK read from a reply, and the reply itself. */
 export interface Controlled<T> {
   readonly value: T;
-  /** The last reply as it came. */
+  /** Body of the last reply, as bytes. */
   readonly body: Buffer;
   header(name: string): string | undefined;
 }
 
-/** Repeats `work` while its trouble may pass. `work` may make several requests, one after the other. */
+/** Repeats `work` while its trouble may pass. `work` may make several requests in turn. */
 export async function control<T>(
   account: Account,
   { signal, patience }: ControlCall,
@@ -32,7 +32,7 @@ export async function control<T>(
   return retrying(async () => attempt(account, signal, work), { signal, patience, splits: 'waited-for' });
 }
 
-/** The same; undefined when a refusal is an answer as well. */
+/** Like `control`, but returns undefined for a refusal that `isAnswer` accepts. */
 export async function controlUnless<T>(
   account: Account,
   { signal, patience }: ControlCall,
@@ -51,12 +51,12 @@ export async function controlUnless<T>(
   return retrying(ask, { signal, patience, splits: 'waited-for' });
 }
 
-/** The resource does not exist, or (1003) its parent. A container that is being created (1013) is waited for. */
+/** Whether the resource or (1003) its parent does not exist. A container being created (1013) is waited for. */
 export function isAbsence({ status, substatus }: Trouble): boolean {
   return status === 404 && (substatus === 0 || substatus === 1003);
 }
 
-/** The caller lacks the permission. A wrong key is a 401. */
+/** Whether the caller lacks the permission. A wrong key is a 401. */
 export function isForbidden({ status }: Trouble): boolean {
   return status === 403;
 }
@@ -68,7 +68,7 @@ async function attempt<T>(
 ): Promise<Controlled<T>> {
   let made: { readonly value: T } | undefined;
   let refusal: Buffer | undefined;
-  // Access is 'read' for writes as well: the next attempt finds out whether the last one was carried out.
+  // 'read' for writes too: an attempt whose reply was lost is repeated, which finds out whether it succeeded.
   const exchange: Exchange = await pass(
     account,
     { signal },
@@ -89,7 +89,7 @@ async function attempt<T>(
   throw new TroubleError({ kind: 'transient', status, substatus, what, chargeRu });
 }
 
-/** A refusal of settings comes with a message that names them; more than this is not worth printing. */
+/** The most characters of a service message to print. A refusal of settings names them in its message. */
 const MESSAGE_MAX = 300;
 
 function withMessage(trouble: Trouble, body: Buffer | undefined): Trouble {
@@ -98,7 +98,7 @@ function withMessage(trouble: Trouble, body: Buffer | undefined): Trouble {
   return message === '' ? trouble : { ...trouble, what: `${trouble.what}: ${message}` };
 }
 
-/** The first line of the service's message; empty for a body that is not the service's. */
+/** Returns the first line of the service's message; empty if the body is not one of the service. */
 function messageIn(body: string): string {
   try {
     const message = memberOf(JSON.parse(body), 'message');

@@ -1,19 +1,19 @@
 /**
- * Signing in with Entra ID, with any identity that this machine has (environment, managed identity, az login and so
- * on). The package is loaded only when it is needed: it is large, and most runs have a key.
+ * Signs in with Entra ID, with any identity that this machine has (environment, managed identity, az login and so
+ * on). The package is loaded only when needed, because it is large and most runs use a key.
  */
 import type { TokenCredential } from '@azure/identity';
 import { ServiceError } from '../../lib/errors.ts';
 
-/** An identity that has signed in; makes tokens for the SDK. */
+/** An identity that has signed in. It makes tokens for the SDK. */
 export type Identity = TokenCredential;
 
-/** In most tenants an account has no resource of its own; this one covers all accounts. */
+/** The scope for all accounts. In most tenants an account has no resource of its own. */
 const COMMON_SCOPE = 'https://cosmos.azure.com/.default';
-/** Entra ID's code for an unknown resource. The code stands only in the message of the error. */
+/** Entra ID's error code for an unknown resource. Only the message of the error contains it. */
 const NO_SUCH_RESOURCE = 'AADSTS500011';
 
-/** Signs in once, so that a refusal is reported at once and for what it is. The SDK asks again when a token expires. */
+/** Signs in once, so that a refusal is reported at once as what it is. The SDK asks again when a token expires. */
 export async function signIn(endpoint: string, signal: AbortSignal): Promise<Identity> {
   const { DefaultAzureCredential } = await import('@azure/identity');
   const credential = new DefaultAzureCredential();
@@ -32,7 +32,7 @@ export async function signIn(endpoint: string, signal: AbortSignal): Promise<Ide
   }
 }
 
-/** The identity, bound to the scope that worked: the SDK would try its own first choice before every request. */
+/** Returns the identity bound to a scope that works. Unbound, the SDK would try its own scope before every request. */
 async function tryScope(identity: Identity, scope: string, signal: AbortSignal): Promise<Identity> {
   await identity.getToken(scope, { abortSignal: signal });
   return { getToken: (_scopes, options) => identity.getToken(scope, options) };
@@ -46,7 +46,7 @@ function refusal(endpoint: string, error: unknown): ServiceError {
   });
 }
 
-/** The refusal of an identity explains more than the absence of the others. */
+/** Returns the reason for a failed sign-in. The refusal of an identity explains more than the absence of others. */
 function reasonOf(error: unknown): string {
   const tried: readonly unknown[] =
     error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? error.errors : [error];

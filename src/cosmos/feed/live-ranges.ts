@@ -1,6 +1,6 @@
 /**
- * The ranges of one container as they are known now. Invariant: they tile the key space; when one is found to be gone,
- * all are listed again; callers that find so at the same time share one request.
+ * The ranges of one container as they are known now. Invariant: they tile the key space; if one of them turns out to
+ * be split or merged, all ranges are listed again; callers that find this at the same time share one request.
  */
 import { must } from '../../lib/assert.ts';
 import type { ContainerRequests } from '../transport/container-requests.ts';
@@ -12,7 +12,7 @@ interface Parts {
   readonly requests: ContainerRequests;
   readonly patience: Patience;
   readonly timeoutMs?: number;
-  /** A range became others. */
+  /** Called for each range that was split or merged, with the ids of the ranges that replace it. */
   readonly onChange?: (gone: string, children: readonly string[]) => void;
 }
 
@@ -32,7 +32,7 @@ export class LiveRanges {
     return new LiveRanges(parts, await list(parts, signal));
   }
 
-  /** In the order of the key space. */
+  /** All ranges, in the order of the key space. */
   get list(): readonly PhysicalRange[] {
     return this.#ranges;
   }
@@ -41,7 +41,7 @@ export class LiveRanges {
     return this.#byId.get(id);
   }
 
-  /** The part of the key space that a lease reads; its range may be gone. */
+  /** Returns the part of the key space that a lease reads. The range of the lease may be split or merged by now. */
   partOf({
     rangeId,
     min,
@@ -54,7 +54,7 @@ export class LiveRanges {
     return { range: this.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
   }
 
-  /** The range that an effective key falls into. */
+  /** Returns the range that contains an effective key. */
   at(effectiveKey: string): PhysicalRange {
     const ranges = this.#ranges;
     let [low, high] = [0, ranges.length - 1];
@@ -71,17 +71,17 @@ export class LiveRanges {
     return this.at(effectiveKey).id;
   }
 
-  /** Lists the ranges again because this one is gone; does nothing when that is known already. */
+  /** Lists the ranges again because `range` was split or merged; does nothing if the list shows that already. */
   async refresh(range: string, signal: AbortSignal): Promise<void> {
     if (!this.#byId.has(range)) return;
-    // The signal of the first caller counts; all callers stop with the run.
+    // The request has the signal of the first caller. That is enough, because all callers stop with the run.
     this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
     await this.#refreshing;
   }
 
   /**
-   * The readers that continue after a 410: the reader itself, or its children, each at the reader's position. Waits
-   * first: while the service has not finished its split, each call waits longer, until `patience` is reset.
+   * Returns the readers that continue after a 410: the same reader, or its children, each at the reader's position.
+   * Waits first. While the service has not finished its split, each call waits longer, until `patience` is reset.
    */
   async readersAfter(
     reader: FeedRange,

@@ -1,10 +1,11 @@
 /**
- * The newest LSN of a range, whichever replica answers. A read is answered by one replica. One that lags reports an old
- * end, and a session token asks for no more than what was seen already. So a range is asked for more than has been seen
- * of it, until the service says that no replica has come that far (404/1002): only then there is no more.
+ * Finds the newest LSN of a range, whichever replica answers. One replica answers a read. A replica that lags reports
+ * an old end, and a session token asks only for what was seen already. So this module asks the range for more than
+ * was seen of it, until the service answers that no replica has come that far (404/1002): only then was everything
+ * seen.
  *
- * Invariant: the asking ends. An application that keeps writing, or a service that ignores the session token, ends it
- * after a number of answers; the newest of them is then the best that can be known. It may take the service seconds to
+ * Invariant: the number of requests is bounded. An application that keeps writing, or a service that ignores session
+ * tokens, uses up the bound; the newest answer is then the best that can be known. The service may take seconds to
  * find out that no replica has come further.
  */
 import { troubleOf } from '../transport/trouble.ts';
@@ -14,25 +15,25 @@ import type { FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import type { SessionTokens } from './session-tokens.ts';
 
-/** Enough for the steps, which double, to reach any end. */
+/** The most requests. Their steps double, so this many reach any end. */
 const ASKS_MAX = 128;
-/** Answers of more than was asked for, or of less: there are four replicas (fact SVC-10), and writers. */
+/** The most answers that differ from what was asked for: there are four replicas (fact SVC-10), and writers. */
 const OTHERS_MAX = 16;
 
-/** What is needed to ask. */
+/** What a request for the LSN needs. */
 export interface Asker {
   readonly requests: ContainerRequests;
   readonly sessions: SessionTokens;
-  /** `fresh()` for each request. */
+  /** Each request gets a `fresh()` copy. */
   readonly patience: Patience;
   readonly timeoutMs: number;
 }
 
-/** When this resolves, the session has the newest LSN of the range: no read with it sees an older end. */
+/** When this resolves, the session has the newest LSN of the range: no read with the session sees an older end. */
 export async function seeNewestOf(asker: Asker, range: FeedRange, signal: AbortSignal): Promise<void> {
   const { sessions } = asker;
   const seen = sessions.of(range.range);
-  // Without any token of the range there is nothing to ask beyond.
+  // Without a token of the range there is no LSN to go beyond, so the first request only gets one.
   if (seen === undefined) await askFor(asker, { range, sessionToken: seen }, signal);
   let step = 1;
   let others = 0;
@@ -44,14 +45,14 @@ export async function seeNewestOf(asker: Asker, range: FeedRange, signal: AbortS
       step = 1;
       continue;
     }
-    // Exactly as much as was asked for: there may be much more.
+    // The replica has exactly the LSN that was asked for, so much more may follow.
     const isAsAsked = lsn === beyond.lsn;
     step = isAsAsked ? step * 2 : 1;
     if (!isAsAsked) others += 1;
   }
 }
 
-/** How far the replica that answers has come. */
+/** Returns the LSN of the replica that answers, or `no replica` if none has come as far as the token asks. */
 async function askFor(
   { requests, sessions, patience, timeoutMs }: Asker,
   { range, sessionToken }: { readonly range: FeedRange; readonly sessionToken: string | undefined },

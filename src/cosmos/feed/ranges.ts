@@ -1,6 +1,6 @@
 /**
- * The physical ranges of a container. Invariant: a list that is used tiles the whole key space, with no gap and no
- * overlap. Any other list of the service is trouble that may pass; a range is never forgotten.
+ * The physical ranges of a container. Invariant: a list of ranges is used only if it tiles the whole key space, with
+ * no gap and no overlap, so no range is ever forgotten. Any other list of the service is trouble that may pass.
  */
 import type { FeedOptions } from '@azure/cosmos';
 import { assert } from '../../lib/assert.ts';
@@ -8,7 +8,7 @@ import { TroubleError, type Trouble } from '../transport/trouble.ts';
 import type { Call, ContainerRequests } from '../transport/container-requests.ts';
 import { memberOf } from '../../lib/json/json.ts';
 
-/** An interval of effective partition keys: upper-case hex, from `min` up to `max`, which is not included. */
+/** An interval of effective keys, as upper-case hex: from `min`, up to and excluding `max`. */
 export interface Interval {
   readonly min: string;
   readonly max: string;
@@ -16,20 +16,20 @@ export interface Interval {
 
 export interface PhysicalRange extends Interval {
   readonly id: string;
-  /** The ranges it came from, the oldest first. */
+  /** Ids of the ranges from which this range was split or merged, the oldest first. */
   readonly parents: readonly string[];
 }
 
-/** What one reader reads: a physical range, or the part of it that the reader had before a merge. */
+/** What one reader reads: a physical range, or after a merge the part of it that the reader had before. */
 export interface FeedRange extends Interval {
   readonly range: PhysicalRange;
 }
 
 export const WHOLE: Interval = { min: '', max: 'FF' };
-/** A page has a thousand ranges or more; a container has fewer than a hundred pages of them. */
+/** The most pages of the list. A page has at least a thousand ranges, so a container has far fewer pages. */
 const PAGES_MAX = 100;
 
-/** Reads all ranges of a container, in their order; throws a TroubleError when they do not tile. */
+/** Reads all ranges of a container, in the order of the key space; throws a TroubleError if they do not tile it. */
 export async function readRanges(requests: ContainerRequests, call: Call): Promise<readonly PhysicalRange[]> {
   const listed: PhysicalRange[] = [];
   let continuation: string | undefined;
@@ -44,9 +44,9 @@ export async function readRanges(requests: ContainerRequests, call: Call): Promi
   throw unusable('the list of ranges does not end');
 }
 
-/** Ranges in their order; throws when they do not tile the key space. */
+/** Returns the ranges in the order of the key space, without split parents; throws if they do not tile it. */
 export function tile(listed: readonly PhysicalRange[]): readonly PhysicalRange[] {
-  // Right after a split the parents may still be listed.
+  // Right after a split the service may still list the parents.
   const gone = new Set(listed.flatMap(({ parents }) => parents));
   const unique = new Map(listed.filter(({ id }) => !gone.has(id)).map((range) => [range.id, range]));
   const ranges = inOrder([...unique.values()]);
@@ -59,7 +59,7 @@ function inOrder(ranges: readonly PhysicalRange[]): PhysicalRange[] {
   return ranges.toSorted((a, b) => (a.min < b.min ? -1 : a.min > b.min ? 1 : 0));
 }
 
-/** What is wrong with intervals that should cover `whole` in their order; undefined when nothing is. */
+/** Returns what prevents ordered intervals from covering `whole`; undefined if they do cover it. */
 export function gapOrOverlap(intervals: readonly Interval[], whole: Interval): string | undefined {
   let at = whole.min;
   for (const { min, max } of intervals) {
@@ -70,19 +70,19 @@ export function gapOrOverlap(intervals: readonly Interval[], whole: Interval): s
   return at === whole.max ? undefined : `there is a gap in the list of ranges at '${at}'`;
 }
 
-/** All of a range, for its first reader. */
+/** Returns the whole range, for its first reader. */
 export function wholeOf(range: PhysicalRange): FeedRange {
   return { range, min: range.min, max: range.max };
 }
 
-/** Whether it is only a part of the physical range. */
+/** Whether a reader reads only a part of its physical range. */
 export function isPart({ range, min, max }: FeedRange): boolean {
   return range.min !== min || range.max !== max;
 }
 
 /**
- * Where the keys of a reader are now: the same reader, or its children, each of which continues at its parent's
- * position. When nothing has changed, the service has not finished its split: wait, and look again.
+ * Finds where the keys of a reader are now: returns the same reader, or its children, each of which continues at the
+ * position of its parent. If nothing has changed, the service has not finished its split: wait, and call again.
  */
 export function remap(
   ranges: readonly PhysicalRange[],

@@ -1,23 +1,23 @@
 /**
- * Session tokens: how far a range had come when it answered. Invariant: what was seen of a range never goes back, and a
- * child of a split range knows what was seen of its parents.
+ * Session tokens: how far each range had come when it answered. Invariant: what was seen of a range never goes back,
+ * and reads of a child range use what was seen of its parents.
  */
 
-/** `<range>:<version>#<lsn>[#<region>=<lsn>...]` (fact SDK-4), or the older `<range>:<lsn>`. */
+/** One range in a token: `<range>:<version>#<lsn>[#<region>=<lsn>...]` (fact SDK-4), or the older `<range>:<lsn>`. */
 interface Seen {
   readonly version: number;
   readonly lsn: number;
   readonly regions: ReadonlyMap<string, number>;
 }
 
-/** How far the replica that sent this token had come; undefined when the token cannot be read. */
+/** Returns the LSN of the replica that sent this token; undefined if the token cannot be read. */
 export function lsnOf(token: string | undefined): number | undefined {
   if (token === undefined) return undefined;
   const lsns = partsOf(token).map(([, seen]) => seen.lsn);
   return lsns.length === 0 ? undefined : Math.max(...lsns);
 }
 
-/** What has been seen of every range of one container. */
+/** What was seen of every range of one container. */
 export class SessionTokens {
   readonly #seen = new Map<string, Seen>();
 
@@ -29,12 +29,12 @@ export class SessionTokens {
     }
   }
 
-  /** The token to read a range with: its own, joined with those of the ranges it came from. */
+  /** Returns the token for a read of a range: what was seen of the range, joined with what was seen of its parents. */
   of(range: { readonly id: string; readonly parents: readonly string[] }): string | undefined {
     return this.#join([...range.parents, range.id]);
   }
 
-  /** A token that asks for more than was seen of a range, and the LSN it asks for. */
+  /** Returns a token that asks for `more` than was seen of a range, and the LSN that it asks for. */
   beyond(
     range: { readonly id: string; readonly parents: readonly string[] },
     more: number,
@@ -45,7 +45,7 @@ export class SessionTokens {
     return { token: `${range.id}:${textOf({ ...own, lsn })}`, lsn };
   }
 
-  /** One token for each range. */
+  /** Returns one token for each range. */
   each(): ReadonlyArray<{ readonly rangeId: string; readonly token: string }> {
     return [...this.#seen].map(([rangeId, seen]) => ({ rangeId, token: `${rangeId}:${textOf(seen)}` }));
   }
@@ -77,7 +77,7 @@ function parse(vector: string): Seen | undefined {
 }
 
 function merge(one: Seen, other: Seen): Seen {
-  // Another version: the regions of the account have changed, and only the newer version counts.
+  // A different version: the regions of the account have changed, and only the newer version counts.
   if (one.version !== other.version) return one.version > other.version ? one : other;
   const regions = new Map(one.regions);
   for (const [name, at] of other.regions) regions.set(name, Math.max(at, regions.get(name) ?? at));

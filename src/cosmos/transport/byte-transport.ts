@@ -1,12 +1,12 @@
 /**
  * The byte transport: the HTTP client that the SDK is given, through which documents travel as bytes.
  *
- * A request that carries a passage token belongs to a passage. Its ready-made bytes are sent instead of the SDK's stub
- * body, the bytes of its reply are kept aside, and the SDK gets a stub to parse. Signing, endpoints and routing stay
- * with the SDK.
+ * A request that carries a passage token belongs to a passage. The transport sends the passage's bytes instead of the
+ * SDK's stub body, keeps the bytes of the reply in the passage, and gives the SDK a stub to parse. The SDK still
+ * signs and routes the request and finds its endpoint.
  *
- * Invariant: the token never leaves this process, bytes in are bytes out, a reply is whole or a failure, and the SDK
- * sees no network failure that it would retry by itself: only our own code retries.
+ * Invariant: the token never leaves this process; bytes in are bytes out; a reply is whole or a failure; the SDK sees
+ * no network failure that it would retry by itself, so only our own code retries.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -21,17 +21,17 @@ import { BufferPool } from '../../lib/buffers.ts';
 import { isLoopback } from '../../spec/connection.ts';
 import type { Differing, SignedRequest } from './signed-requests.ts';
 
-/** Names the passage. It is removed before anything is sent. */
+/** The header with the token of the passage. The transport removes it before it sends anything. */
 export const PASSAGE_HEADER = 'x-cosmig-passage';
 
-/** A page is 4 MB, and more when a transaction does not fit (fact SVC-8). A longer reply is a mistake. */
+/** The longest reply. A page has 4 MB, or more if a transaction does not fit (fact SVC-8). More is a mistake. */
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
-/** Without a content-length, this much memory is reserved for what follows the first piece. */
+/** Memory to reserve after the first piece of a reply that has no content-length. */
 const UNKNOWN_BYTES = 1024 * 1024;
-/** Memory for the pages of all ranges that are read at once; beyond it, memory is left to the garbage collector. */
+/** Pooled memory for the pages of all ranges that are read at once. The garbage collector frees what exceeds it. */
 const MEMORY = { stepBytes: 256 * 1024, idleBytesMax: 8 * 1024 * 1024 };
 const EVERY_STATUS = new Set([Number.POSITIVE_INFINITY]);
-/** What the SDK may act on: whether to sign in again, and whether to ask another region. */
+/** Reply headers that the SDK acts on: they show whether to sign in again or to ask another region. */
 const HEADERS_FOR_SDK = [
   'x-ms-substatus',
   'x-ms-activity-id',
@@ -51,10 +51,10 @@ export class CutShort extends Error {
 /** A reply as it came. */
 export interface RawReply {
   readonly status: number;
-  /** By lower-case name. */
+  /** Returns the header with this lower-case name. */
   header(name: string): string | undefined;
   readonly body: Buffer;
-  /** Call it at most once, when the body is no longer needed: its memory is used again. */
+  /** Returns the memory of the body for other replies. Called at most once, when the body is no longer needed. */
   readonly free: () => void;
 }
 
@@ -64,16 +64,16 @@ export interface Parcel {
   readonly isShown?: boolean;
 }
 
-/** One request through the transport. Disposing of it forgets its bytes. */
+/** One request through the transport. Disposing of the passage makes the transport forget its bytes. */
 export class Passage implements Disposable {
   readonly token: string;
-  /** Sent instead of the SDK's body; undefined for a read. */
+  /** The body to send instead of the SDK's; undefined for a read. */
   readonly body: Uint8Array | undefined;
-  /** Whether the SDK gets to see a successful reply, to parse it. */
+  /** Whether the SDK gets a successful reply itself, to parse it, instead of a stub. */
   readonly isShown: boolean;
-  /** Whether a byte may have left this process. */
+  /** Whether a byte of the request may have left this process. */
   sent = false;
-  /** The SDK's request, once it made one, without the passage token. */
+  /** The SDK's request without the passage token; undefined until the SDK has made it. */
   request: PipelineRequest | undefined;
   reply: RawReply | undefined;
   failure: unknown;
@@ -86,7 +86,7 @@ export class Passage implements Disposable {
     this.#close = close;
   }
 
-  /** Headers that the SDK has to send along. */
+  /** The headers that the SDK has to send with the request. */
   get headers(): Readonly<Record<string, string>> {
     return { [PASSAGE_HEADER]: this.token };
   }
@@ -96,7 +96,7 @@ export class Passage implements Disposable {
   }
 }
 
-/** What differs in a request that is sent again. */
+/** The parts of a request that differ when it is sent again. */
 interface Resend extends Differing {
   readonly signal: AbortSignal;
 }
@@ -111,7 +111,7 @@ export class ByteTransport implements HttpClient {
     this.#inner = inner;
   }
 
-  /** How many passages are open. Tests use it to find one that was not closed. */
+  /** Number of open passages. Tests use it to find a passage that was not closed. */
   get size(): number {
     return this.#open.size;
   }
@@ -125,7 +125,7 @@ export class ByteTransport implements HttpClient {
   }
 
   async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
-    // The SDK allows plain http with its own sockets only. We allow it for loopback addresses only.
+    // The SDK allows plain http only with its own sockets. We allow it for loopback addresses only.
     const url = new URL(request.url);
     if (url.protocol === 'http:' && isLoopback(url.hostname)) request.allowInsecureConnection = true;
     const token = request.headers.get(PASSAGE_HEADER);
@@ -133,7 +133,7 @@ export class ByteTransport implements HttpClient {
     return this.#carry(request, must(this.#open.get(token), 'a passage token belongs to an open passage'));
   }
 
-  /** Sends the bytes of a passage with a request that the SDK signed before; throws network errors as they are. */
+  /** Sends the bytes of a passage with a request that the SDK signed earlier; throws network errors unchanged. */
   async resend(signed: SignedRequest, passage: Passage, { signal, ...differing }: Resend): Promise<void> {
     const { body } = passage;
     assert(body !== undefined && !passage.sent, 'a write is sent once');
@@ -148,10 +148,10 @@ export class ByteTransport implements HttpClient {
   }
 
   async #carry(request: PipelineRequest, passage: Passage): Promise<PipelineResponse> {
-    // A failover in the SDK may try to send a write again that was carried out; the first reply counts.
+    // A failover in the SDK may try to repeat a write that was carried out. The first reply counts.
     if (passage.sent && passage.body !== undefined && !wasRefused(passage))
       throw new Error('a write is sent once');
-    // The SDK sends a passage again after signing in again or to another region; the last reply counts.
+    // After a new sign-in, or in another region, the SDK sends a passage again. The last reply counts.
     passage.reply = undefined;
     passage.failure = undefined;
     request.headers.delete(PASSAGE_HEADER);
@@ -171,7 +171,7 @@ export class ByteTransport implements HttpClient {
     } catch (error) {
       passage.failure = error;
       if (request.abortSignal?.aborted === true) throw aborted(error);
-      // Without its code: the SDK retries errors whose code it knows, and we could not see that.
+      // Without its code: the SDK would retry an error whose code it knows, unseen by our code.
       throw new Error('the request failed in the network', { cause: error });
     }
   }
@@ -181,12 +181,12 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Whether the last reply proves that nothing was tried: not signed in, or not the write region. */
+/** Whether the last reply proves that the request was not tried: not signed in, or not the write region. */
 function wasRefused({ reply }: Passage): boolean {
   return reply?.status === 401 || reply?.status === 403;
 }
 
-/** The SDK recognizes an aborted request by this name. */
+/** Returns an error with the name by which the SDK recognizes an aborted request. */
 function aborted(cause: unknown): Error {
   const error = new Error('the request was aborted', { cause });
   error.name = 'AbortError';
@@ -204,7 +204,7 @@ function stubOf(reply: RawReply, request: PipelineRequest): PipelineResponse {
   return { status, headers, request, bodyAsText };
 }
 
-/** The part of a reply that is read here. */
+/** The part of a reply that this module reads. */
 type Incoming = Pick<PipelineResponse, 'status' | 'readableStreamBody' | 'bodyAsText'> & {
   readonly header: (name: string) => string | undefined;
 };
@@ -223,7 +223,7 @@ async function readReply(response: Incoming, memory: BufferPool): Promise<RawRep
   try {
     return { status, header, ...(await readBody(response, memory)) };
   } catch (error) {
-    // A refusal is recognized by its status; its body may be anything that a proxy made of it.
+    // The status is enough to recognize a refusal. A proxy may have replaced the body by anything.
     if (status >= 400) return { status, header, ...unpooled(Buffer.alloc(0)) };
     throw error;
   }
@@ -241,13 +241,13 @@ async function readBody(
     readableStreamBody === undefined
       ? unpooled(Buffer.from(bodyAsText ?? ''))
       : await readWhole(readableStreamBody, { announced, memory });
-  // These two have no body, whatever length they announce.
+  // These two statuses have no body, whatever length the reply announces.
   const bodyless = status === 204 || status === 304;
   if (!bodyless && announced !== undefined && announced !== read.body.length) throw new CutShort();
   return read;
 }
 
-/** Every byte of a stream that ended cleanly. */
+/** Returns all bytes of a stream that ended cleanly. */
 async function readWhole(
   stream: NodeJS.ReadableStream,
   {
@@ -255,16 +255,16 @@ async function readWhole(
     memory,
   }: { readonly announced: number | undefined; readonly memory: BufferPool },
 ): Promise<Body> {
-  // It would emit no more events.
+  // A destroyed stream emits no more events.
   if (stream instanceof Readable && stream.destroyed) throw new CutShort();
   const pieces = new ReplyBytes(announced, memory);
-  // By events: an async iterator costs as much as everything else about a short reply.
+  // Uses events, because an async iterator costs as much as everything else for a short reply.
   await new Promise<void>((resolve, reject) => {
     stream.on('data', (chunk: Buffer | string) => {
       try {
         pieces.add(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
       } catch (error) {
-        // The rest is not needed.
+        // The rest of the reply is not needed.
         if (stream instanceof Readable) stream.destroy();
         reject(error);
       }
@@ -276,7 +276,7 @@ async function readWhole(
   return pieces.whole();
 }
 
-/** The bytes of one reply as they come. */
+/** Collects the bytes of one reply as they come. */
 class ReplyBytes {
   readonly #announced: number;
   readonly #memory: BufferPool;
@@ -294,7 +294,7 @@ class ReplyBytes {
     const sizeBytes = start + bytes.length;
     if (sizeBytes > REPLY_BYTES_MAX) throw new CutShort();
     this.#sizeBytes = sizeBytes;
-    // Most replies come in one piece, which serves as their memory.
+    // Most replies come in one piece, which needs no other memory.
     if (start === 0) {
       this.#first = bytes;
       return;
@@ -319,7 +319,7 @@ class ReplyBytes {
   }
 }
 
-/** Memory that is not pooled, so freeing it does nothing. */
+/** Returns a body whose memory is not pooled, so freeing it does nothing. */
 function unpooled(body: Buffer): Body {
   return { body, free: () => {} };
 }

@@ -1,8 +1,8 @@
 /**
- * The one place that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk`
- * (fact SDK-2), with the byte transport around them. Invariant: a request is sent once, has its own
- * time limit, and gives a whole reply or says why there is none. No other file knows these two methods; the contract
- * test of this one fails when a new SDK version has changed them.
+ * The only file that calls the SDK below its public surface: `ClientContext.queryFeed` and `ClientContext.bulk` (fact
+ * SDK-2), with the byte transport around them. The contract test of this file fails if a new SDK version has changed
+ * these two methods. Invariant: a request is sent once, has its own time limit, and returns a whole reply or the
+ * reason why there is none.
  */
 import { setMaxListeners } from 'node:events';
 import {
@@ -23,31 +23,31 @@ import { SignedRequests } from './signed-requests.ts';
 
 export type { ContainerName };
 
-/** A whole reply, with what every reply has. */
+/** A whole reply, with the headers that every reply has. */
 export interface Reply {
   readonly status: number;
   readonly substatus: number;
-  /** From the header: the SDK's number is cut to an integer. */
+  /** Charge in the header, not cut to an integer as the SDK's number is. */
   readonly chargeRu: number;
   readonly sessionToken: string | undefined;
   readonly body: Buffer;
-  /** May be called once, when the body is no longer needed. */
+  /** Returns the memory of the body. Called at most once, when the body is no longer needed. */
   readonly free: () => void;
   header(name: string): string | undefined;
 }
 
-/** How a request ended. */
+/** How a request ended: with a whole reply, or in trouble. */
 export type Exchange =
   | { readonly ok: true; readonly reply: Reply }
   | { readonly ok: false; readonly trouble: Trouble };
 
 export interface Call {
   readonly signal: AbortSignal;
-  /** How long to wait for the reply. */
+  /** How long to wait for the reply; TIMEOUT_MS by default, which is also the maximum. */
   readonly timeoutMs?: number;
 }
 
-/** The two options that the public types lack: which feed is read. */
+/** The two options that the SDK's public types lack. They select the mode of a change feed. */
 export interface FeedReadOptions extends FeedOptions {
   useLatestVersionFeed?: boolean;
   useAllVersionsAndDeletesFeed?: boolean;
@@ -57,9 +57,9 @@ export interface FeedCall extends Call {
   readonly what: 'docs' | 'pkranges';
   readonly options: FeedReadOptions;
   readonly rangeId?: string;
-  /** The text of a query; without one a feed is read. */
+  /** The text of a query; undefined to read a feed. */
   readonly query?: string;
-  /** Only this part of the range. */
+  /** The part of the range to read; undefined for the whole range. */
   readonly part?: { readonly min: string; readonly max: string };
 }
 
@@ -67,16 +67,16 @@ export interface BatchCall extends Call {
   readonly rangeId: string;
   readonly body: Uint8Array;
   readonly sessionToken?: string;
-  /** The service leaves documents out of the reply to creates and replaces. */
+  /** Whether the service leaves documents out of its replies to creates and replaces. */
   readonly minimalReply?: boolean;
-  /** Low: the users of the container come first. */
+  /** Low: the service serves the users of the container first. */
   readonly priority?: 'Low' | 'High';
 }
 
-/** Below the SDK's own limit, so that our deadline fires first; longer than the service takes for any request. */
+/** Less than the SDK's limit, so that our deadline fires first; more than the service takes for any request. */
 export const TIMEOUT_MS = 45_000;
 
-/** The constructor exists, but its type is not public. */
+/** The SDK's constructor of diagnostic nodes, which exists although its type is not public. */
 const DiagnosticNode = DiagnosticNodeInternal as unknown as new (
   level: string,
   type: string,
@@ -89,10 +89,10 @@ export class ContainerRequests {
   readonly #context: ClientContext;
   readonly #link: string;
   readonly #rid: string | undefined;
-  /** Undefined when the caller gave an HTTP client of its own, which must see every request. */
+  /** Undefined if the caller gave an HTTP client of its own, which must see every request. */
   readonly #signed: SignedRequests | undefined;
 
-  /** With its `rid`, a batch that another container of that name answered is refused. */
+  /** With `rid`, a batch that was answered by another container of the same name is refused. */
   constructor(account: Account, name: ContainerName, rid?: string) {
     const context: unknown = Reflect.get(account.client, 'clientContext');
     assert(context instanceof ClientContext, 'the SDK keeps its client context in the same property');
@@ -104,7 +104,7 @@ export class ContainerRequests {
     this.#link = `dbs/${name.database}/colls/${name.container}`;
   }
 
-  /** A page of a feed. */
+  /** Requests one page of a feed or of a query. */
   async feed(call: FeedCall): Promise<Exchange> {
     const { what, part, rangeId, query } = call;
     const resourceType = what === 'docs' ? ResourceType.item : ResourceType.pkranges;
@@ -114,7 +114,7 @@ export class ContainerRequests {
         resourceType,
         resourceId: this.#link,
         resultFn: () => [],
-        // Without a query the SDK reads the feed; its types ask for a text.
+        // Without a query the SDK reads the feed, although its types require a text.
         query: query as unknown as string,
         options: { ...call.options, initialHeaders: passage.headers, abortSignal: signal },
         diagnosticNode: newNode(),
@@ -124,7 +124,7 @@ export class ContainerRequests {
     });
   }
 
-  /** A ready-made body of operations, to one range. */
+  /** Sends a ready-made body of operations to one range. */
   async batch(call: BatchCall): Promise<Exchange> {
     const { body, rangeId, sessionToken } = call;
     const kind = kindOf(call);
@@ -137,7 +137,7 @@ export class ContainerRequests {
       const { request, reply } = passage;
       if (request !== undefined && reply?.status === 200) this.#signed?.keep(kind, request);
     });
-    // Let the SDK make the next request: it may find another region, key or token.
+    // The SDK makes the next request itself: it may find another region, key or token.
     if (!exchange.ok) this.#signed?.forget();
     else this.#checkContainer(exchange.reply);
     return exchange;
@@ -165,7 +165,7 @@ export class ContainerRequests {
     });
   }
 
-  /** A container that was created again under the name has nothing of what was written to the old one. */
+  /** Throws if another container answered: a recreated one lacks everything that was written to the old one. */
   #checkContainer(reply: Reply): void {
     const answering = reply.header('x-ms-content-path');
     if (this.#rid === undefined || answering === undefined || isSameContainer(this.#rid, answering)) return;
@@ -174,12 +174,12 @@ export class ContainerRequests {
   }
 }
 
-/** Batches of one kind have the same headers, except for those that differ for each batch. */
+/** Names the kind of a batch. Batches of one kind have the same headers, except those that differ for each batch. */
 function kindOf({ sessionToken, minimalReply = false, priority }: BatchCall): string {
   return `${sessionToken !== undefined} ${minimalReply} ${priority}`;
 }
 
-/** Sends a request once: its whole reply, or why there is none. What the SDK makes of the stub is ignored. */
+/** Sends a request once; returns its whole reply, or why there is none. What the SDK makes of the stub is ignored. */
 export async function pass(
   account: Account,
   { signal, timeoutMs = TIMEOUT_MS }: Call,
@@ -188,7 +188,7 @@ export async function pass(
 ): Promise<Exchange> {
   assert(timeoutMs <= TIMEOUT_MS, "our deadline fires before the SDK's");
   signal.throwIfAborted();
-  // One listener for each request in flight, removed at its end: Node's leak warning does not apply.
+  // One listener for each request in flight, removed when the request ends: Node's leak warning does not apply.
   setMaxListeners(0, signal);
   using deadline = new Deadline(timeoutMs, 'a request', signal);
   using passage = account.transport.open(parcel);
@@ -206,7 +206,7 @@ export async function pass(
   return { ok: false, trouble: { ...trouble, at: account.endpoint } };
 }
 
-/** The _rid of everything in a container begins with the eight bytes of the container's own. */
+/** Length of a container's _rid. The _rid of everything inside a container begins with the container's own. */
 const RID_BYTES = 8;
 
 function isSameContainer(rid: string, other: string): boolean {
@@ -259,7 +259,7 @@ function numberIn(raw: RawReply, name: string): number | undefined {
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** The service gives milliseconds, a proxy gives seconds. */
+/** Returns how long the service asks us to wait. The service gives milliseconds, a proxy seconds. */
 function retryAfterIn(raw: RawReply): number | undefined {
   const ms = numberIn(raw, 'x-ms-retry-after-ms');
   if (ms !== undefined) return ms;

@@ -1,6 +1,7 @@
 /**
- * What an answer of the service means for a migration, and what it means when none came. Invariant: every status has a
- * kind, nothing is decided by the words of a message, and a write that may have happened is always called ambiguous. The codes are those of facts SVC-38 to SVC-43.
+ * Classifies what an answer of the service, or its absence, means for a migration. Invariant: every status has a
+ * kind; no decision depends on the words of a message; a write that may have happened is ambiguous (facts SVC-38 to
+ * SVC-43).
  */
 import { PageError } from '../../documents/page-error.ts';
 import { ServiceError } from '../../lib/errors.ts';
@@ -8,13 +9,13 @@ import { CutShort } from './byte-transport.ts';
 
 /**
  * - throttled: not done; the service asks us to wait
- * - transient: not done; try again soon
- * - ambiguous: a write that was done, or was not
+ * - transient: not done; may succeed soon
+ * - ambiguous: a write that was done or was not done
  * - split: not done; the ranges have changed
- * - conflict: another document or another version is there
- * - too-large: it can never fit there
- * - denied: not allowed now
- * - fatal: waiting cannot cure it
+ * - conflict: not done; another document, or another version, is in this slot
+ * - too-large: not done; it can never fit there
+ * - denied: not done; access is not allowed now
+ * - fatal: not done; waiting cannot cure it
  */
 export type TroubleKind =
   | 'throttled'
@@ -26,28 +27,28 @@ export type TroubleKind =
   | 'denied'
   | 'fatal';
 
-/** How one operation of a batch ended; missing: there is no such document. */
+/** How one operation of a batch ended. `missing`: the document does not exist. */
 export type OutcomeKind = 'done' | 'missing' | TroubleKind;
 
 export type Access = 'read' | 'write';
 
-/** Why a request, or one of its operations, failed. */
+/** Why a request, or one operation of a batch, failed. */
 export interface Trouble {
   readonly kind: TroubleKind;
-  /** 0 when there was no reply. */
+  /** HTTP status of the reply; 0 if there was no reply. */
   readonly status: number;
   readonly substatus: number;
-  /** What happened, for people. */
+  /** What happened, in words for the operator. */
   readonly what: string;
-  /** Which account was asked. */
+  /** Endpoint of the account that was asked. */
   readonly at?: string;
-  /** A refusal costs RU as well. */
+  /** Charge of the reply. Refusals cost RU as well. */
   readonly chargeRu: number;
   /** How long the service asks us to wait. */
   readonly retryAfterMs?: number;
-  /** Refusals carry a session token as well. */
+  /** Session token of the reply. Refusals have one as well. */
   readonly sessionToken?: string;
-  /** What Microsoft's support asks for. */
+  /** The id that Microsoft's support asks for. */
   readonly activityId?: string;
   readonly cause?: unknown;
 }
@@ -64,7 +65,7 @@ const HINTS: Readonly<Record<TroubleKind, string>> = {
   fatal: 'check that the database and the container exist and are those that the migration began with',
 };
 
-/** The certificate, not the request, is the problem. */
+/** Hint for a certificate that Node does not trust. */
 const UNTRUSTED_HINT =
   "have Node trust the account's certificate with NODE_EXTRA_CA_CERTS=FILE, or find out which proxy answers in its place";
 
@@ -84,7 +85,7 @@ function whyOf({ kind, status, at = 'the account', cause }: Trouble): string {
   return status === 0 ? `${at}: ${cause.message}` : cause.message;
 }
 
-/** Trouble as an error: the caller may handle it, or it ends the command. */
+/** Trouble as an error. The caller handles it, or it ends the command. */
 export class TroubleError extends ServiceError {
   readonly trouble: Trouble;
 
@@ -100,13 +101,13 @@ export class TroubleError extends ServiceError {
   }
 }
 
-/** How one operation inside a batch ended. */
+/** Classifies how one operation of a batch ended. */
 export function classifyOperation(status: number, substatus: number, access: Access): OutcomeKind {
   if (status === 404 && substatus === 0) return 'missing';
   return classifyStatus(status, substatus, access);
 }
 
-/** How a whole request ended. */
+/** Classifies how a whole request ended. */
 export function classifyStatus(status: number, substatus: number, access: Access): 'done' | TroubleKind {
   if ((status >= 200 && status < 300) || status === 304) return 'done';
   const unsure = access === 'write' ? 'ambiguous' : 'transient';
@@ -114,10 +115,10 @@ export function classifyStatus(status: number, substatus: number, access: Access
     case 401:
       return 'denied';
     case 403:
-      // 1014: the logical partition is full. Every other 403 is about our access, not about the document.
+      // 1014: the logical partition is full. Every other 403 concerns our access, not the document.
       return substatus === 1014 ? 'too-large' : 'denied';
     case 404:
-      // A replica that lags behind our session, or a container that is being created.
+      // A replica that lags behind our session, or a container that is still being created.
       return substatus === 1002 || substatus === 1003 || substatus === 1013 ? 'transient' : 'fatal';
     case 409:
     case 412:
@@ -138,12 +139,12 @@ export function classifyStatus(status: number, substatus: number, access: Access
   }
 }
 
-/** Connections that failed before a request could be sent on them. */
+/** Codes of connections that failed before a request could be sent. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-/** Node's codes for a certificate that it does not trust. */
+/** Node's codes for certificates that it does not trust. */
 const UNTRUSTED =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|CERT_\w+|ERR_TLS_CERT_\w+)$/;
-/** The errors of Microsoft's sign-in when it gets no token. */
+/** Names of the errors that Microsoft's sign-in throws when it gets no token. */
 const NO_TOKEN = new Set([
   'AuthenticationError',
   'AuthenticationRequiredError',
@@ -151,7 +152,7 @@ const NO_TOKEN = new Set([
   'CredentialUnavailableError',
 ]);
 
-/** Trouble of a request without a whole reply; `sent`: whether a byte may have left this process. */
+/** Classifies a request without a whole reply. `sent`: whether a byte may have left this process. */
 export function troubleWithoutReply(
   cause: unknown,
   { sent, access }: { readonly sent: boolean; readonly access: Access },
@@ -168,7 +169,7 @@ export function troubleWithoutReply(
   return { kind: kind(), status: 0, substatus: 0, what: why, chargeRu: 0, cause };
 }
 
-/** The trouble in an error, if it has one. A damaged page counts as transient: it is read again. */
+/** Returns the trouble in an error, if it has any. A damaged page is transient, because it can be read again. */
 export function troubleOf(error: unknown): Trouble | undefined {
   if (error instanceof TroubleError) return error.trouble;
   if (!(error instanceof PageError)) return undefined;
