@@ -1,4 +1,4 @@
-/** The public library: what applications may import from `cosmig`. */
+/** The public library: everything that an application may import from `cosmig`. */
 export { computeKey, prepareKey, type DocumentKey, type KeyRecipe } from './keys/compute-key.ts';
 export {
   effectiveKey,

@@ -1,6 +1,6 @@
 /**
- * Which accounts, and how to sign in to them: endpoints, keys and connection strings of both sides become two connections.
- * Invariant: no problem repeats a secret.
+ * Finds out which accounts a migration uses and how to sign in. Endpoints, keys and connection strings of both sides
+ * become two connections. Invariant: no problem repeats a secret.
  */
 import { Connection, type Connections } from './connection.ts';
 import type { SecretName } from './fields.ts';
@@ -23,15 +23,15 @@ const SIDES = {
 
 type Side = keyof typeof SIDES;
 
-/** The account of one side, as far as it was given. */
+/** What the operator gave about the account of one side. */
 interface GivenAccount {
   readonly endpoint: string | undefined;
   readonly key: string | undefined;
-  /** What gave the endpoint; undefined when nothing did. */
+  /** The setting from which the endpoint comes; undefined when the operator gave none. */
   readonly from: Given | undefined;
 }
 
-/** Both connections; undefined after a problem. */
+/** Returns the connections of both sides; undefined after a problem. */
 export function connectionsFrom(problems: ProblemList): Connections | undefined {
   const [source, target] = [readSide('source', problems), readSide('target', problems)];
   const targetGiven = target.from !== undefined;
@@ -57,10 +57,13 @@ export function connectionsFrom(problems: ProblemList): Connections | undefined 
   return connections;
 }
 
-/** Entra ID tokens are not sent without TLS, not even on this machine. */
+/**
+ * Reports a problem when Entra ID would have to sign in without TLS. Its tokens are not sent without TLS, not even on
+ * this machine.
+ */
 function needTls(connection: Connection, from: Given | undefined, side: Side, problems: ProblemList): void {
   const { key, connectionString } = SIDES[side];
-  // A key that is not valid is a problem already.
+  // A key that is not valid has been reported already.
   const hasKey = [key, connectionString].some((name) => problems.given(name) !== undefined);
   if (
     from === undefined ||
@@ -114,7 +117,7 @@ function ownEndpoint(given: Given, problems: ProblemList): string | undefined {
   const text = problems.single(given);
   if (text === undefined) return undefined;
   if (holdsSecret(text)) {
-    // Not repeated: it may be a connection string, or contain a password.
+    // The message does not repeat the text, which may be a connection string or contain a password.
     problems.report(
       sourceOf(given),
       `${sourceOf(given)} is more than the URL of an account`,
@@ -166,7 +169,10 @@ function readConnectionString(given: Given, problems: ProblemList): ConnectionSt
   return undefined;
 }
 
-/** `AccountEndpoint=...;AccountKey=...;`, in any order and case; other parts are ignored, as the SDK does. */
+/**
+ * Returns the parts of a connection string, `AccountEndpoint=...;AccountKey=...;`, in any order and case. Other parts
+ * are ignored, as the SDK does.
+ */
 function partsOf(text: string): Map<string, string> {
   return new Map(
     text.split(';').flatMap((part) => {
@@ -176,7 +182,7 @@ function partsOf(text: string): Map<string, string> {
   );
 }
 
-/** The secret texts in a value, which no message may contain. */
+/** Returns the secrets in the value of a setting, which no message may contain. */
 export function secretsOf(name: SecretName, text: string): readonly string[] {
   const key = partsOf(text).get('accountkey');
   return name.endsWith('ConnectionString') ? [text, ...(key === undefined ? [] : [key])] : [text];

@@ -1,6 +1,6 @@
 /**
- * Makes a spec of what was given: the rules of each value and between values. Invariant: all problems are found before any
- * of them is reported.
+ * Checks the given settings and makes a spec: rules for each value, and rules between values. Invariant: all problems
+ * are found before any of them is reported.
  */
 import { resolve } from 'node:path';
 import { must } from '../lib/assert.ts';
@@ -17,22 +17,22 @@ import { defaultLedger } from './ledger-path.ts';
 import type { Creation, StopTime, Deletes, MigrationSpec, ContainerAddress } from './migration-spec.ts';
 import * as values from './input/values.ts';
 
-/** What the operator does not give. */
+/** What `check` needs besides the settings of the operator. */
 export interface Surroundings {
-  /** Whether the command can create the target; others ignore how it would be created. */
+  /** Whether the command can create the target. Other commands ignore the settings for creating it. */
   readonly canCreate: boolean;
-  /** The folder that relative paths start from. */
+  /** The folder from which relative paths start. */
   readonly folder: string;
   readonly nowMs: number;
 }
 
-/** A checked spec, and how to reach its accounts. */
+/** A checked spec, and the connections to its accounts. */
 export interface Checked {
   readonly spec: MigrationSpec;
   readonly connections: Connections;
 }
 
-/** Throws a UsageError with every problem. */
+/** Returns the spec and its connections. Throws one UsageError with every problem. */
 export function check(problems: ProblemList, { folder, nowMs, canCreate }: Surroundings): Checked {
   const source = readPlace('source', problems);
   const target = readPlace('target', problems);
@@ -88,7 +88,7 @@ export function readMissingKey(problems: ProblemList): MigrationSpec['missingKey
   return orDefault('missingKey', problems, values.readChoice(FIELDS.missingKey.choices));
 }
 
-/** The absolute path of the ledger: as given, or named after both containers. */
+/** Returns the absolute path of the ledger: the path that the operator gave, or a name made of both containers. */
 export function checkLedger(problems: ProblemList, { folder }: Surroundings): string {
   const path =
     problems.given('ledger') === undefined ? namedLedger(problems) : problems.one('ledger', readFile);
@@ -111,7 +111,7 @@ function namedLedger(problems: ProblemList): string | undefined {
   return undefined;
 }
 
-/** The value, or the default of the table; undefined after a problem. */
+/** Returns the value of a field, or its default from the table of fields; undefined after a problem. */
 function orDefault<T>(field: FieldName, problems: ProblemList, read: values.Read<T>): T | undefined {
   if (problems.given(field) !== undefined) return problems.one(field, read);
   const value = read(must(fieldOf(field).default, 'this field has a default'));
@@ -192,7 +192,7 @@ function readDeadline(problems: ProblemList, nowMs: number): StopTime {
   return { kind: 'at', atMs, asked: `${givenText('until', problems)} ${values.localZone()}` };
 }
 
-/** As it was given, for the message at the end of the run. */
+/** Returns the text that the operator gave, for the message at the end of the run. */
 function givenText(field: FieldName, problems: ProblemList): string {
   const given = problems.given(field);
   return given === undefined ? '' : quote(given, given.texts[0] ?? '');

@@ -1,11 +1,11 @@
 /**
- * How to reach an account. Invariant: the key is available through one method only, and appears neither in JSON nor when the
- * object is inspected or copied.
+ * How to reach an account. Invariant: only one method returns the key. The key appears neither in JSON, nor in an
+ * inspected or copied object.
  */
 import { inspect } from 'node:util';
 
 export class Connection {
-  /** Origin and one slash. */
+  /** The URL of the account: its origin and one slash. */
   readonly endpoint: string;
   readonly signsInWith: 'key' | 'entra-id';
   readonly #key: string | undefined;
@@ -17,7 +17,7 @@ export class Connection {
     Object.freeze(this);
   }
 
-  /** The account key, for the SDK only; undefined with Entra ID. */
+  /** Returns the account key, for the SDK only; undefined with Entra ID. */
   revealKey(): string | undefined {
     return this.#key;
   }
@@ -31,13 +31,13 @@ export class Connection {
   }
 }
 
-/** Both sides; the same object twice when they are one account. */
+/** The connections of both sides: the same object twice when source and target are in one account. */
 export interface Connections {
   readonly source: Connection;
   readonly target: Connection;
 }
 
-/** Whether a host can only be this machine. */
+/** Returns whether a host name can only mean this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

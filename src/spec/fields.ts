@@ -1,30 +1,34 @@
 /**
- * Everything about a migration that an operator can set, as one table. Flags, environment variables, keys of the config
- * file, help, the reference and what is pinned between runs derive from it; values.ts and check.ts say which values are valid.
+ * Everything about a migration that an operator can set, as one table. Flags, environment variables, keys of the
+ * config file, help, the reference, and the settings that are pinned between runs derive from it. values.ts and
+ * check.ts decide which values are valid.
  */
 import type { RawOption, SecretOption, Section } from '../cli/command.ts';
 import { must } from '../lib/assert.ts';
 import { flagOf } from '../lib/flags.ts';
 
-/** One row: a value that the operator may give, and how. */
+/** One row of the table: a value that the operator may give, and how. */
 export interface Field {
-  /** `switch` is present or absent; `secret` has a variable, but neither a flag nor a key in a file. */
+  /**
+   * The kind of value. A `switch` is present or absent. A `secret` has an environment variable, but neither a flag
+   * nor a key in the config file.
+   */
   readonly type: 'text' | 'list' | 'choice' | 'number' | 'switch' | 'secret';
-  /** Begins in lower case, ends without a full stop. */
+  /** The purpose of the field, for help; begins in lower case and ends without a full stop. */
   readonly help: string;
-  /** What help writes in place of a value. */
+  /** The placeholder that help shows for the value. */
   readonly value?: string;
-  /** A valid value, for hints; without it the default, or `true`. */
+  /** A valid value, for hints. Without an example, hints show the default, or `true`. */
   readonly example?: string;
   readonly env?: string;
   readonly choices?: readonly string[];
-  /** The value when none is given, as text. */
+  /** The text of the value that applies when the operator gives none. */
   readonly default?: string;
-  /** It must be the same in every run of one migration. */
+  /** Set when the value must be the same in every run of one migration. */
   readonly pinned?: true;
 }
 
-/** The name of a row is its key in a config file; its flag is the same in kebab case. */
+/** All fields by name. The name is the key in a config file, and the flag is the name in kebab case. */
 export const FIELDS = {
   source: {
     type: 'text',
@@ -196,20 +200,20 @@ export const FIELDS = {
   },
 } as const satisfies Readonly<Record<string, Field>>;
 
-/** What a value is called: in a config file, and everywhere in the code. */
+/** The name of a field, in a config file and everywhere in the code. */
 export type FieldName = keyof typeof FIELDS;
 
-/** The fields that may not change between two runs. */
+/** The names of the fields that may not change between two runs. */
 export type PinnedName = {
   [K in FieldName]: (typeof FIELDS)[K] extends { readonly pinned: true } ? K : never;
 }[FieldName];
 
-/** The fields that come by variable only. */
+/** The names of the fields that are read only from an environment variable. */
 export type SecretName = {
   [K in FieldName]: (typeof FIELDS)[K]['type'] extends 'secret' ? K : never;
 }[FieldName];
 
-/** The row, without the narrow type of what is written there. */
+/** Returns the row of a field with its general type, without the literal types of its values. */
 export function fieldOf(name: FieldName): Field {
   return FIELDS[name];
 }
@@ -227,7 +231,10 @@ type Options<K extends FieldName> = {
   readonly [P in K]: P extends SecretName ? SecretOption : RawOption;
 };
 
-/** The options of some fields, in a section of the help; without one, with the command's own options. */
+/**
+ * Returns the options of some fields, for a section of help. Without a section, help lists them with the options of
+ * the command itself.
+ */
 function optionsOf<const K extends FieldName>(names: readonly K[], section?: Section): Options<K> {
   return Object.fromEntries(names.map((name) => [name, optionOf(name, section)])) as Options<K>;
 }
@@ -258,19 +265,22 @@ const CONFIG_OPTION: RawOption = {
 const KEY_NAMES = ['partitionKey', 'derive', 'missingKey'] as const;
 const LEDGER_NAMES = ['source', 'target', 'ledger'] as const;
 
-/** What a key is made of: for `cosmig key`, which opens no migration. */
+/** The options that define a key, for `cosmig key`, which opens no migration. */
 export const KEY_OPTIONS = optionsOf(KEY_NAMES);
 
-/** What leads to a ledger: for commands that need nothing else. */
+/** The options that identify a ledger, for commands that need only the ledger. */
 export const LEDGER_OPTIONS = { config: CONFIG_OPTION, ...optionsOf(LEDGER_NAMES, 'Migration') };
 
-/** How to reach the source: for commands that know the rest from the ledger. */
+/** The options for reaching the source, for commands that read everything else from the ledger. */
 export const SOURCE_OPTIONS = optionsOf(
   ['sourceEndpoint', 'sourceKey', 'sourceConnectionString'],
   'Migration',
 );
 
-/** What identifies a migration. Every command that opens one needs them all, since the ledger refuses a changed one. */
+/**
+ * The options that identify a migration. Every command that opens a migration takes them all, since the ledger
+ * refuses a run with changed settings.
+ */
 export const MIGRATION_OPTIONS = {
   config: CONFIG_OPTION,
   ...optionsOf(
@@ -292,22 +302,22 @@ export const MIGRATION_OPTIONS = {
   ),
 };
 
-/** What a target is created with, and whether a copy may begin despite warnings. */
+/** The options for creating a target, and for copying despite warnings. */
 export const CREATE_OPTIONS = optionsOf(['createTarget', 'targetThroughput', 'targetAutoscale', 'yes']);
 
-/** When a run ends, and when it does not begin. */
+/** The options that decide when a run ends and when it does not begin. */
 export const RUN_OPTIONS = optionsOf(['for', 'until', 'skipIfRunning'], 'Run');
 
-/** For commands that move documents. */
+/** The options of commands that move documents. */
 export const MOVER_OPTIONS = optionsOf(['maxDeadLetters'], 'Run');
 
-/** How much of each account a run may use. */
+/** The options that limit how many RU/s a run may use on each side. */
 export const LOAD_OPTIONS = optionsOf(['sourceRu', 'targetRu'], 'Load');
 
-/** Every option of the whole spec: the type of what may be given, and the reference. */
+/** All options of a spec. They define the type of what an operator may give, and the reference lists them. */
 export const SPEC_OPTIONS = { config: CONFIG_OPTION, ...optionsOf(FIELD_NAMES) };
 
-/** The flag of a field, as it is typed. */
+/** Returns the flag of a field, as the operator types it. */
 export function flagOfField(name: FieldName): string {
   return `--${flagOf(name)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The settings that must be the same in every run of one migration: as plain data for the ledger, as a hash, and as the
- * names of those in which two specs differ. Invariant: no secret is among them.
+ * The settings that must be the same in every run of one migration: as plain data for the ledger, as a hash, and as a
+ * list of the fields in which a spec differs from the ledger. Invariant: these settings contain no secret.
  */
 import { createHash } from 'node:crypto';
 import { NotReadyError } from '../lib/errors.ts';
@@ -11,7 +11,7 @@ import type { MigrationSpec } from './migration-spec.ts';
 /** The pinned fields of a spec, each as text. */
 export type Pinned = { readonly [K in PinnedName]: string };
 
-/** These texts must never change, since ledgers hold them. */
+/** Returns the pinned fields of a spec. The format of each text must never change, since ledgers contain it. */
 export function pinnedOf(spec: MigrationSpec): Pinned {
   const { deletes } = spec;
   return Object.freeze({
@@ -29,10 +29,10 @@ export function pinnedOf(spec: MigrationSpec): Pinned {
   });
 }
 
-/** The version of the hash: part of what is hashed, so that another version never gives the same hash. */
+/** The version of the hash. It is part of the hashed text, so that two versions never give the same hash. */
 const VERSION = 'cosmig-spec-1';
 
-/** The same for the same pinned fields, on every machine and in every version; hexadecimal. */
+/** Returns a hexadecimal hash of the pinned fields, which is the same on every machine and in every version of cosmig. */
 export function fingerprint(spec: MigrationSpec): string {
   const entries = Object.entries(pinnedOf(spec)).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256')
@@ -47,7 +47,7 @@ export interface Difference {
   readonly now: string;
 }
 
-/** The pinned fields in which `spec` differs from the ledger. */
+/** Returns the pinned fields in which `spec` differs from the ledger. */
 export function differences(pinned: Pinned, spec: MigrationSpec): readonly Difference[] {
   const now = pinnedOf(spec);
   return (Object.keys(now) as PinnedName[])
@@ -55,7 +55,7 @@ export function differences(pinned: Pinned, spec: MigrationSpec): readonly Diffe
     .map((field) => ({ field, pinned: pinned[field], now: now[field] }));
 }
 
-/** Refuses a spec other than the one the ledger was created with, and names what differs. */
+/** Throws if a spec differs from the one with which the ledger was created, and names the differences. */
 export function refuseChanges(pinned: Pinned, spec: MigrationSpec): void {
   const changed = differences(pinned, spec);
   if (changed.length === 0) return;
@@ -70,7 +70,7 @@ export function refuseChanges(pinned: Pinned, spec: MigrationSpec): void {
   });
 }
 
-/** A pinned value for people: the ledger holds lists as JSON. */
+/** Returns a pinned value as text for people, since the ledger holds lists as JSON. */
 function shown(pinned: string): string {
   return pinned.replace(/^\[(.*)\]$/s, '$1') || 'not given';
 }

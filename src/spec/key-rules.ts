@@ -1,6 +1,6 @@
 /**
- * The rules of the new key: each text is checked by itself, then all together. The key paths of the source are known only
- * after it was inspected, so the plan is made in two steps.
+ * The rules of the new key: each text is checked by itself, then all texts together. The plan is made later
+ * (`planFor`), since the key paths of the source are known only after the source was inspected.
  */
 import { UsageError } from '../lib/errors.ts';
 import { parseDerivation } from '../keys/strategies/parse.ts';
@@ -19,7 +19,7 @@ export interface KeyTexts {
   readonly keepSourceKeyAs: string | null;
 }
 
-/** The texts of the key; what is wrong with them is in `problems`. */
+/** Reads the settings of the key. Problems with them are added to `problems`. */
 export function readKeyTexts(problems: ProblemList): KeyTexts {
   const before = problems.all.length;
   const partitionKey = readAll('partitionKey', problems, parsePath);
@@ -58,7 +58,7 @@ function pathOf(derivation: string): string | undefined {
   try {
     return printPath(parseDerivation(derivation).path);
   } catch (error) {
-    // It is in the list of problems.
+    // The error is already in the list of problems.
     if (error instanceof UsageError) return undefined;
     throw error;
   }
@@ -92,7 +92,7 @@ function readOne(given: Given, text: string, problems: ProblemList, parse: (text
   }
 }
 
-/** The rules between paths and templates that hold for every source. */
+/** Checks the rules between paths and templates that are the same for every source. */
 function checkTogether(
   { partitionKey, derive }: Omit<KeyTexts, 'keepSourceKeyAs'>,
   problems: ProblemList,
@@ -127,15 +127,15 @@ function problemsOfPlan(options: PlanOptions): readonly PlanProblem[] {
   }
 }
 
-/** The problems of a plan, one by one. */
+/** Returns the single problems of an error from making a plan. */
 function listed(error: UsageError): readonly PlanProblem[] {
   const { problems } = error.details;
-  // keys/check-plan.ts makes the list, in this shape.
+  // keys/check-plan.ts makes this list in this shape.
   if (Array.isArray(problems)) return problems as readonly PlanProblem[];
   return [{ message: error.message, why: error.why, hint: error.hint }];
 }
 
-/** A property that TTL or deletes use may not be the key, or be derived. */
+/** Reports a problem when a property with a meaning for TTL or deletes would also be the key, or be derived. */
 export function checkMeanings(
   key: KeyTexts,
   spec: Pick<MigrationSpec, 'ttl' | 'deletes'>,
@@ -175,8 +175,8 @@ function parsedOr(parse: () => readonly Path[]): readonly Path[] {
 }
 
 /**
- * The plan of a migration whose source has these key paths. A derived path that overlaps one of them is refused
- * here, unless the spec says where the old value is kept.
+ * Returns the plan of a migration whose source has the key paths `sourcePaths`. A derived path that overlaps a source
+ * path is refused here, unless the spec names a property that keeps the old value.
  */
 export function planFor(spec: MigrationSpec, sourcePaths: readonly string[], keyBytesMax?: number): KeyPlan {
   const { partitionKey, derive, missingKey, keepSourceKeyAs } = spec;

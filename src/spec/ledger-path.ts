@@ -1,16 +1,22 @@
-/** The default path of a ledger: a file name made of both containers, valid on every file system. */
+/** The default path of a ledger: a file name made of both container names, valid on every file system. */
 import { createHash } from 'node:crypto';
 import type { ContainerName } from './input/values.ts';
 
-/** Both names and what is around them stay below the 255 bytes of a file name. */
+/**
+ * The maximum length of one container name in the file name. Two names, their hashes and the separators then stay
+ * below 255 bytes, the limit of file systems.
+ */
 const NAME_MAX = 80;
 
-/** `.cosmig/shop.orders--shop.orders-by-tenant.db` */
+/** Returns the default path: `.cosmig/shop.orders--shop.orders-by-tenant.db`. */
 export function defaultLedger(source: ContainerName, target: ContainerName): string {
   return `.cosmig/${safeName(source)}--${safeName(target)}.db`;
 }
 
-/** A name that had to be changed gets a hash of the original, so that no two containers share a file. */
+/**
+ * Returns a container name that is valid in a file name. A name that had to be changed gets a hash of the original
+ * name, so that two containers never share a file.
+ */
 function safeName({ database, container }: ContainerName): string {
   const name = `${database}.${container}`;
   const isPlain = [database, container].every((part) => /^[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*$/.test(part));

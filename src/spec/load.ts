@@ -1,6 +1,6 @@
 /**
- * Gathers the settings of a migration: a flag wins over a variable, a variable over the config file, the file over the
- * default. Invariants: every value remembers where it came from, and no problem repeats a secret.
+ * Gathers the settings of a migration: a flag wins over a variable, a variable over the config file, the file over
+ * the default. Invariants: every value keeps its origin, and no problem repeats a secret.
  */
 import { resolve } from 'node:path';
 import type { Values } from '../cli/command.ts';
@@ -29,35 +29,39 @@ import { holdsAny, redactSecrets } from './input/secrets.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the context of a command provides. */
+/** The part of a command's context from which settings are read. */
 export interface SpecInput {
-  /** The command line: the settings that the command takes as flags. */
+  /** The settings from the command line, for the flags that the command takes. */
   readonly options: Partial<Values<typeof SPEC_OPTIONS>>;
   readonly env: Env;
   readonly clock: { now(): number };
-  /** Where relative paths start and cosmig.config.yaml is looked for; by default the working directory. */
+  /**
+   * The folder from which relative paths start, and where cosmig.config.yaml is looked up; by default the working
+   * directory.
+   */
   readonly folder?: string;
 }
 
 const CONFIG_NAME = 'cosmig.config.yaml';
 
-/** The spec and its connections; throws a UsageError with every problem. */
+/** Returns the spec and its connections. Throws one UsageError with every problem. */
 export function loadSpec(input: SpecInput): Checked {
   return withSettings(input, check);
 }
 
 export type LedgerOptions = Pick<Values<typeof SPEC_OPTIONS>, 'config' | 'source' | 'target' | 'ledger'>;
 
-/** Where the ledger is: for commands that need no account and nothing else of the spec. */
+/** Returns the path of the ledger, for commands that need neither an account nor other settings. */
 export function loadLedgerPath(
   input: Omit<SpecInput, 'options'> & { readonly options: LedgerOptions },
 ): string {
-  // Such a command may have an option with the name of a setting and another meaning (`--yes`).
+  // Only these four options are passed on. The command may use the name of another setting with a different meaning
+  // (`--yes`).
   const { config, source, target, ledger } = input.options;
   return withSettings({ ...input, options: { config, source, target, ledger } }, checkLedger);
 }
 
-/** How to reach the accounts: for commands that know the rest from a ledger. */
+/** Returns the connections, for commands that read the other settings from a ledger. */
 export function loadConnections(input: SpecInput): Connections {
   return withSettings(input, (problems) => {
     const connections = connectionsFrom(problems);
@@ -66,7 +70,10 @@ export function loadConnections(input: SpecInput): Connections {
   });
 }
 
-/** How a key is computed, from flags and variables: for `cosmig key`, which belongs to no migration and reads no file. */
+/**
+ * Returns how keys are computed, from flags and variables. For `cosmig key`, which belongs to no migration and reads
+ * no config file.
+ */
 export function loadKey({ options, env }: Pick<SpecInput, 'options' | 'env'>): KeyTexts & {
   readonly missingKey: MigrationSpec['missingKey'];
 } {
@@ -117,7 +124,7 @@ function readFile({ options, env }: SpecInput, folder: string): ConfigFile {
   return file;
 }
 
-/** The value of each field that was given. */
+/** Returns the value of each field that was given, from the origin with the highest priority. */
 function gather({ options, env }: Pick<SpecInput, 'options' | 'env'>, inFile: readonly Given[]): Givens {
   const ofFile = new Map(inFile.map((given) => [given.field, given]));
   const found = FIELD_NAMES.flatMap((field): Given[] => {
@@ -129,10 +136,10 @@ function gather({ options, env }: Pick<SpecInput, 'options' | 'env'>, inFile: re
   return new Map(found.map((given) => [given.field, given]));
 }
 
-/** An empty variable counts as unset. */
+/** Reads a field from its environment variable. An empty variable counts as unset. */
 function fromVariable(field: FieldName, env: Env): Given | undefined {
   const { env: name, type } = fieldOf(field);
-  // Files and secret stores end what they hold with a line.
+  // Trimmed, since files and secret stores often end a value with a line end.
   const text = (name === undefined ? undefined : env[name])?.trim() ?? '';
   if (name === undefined || text === '') return undefined;
   return { field, texts: type === 'list' ? listOf(text) : [text], origin: { kind: 'variable', name } };
@@ -140,10 +147,16 @@ function fromVariable(field: FieldName, env: Env): Given | undefined {
 
 const VARIABLES = [CONFIG_VARIABLE, ...FIELD_NAMES.flatMap((field) => fieldOf(field).env ?? [])];
 const PREFIX = 'COSMIG_';
-/** At most this many letters differ: other programs may have variables with our prefix. */
+/**
+ * In how many letters a misspelt name may differ. More would include variables of other programs that begin with
+ * COSMIG_ too.
+ */
 const SLIPS_MAX = 2;
 
-/** A misspelt variable would be ignored: without the key that was meant, Entra ID would sign in. */
+/**
+ * Returns a problem for each variable whose name is probably misspelt. cosmig would ignore it, and sign in with Entra
+ * ID if the variable was meant to hold the key.
+ */
 function misspelt(env: Env): readonly Problem[] {
   const ends = VARIABLES.map((name) => name.slice(PREFIX.length));
   return Object.keys(env).flatMap((name) => {
@@ -157,7 +170,10 @@ function misspelt(env: Env): readonly Problem[] {
   });
 }
 
-/** A secret in the value of another setting would be stored in the ledger and shown. */
+/**
+ * Returns whether the value of another setting contains a secret. cosmig would store such a value in the ledger and
+ * show it.
+ */
 function isAstray({ field, texts }: Given, secrets: readonly string[]): boolean {
   return fieldOf(field).type !== 'secret' && texts.some((text) => holdsAny(text, secrets));
 }
@@ -168,7 +184,7 @@ function problemOfAstray(given: Given): Problem {
   return { from, message: `${from} contains a secret`, why, hint: howToRemove(given) };
 }
 
-/** Every secret that the variables hold. */
+/** Returns every secret in the environment variables. */
 function secretsIn(env: Env): readonly string[] {
   return (Object.keys(FIELDS) as FieldName[])
     .filter((field): field is SecretName => fieldOf(field).type === 'secret')

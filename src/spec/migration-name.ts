@@ -1,7 +1,10 @@
 /** The name of a migration in every output: `shop/orders -> shop/orders-by-tenant`. */
 import type { ContainerName } from './input/values.ts';
 
-/** Both containers, from a spec or, as DB/CONTAINER, from the pinned fields of a ledger. */
+/**
+ * Source and target of a migration: container names from a spec, or texts (DB/CONTAINER) from the pinned fields of a
+ * ledger.
+ */
 export interface Ends {
   readonly source: ContainerName | string;
   readonly target: ContainerName | string;
@@ -11,7 +14,7 @@ export function migrationName({ source, target }: Ends): string {
   return `${containerText(source)} -> ${containerText(target)}`;
 }
 
-/** `DB/CONTAINER`. */
+/** Returns a container name as text: `DB/CONTAINER`. */
 export function containerText(end: ContainerName | string): string {
   return typeof end === 'string' ? end : `${end.database}/${end.container}`;
 }

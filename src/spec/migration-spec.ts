@@ -1,14 +1,14 @@
-/** The settings of a migration. Invariants: checked and complete, frozen, and without any secret. */
+/** The settings of a migration. Invariants: a spec is checked, complete and frozen, and contains no secret. */
 
-/** A container, and the account it is in. */
+/** The name of a container, and the account that contains it. */
 export interface ContainerAddress {
-  /** As `https://account.documents.azure.com/`: origin and one slash. */
+  /** The URL of the account as its origin and one slash: `https://account.documents.azure.com/`. */
   readonly endpoint: string;
   readonly database: string;
   readonly container: string;
 }
 
-/** How many RU/s may be used; `automatic` leaves it to the governor. */
+/** How many RU/s a run may use. `automatic` leaves the choice to load control. */
 export type Budget =
   | { readonly kind: 'automatic' }
   | { readonly kind: 'ru'; readonly ru: number }
@@ -21,27 +21,30 @@ export type Deletes =
   | { readonly kind: 'marker'; readonly path: string }
   | { readonly kind: 'reconcile' };
 
-/** What to do when there is no target. */
+/** How the target is created if it does not exist; `none` means that its absence is an error. */
 export type Creation =
   | { readonly kind: 'none' }
   | { readonly kind: 'as-source' }
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number };
 
-/** When a run stops beginning new work: at a time of day, or after a duration, which does not follow a clock that is set. */
+/**
+ * When a run stops beginning new work: at a time of day, or after a duration. Setting the clock of the machine does
+ * not change the end of a duration.
+ */
 export type StopTime =
   | { readonly kind: 'none' }
-  /** `asked` is the text that was given, with the time zone for a time of day. */
+  /** `asked` is the text that the operator gave; for a time of day it includes the time zone. */
   | { readonly kind: 'at' | 'within'; readonly atMs: number; readonly asked: string };
 
 export interface MigrationSpec {
   readonly source: ContainerAddress;
   readonly target: ContainerAddress;
-  /** The target's key paths as text, one to three; also when they come from `derive`. */
+  /** One to three key paths of the target, as text. They are filled in also when the operator gave only `derive`. */
   readonly partitionKey: readonly string[];
   readonly derive: readonly string[];
   readonly missingKey: 'keep' | 'dead-letter' | 'fail';
-  /** Where the old key value is kept, or null. */
+  /** The path of the property that keeps the old key value; null when it is not kept. */
   readonly keepSourceKeyAs: string | null;
   readonly onCollision: 'dead-letter' | 'fail';
   readonly deletes: Deletes;
@@ -49,9 +52,9 @@ export interface MigrationSpec {
   readonly sourceBudget: Budget;
   readonly targetBudget: Budget;
   readonly creation: Creation;
-  /** Proceed despite warnings of the preflight. */
+  /** Whether the copy begins despite warnings of the preflight. */
   readonly acceptsWarnings: boolean;
-  /** Absolute path. */
+  /** The absolute path of the ledger. */
   readonly ledger: string;
   readonly deadline: StopTime;
   readonly deadLettersMax: number;

@@ -1,4 +1,4 @@
-/** Refusals that several layers report, in the same words, and how they write a TTL. */
+/** Refusals that several layers report in the same words, and the words for a TTL. */
 import { NotReadyError } from '../lib/errors.ts';
 
 export function copyNotFinished(details: { readonly why: string; readonly hint: string }): NotReadyError {
@@ -9,7 +9,10 @@ export function nothingCopied(why: string): NotReadyError {
   return new NotReadyError('nothing has been copied yet', { why, hint: 'run cosmig copy first' });
 }
 
-/** `what`: the container as the message names it, such as "source container shop/orders". */
+/**
+ * Returns the refusal for a missing container. `what` is its name in the message, such as "source container
+ * shop/orders".
+ */
 export function containerMissing(
   what: string,
   details: { readonly why: string; readonly hint: string },
@@ -17,7 +20,7 @@ export function containerMissing(
   return new NotReadyError(`there is no ${what}`, details);
 }
 
-/** A container of the same name that is not the one the migration began with. */
+/** Returns the refusal for a container that has the right name but was created again after the migration began. */
 export function containerRecreated(
   what: string,
   { was, is }: { readonly was: string; readonly is: string },
@@ -29,7 +32,7 @@ export function containerRecreated(
   });
 }
 
-/** The default TTL of a container in words. */
+/** Returns the default TTL of a container in words. */
 export function ttlText(ttl: number | null): string {
   if (ttl === null) return 'off';
   return ttl === -1 ? 'on without a default' : `${ttl} s`;

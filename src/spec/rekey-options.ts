@@ -1,4 +1,4 @@
-/** How documents of the source become documents of the target: the same for preflight, engine and verifier. */
+/** The options by which documents of the source are re-keyed: the same for preflight, engine and verifier. */
 import type { KeyKind } from '../epk/effective-key.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import { parsePath } from '../keys/path.ts';
@@ -6,18 +6,18 @@ import type { Path } from '../keys/strategies/strategy.ts';
 import { planFor } from './key-rules.ts';
 import type { Deletes, MigrationSpec } from './migration-spec.ts';
 
-/** Without large partition keys (fact SVC-4). */
+/** The maximum key length in bytes without large partition keys (fact SVC-4). */
 const KEY_BYTES_MAX_V1 = 101;
 
-/** The facts of a container that matter here. */
+/** What re-keying needs to know of a container. */
 interface Facts {
   readonly keyPaths: readonly string[];
   readonly keyKind: KeyKind;
-  /** Seconds; -1: on, without a default; null: off. */
+  /** The default TTL in seconds; -1 when TTL is on without a default; null when it is off. */
   readonly defaultTtl: number | null;
 }
 
-/** A target of null is one that cosmig will create. */
+/** Returns the options for re-keying. `target` is null when cosmig will create the target. */
 export function rekeyOptionsOf(
   spec: MigrationSpec,
   source: Facts,
@@ -25,7 +25,7 @@ export function rekeyOptionsOf(
 ): RekeyOptions {
   const kind = target?.keyKind ?? (spec.partitionKey.length > 1 ? 'multi-hash' : 'hash-v2');
   const { defaultTtl } = source;
-  // Where the source has no TTL, a `ttl` in a document means nothing.
+  // Without TTL in the source, the property `ttl` of a document has no effect.
   const isRewritten = spec.ttl === 'remaining' && defaultTtl !== null;
   return {
     plan: planFor(spec, source.keyPaths, kind === 'hash-v1' ? KEY_BYTES_MAX_V1 : undefined),
@@ -34,7 +34,7 @@ export function rekeyOptionsOf(
   };
 }
 
-/** The property that marks a document as deleted, if deletes are found by one. */
+/** Returns the path of the property that marks deleted documents; null when deletes are detected in another way. */
 export function markerOf(deletes: Deletes): Path | null {
   return deletes.kind === 'marker' ? parsePath(deletes.path) : null;
 }

@@ -1,19 +1,19 @@
 /**
- * Advice names commands as they are typed next to a config file. An operator who identified the migration by flags needs
- * the same flags in the advised command: this adds them.
+ * Adds flags to advice. Advice names commands as an operator types them next to a config file. An operator who
+ * identified the migration by flags needs the same flags in the advised command.
  */
 import { flagOfField } from './fields.ts';
 import { shellWord } from './input/given.ts';
 
-/** Commands that need the ledger and nothing else. */
+/** Commands that need only the ledger. */
 const OF_THE_LEDGER = /\bcosmig (?:status|dead-letters (?:list|show|discard))\b(?! --help)/g;
-/** Commands that need all of the spec. */
+/** Commands that need the whole spec. */
 const OF_THE_SPEC = /\bcosmig (?:copy|tail|verify|cutover|dead-letters retry)\b(?! --help)/;
 
-/** The options of a command; other commands may have options of these names with other types. */
+/** The options of any command. A command may have an option with one of these names and another type. */
 type Options = Readonly<Record<string, unknown>>;
 
-/** The advice for a command line with these options. */
+/** Returns the advice with the flags from the options of the current command line. */
 export function withSameFlags(advice: string, options: Options): string {
   const flags = placeFlags(options);
   if (flags === '') return advice;
@@ -21,7 +21,7 @@ export function withSameFlags(advice: string, options: Options): string {
   return OF_THE_SPEC.test(placed) ? `${placed} (with the same flags)` : placed;
 }
 
-/** The flags that lead to the ledger. */
+/** Returns the flags that identify the ledger. */
 function placeFlags(options: Options): string {
   const flags = (names: readonly ('source' | 'target' | 'ledger')[]): string[] =>
     names.flatMap((name) => textsOf(options[name]).map((text) => `${flagOfField(name)} ${shellWord(text)}`));
@@ -31,7 +31,7 @@ function placeFlags(options: Options): string {
   return [...config, ...flags(['source', 'target'])].join(' ');
 }
 
-/** Empty for an option of another type. */
+/** Returns the texts of an option; none if the option is of another type. */
 function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }

@@ -1,7 +1,7 @@
 /** Time limits and intervals of a run. */
 
 export interface Timing {
-  /** After this long a request counts as lost; what it wrote may still land within the same time. */
+  /** How long a request may take before it counts as lost. Its write may still arrive within the same time after that. */
   readonly requestTimeoutMs: number;
   /** How long a reader waits after it has reached the end of its feed. */
   readonly pollMs: number;
@@ -11,14 +11,14 @@ export interface Timing {
 
 export const TIMING: Timing = { requestTimeoutMs: 45_000, pollMs: 1000, showMs: 1000 };
 
-/** The same for a comparison of both sides. */
+/** Time limits and intervals of a comparison of both sides. */
 export interface CompareTiming {
   readonly requestTimeoutMs: number;
-  /** Between two looks at the same document or the same counts. */
+  /** The wait before the same document, or the same count, is read again. */
   readonly gapMs: number;
-  /** How often the pass saves how far it has come: at most this much is read again after a crash. */
+  /** How often the comparison saves its progress. After a crash, at most this much time of reading is repeated. */
   readonly checkpointMs: number;
-  /** Documents a page. */
+  /** How many documents a page contains. */
   readonly pageSize: number;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Reads a config file: YAML, of which JSON is a part. Invariants: no content of the file is repeated except names of keys,
- * since it may contain a secret; aliases and tags are refused, so that a small file cannot become a large value; every value
- * remembers its line.
+ * Reads a config file in YAML, which includes JSON. Invariants: messages repeat nothing from the file except names of
+ * keys, since the file may contain a secret; aliases and tags are refused, so that a small file cannot become a large
+ * value; every value keeps its line number.
  *
- * Why the package yaml: it has no dependencies, reports lines and duplicate keys, and returns nodes before it builds objects;
- * js-yaml loses the lines, and the messages of JSON.parse repeat content.
+ * Why the package yaml: it has no dependencies, reports lines and duplicate keys, and returns nodes before it builds
+ * objects. js-yaml loses the lines, and the messages of JSON.parse repeat content.
  */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -16,16 +16,19 @@ import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
 import type { Given } from './given.ts';
 
-/** The values of a file, and the problems with single ones. */
+/** The values of a file, and the problems with single values. */
 export interface ConfigFile {
   readonly givens: readonly Given[];
   readonly problems: readonly Problem[];
 }
 
-/** The settings are a page of text; a larger file was named by mistake. */
+/** The maximum size of the file. Settings need about a page of text; a larger file was probably named by mistake. */
 const SIZE_MAX = 16 * 1024;
 
-/** Reads a file that messages call `name`. Undefined when there is none; throws when it cannot be used at all. */
+/**
+ * Reads a config file; `name` is its name in messages. Returns undefined when the file does not exist, and throws
+ * when it cannot be used at all.
+ */
 export function readConfigFile(path: string, name: string): ConfigFile | undefined {
   const bytes = readBytes(path, name);
   if (bytes === undefined) return undefined;
@@ -36,7 +39,10 @@ export function readConfigFile(path: string, name: string): ConfigFile | undefin
   return parseConfig(bytes.toString('utf8'), name);
 }
 
-/** The beginning of a file, one byte more than it may have; undefined when there is none. */
+/**
+ * Reads at most one byte more than SIZE_MAX, which is enough to detect a larger file. Returns undefined when the file
+ * does not exist.
+ */
 function readBytes(path: string, name: string): Buffer | undefined {
   let file: number | undefined;
   try {
@@ -57,21 +63,25 @@ function readBytes(path: string, name: string): Buffer | undefined {
   }
 }
 
-/** A file that cannot be used at all; further problems would only be consequences of this one. */
+/**
+ * Returns the error for a file that cannot be used at all. It contains no further problems, since they would only be
+ * consequences of this one.
+ */
 function refused(name: string, message: string, why: string): UsageError {
   const hint = 'give a YAML or JSON file with the settings, or fix this one';
   return asUsageError([{ from: name, message, why, hint }]);
 }
 
 /**
- * The parser recurses, and a stack that overflows inside a regular expression ends the Node process (seen with 32,000
- * dashes). Every level needs a bracket, a dash or a question mark, which this bounds, or a line with more indentation than
- * the one above, which SIZE_MAX bounds.
+ * The maximum number of brackets, dashes and question marks. The parser recurses for each level of nesting, and a
+ * stack that overflows inside a regular expression ends the Node process (seen with 32,000 dashes). A level needs one
+ * of these marks, which this limit bounds, or a line with more indentation than the line above, which SIZE_MAX
+ * bounds.
  */
 const MARKS_MAX = 256;
 const MARKS = /[[{]|(?:^|\s)[-?](?=\s)/gm;
 
-/** Reads the text of a config file. */
+/** Parses the text of a config file; `name` is its name in messages. */
 export function parseConfig(text: string, name: string): ConfigFile {
   if ((text.match(MARKS)?.length ?? 0) > MARKS_MAX) {
     throw refused(
@@ -88,9 +98,9 @@ export function parseConfig(text: string, name: string): ConfigFile {
     stringKeys: true,
     uniqueKeys: true,
     merge: false,
-    // Its errors would quote the text.
+    // With true, the messages of the parser would quote the file.
     prettyErrors: false,
-    // At a lower level a second document would be ignored.
+    // At a lower level, the parser would silently ignore a second YAML document in the file.
     logLevel: 'error',
   });
   const [error] = [...document.errors, ...document.warnings];
@@ -99,7 +109,7 @@ export function parseConfig(text: string, name: string): ConfigFile {
     throw refused(name, `${name} line ${lineOf(error.pos[0])} cannot be read`, why);
   }
   const { contents } = document;
-  // An empty file, or comments only.
+  // The file is empty or contains only comments.
   if (contents === null || (isScalar(contents) && contents.value === null)) {
     return { givens: [], problems: [] };
   }
@@ -181,7 +191,7 @@ class Reader {
       : near === undefined
         ? 'see cosmig copy --help for the settings; names are in camelCase'
         : `did you mean ${near}?`;
-    // Anything but a plain word may be a secret.
+    // Only a plain word is shown, since any other text may be a secret.
     const shown = /^[\w.-]{1,40}$/.test(name) ? name : 'this name';
     this.#refuse(line, `unknown setting: ${shown}`, 'cosmig has no setting of this name', hint);
   }
@@ -194,7 +204,10 @@ class Reader {
 
 const SECRET_NAMES = /(?:key|secret|password|token|connection_?string)$/i;
 
-/** The texts of a scalar or of a list of them, as they stand there; nothing for what is neither. */
+/**
+ * Returns the texts of a scalar, or of a list of scalars, as they are written in the file; undefined for any other
+ * node.
+ */
 function textsOf(node: Node | null): string[] | undefined {
   if (node === null) return [''];
   if (isSeq(node)) {
@@ -206,6 +219,6 @@ function textsOf(node: Node | null): string[] | undefined {
 
 function textOf(value: unknown, source: string | undefined): string {
   if (typeof value === 'string') return value;
-  // A number as it was written, so that 1e3 and 0x10 are refused instead of converted.
+  // A number is returned as it is written, so that 1e3 and 0x10 are refused instead of converted.
   return value === null ? '' : (source ?? '');
 }

@@ -1,28 +1,28 @@
 /**
- * A value as the operator gave it, and where: so that a problem names the flag, the variable or the line of the file, and
- * the hint shows the fix in the same place. Invariant: a secret is named and never repeated.
+ * A value as the operator gave it, with its origin: a problem can then name the flag, the variable or the line of the
+ * file, and its hint can show the fix in the same form. Invariant: a secret is named and never repeated.
  */
 import type { Problem } from '../../lib/errors.ts';
 import { redactText } from '../../lib/log.ts';
 import { exampleOf, fieldOf, flagOfField, type FieldName } from '../fields.ts';
 
-/** Where a value came from. */
+/** The origin of a value. */
 export type Origin =
   | { readonly kind: 'flag' }
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'file'; readonly file: string; readonly line: number };
 
-/** The texts of one field: one, or several for a list. */
+/** The texts that the operator gave for one field: one text, or several for a list. */
 export interface Given {
   readonly field: FieldName;
   readonly texts: readonly string[];
   readonly origin: Origin;
 }
 
-/** What was given, by field. */
+/** All values that the operator gave, by field. */
 export type Givens = ReadonlyMap<FieldName, Given>;
 
-/** The flag, the variable, or the line and the key. */
+/** Returns the name of the origin: the flag, the variable, or the key with the file and its line. */
 export function sourceOf({ field, origin }: Given): string {
   switch (origin.kind) {
     case 'flag':
@@ -34,7 +34,7 @@ export function sourceOf({ field, origin }: Given): string {
   }
 }
 
-/** The same with the value, as it stood there. */
+/** Returns the origin together with the text of the value, without the text if it is a secret. */
 export function quote(given: Given, text: string): string {
   const { field, origin } = given;
   if (fieldOf(field).type === 'secret') return sourceOf(given);
@@ -43,7 +43,7 @@ export function quote(given: Given, text: string): string {
   return `${sourceOf(given)} ${shown}`;
 }
 
-// Long enough for the paths and templates that people write.
+// The maximum length of a quoted value in characters. It is enough for the paths and templates that people write.
 const SHOWN_MAX = 100;
 
 function shorten(text: string): string {
@@ -52,7 +52,7 @@ function shorten(text: string): string {
   return cut === '' || /[\s\p{Cc}]/u.test(cut) ? JSON.stringify(cut) : cut;
 }
 
-/** A valid value, written in the place where the invalid one came from. */
+/** Writes a valid value in the form in which the invalid value was given. */
 export function inPlace({ field, origin }: Given, text: string): string {
   switch (origin.kind) {
     case 'flag':
@@ -66,29 +66,29 @@ export function inPlace({ field, origin }: Given, text: string): string {
   }
 }
 
-/** How to remove it. */
+/** Returns what the operator can do to remove the value. */
 export function howToRemove(given: Given): string {
   return given.origin.kind === 'variable' ? `unset ${given.origin.name}` : `leave ${sourceOf(given)} out`;
 }
 
-/** Every way to give a field, for one that is missing. */
+/** Returns every way to give a field, for the hint about a missing value. */
 export function waysToGive(field: FieldName): string {
   const { env, type } = fieldOf(field);
   if (type === 'secret') return `set ${env}`;
   return `give ${flagOfField(field)} ${shellWord(exampleOf(field))}${env === undefined ? '' : `, ${env}`} or ${field} in the config file`;
 }
 
-/** As a POSIX shell reads it back. */
+/** Quotes a text, if necessary, so that a POSIX shell reads it as one word. */
 export function shellWord(text: string): string {
   return /^[\w/.,:%=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A text that is not valid: why, and what would be. */
+/** The reason why a text is not valid, and an example of a valid text. */
 export class Invalid {
   readonly why: string;
   readonly example: string | undefined;
 
-  /** `example` is a valid value; without it, the field's own is shown. */
+  /** `example` is a valid value. Without it, the problem shows the example of the field. */
   constructor(why: string, example?: string) {
     this.why = why;
     this.example = example;
@@ -98,7 +98,7 @@ export class Invalid {
 /** The hint for a secret that is not valid. */
 export const COPY_AGAIN = 'copy it again from the portal, or from what az cosmosdb keys list prints';
 
-/** The problem with a value. */
+/** Returns the problem of a value that is not valid. */
 export function problemWith(given: Given, text: string, invalid: Invalid): Problem {
   const isSecret = fieldOf(given.field).type === 'secret';
   return {

@@ -1,4 +1,7 @@
-/** What was given, and every problem found in it: checks continue after a problem, so that all are reported together. */
+/**
+ * The given settings, and every problem found with them. Checks continue after a problem, so that all problems are
+ * reported together.
+ */
 import { UsageError, type Problem } from '../../lib/errors.ts';
 import { exampleOf, type FieldName } from '../fields.ts';
 import { howToRemove, inPlace, problemWith, sourceOf, Invalid, type Given, type Givens } from './given.ts';
@@ -21,7 +24,7 @@ export class ProblemList {
     this.all.push({ from, message, why, hint });
   }
 
-  /** The text of a field that has one value; undefined after a problem. */
+  /** Returns the text of a field that takes one value; undefined after a problem. */
   single(given: Given): string | undefined {
     const [text, ...more] = given.texts;
     const from = sourceOf(given);
@@ -36,7 +39,7 @@ export class ProblemList {
     return text;
   }
 
-  /** The texts of a list, without empty ones. */
+  /** Returns the texts of a list, without empty texts, which are reported as a problem. */
   several(given: Given): readonly string[] {
     if (given.texts.length === 0 || given.texts.some((text) => text.trim() === '')) this.#reportEmpty(given);
     return given.texts.filter((text) => text.trim() !== '');
@@ -52,7 +55,7 @@ export class ProblemList {
     );
   }
 
-  /** The text as a value; undefined after a problem. */
+  /** Converts a text into a value; returns undefined after a problem. */
   value<T>(given: Given, text: string, read: Read<T>): T | undefined {
     const value = read(text);
     if (!(value instanceof Invalid)) return value;
@@ -60,14 +63,14 @@ export class ProblemList {
     return undefined;
   }
 
-  /** The value of a field; undefined when it was not given, or after a problem. */
+  /** Returns the value of a field; undefined when it was not given, or after a problem. */
   one<T>(field: FieldName, read: Read<T>): T | undefined {
     const given = this.given(field);
     const text = given === undefined ? undefined : this.single(given);
     return given === undefined || text === undefined ? undefined : this.value(given, text, read);
   }
 
-  /** Refuses two fields that exclude each other. */
+  /** Reports a problem when two fields that exclude each other are both given. */
   exclusive(one: FieldName, other: FieldName, why: string): void {
     const [first, second] = [this.given(one), this.given(other)];
     if (first === undefined || second === undefined) return;
@@ -85,7 +88,7 @@ export class ProblemList {
   }
 }
 
-/** One error for a list of problems; a single problem becomes the error itself. */
+/** Makes one error of a list of problems. The error of a single problem has the message of that problem. */
 export function asUsageError(problems: readonly Problem[]): UsageError {
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) {

@@ -1,14 +1,14 @@
-/** Finds secrets by their text, wherever they were pasted, and removes them from messages. */
+/** Finds secrets in any text by comparing it with the known secrets, and removes them from messages. */
 import type { Problem } from '../../lib/errors.ts';
 
-/** A shorter text is not a secret, and removing it would damage ordinary words. */
+/** The minimum length of a secret in characters. Removing a shorter text would damage ordinary words. */
 const LENGTH_MIN = 6;
 
 export function holdsAny(text: string, secrets: readonly string[]): boolean {
   return secrets.some((secret) => secret.length >= LENGTH_MIN && text.includes(secret));
 }
 
-/** The problem without these secrets. */
+/** Returns the problem with the secrets removed from its texts. */
 export function redactSecrets(problem: Problem, secrets: readonly string[]): Problem {
   const clean = (text: string): string =>
     secrets

@@ -1,13 +1,16 @@
-/** Which texts are valid. Each function returns the value, or why the text is not valid; none of them throws. */
+/**
+ * Decides which texts are valid values. Each function returns the value, or an Invalid with the reason; none of them
+ * throws.
+ */
 import { nearest } from '../../lib/nearest.ts';
 import { isLoopback } from '../connection.ts';
 import { Invalid } from './given.ts';
 import type { Budget } from '../migration-spec.ts';
 
-/** Returns the value of a text, or why it is not valid. */
+/** Converts a text into a value, or returns why the text is not valid. */
 export type Read<T> = (text: string) => T | Invalid;
 
-/** What Cosmos allows in the name of a database or a container. */
+/** The maximum length that Cosmos DB allows for the name of a database or a container. */
 const NAME_MAX = 255;
 
 export interface ContainerName {
@@ -15,7 +18,7 @@ export interface ContainerName {
   readonly container: string;
 }
 
-/** DB/CONTAINER. */
+/** Reads a container name of the form DB/CONTAINER. */
 export function parseContainerName(text: string): ContainerName | Invalid {
   const [database = '', container = '', ...rest] = text.split('/');
   if (database === '' || container === '' || rest.length > 0) {
@@ -32,21 +35,21 @@ export function parseContainerName(text: string): ContainerName | Invalid {
   );
 }
 
-/** The one text among `choices`. */
+/** Accepts one of the texts in `choices`. */
 export function readChoice<const C extends string>(choices: readonly C[]): Read<C> {
   return (text) =>
     choices.find((choice) => choice === text) ??
     new Invalid(`it is one of ${choices.join(', ')}`, nearest(text, choices) ?? choices[0]);
 }
 
-/** On or off. */
+/** Reads the value of a switch: true or false. */
 export function readSwitch(text: string): boolean | Invalid {
   const lower = text.toLowerCase();
   if (lower === 'true') return true;
   return lower === 'false' ? false : new Invalid('it is true or false', 'true');
 }
 
-/** A whole number from `min` to `max`, in steps from zero. */
+/** Accepts a whole number from `min` to `max` that is a multiple of `step`. */
 export function readWhole(min: number, max: number, step = 1, unit = ''): Read<number> {
   const of = unit === '' ? '' : ` ${unit}`;
   const steps = step === 1 ? '' : `, in steps of ${step}`;
@@ -61,10 +64,13 @@ export function readWhole(min: number, max: number, step = 1, unit = ''): Read<n
   };
 }
 
-/** More than a container can have, so that a typing mistake of three digits shows. */
+/**
+ * The maximum of a budget. No container has as many RU/s, so a budget that is a thousand times too high by mistake is
+ * usually refused.
+ */
 const RU_MAX = 10_000_000;
 
-/** N RU/s, or N% of what there is. */
+/** Reads a budget: a number of RU/s, or a percentage of the available RU/s. */
 export function readBudget(text: string): Budget | Invalid {
   const [, digits = '', sign] = /^(\d{1,15})(%?)$/.exec(text) ?? [];
   const number = digits === '' ? Number.NaN : Number(digits);
@@ -73,19 +79,19 @@ export function readBudget(text: string): Budget | Invalid {
   return new Invalid(`it is RU/s as a whole number from 1 to ${RU_MAX}, or 1% to 100% of what there is`);
 }
 
-/** Beyond this the service needs a support request. */
+/** The maximum throughput without a support request to the service. */
 const THROUGHPUT_MAX = 1_000_000;
 
 export const readManualThroughput = readWhole(400, THROUGHPUT_MAX, 100, 'of RU/s');
 export const readAutoscaleThroughput = readWhole(1000, THROUGHPUT_MAX, 1000, 'of RU/s');
-/** The upper end only keeps typing mistakes out. */
+/** The maximum is so high that it only detects typing mistakes. */
 export const readDeadLettersMax = readWhole(0, 1_000_000_000);
 
 const UNITS_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
-/** A timer of Node holds 24.8 days at most. */
+/** The maximum duration, below the 24.8 days of the longest timer in Node. */
 const DURATION_MAX_MS = 20 * 86_400_000;
 
-/** 90s, 30m, 2h, 1h30m, 1d: each unit once, the largest first. In milliseconds. */
+/** Reads a duration in milliseconds: 90s, 30m, 2h, 1h30m or 1d. Each unit occurs at most once, the largest first. */
 export function readDuration(text: string): number | Invalid {
   const parts = /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,7})s)?$/.exec(text);
   const [days = '0', hours = '0', minutes = '0', seconds = '0'] = parts?.slice(1) ?? [];
@@ -97,7 +103,7 @@ export function readDuration(text: string): number | Invalid {
   return new Invalid('it is a time like 90s, 30m, 2h or 1h30m, of at most 20d');
 }
 
-/** HH:MM, as minutes of a day. */
+/** Reads a time of day, HH:MM, as minutes since midnight. */
 export function readTimeOfDay(text: string): number | Invalid {
   const [, hours = '', minutes = ''] = /^(\d{1,2}):(\d{2})$/.exec(text) ?? [];
   const wrong = new Invalid('it is a time of day from 00:00 to 23:59');
@@ -107,12 +113,13 @@ export function readTimeOfDay(text: string): number | Invalid {
 
 const MINUTE_MS = 60_000;
 const DIAL_MINUTES = 24 * 60;
-/** A day has 25 hours where the clock is put back. */
+/** The longest day has 25 hours: the one on which the clock is put back. */
 const DAY_MINUTES_MAX = 25 * 60;
 
 /**
- * The next time after `nowMs` at which a wall clock shows `minutes`. Every minute is checked: a clock that is put back
- * shows a time twice, and when it is put forward past the time, the first minute after it counts.
+ * Returns the next time after `nowMs` at which a wall clock shows `minutes`. Every minute is checked. A clock that is
+ * put back shows some times twice, and the first one counts. A clock that is put forward may skip the time, and the
+ * first minute after it counts.
  */
 export function nextTimeOfDay(minutes: number, nowMs: number): number {
   const start = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
@@ -121,7 +128,7 @@ export function nextTimeOfDay(minutes: number, nowMs: number): number {
     const atMs = start + step * MINUTE_MS;
     const shown = minutesOfDay(atMs);
     const [forth, away] = [onDial(shown - before), onDial(minutes - before)];
-    // A clock is never put forward by half a day; such a step means that it was put back.
+    // A step of half a day or more means that the clock was put back, since no clock is put forward that far.
     const isBeyond = away > 0 && away < forth && forth < DIAL_MINUTES / 2;
     if (shown === minutes || isBeyond) return atMs;
     before = shown;
@@ -129,7 +136,10 @@ export function nextTimeOfDay(minutes: number, nowMs: number): number {
   return start + DAY_MINUTES_MAX * MINUTE_MS;
 }
 
-/** So far forward from one time of day to another, also past midnight. */
+/**
+ * Converts a difference between two times of day into the minutes forward from the first to the second, also past
+ * midnight.
+ */
 function onDial(minutes: number): number {
   return (minutes + DIAL_MINUTES) % DIAL_MINUTES;
 }
@@ -139,12 +149,15 @@ function minutesOfDay(atMs: number): number {
   return at.getHours() * 60 + at.getMinutes();
 }
 
-/** What this machine calls its time zone. */
+/** Returns the name of this machine's time zone. */
 export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** The URL of an account as its origin and one slash; the default port is left out, as in every other spelling. */
+/**
+ * Reads the URL of an account as its origin and one slash. The default port is left out, so that all spellings of one
+ * URL become equal.
+ */
 export function readEndpoint(text: string): string | Invalid {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['https:', 'http:'].includes(url.protocol))
@@ -161,7 +174,7 @@ export function readEndpoint(text: string): string | Invalid {
   return `${url.origin}/`;
 }
 
-/** Whether a text given as a URL may contain a secret. */
+/** Returns whether a text that was given as a URL may contain a secret. */
 export function holdsSecret(text: string): boolean {
   return /accountkey|@|;|\?|sig=/i.test(text);
 }
