@@ -1,21 +1,21 @@
 /**
- * The definition of a container like another one, with another key. Invariant: every setting that a container can have
- * is taken over; what belongs to one container only, or comes from the service, is not.
+ * Returns the definition of a container like an existing one, with another key. Invariant: every setting that a
+ * container can have is taken over, except what comes from the service or belongs to one container only.
  */
 import { parsePath } from '../../keys/path.ts';
 import { memberOf } from '../../lib/json/json.ts';
 import type { ContainerFacts } from './inspect.ts';
 
-/** Fields that come from the service, or belong to one container only (fact SDK-26). */
+/** Fields of a definition that come from the service, or belong to one container only (fact SDK-26). */
 const NOT_CLONED = new Set(['id', 'partitionKey', 'statistics', 'changeFeedPolicy', 'materializedViews']);
 
-/** The definition of a container like `source` with another name and key; its throughput is not part of it. */
+/** Returns a definition like that of `source`, with the name and key of `target`. The throughput is not part of it. */
 export function cloneOf(
   source: ContainerFacts,
   target: {
     readonly name: ContainerFacts['name'];
     readonly keyPaths: readonly string[];
-    /** The analytical store is a feature of the account. */
+    /** Whether both containers are in one account. The analytical store is a feature of the account. */
     readonly isSameAccount: boolean;
   },
 ): Readonly<Record<string, unknown>> {
@@ -36,12 +36,12 @@ export function cloneOf(
     ...Object.fromEntries(kept),
     ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== null)),
     id: name.container,
-    // Without a version the service takes the first, whose keys end at 101 bytes.
+    // Without a version the service takes version 1, whose keys end at 101 bytes.
     partitionKey: { paths: [...keyPaths], kind: keyPaths.length > 1 ? 'MultiHash' : 'Hash', version: 2 },
   };
 }
 
-/** The path of a custom conflict procedure contains the name of its container. */
+/** Replaces the container's name in the path of a custom conflict procedure, which contains the name. */
 export function withOwnProcedure(
   policy: unknown,
   from: ContainerFacts['name'],
@@ -53,14 +53,14 @@ export function withOwnProcedure(
   return { ...Object(policy), conflictResolutionProcedure: procedure.replace(old ?? '', own ?? '') };
 }
 
-/** Queries by key need the key in the index, and the service does not add it (fact SVC-14). */
+/** Adds a missing key to an indexing policy: queries by key need it, and the service does not add it (fact SVC-14). */
 export function withKeyIndexed(policy: unknown, keyPaths: readonly string[]): unknown {
   const [included, excluded] = [pathsIn(policy, 'includedPaths'), pathsIn(policy, 'excludedPaths')];
   const lacking = keyPaths.filter((keyPath) => {
     const isNamed = (path: string): boolean => path === `${keyPath}/?` || path === `${keyPath}/*`;
     const matches = (path: string): boolean =>
       isNamed(path) || (path.endsWith('/*') && keyPath.startsWith(path.slice(0, -1)));
-    // Of the paths that match, the most precise one decides; a path that was excluded by name stays excluded.
+    // Among the paths that match, the most precise one decides. A path that was excluded by name stays excluded.
     const [decides] = [...included, ...excluded].filter(matches).toSorted((a, b) => b.length - a.length);
     const isId = parsePath(keyPath).join('/') === 'id';
     return !isId && (decides === undefined || (excluded.includes(decides) && !isNamed(decides)));

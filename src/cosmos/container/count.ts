@@ -1,6 +1,6 @@
 /**
- * How many documents a range has, by a query that the service answers from its index. Invariant: each request goes to one
- * range, without a query plan of the SDK, so a split is reported as one and no range is counted twice.
+ * Counts the documents of a range, with a query that the service answers from its index. Invariant: each request goes
+ * to one range, without a query plan of the SDK, so a split is reported as a split and no range is counted twice.
  */
 import { PriorityLevel, type FeedOptions } from '@azure/cosmos';
 import { TroubleError } from '../transport/trouble.ts';
@@ -14,14 +14,14 @@ export interface CountCall extends Call {
   readonly patience: Patience;
   readonly governor: Governor;
   readonly sessionToken: string | undefined;
-  /** Which documents, as a condition on `c`; without it, all of them. */
+  /** The documents to count, as a condition on `c`; undefined for all documents. */
   readonly where?: string;
 }
 
-/** The service may return a count in several pages, each with a part of it. */
+/** The most pages of one count. The service may return a count in several pages, each with a part of it. */
 const PAGES_MAX = 10_000;
 
-/** The number of documents in a range, and the session token of the last reply; throws a TroubleError for a split. */
+/** Counts the documents of a range; returns also the last session token. Throws a TroubleError for a split. */
 export async function countRange(
   requests: ContainerRequests,
   range: FeedRange,
@@ -76,7 +76,7 @@ function countIn({ body }: Reply): number {
   return documents.reduce<number>((sum, one) => sum + numberIn(one), 0);
 }
 
-/** `7`, or what a range sends to clients that merge counts: `[{"item": 7}]`, `{"_aggregate": 7}` and similar forms. */
+/** Reads a count: `7`, or a form for clients that add up counts, such as `[{"item": 7}]` or `{"_aggregate": 7}`. */
 function numberIn(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + numberIn(one), 0);

@@ -1,4 +1,4 @@
-/** The Azure CLI command that creates a container, for an operator whose identity may not do so through cosmig. */
+/** The Azure CLI command that creates a container, for an operator whose identity may not create it by cosmig. */
 import { isDeepStrictEqual } from 'node:util';
 import { memberOf } from '../../lib/json/json.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
@@ -14,7 +14,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   fullTextPolicy: '--full-text-policy',
   analyticalStorageTtl: '--analytical-storage-ttl',
 };
-/** What every container has by default. */
+/** Settings that every container has by default, so the command omits them. */
 const USUAL: Readonly<Record<string, unknown>> = { geospatialConfig: { type: 'Geography' } };
 const API_VERSION = '2024-11-15';
 
@@ -25,13 +25,13 @@ export interface CreationParts {
   readonly throughput: { readonly kind: string; readonly ru?: number; readonly ruMax?: number };
 }
 
-/** One line for a POSIX shell; the operator has to fill in GROUP. */
+/** Returns the command as one line for a POSIX shell. The operator has to replace GROUP. */
 export function creationCommand(parts: CreationParts): string {
   const { account, name, definition, throughput } = parts;
   const { id, partitionKey, ...settings } = definition;
   const paths = pathsOf(partitionKey);
   const rest = Object.entries(settings).filter(([field, value]) => !isDeepStrictEqual(USUAL[field], value));
-  // The CLI has no flags for hierarchical keys and some settings; `az rest` takes them all.
+  // The CLI has no flags for hierarchical keys and some settings, but `az rest` accepts all of them.
   if (paths.length !== 1 || rest.some(([field]) => FLAGS[field] === undefined)) return restCommand(parts);
   const words = [
     'az cosmosdb sql container create --resource-group GROUP',
@@ -52,7 +52,7 @@ function restCommand({ account, name, definition, throughput }: CreationParts): 
     ...(ruMax === undefined ? {} : { autoscaleSettings: { maxThroughput: ruMax } }),
   };
   const [database, container] = [name.database, name.container].map(encodeURIComponent);
-  // The CLI fills in {subscriptionId} by itself.
+  // The CLI replaces {subscriptionId} by itself.
   const url = `/subscriptions/{subscriptionId}/resourceGroups/GROUP/providers/Microsoft.DocumentDB/databaseAccounts/${account}/sqlDatabases/${database}/containers/${container}?api-version=${API_VERSION}`;
   const body = { properties: { resource: definition, options } };
   return `az rest --method put --url ${quoted(url)} --body ${quoted(JSON.stringify(body))}`;
@@ -67,7 +67,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Quoted as one word of a POSIX shell. */
+/** Returns the text quoted as one word of a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

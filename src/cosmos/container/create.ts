@@ -1,6 +1,6 @@
 /**
- * Creates the target: the settings of the source, with the new key. Invariant: after a crash at any point it may be
- * called again, and does what is missing; an existing container keeps its settings; nothing is replaced or deleted.
+ * Creates the target with the settings of the source and the new key. Invariant: after a crash at any point, calling
+ * it again creates what is missing; an existing container keeps its settings; nothing is replaced or deleted.
  */
 import type { ContainerRequest, RequestOptions } from '@azure/cosmos';
 import { must, unreachable } from '../../lib/assert.ts';
@@ -18,7 +18,7 @@ import { controlUnless, type ControlCall } from '../account/control-plane.ts';
 import { createScript } from './scripts.ts';
 import type { Throughput } from './throughput.ts';
 
-/** The throughput to ask for; `none`: the service's default, or what the database shares. */
+/** The throughput to ask for. `none`: the service's default, or what the database shares. */
 export type AskedThroughput =
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number }
@@ -29,13 +29,13 @@ export interface TargetPlan {
   readonly keyPaths: readonly string[];
   readonly like: Described;
   readonly creation: Creation;
-  /** How the account is signed in to: Entra ID may not create containers. */
+  /** How cosmig signs in to the account. An identity of Entra ID may not create containers. */
   readonly connection: Connection;
 }
 
 /**
- * Checks that the target can be created, and returns the throughput to ask for; a NotReadyError says what to run first.
- * Writes nothing.
+ * Checks that the target can be created, and returns the throughput to ask for. Throws a NotReadyError that says what
+ * to run first. Writes nothing.
  */
 export async function checkCreation(
   account: Account,
@@ -61,7 +61,7 @@ export async function checkCreation(
   return asked;
 }
 
-/** Creates the container and the scripts that are missing; returns the target as it is then. */
+/** Creates the container and its scripts, as far as they are missing; returns the target as it is then. */
 export async function createTarget(
   account: Account,
   plan: TargetPlan,
@@ -81,7 +81,7 @@ export async function createTarget(
   return target;
 }
 
-/** Another process may have created a container of this name meanwhile. */
+/** Throws if the container has another key: another process may have created it meanwhile. */
 function refuseOtherKey({ keyPaths }: ContainerFacts, { name, keyPaths: asked }: TargetPlan): void {
   const textOf = (paths: readonly string[]): string => JSON.stringify(paths.map(parsePath));
   if (textOf(keyPaths) === textOf(asked)) return;
@@ -91,7 +91,7 @@ function refuseOtherKey({ keyPaths }: ContainerFacts, { name, keyPaths: asked }:
   });
 }
 
-/** For some minutes, not every replica may know a new container (fact SVC-38). */
+/** Reads the new container. For some minutes not every replica may know it (fact SVC-38). */
 async function readCreated(
   account: Account,
   name: ContainerName,
@@ -115,11 +115,11 @@ async function create(
   const { containers } = account.client.database(plan.name.database);
   const definition = await definitionFor(account, plan, call);
   const work = async (options: RequestOptions): Promise<unknown> => {
-    // The SDK mutates its argument, so each attempt gets a copy.
+    // The SDK changes its argument, so each attempt gets a copy.
     const body: unknown = structuredClone({ ...definition, ...bodyOf(throughput) });
     return containers.create(body as ContainerRequest, options);
   };
-  // 409: an attempt whose reply was lost, or another process, has created it.
+  // 409: another process, or an attempt whose reply was lost, has created the container.
   await controlUnless(account, call, work, ({ status }) => status === 409);
 }
 
@@ -136,7 +136,7 @@ async function definitionFor(
   });
 }
 
-/** What to ask for; a NotReadyError where no option says it and the source has none to copy. */
+/** Returns the throughput to ask for. Throws a NotReadyError if no option gives it and the source has none to copy. */
 export function throughputFor(
   creation: Creation,
   source: Throughput,
@@ -165,7 +165,7 @@ export function throughputFor(
   }
 }
 
-/** The account's name is the first part of the host. */
+/** Returns the account's name, which is the first part of the host. */
 function accountName({ endpoint }: Connection): string {
   return new URL(endpoint).hostname.split('.')[0] ?? '';
 }

@@ -1,6 +1,6 @@
 /**
- * Reads what a container is: its identity, key, settings, throughput and size, and the facts of its account that matter
- * for a migration. Invariant: nothing here writes.
+ * Reads what a container is: its identity, key, settings, throughput and size, and the facts of its account that
+ * matter for a migration. Invariant: nothing here writes.
  */
 import type { DatabaseAccount, RequestOptions } from '@azure/cosmos';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -10,7 +10,7 @@ import type { ContainerName } from '../transport/container-requests.ts';
 import { controlUnless, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
 import { readOffer, readThroughput, type Throughput } from './throughput.ts';
 
-/** The settings that a clone takes over, as the service sent them; null where the container has none. */
+/** The settings that a clone takes over, as the service sent them; null for those that the container lacks. */
 export interface ContainerSettings {
   readonly indexingPolicy: unknown;
   readonly uniqueKeyPolicy: unknown;
@@ -23,9 +23,9 @@ export interface ContainerSettings {
 }
 
 export interface AccountFacts {
-  /** The account's name, which is the same behind each of its endpoints; null when it may not be read. */
+  /** The account's name, the same behind each of its endpoints; null if the caller may not read it. */
   readonly id: string | null;
-  /** Whether more than one region accepts writes; null when that may not be read. */
+  /** Whether more than one region accepts writes; null if the caller may not read that. */
   readonly multiWrite: boolean | null;
 }
 
@@ -33,29 +33,29 @@ export interface ContainerFacts {
   readonly name: ContainerName;
   readonly account: AccountFacts;
   readonly rid: string;
-  /** ETag of the definition: it changes when the definition is edited or the container is recreated. */
+  /** ETag of the definition. It changes when the definition is edited or the container is created again. */
   readonly etag: string;
   readonly keyPaths: readonly string[];
   readonly keyKind: KeyKind;
-  /** A container from before partition keys: its documents do not have the key property. */
+  /** Whether the container is older than partition keys. Its documents then lack the key property. */
   readonly hasSystemKey: boolean;
-  /** Seconds; -1: on, without a default; null: off. */
+  /** Default time to live in seconds; -1: documents expire only by their own `ttl`; null: documents never expire. */
   readonly defaultTtl: number | null;
   readonly settings: ContainerSettings;
-  /** Seconds in the analytical store, -1: for ever; null: no analytical store. */
+  /** Time to live in the analytical store in seconds; -1: for ever; null: the container has no analytical store. */
   readonly analyticalTtl: number | null;
   readonly changeFeedPolicy: unknown;
-  /** Masks documents for identities without the right to see them. */
+  /** The policy that masks documents for identities without the right to see them. */
   readonly dataMaskingPolicy: unknown;
   readonly throughput: Throughput;
-  /** The service's own count, which lags; null when the service does not report it. */
+  /** The service's own count, which lags; null if the service does not report it. */
   readonly documentCount: number | null;
   readonly sizeBytes: number | null;
   /** The whole definition, as the service sent it. */
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
-/** The container; undefined when it, or its database, does not exist. */
+/** Reads a container; undefined if the container or its database does not exist. */
 export async function readContainer(
   account: Account,
   name: ContainerName,
@@ -97,7 +97,7 @@ export async function readContainer(
   };
 }
 
-/** A database, and the throughput its containers share; undefined when it does not exist. */
+/** Reads a database and the throughput that its containers share; undefined if the database does not exist. */
 export async function readDatabase(
   account: Account,
   name: string,
@@ -112,7 +112,7 @@ export async function readDatabase(
   return { shared: await readOffer(account, textAt(asObject(seen.value), '_self'), freshly(call)) };
 }
 
-/** The facts of an account that matter for a migration. */
+/** Reads the facts of an account that matter for a migration. */
 export async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
   const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> => {
     const { resource } = await account.client.getDatabaseAccount(options);
@@ -121,7 +121,7 @@ export async function readAccount(account: Account, call: ControlCall): Promise<
   const seen = await controlUnless(account, call, work, isForbidden);
   if (seen?.value === undefined) return { id: null, multiWrite: null };
   const { enableMultipleWritableLocations, writableLocations } = seen.value;
-  // The SDK drops the id.
+  // The SDK drops the id, so it is read from the body.
   const { id } = asObject(JSON.parse(seen.body.toString()));
   return {
     id: typeof id === 'string' ? id : null,
@@ -129,12 +129,12 @@ export async function readAccount(account: Account, call: ControlCall): Promise<
   };
 }
 
-/** Requests that run together count their trouble separately. */
+/** Returns the call with a patience of its own: requests that run together count their trouble separately. */
 function freshly({ signal, patience }: ControlCall): ControlCall {
   return { signal, patience: patience.fresh() };
 }
 
-/** `dbs/<rid>/` of `dbs/<rid>/colls/<rid>/`. */
+/** Returns `dbs/<rid>/` of `dbs/<rid>/colls/<rid>/`. */
 function databaseLink(self: string): string {
   return self.split('/').slice(0, 2).join('/') + '/';
 }
@@ -152,11 +152,11 @@ const SETTINGS = [
 
 function settingsOf(definition: Readonly<Record<string, unknown>>): ContainerSettings {
   const settings = SETTINGS.map((name) => [name, definition[name] ?? null] as const);
-  // SETTINGS has every name, so the object is complete.
+  // SETTINGS has every name of the type, so the object is complete.
   return Object.fromEntries(settings) as { [K in (typeof SETTINGS)[number]]: unknown };
 }
 
-/** `documentsCount=12;documentsSize=34;...`, sizes in KB; -1, or no value, means that it is not known. */
+/** Reads a header like `documentsCount=12;documentsSize=34;...`, with sizes in KB; -1 or no value: unknown. */
 function usageOf(header: string | undefined): {
   readonly documentsCount: number | null;
   readonly sizeBytes: number | null;

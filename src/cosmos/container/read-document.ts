@@ -1,4 +1,4 @@
-/** One document as bytes, by its id and key: for a person who wants to see it. Writes nothing. */
+/** Reads one document as bytes, by its id and key, for an operator who wants to see it. Writes nothing. */
 import { readAll, type DocumentAddress } from '../bulk/point-reads.ts';
 import type { Account } from '../account/client.ts';
 import { replyScan } from '../../documents/page-scan.ts';
@@ -13,7 +13,7 @@ interface ReadCall extends Pick<SideParts, 'clock' | 'random' | 'onWait'> {
   readonly signal: AbortSignal;
 }
 
-/** The document's JSON text as the service sends it; undefined when there is none. */
+/** Returns the document's JSON text as the service sends it; undefined if the document does not exist. */
 export async function readDocument(
   account: Account,
   { name, ...address }: DocumentAddress & { readonly name: ContainerName },

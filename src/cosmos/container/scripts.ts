@@ -1,4 +1,4 @@
-/** Stored procedures, triggers and user-defined functions: parts of a container that are not documents. */
+/** Reads and creates the stored procedures, triggers and user-defined functions of a container. */
 import type { RequestOptions } from '@azure/cosmos';
 import type { Account } from '../account/client.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
@@ -10,13 +10,13 @@ export type ScriptKind = (typeof SCRIPT_KINDS)[number];
 export interface Script {
   readonly kind: ScriptKind;
   readonly id: string;
-  /** Its code. */
+  /** The script's source code. */
   readonly body: string;
-  /** When it runs; null for all but triggers. */
+  /** When a trigger runs; null for other scripts. */
   readonly trigger: { readonly type: unknown; readonly operation: unknown } | null;
 }
 
-/** All scripts of a container; null when the caller may not see them. */
+/** Returns all scripts of a container; null if the caller may not see them. */
 export async function listScripts(
   account: Account,
   name: ContainerName,
@@ -33,7 +33,7 @@ export async function listScripts(
   return listed;
 }
 
-/** Creates a script; does nothing when one of this name exists. */
+/** Creates a script; does nothing if a script of its kind and name exists. */
 export async function createScript(
   account: Account,
   name: ContainerName,
@@ -48,7 +48,7 @@ export async function createScript(
   );
 }
 
-/** Whether they do the same. */
+/** Whether two scripts have the same kind, name, code and trigger. */
 export function isSameScript(one: Script, other: Script): boolean {
   return (
     one.kind === other.kind &&

@@ -1,6 +1,6 @@
 /**
- * Where the settings of two containers differ. Pure. Invariant: settings that mean the same do not differ, in whatever
- * order they are listed, and with or without what the service adds by itself.
+ * Finds where the settings of two containers differ. Pure. Invariant: settings that mean the same do not differ, in
+ * whatever order they are listed, and with or without the values that the service adds by itself.
  */
 import { ttlText } from '../../spec/refusals.ts';
 import { withKeyIndexed, withOwnProcedure } from './clone.ts';
@@ -8,7 +8,7 @@ import type { ContainerFacts, ContainerSettings } from './inspect.ts';
 import { isSameScript, type Script } from './scripts.ts';
 import { throughputText } from './throughput.ts';
 
-/** A container with its scripts; null: the caller may not see the scripts. */
+/** A container and its scripts; null if the caller may not see the scripts. */
 export interface Described {
   readonly facts: ContainerFacts;
   readonly scripts: readonly Script[] | null;
@@ -31,7 +31,7 @@ export type SettingName =
 
 export interface SettingDifference {
   readonly setting: SettingName;
-  /** In words, for people. */
+  /** The setting as it is in the source, in words for the operator. */
   readonly source: string;
   readonly target: string;
 }
@@ -47,7 +47,7 @@ const POLICIES: ReadonlyArray<readonly [SettingName, keyof ContainerSettings]> =
   ['encryption', 'clientEncryptionPolicy'],
 ];
 
-/** Where the target differs from the source, apart from its key. */
+/** Returns where the target differs from the source, apart from the key. */
 export function differencesOf(source: Described, target: Described): readonly SettingDifference[] {
   const [from, to] = [source.facts, target.facts];
   const found: SettingDifference[] = [];
@@ -68,7 +68,7 @@ export function differencesOf(source: Described, target: Described): readonly Se
   return found;
 }
 
-/** Settings that cannot be compared, because the caller may not see them in one of the containers. */
+/** Returns the settings that cannot be compared, because the caller may not see them in one of the containers. */
 export function unseenOf(...both: readonly Described[]): readonly SettingName[] {
   const unseen: SettingName[] = [];
   if (both.some(({ scripts }) => scripts === null)) unseen.push('scripts');
@@ -76,7 +76,7 @@ export function unseenOf(...both: readonly Described[]): readonly SettingName[] 
   return unseen;
 }
 
-/** What the target's policy should be, and whether it is. */
+/** Returns the policy that the target should have, and whether it has that policy. */
 export function policyLike(
   name: keyof ContainerSettings,
   from: ContainerFacts,
@@ -86,7 +86,7 @@ export function policyLike(
   return { wanted, isSame: normalText(wanted) === normalText(to.settings[name]) };
 }
 
-/** The policy that a clone with another key has in place of the source's. */
+/** Returns the policy that a clone with another key has in place of the source's policy. */
 function expected(name: keyof ContainerSettings, from: ContainerFacts, to: ContainerFacts): unknown {
   const value = from.settings[name];
   if (name === 'indexingPolicy') return withKeyIndexed(value, to.keyPaths);
@@ -114,13 +114,13 @@ function analyticalText(ttl: number | null): string {
   return ttl === null || ttl === 0 ? 'off' : 'on';
 }
 
-/** A policy as text, equal for policies that mean the same; 'none' without one. */
+/** Returns a policy as text that is equal for policies that mean the same; 'none' without a policy. */
 function normalText(policy: unknown): string {
   const normal = normalOf(policy);
   return normal === undefined ? 'none' : JSON.stringify(normal);
 }
 
-/** Lists are compared without their order, except for these. Empty values count as absent. */
+/** The lists whose order counts. All other lists are compared without their order; empty values count as absent. */
 const LISTS_IN_ORDER = new Set(['compositeIndexes']);
 
 function normalOf(value: unknown, above = ''): unknown {
@@ -128,7 +128,7 @@ function normalOf(value: unknown, above = ''): unknown {
   if (Array.isArray(value)) {
     const items = value.map((item) => normalOf(item, Array.isArray(item) ? above : ''));
     if (items.length === 0) return undefined;
-    // The properties of one composite index have an order; the indexes themselves have none.
+    // The properties of one composite index have an order; the list of composite indexes has none.
     const isOne = LISTS_IN_ORDER.has(above) && !items.some((item) => Array.isArray(item));
     return isOne ? items : items.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
   }

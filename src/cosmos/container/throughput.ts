@@ -1,4 +1,4 @@
-/** The throughput of a container, as far as the caller may read it. */
+/** Reads and changes the throughput of a container, as far as the caller may. */
 import type { OfferDefinition, RequestOptions } from '@azure/cosmos';
 import { unreachable } from '../../lib/assert.ts';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -10,14 +10,14 @@ import { memberOf } from '../../lib/json/json.ts';
 export type Throughput =
   | { readonly kind: 'manual'; readonly ru: number }
   | { readonly kind: 'autoscale'; readonly ruMax: number }
-  /** It belongs to the database, for all its containers together. */
+  /** The throughput belongs to the database, for all its containers together. */
   | { readonly kind: 'shared' }
-  /** Neither the container nor its database has any. */
+  /** Neither the container nor its database has a throughput. */
   | { readonly kind: 'serverless' }
-  /** The caller may not read it. */
+  /** The caller may not read the throughput. */
   | { readonly kind: 'unknown' };
 
-/** The container's own RU/s; undefined when it has none, or they are not known. */
+/** Returns the container's own RU/s; undefined if it has none, or if they are not known. */
 export function ruOf(throughput: Throughput): number | undefined {
   switch (throughput.kind) {
     case 'manual':
@@ -33,7 +33,7 @@ export function ruOf(throughput: Throughput): number | undefined {
   }
 }
 
-/** In words, for people. */
+/** Returns the throughput in words for the operator. */
 export function throughputText(throughput: Throughput): string {
   switch (throughput.kind) {
     case 'manual':
@@ -51,7 +51,7 @@ export function throughputText(throughput: Throughput): string {
   }
 }
 
-/** The throughput of the container with these links. */
+/** Reads the throughput of a container, its own or that of its database, by the links of both. */
 export async function readThroughput(
   account: Account,
   { container, database }: { readonly container: string; readonly database: string },
@@ -64,13 +64,13 @@ export async function readThroughput(
   return shared.kind === 'unknown' ? shared : { kind: 'shared' };
 }
 
-/** The throughput of the database or container with this link itself; undefined when it has none. */
+/** Reads the throughput that a database or container has itself; undefined if it has none. */
 export async function readOffer(
   account: Account,
   link: string,
   call: ControlCall,
 ): Promise<Throughput | undefined> {
-  // An identity of Entra ID may read a container without its throughput (fact SVC-37).
+  // An identity of Entra ID may read a container but not its throughput (fact SVC-37).
   const seen = await findOffer(account, link, call);
   if (seen === 'forbidden') return { kind: 'unknown' };
   if (seen === 'serverless') return { kind: 'serverless' };
@@ -81,7 +81,7 @@ export async function readOffer(
   return ru === undefined ? undefined : { kind: 'manual', ru };
 }
 
-/** Changes the throughput; its kind stays the same. */
+/** Changes the RU/s of a throughput, but not its kind. */
 export async function replaceOffer(
   account: Account,
   {
@@ -107,15 +107,15 @@ export async function replaceOffer(
       : { ...offer.content, offerAutopilotSettings: { maxThroughput: throughput.ruMax } };
   const { id } = offer;
   const work = async (options: RequestOptions): Promise<unknown> => {
-    // The SDK mutates its argument, so each attempt gets a copy.
+    // The SDK changes its argument, so each attempt gets a copy.
     const body: unknown = structuredClone({ ...offer, content });
     return account.client.offer(id).replace(body as OfferDefinition, options);
   };
-  // The request says what the throughput is to be, so repeating it does no harm.
+  // The request gives the resulting throughput, so repeating it does no harm.
   await controlUnless(account, call, work, () => false);
 }
 
-/** A serverless account answers 400 to this query; for a container without an offer the list is empty. */
+/** Finds the offer of a link; the list is empty if there is none. A serverless account answers 400 to the query. */
 async function findOffer(
   account: Account,
   link: string,

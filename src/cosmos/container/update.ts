@@ -1,6 +1,6 @@
 /**
- * Changes a setting of the target to that of the source, online. Invariant: only the named setting is changed, changes
- * of other processes are kept, and doing it again changes nothing more.
+ * Changes a setting of the target to that of the source, while both are in use. Invariant: only the named setting is
+ * changed; changes by other processes are kept; repeating the change has no further effect.
  */
 import type { ContainerDefinition, RequestOptions } from '@azure/cosmos';
 import { NotReadyError, ServiceError } from '../../lib/errors.ts';
@@ -10,13 +10,13 @@ import { readContainer, type ContainerFacts } from './inspect.ts';
 import { controlUnless, type ControlCall } from '../account/control-plane.ts';
 import { replaceOffer, throughputText } from './throughput.ts';
 
-/** What the service allows to change after a container was created (fact SVC-46). */
+/** The settings that the service allows to change after a container was created (fact SVC-46). */
 export type Changeable = 'ttl' | 'indexing' | 'throughput';
 
-/** Other processes may change the definition as well, but not all the time. */
+/** The most attempts: other processes may change the definition as well, but not all the time. */
 const TRIES_MAX = 5;
 
-/** `account` is the target's. */
+/** Changes one setting of the target. `account` is that of the target. */
 export async function makeLike(
   account: Account,
   {
@@ -39,7 +39,7 @@ export async function makeLike(
   });
 }
 
-/** The definition to send; null when nothing has to change. */
+/** Returns the definition to send; null if nothing has to change. */
 function definitionLike(
   now: ContainerFacts,
   source: ContainerFacts,
@@ -54,7 +54,7 @@ function definitionLike(
   return policy.isSame ? null : { ...now.definition, indexingPolicy: policy.wanted };
 }
 
-/** Whether it was replaced; false when another process, or an attempt whose reply was lost, changed it first. */
+/** Replaces the definition. Returns false if another process, or an attempt whose reply was lost, changed it first. */
 async function replace(
   account: Account,
   { now, wanted }: { readonly now: ContainerFacts; readonly wanted: Readonly<Record<string, unknown>> },
@@ -62,7 +62,7 @@ async function replace(
 ): Promise<boolean> {
   const { database, container } = now.name;
   const work = async (options: RequestOptions): Promise<true> => {
-    // The SDK mutates its argument, so each attempt gets a copy.
+    // The SDK changes its argument, so each attempt gets a copy.
     const body: unknown = structuredClone(wanted);
     const accessCondition = { type: 'IfMatch', condition: now.etag };
     await account.client
