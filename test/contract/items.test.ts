@@ -27,7 +27,7 @@ async function statusOf(work: Promise<{ statusCode?: number }>): Promise<number>
 }
 
 forEachBackend('items', (backend) => {
-  it('are created, read, replaced and deleted', async () => {
+  it('create, read, replace, delete -> each is done', async () => {
     const { container } = await backend.container();
     const created = await container.items.create({ id: 'a', pk: 'p', n: 1 });
     expect(created.statusCode).toBe(201);

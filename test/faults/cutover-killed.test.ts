@@ -14,7 +14,7 @@ const FIXED = sized({ daily: [706], nightly: [706, 712] });
 const FRESH = sized({ daily: 0, nightly: 1 });
 const RUN_WITHIN_MS = 300_000;
 
-describe.concurrent('a cutover that is killed keeps its promises', () => {
+describe.concurrent('cutover: killed -> its promises hold', () => {
   test.each(seedsOf(FIXED, FRESH))('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
     await expect(runCutovers(seed)).resolves.toMatchObject({ seed });
   });

@@ -86,7 +86,7 @@ class Cutting {
   }
 }
 
-test('killed at every step it keeps its promises', async () => {
+test('cutover: killed at every step -> its promises hold', async () => {
   await using move = await Move.open({ settings: { avad: true, pageBytes: 2000 } });
   for (let n = 0; n < 12; n += 1)
     await move.put({ id: `${n}`, customerId: `c${n % 3}`, tenantId: `t${n % 2}` });

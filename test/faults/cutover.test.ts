@@ -72,7 +72,7 @@ async function attempt(move: Move, dieAt: number): Promise<boolean> {
 
 const phaseOf = (move: Move): string => move.ledger(({ migration }) => migration.read().phase);
 
-test('it never commits two sides that differ, and whatever it leaves behind leads on', async () => {
+test('cutover: faults and crashes -> it never commits two sides that differ, and the next run continues', async () => {
   await seeded(async (random) => {
     await using move = await begin();
     const phases = new Set<string>();

@@ -450,8 +450,8 @@ function settleFile(): void {
   execIn(file, 'PRAGMA wal_checkpoint(TRUNCATE)', 'PRAGMA journal_mode = DELETE');
 }
 
-describe('a data file', () => {
-  it('serves one emulator at a time, and the second does it no harm', async () => {
+describe('emulator: a data file', () => {
+  it('in use by another emulator -> the second is refused and changes nothing', async () => {
     const text = await prepare();
     await using first = await EmulatorProcess.start(file);
     const second = await EmulatorProcess.tryStart(file);
@@ -463,7 +463,7 @@ describe('a data file', () => {
     expect(await readBack()).toBe(text);
   });
 
-  it('is served by exactly one of two that start at once', async () => {
+  it('two emulators start at once -> exactly one serves it', async () => {
     await prepare();
     const started = await Promise.all([EmulatorProcess.tryStart(file), EmulatorProcess.tryStart(file)]);
     const serving = started.filter((each) => each instanceof EmulatorProcess);
@@ -474,7 +474,7 @@ describe('a data file', () => {
     });
   });
 
-  it('of a newer schema is refused and left as it is', async () => {
+  it('a newer schema -> refused, and left as it is', async () => {
     await prepare();
     execIn(
       file,
@@ -492,7 +492,7 @@ describe('a data file', () => {
     ['at its head', 0, 100],
     ['in the table of its tables', 100, 300],
     ['everywhere but at its head', 8_192, 1_000_000],
-  ])('that is damaged %s is refused', async (_where, from, count) => {
+  ])('damaged %s -> refused', async (_where, from, count) => {
     await prepare();
     settleFile();
     const size = readFileSync(file).length;

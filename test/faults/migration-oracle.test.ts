@@ -68,7 +68,7 @@ const letter = (reason: string, targetKey: readonly unknown[] | null = ['P'], ke
   targetKey,
 });
 
-describe('nothing is wrong', () => {
+describe('oracle: a correct migration -> no findings', () => {
   const large = `{"id":"7","pk":"C","group":"P","user":"u","pad":"${'y'.repeat(2 * 1024 * 1024)}"}`;
   test.each<[string, Made]>([
     ['with nothing at all', {}],
@@ -166,7 +166,7 @@ describe('nothing is wrong', () => {
   });
 });
 
-describe('it is seen', () => {
+describe('oracle: a planted fault -> found', () => {
   const marked = '{"id":"7","pk":"A","group":"P","isDeleted":true}';
   test.each<[string, string, Made]>([
     ['a stranger who was driven out', 'which is gone', { source: [C7], target: [C7], strangers: [STRANGER] }],
@@ -309,7 +309,7 @@ describe('it is seen', () => {
   });
 });
 
-test('buckets are those that the README promises', () => {
+test('oracle: hash buckets -> those that the documentation promises', () => {
   const values = [
     '',
     'a',
@@ -329,7 +329,7 @@ test('buckets are those that the README promises', () => {
   for (const value of values) expect([value, bucketOf(value, 1000)]).toEqual([value, ours(value, 1000)]);
 });
 
-test('members are cut as they are written', () => {
+test('oracle: removed members -> cut as they are written', () => {
   const text = '{ "a" : 1.10 ,"\\u0062":{"c":[1, "}"]}, "":"\\"," , "__proto__":null}';
   expect(membersOf(text).map(({ name, text: value }) => `${name}=${value}`)).toEqual([
     'a=1.10',

@@ -15,7 +15,7 @@ const FIXED = sized({ daily: [2, 8], nightly: [2, 3, 4, 8] });
 const FRESH = sized({ daily: 0, nightly: 2 });
 const RUN_WITHIN_MS = 170_000;
 
-describe.concurrent('a migration under trouble keeps its promises', () => {
+describe.concurrent('migration: crashes and faults -> its promises hold', () => {
   test.each(seedsOf(FIXED, FRESH))('seed %i', { timeout: RUN_WITHIN_MS }, async (seed) => {
     await expect(runMigration(seed)).resolves.toMatchObject({ seed });
   });

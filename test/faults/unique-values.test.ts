@@ -144,21 +144,24 @@ function whose({ id, sourceKey }: Letter): string {
   return nameOf({ id: JSON.parse(id) as string, customerId });
 }
 
-test.each(SEEDS)('unique values and places are fought for, seed %d', async (seed) => {
-  await using move = await Move.open({
-    settings: { avad: true, pageBytes: 1500 },
-    target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
-  });
-  const shuffle = new Shuffle(move, seed);
-  for (let n = 0; n < 12; n += 1) await shuffle.write();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    if (round === 3 || round === 6) await shuffle.split('shop/by-tenant');
-    if (round === 4 || round === 6) await shuffle.split('shop/orders');
-    await move.admin.faults(TROUBLE, seed * 100 + round);
-    await move.admin.account({ replicaLagMs: shuffle.pick(0, 40) });
-    await shuffle.run();
-    await shuffle.rest();
-    expect({ seed, round, problems: await problemsOf(move) }).toEqual({ seed, round, problems: [] });
-    expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
-  }
-});
+test.each(SEEDS)(
+  'unique values: documents compete for values and slots -> the target is as the rules say, seed %d',
+  async (seed) => {
+    await using move = await Move.open({
+      settings: { avad: true, pageBytes: 1500 },
+      target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
+    });
+    const shuffle = new Shuffle(move, seed);
+    for (let n = 0; n < 12; n += 1) await shuffle.write();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      if (round === 3 || round === 6) await shuffle.split('shop/by-tenant');
+      if (round === 4 || round === 6) await shuffle.split('shop/orders');
+      await move.admin.faults(TROUBLE, seed * 100 + round);
+      await move.admin.account({ replicaLagMs: shuffle.pick(0, 40) });
+      await shuffle.run();
+      await shuffle.rest();
+      expect({ seed, round, problems: await problemsOf(move) }).toEqual({ seed, round, problems: [] });
+      expect(move.ledger(({ pages }) => pages.unsettled())).toEqual([]);
+    }
+  },
+);

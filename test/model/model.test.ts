@@ -24,7 +24,7 @@ function* seedsUpTo(count: number): Generator<number> {
 }
 
 test(
-  'no interleaving breaks a promise',
+  'model: any interleaving -> every promise holds',
   () => {
     const failed = firstFailure(SEED === undefined || SEED === '' ? seedsUpTo(RUNS) : [Number(SEED)]);
     const report =
@@ -36,7 +36,7 @@ test(
   60_000 + RUNS * 5,
 );
 
-test('a crowd of documents, with more of everything, does not either', () => {
+test('model: many documents and faults at once -> every promise holds', () => {
   const crowd = { identities: ['A7', 'B7', 'C8', 'D8', 'D7'], crashesMax: 4, appMax: 25, actionsMax: 700 };
   for (let seed = 1; seed <= Math.ceil(RUNS / 20); seed += 1) {
     const finding = explore(seed, { mutation: null, steps: true, scenario: crowd });
@@ -44,7 +44,7 @@ test('a crowd of documents, with more of everything, does not either', () => {
   }
 });
 
-test('the same seed is the same run', () => {
+test('model: the same seed -> the same run', () => {
   const run = (): Finding | null => explore(3, { mutation: 'unconditional-upsert', steps: true });
   expect(run()).not.toBeNull();
   expect(run()).toEqual(run());

@@ -4,12 +4,12 @@ import { Move, type Order } from '../../helpers/migration/move.ts';
 
 const order = (id: string, customerId: string, tenantId: string): Order => ({ id, customerId, tenantId });
 
-describe('the document in a slot cannot be looked up in the source', () => {
+describe('slot owner: the source cannot be read', () => {
   test.each([
     { status: 400, substatus: 0 },
     { status: 413, substatus: 0 },
     { status: 404, substatus: 0 },
-  ])('stays when the source answers $status', async ({ status, substatus }) => {
+  ])('the source answers $status -> the copy stays', async ({ status, substatus }) => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'));
     await move.run('copy');
@@ -24,7 +24,7 @@ describe('the document in a slot cannot be looked up in the source', () => {
   });
 });
 
-test('a holder without a source key counts as our copy, also during the copy', async () => {
+test('slot owner: a copy without a source key -> counts as ours, also during the copy', async () => {
   await using move = await Move.open();
   await move.put({ id: '7', tenantId: 'P' }, order('7', 'a', 'P'));
   await move.run('copy');

@@ -9,7 +9,7 @@ const orders = (count: number): { id: string; customerId: string; tenantId: stri
     n,
   }));
 
-test('copy: every document gets its new key, and a second run has nothing to do', async () => {
+test('copy: to the end, then again -> every document has its new key, and the second run does nothing', async () => {
   await using move = await Move.open();
   await move.put(...orders(300));
   const copied = await move.run('copy');

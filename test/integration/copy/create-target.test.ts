@@ -99,7 +99,7 @@ async function expectLikeSource(): Promise<void> {
   });
 }
 
-test('with every setting and script of the source, the key in the index, and its throughput', async () => {
+test('create target: from the source -> its settings, scripts and throughput, with the new key in the index', async () => {
   const made = await createTarget(account, await plan(), controlCall());
   expect(made).toMatchObject({ name: TARGET, keyKind: 'hash-v2' });
   await expectLikeSource();
@@ -121,7 +121,7 @@ test.each([
   ['the reply about the container', { op: 'container' as const, after: 1 }],
   ['the reply about a script', { op: 'script' as const, after: 1 }],
   ['the container, for a while', { op: 'container' as const, after: 2, status: 404, substatus: 1003 }],
-])('%s is lost on the way', async (_name, { op, after, ...effect }) => {
+])('create target: %s is lost in transit -> made all the same', async (_name, { op, after, ...effect }) => {
   const parts = await plan();
   const lost = 'status' in effect ? effect : { reset: 'after' as const };
   await emulator.admin.faults([{ match: { op }, after, times: 1, effect: lost }]);
@@ -131,7 +131,7 @@ test.each([
   await expectLikeSource();
 });
 
-test('a crash after the container and one script: the next call makes the others', async () => {
+test('create target: a crash after one script -> the next call makes the others', async () => {
   const whole = await plan();
   await emulator.admin.faults([{ match: { op: 'script' }, after: 1, effect: { status: 400 } }]);
   await failure(createTarget(account, whole, controlCall()));
@@ -141,7 +141,7 @@ test('a crash after the container and one script: the next call makes the others
   await expectLikeSource();
 });
 
-test('several levels are one hierarchical key; throughput as it was asked for', async () => {
+test('create target: several key levels and a throughput -> a hierarchical key, and that throughput', async () => {
   const made = await createTarget(
     account,
     await plan({ keyPaths: ['/tenantId', '/userId'], creation: { kind: 'autoscale', ruMax: 3000 } }),
@@ -169,7 +169,7 @@ test('create target: an identity of Entra ID, and a target made for it -> used, 
   expect(await listScripts(account, TARGET, controlCall())).toEqual([]);
 });
 
-describe('is refused, with what to do', () => {
+describe('create target: refused with a hint', () => {
   const refused = async (parts: Partial<TargetPlan>): Promise<NotReadyError> => {
     const error = await failure(createTarget(account, await plan(parts), controlCall()));
     expect(error).toBeInstanceOf(NotReadyError);
@@ -177,13 +177,13 @@ describe('is refused, with what to do', () => {
     return error as unknown as NotReadyError;
   };
 
-  test('where there is no database', async () => {
+  test('no database -> the command that creates one', async () => {
     const error = await refused({ name: { database: 'new', container: 'orders' } });
     expect(error.hint).toContain('az cosmosdb sql database create --account-name 127');
     expect(error.hint).toContain('--name new');
   });
 
-  test('to an identity of Entra ID, with the command to run instead', async () => {
+  test('an identity of Entra ID -> the command to run instead', async () => {
     await account.client
       .database('shop')
       .containers.create({ id: 'plain', partitionKey: '/pk', defaultTtl: 9 });
@@ -197,7 +197,7 @@ describe('is refused, with what to do', () => {
     expect(hint).toContain('--throughput 400');
   });
 
-  test('where the throughput of the source is shared and the database of the target has none', async () => {
+  test('shared throughput in the source, none in the target database -> --target-throughput', async () => {
     const { databases } = account.client;
     const { database } = await databases.create({ id: 'paid', throughput: 600 });
     await database.containers.create({ id: 'shared', partitionKey: hashKey() });
@@ -205,7 +205,7 @@ describe('is refused, with what to do', () => {
     expect((await refused({ like })).hint).toContain('--target-throughput');
   });
 
-  test('another container of that name was made meanwhile', async () => {
+  test('another container of that name was made meanwhile -> left as it is', async () => {
     const parts = await plan({ name: { database: 'shop', container: 'theirs' } });
     await account.client.database('shop').containers.create({ id: 'theirs', partitionKey: '/other' });
     const error = await failure(createTarget(account, parts, controlCall()));
@@ -213,7 +213,7 @@ describe('is refused, with what to do', () => {
     expect(await listScripts(account, parts.name, controlCall())).toEqual([]);
   });
 
-  test('by the service, in its own words', async () => {
+  test('refused by the service -> its own words', async () => {
     const parts = await plan();
     const { facts } = parts.like;
     const definition = { ...facts.definition, defaultTtl: -5 };

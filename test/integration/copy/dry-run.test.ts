@@ -48,7 +48,7 @@ test('copy --dry-run: warnings and an estimate -> printed, and nothing is writte
   expect(resources.map(({ id }) => id)).toEqual(['orders']);
 });
 
-test('for scripts gives one object', async () => {
+test('copy --dry-run: --json -> one object', async () => {
   const { stdout, code } = await copy('--dry-run', '--json');
   expect(code).toBe(0);
   const json: unknown = JSON.parse(stdout);
@@ -62,7 +62,7 @@ test('for scripts gives one object', async () => {
   });
 });
 
-test('what it warns of is refused without --yes, with exit code 3 and no ledger', async () => {
+test('copy: warnings without --yes -> exit code 3, and no ledger', async () => {
   const { code, stderr } = await copy();
   expect(code).toBe(3);
   expect(stderr).toContain('1 of 12 sampled documents have the same id as another one');
@@ -70,7 +70,7 @@ test('what it warns of is refused without --yes, with exit code 3 and no ledger'
   expect(existsSync(join(folder, 'ledger.db'))).toBe(false);
 });
 
-test('of a migration that has begun does not take its own copies for a target in use', async () => {
+test('copy --dry-run: a migration that has begun -> its own copies are not a target in use', async () => {
   expect(await copy('--yes')).toMatchObject({ code: 5 });
   const ran = await copy('--dry-run');
   expect(ran).toMatchObject({ code: 0 });

@@ -67,8 +67,8 @@ function copyOf(bytes: Buffer): string {
   return path;
 }
 
-describe('a damaged ledger', () => {
-  test.each(COMMANDS)('that was cut off is refused by %s, and stays as it is', async (line) => {
+describe('ledger: damaged', () => {
+  test.each(COMMANDS)('cut off, opened by %s -> refused, and unchanged', async (line) => {
     const whole = readFileSync(make());
     for (const length of [100, 4096, whole.length / 2, whole.length - 4096]) {
       const path = copyOf(whole.subarray(0, length));
@@ -81,7 +81,7 @@ describe('a damaged ledger', () => {
     }
   });
 
-  test('with garbage anywhere is read or refused, and is never our bug', async () => {
+  test('garbage at any byte -> read or refused, never an internal error', async () => {
     const whole = readFileSync(make());
     const garbage = fc.record({
       at: fc.nat(whole.length - 1),
@@ -103,7 +103,7 @@ describe('a damaged ledger', () => {
     expect(seen).toContain(7);
   }, 60_000);
 
-  test('that is empty, or a folder, is refused', async () => {
+  test('empty, or a folder -> refused', async () => {
     const empty = copyOf(Buffer.alloc(0));
     expect(await run('status', empty)).toMatchObject({ code: 7, stdout: '' });
     expect(readFileSync(empty)).toHaveLength(0);
@@ -114,7 +114,7 @@ describe('a damaged ledger', () => {
 });
 
 test.each(COMMANDS)(
-  'a newer ledger is refused by %s, naming both versions, and stays as it is',
+  'ledger: newer, opened by %s -> refused with both versions, and unchanged',
   async (line) => {
     const path = make();
     const later = openDatabase({ path });
@@ -132,8 +132,8 @@ test.each(COMMANDS)(
 );
 
 // Needs a name space of our own for the mounts, which some machines forbid.
-describe.skipIf(!canMount())('a disk', () => {
-  test('on which nothing may be written is enough to look, and not to discard', async () => {
+describe.skipIf(!canMount())('ledger: a disk', () => {
+  test('read-only -> status works, and a discard is refused', async () => {
     const path = make();
     const folder = dirname(path);
     const names = readdirSync(folder);
@@ -151,7 +151,7 @@ describe.skipIf(!canMount())('a disk', () => {
     expect(readdirSync(folder)).toEqual(names);
   });
 
-  test('on which a crashed ledger lies read-only is enough to look', async () => {
+  test('read-only, with the ledger of a crash -> status works', async () => {
     const path = make();
     using _mover = openLedger(path);
     const folder = temporaryFolder();
@@ -166,7 +166,7 @@ describe.skipIf(!canMount())('a disk', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['ledger.db', 'ledger.db-shm', 'ledger.db-wal']);
   });
 
-  test('that is full stops a discard with what to do, which works when there is room', async () => {
+  test('full -> a discard is refused with a hint, and works once there is space', async () => {
     const path = make();
     const script = [
       'mount -t tmpfs -o size=1m none "$0"',
@@ -188,7 +188,7 @@ describe.skipIf(!canMount())('a disk', () => {
     );
   });
 
-  test('that is full is named, and leaves no part of a backup behind', async () => {
+  test('full -> a backup names it, and leaves no file behind', async () => {
     const path = make();
     const script = [
       'mount -t tmpfs -o size=64k none "$0"',

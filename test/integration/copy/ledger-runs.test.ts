@@ -89,8 +89,8 @@ async function untilInTheMiddle(): Promise<void> {
   await until(wroteSome, { what: 'a copy that has written something', timeoutMs: 20_000 });
 }
 
-describe('a run refuses', () => {
-  test('another spec, naming the flags that changed, and resumes with the old one', async () => {
+describe('run: refused', () => {
+  test('another spec -> the changed flags are named, and the old spec resumes', async () => {
     expect(await copy()).toMatchObject({ code: 0 });
     const { code, stderr } = await copy('--missing-key', 'fail', '--derive', '/x={pk}');
     expect(code).toBe(3);
@@ -102,7 +102,7 @@ describe('a run refuses', () => {
   test.each([
     ['source', 'orders'],
     ['target', 'by-tenant'],
-  ])('a %s that was deleted and created again', async (side, container) => {
+  ])('a %s that was deleted and created again -> refused', async (side, container) => {
     expect(await copy()).toMatchObject({ code: 0 });
     await drop(container);
     if (side === 'target') await makeTarget();
@@ -112,7 +112,7 @@ describe('a run refuses', () => {
     expect(stderr).toContain(`the ${side} container was deleted and created again`);
   });
 
-  test('a newer ledger and a damaged one, and writes nothing', async () => {
+  test('a newer or a damaged ledger -> nothing is written', async () => {
     expect(await copy()).toMatchObject({ code: 0 });
     const whole = readFileSync(ledger);
     const later = openDatabase({ path: ledger });
@@ -130,7 +130,7 @@ describe('a run refuses', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('a target that is ours without its ledger, wherever the new ledger would be', async () => {
+  test('a target of ours without its ledger -> refused, wherever the new ledger would be', async () => {
     expect(await copy()).toMatchObject({ code: 0 });
     rmSync(ledger);
     const { code, stderr } = await copy();
@@ -141,7 +141,7 @@ describe('a run refuses', () => {
     expect(existsSync(ledger)).toBe(false);
   });
 
-  test('a target that another application uses', async () => {
+  test('a target that another application uses -> refused', async () => {
     const { items } = lab.account.client.database('shop').container('by-tenant');
     await items.create({ id: 'theirs', tenantId: 'x', kind: 'another application' });
     expect(await copy()).toMatchObject({ code: 3, stdout: '' });
@@ -150,7 +150,7 @@ describe('a run refuses', () => {
   });
 });
 
-test('a tail on a damaged ledger: it works or refuses the ledger, and never fails with an internal error', async () => {
+test('tail: a damaged ledger -> it works or is refused, never an internal error', async () => {
   expect(await copy()).toMatchObject({ code: 0 });
   const whole = readFileSync(ledger);
   const garbage = fc.record({
@@ -182,8 +182,8 @@ test('a tail on a damaged ledger: it works or refuses the ledger, and never fail
   );
 }, 120_000);
 
-describe('while a run is in progress', () => {
-  test('a second run is refused, or skipped with --skip-if-running, and status shows the first', async () => {
+describe('run: another one is in progress', () => {
+  test('a second run -> refused, or skipped with --skip-if-running; status shows the first', async () => {
     await slowDown();
     const first = new CosmigRun(copyTo(ledger), { env: env(), clock: systemClock });
     await untilInTheMiddle();
@@ -203,7 +203,7 @@ describe('while a run is in progress', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('its ledger can be saved, and the migration resumes from the copy if nothing was written since', async () => {
+  test('the ledger is saved -> the migration resumes from the saved one if nothing was written since', async () => {
     await slowDown();
     const first = new CosmigRun(copyTo(ledger), { env: env(), clock: systemClock });
     await untilInTheMiddle();
@@ -219,7 +219,7 @@ describe('while a run is in progress', () => {
     expect(await countIn('by-tenant')).toBe(DOCUMENTS);
   });
 
-  test('status reports a SIGKILL without changing a byte, and the next run resumes', async () => {
+  test('SIGKILL -> status reports it without changing a byte, and the next run resumes', async () => {
     await slowDown();
     await using child = startCosmig(copyTo(ledger), env());
     await untilInTheMiddle();
@@ -239,11 +239,11 @@ describe('while a run is in progress', () => {
 });
 
 // Needs a name space of our own for the mount, which some machines forbid.
-describe.skipIf(!canMount())('a full disk', () => {
+describe.skipIf(!canMount())('run: a full disk', () => {
   // While the ledger is made, while the run begins, and in mid-copy. After that the next run waits until nothing that
   // was sent can land, which takes most of a minute.
   test.each(['64k', '192k', '256k'])(
-    'of %s stops a run with a hint, and with free space it resumes',
+    '%s -> the run stops with a hint, and resumes once there is space',
     async (size) => {
       const words = copyTo('$0/ledger.db').map((word) => `"${word}"`);
       const script = [

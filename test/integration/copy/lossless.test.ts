@@ -247,7 +247,7 @@ const CASES: readonly Case[] = [
 ];
 
 test.each(CASES)(
-  '$name: the same bytes, copied and after an update',
+  'lossless: $name -> the same bytes, copied and after an update',
   async ({ targetPaths, options, expected }) => {
     await using lossless = await Lossless.open(options, targetPaths);
     const { move } = lossless;
@@ -262,7 +262,7 @@ test.each(CASES)(
   },
 );
 
-test('deletes remove every odd document, except those without a key, which a comparison must find', async () => {
+test('lossless: odd documents are deleted -> removed, except those without a key, which a comparison finds', async () => {
   await using lossless = await Lossless.open({ settings: AVAD }, ['/tenantId']);
   const { move } = lossless;
   await lossless.write(DOCUMENTS);
@@ -278,7 +278,7 @@ test('deletes remove every odd document, except those without a key, which a com
   expect([...target.keys()]).toEqual(keyless.map(({ text }) => nameOf(text)));
 });
 
-test('--ttl remaining: only the ttl changes, and the copy expires with the original', async () => {
+test('lossless: --ttl remaining -> only the ttl changes, and the copy expires with the original', async () => {
   const ttl = { defaultTtl: 1000 };
   const flags = { ttl: ['remaining'] };
   await using lossless = await Lossless.open({ source: ttl, target: ttl, flags }, ['/tenantId']);
@@ -342,7 +342,7 @@ test.each(['intended', 'outcomes-known'] as const)(
   },
 );
 
-test('documents with odd source keys are read when two claim a slot, and when one leaves it', async () => {
+test('lossless: odd source keys -> read when two documents claim a slot, and when one leaves it', async () => {
   await using lossless = await Lossless.open({}, ['/tenantId']);
   const { move } = lossless;
   const odd = KEYS.map(([text, key], n) => ({

@@ -124,8 +124,8 @@ async function warned(asked: Asked = {}): Promise<string[]> {
   return warnings.map(({ kind }) => kind);
 }
 
-describe('finds nothing in the way', () => {
-  test('of a target that is there and empty', async () => {
+describe('preflight: accepted', () => {
+  test('an empty target -> no warning', async () => {
     await orders(many(30));
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     const { source, target, throughput, deletes, warnings, differences, sample, estimate } =
@@ -143,7 +143,7 @@ describe('finds nothing in the way', () => {
     expect(estimate.hours).toBeGreaterThan(0);
   });
 
-  test('of one that is to be made, and makes it', async () => {
+  test('a target to be created -> created', async () => {
     await orders(many(30), { defaultTtl: -1, throughput: 800 });
     const flags = { createTarget: 'true' };
     const { target, throughput, like } = await inspected({ flags });
@@ -165,7 +165,7 @@ describe('finds nothing in the way', () => {
     expect(await inspected({ flags })).toMatchObject({ target: { defaultTtl: -1 }, throughput: null });
   });
 
-  test('of a hierarchical key, an empty source, a container of the first version', async () => {
+  test('a hierarchical key, an empty source, a key of version 1 -> no warning', async () => {
     await orders([], { partitionKey: '/pk' });
     await container('by-tenant', { partitionKey: multiHashKey('/tenantId', '/userId') });
     const { sample, rekey, estimate } = await inspected({
@@ -176,7 +176,7 @@ describe('finds nothing in the way', () => {
     expect(estimate).toMatchObject({ documents: 0, sourceRu: 0, targetRu: 0, hours: 0, ledgerBytes: 0 });
   });
 
-  test('of two accounts that look alike', async () => {
+  test('two accounts that look alike -> not the same container', async () => {
     await orders();
     await using other = await startTestEmulator();
     using target = new Account({ endpoint: other.endpoint, key: other.key });
@@ -193,28 +193,28 @@ describe('finds nothing in the way', () => {
   });
 });
 
-describe('refuses', () => {
-  test('a source that is not there', async () => {
+describe('preflight: refused', () => {
+  test('the source does not exist -> refused', async () => {
     expect(await refused()).toMatchObject({
       exitCode: 3,
       message: 'there is no source container shop/orders',
     });
   });
 
-  test('a target that is not there, unless it is to be made', async () => {
+  test('the target does not exist -> refused without --create-target', async () => {
     await orders();
     const error = await refused();
     expect(error).toMatchObject({ exitCode: 3, message: 'there is no target container shop/by-tenant' });
     expect(error.hint).toContain('--create-target');
   });
 
-  test('to make it in a database that is not there', async () => {
+  test('--create-target in a database that does not exist -> refused', async () => {
     await orders();
     const error = await refused({ flags: { target: 'warehouse/x', createTarget: 'true' } });
     expect(error).toMatchObject({ exitCode: 3, message: 'there is no database warehouse for the target' });
   });
 
-  test('the same container behind another endpoint', async () => {
+  test('the same container behind another endpoint -> refused', async () => {
     await orders();
     const endpoint = emulator.endpoint.replace('127.0.0.1', 'localhost');
     using target = new Account({ endpoint, key: emulator.key });
@@ -229,7 +229,7 @@ describe('refuses', () => {
   test.each([
     ['another path', hashKey('/tenant')],
     ['more levels', multiHashKey('/tenantId', '/userId')],
-  ])('a target with another key: %s', async (_name, partitionKey) => {
+  ])('the target has another key, %s -> refused', async (_name, partitionKey) => {
     await orders();
     await container('by-tenant', { partitionKey });
     const error = await refused();
@@ -237,13 +237,13 @@ describe('refuses', () => {
     expect(error.message).toMatch(/^the target shop\/by-tenant has the partition key .*, not \/tenantId$/);
   });
 
-  test('the same key, however it is written', async () => {
+  test('the key of the target in another spelling -> accepted', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/"tenantId"') });
     expect(await inspected()).toMatchObject({ target: { keyPaths: ['/"tenantId"'] } });
   });
 
-  test('a key rule that would erase the identity', async () => {
+  test('a key rule that would erase the identity -> refused', async () => {
     await orders();
     await container('by-tenant');
     const error = await refused({ flags: { partitionKey: [], derive: '/pk={tenantId}-x' } });
@@ -251,16 +251,19 @@ describe('refuses', () => {
     expect(error.hint).toContain('--keep-source-key-as');
   });
 
-  test.each(['sourceRu', 'targetRu'])('a budget in percent of nothing: %s', async (name) => {
-    await account.client.databases.create({ id: 'paid', throughput: 600 });
-    const { containers } = account.client.database('paid');
-    await containers.create({ id: 'orders', partitionKey: hashKey() });
-    await containers.create({ id: 'by-tenant', partitionKey: hashKey('/tenantId') });
-    const flags = { source: 'paid/orders', target: 'paid/by-tenant', [name]: '50%' };
-    expect((await refused({ flags })).exitCode).toBe(2);
-  });
+  test.each(['sourceRu', 'targetRu'])(
+    'a budget in percent without a throughput, %s -> refused',
+    async (name) => {
+      await account.client.databases.create({ id: 'paid', throughput: 600 });
+      const { containers } = account.client.database('paid');
+      await containers.create({ id: 'orders', partitionKey: hashKey() });
+      await containers.create({ id: 'by-tenant', partitionKey: hashKey('/tenantId') });
+      const flags = { source: 'paid/orders', target: 'paid/by-tenant', [name]: '50%' };
+      expect((await refused({ flags })).exitCode).toBe(2);
+    },
+  );
 
-  test('a budget in percent of a throughput that may not be read', async () => {
+  test('a budget in percent of a throughput that may not be read -> refused', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     await emulator.admin.faults([{ match: { op: 'offer' }, effect: { status: 403, substatus: 5300 } }]);
@@ -273,7 +276,7 @@ describe('refuses', () => {
     expect(await inspected()).toMatchObject({ source: { throughput: { kind: 'unknown' } } });
   });
 
-  test('a target in use', async () => {
+  test('a target in use -> refused', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     // One with no source document, one where it would not go, one that no source document could be.
@@ -300,7 +303,7 @@ describe('refuses', () => {
       { partitionKey: [], derive: '/pk={tenantId}', keepSourceKeyAs: '/old' },
       (n: number): Body => ({ id: `d${n}`, pk: `t${n}`, tenantId: `t${n}`, old: `p${n % 7}` }),
     ],
-  ])('a target that was being filled, without its ledger: %s', async (_name, flags, copy) => {
+  ])('a partly filled target without its ledger, %s -> refused', async (_name, flags, copy) => {
     await orders();
     const [path] = 'derive' in flags ? flags.derive.split('=') : ['/tenantId'];
     await container('by-tenant', { partitionKey: hashKey(path) });
@@ -312,7 +315,7 @@ describe('refuses', () => {
     expect(error.hint).toContain('--ledger');
   });
 
-  test('one that a lagging replica shows as empty', async () => {
+  test('a lagging replica shows the target as empty -> refused all the same', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     await emulator.admin.split('shop/by-tenant');
@@ -321,7 +324,7 @@ describe('refuses', () => {
     expect(await refused()).toMatchObject({ exitCode: 7, details: { seen: 1, ours: 1 } });
   });
 
-  test('deletes by avad where the account has no such feed; auto takes it where it has', async () => {
+  test('--deletes avad without that feed -> refused; auto uses it where it exists', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     const flags = { deletes: 'avad' };
@@ -339,7 +342,7 @@ describe('refuses', () => {
   test.each([
     ['as it says', { enableMultipleWriteLocations: true }],
     ['as it shows', { writableLocations: [REGION, { ...REGION, name: 'B' }] }],
-  ])('deletes by avad of an account that writes in several regions, %s', async (_name, account) => {
+  ])('--deletes avad with several write regions, %s -> refused', async (_name, account) => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     await settings({ avad: true });
@@ -385,8 +388,8 @@ function answeringBatches(...replies: ReadonlyArray<readonly number[]>): HttpCli
   };
 }
 
-describe('permissions', () => {
-  test('a read-only key is refused on either side, at once', async () => {
+describe('preflight: permissions', () => {
+  test('a read-only key on either side -> refused at once', async () => {
     const readonlyKey = randomBytes(64).toString('base64');
     const guarded = await startEmulator({
       host: '127.0.0.1',
@@ -476,35 +479,38 @@ describe('permissions', () => {
   });
 });
 
-describe('warns', () => {
+describe('preflight: warnings', () => {
   const target = (body: Body = {}): Promise<void> =>
     container('by-tenant', { partitionKey: hashKey('/tenantId'), ...body });
 
-  test('of a key that no document has', async () => {
+  test('no document has the key -> a warning', async () => {
     await orders(many(12));
     await container('by-tenant', { partitionKey: hashKey('/tenantid') });
     expect(await warned({ flags: { partitionKey: '/tenantid' } })).toEqual(['no-key']);
   });
 
-  test.each(['keep', 'dead-letter', 'fail'])('of a key that most documents lack: %s', async (missingKey) => {
-    await orders(many(20, (n) => (n < 11 ? { tenantId: undefined } : {})));
-    await target();
-    expect(await warned({ flags: { missingKey } })).toEqual(['most-lack-key']);
-  });
+  test.each(['keep', 'dead-letter', 'fail'])(
+    'most documents lack the key, %s -> a warning',
+    async (missingKey) => {
+      await orders(many(20, (n) => (n < 11 ? { tenantId: undefined } : {})));
+      await target();
+      expect(await warned({ flags: { missingKey } })).toEqual(['most-lack-key']);
+    },
+  );
 
-  test('of documents that mostly cannot be moved', async () => {
+  test('most documents cannot be moved -> a warning', async () => {
     await orders(many(20, (n) => (n < 11 ? { tenantId: { no: 'key' } } : {})));
     await target();
     expect(await warned()).toEqual(['most-refused']);
   });
 
-  test('of few values', async () => {
+  test('few key values -> a warning', async () => {
     await orders(many(200, (n) => ({ tenantId: `t${n % 3}` })));
     await target();
     expect(await warned()).toEqual(['few-values']);
   });
 
-  test('of collisions, in all ranges together', async () => {
+  test('collisions across ranges -> a warning', async () => {
     await orders(many(40, (n) => ({ id: `d${n % 39}`, tenantId: `t${n % 39}`, pk: `p${n}` })));
     await target();
     await emulator.admin.split('shop/orders');
@@ -528,7 +534,7 @@ describe('warns', () => {
     expect(await warned()).toEqual(kinds);
   });
 
-  test('of several things, each of them listed', async () => {
+  test('several warnings -> each is listed', async () => {
     await orders(many(40, (n) => ({ id: `d${n % 39}`, tenantId: `t${n % 39}`, pk: `p${n}` })));
     await target({ defaultTtl: 60 });
     const error = await refused();
@@ -549,8 +555,8 @@ test('preflight: settings differ -> noted, except those that --create-target wil
   expect(await settingsTold({ createTarget: 'true' })).toEqual(['indexing']);
 });
 
-describe('the sample', () => {
-  test('is bounded, spread over all ranges, and knows that it is not all', async () => {
+describe('preflight: the sample', () => {
+  test('a large source -> bounded, spread over all ranges, and marked as a part', async () => {
     await orders(many(300));
     for (let n = 0; n < 3; n += 1) await emulator.admin.split('shop/orders');
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
@@ -562,7 +568,7 @@ describe('the sample', () => {
     expect(estimate.documents).toBe(300);
   });
 
-  test('counts what cannot be moved by reason, sizes and lifetimes', async () => {
+  test('documents that cannot be moved -> counted by reason, size and lifetime', async () => {
     await orders(
       [
         ...many(20),
@@ -587,7 +593,7 @@ describe('the sample', () => {
     expect(sample.readRu).toBeGreaterThanOrEqual(1);
   });
 
-  test('counts by itself where the service does not report how many documents there are', async () => {
+  test('the service reports no number of documents -> the sample counts them', async () => {
     await orders();
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     const effect = { dropHeaders: ['x-ms-resource-usage'] };
@@ -596,7 +602,7 @@ describe('the sample', () => {
     expect(await inspected({ sampleMax: 5 })).toMatchObject({ estimate: { documents: null, hours: null } });
   });
 
-  test('survives trouble, and a split in the middle of it', async () => {
+  test('trouble and a split -> the sample is complete', async () => {
     await orders(many(600));
     await container('by-tenant', { partitionKey: hashKey('/tenantId') });
     await emulator.admin.faults([

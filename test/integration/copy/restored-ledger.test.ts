@@ -20,7 +20,7 @@ function keep(move: Move): () => void {
   return () => copyFileSync(backup, move.ledgerPath);
 }
 
-test('a ledger from before the copy: a comparison is due, and finds the unknown documents', async () => {
+test('restored ledger: from before the copy -> a comparison is due, and finds the unknown documents', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await begin(move);
@@ -38,7 +38,7 @@ test('a ledger from before the copy: a comparison is due, and finds the unknown 
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('a ledger from before the tail: moves, deletes and short-lived documents are repeated', async () => {
+test('restored ledger: from before the tail -> moves, deletes and short-lived documents are repeated', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await move.run('copy');
@@ -55,7 +55,7 @@ test('a ledger from before the tail: moves, deletes and short-lived documents ar
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 });
 
-test('a ledger from before the commit: nothing is replicated', async () => {
+test('restored ledger: from before the cutover commit -> nothing is replicated', async () => {
   await using move = await Move.open(AVAD);
   await move.put(...orders);
   await move.run('copy');

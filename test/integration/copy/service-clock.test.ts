@@ -18,7 +18,7 @@ function openMortal(defaultTtl: number): Promise<Move> {
   return Move.open({ settings: { avad: true }, source, target, flags: { ttl: ['remaining'] } });
 }
 
-test('a copy that was delayed does not live longer than its original', async () => {
+test('time to live: a delayed copy -> it does not live longer than its original', async () => {
   await using move = await openMortal(100_000);
   let waitedMs = 0;
   const clock = clockAt(() => systemClock.now() + waitedMs);

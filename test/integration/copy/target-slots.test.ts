@@ -34,7 +34,7 @@ async function sideOf({ account, requests }: ContainerLab, signal: AbortSignal):
   );
 }
 
-test('a write that lands after its reply was lost is seen, even if the slot was read in between', async () => {
+test('target slot: a write lands after its reply was lost -> seen, even if the slot was read in between', async () => {
   await using lab = await ContainerLab.open();
   const plan = makePlan({
     sourcePaths: ['/customer'],
@@ -75,7 +75,7 @@ test('a write that lands after its reply was lost is seen, even if the slot was 
   });
 });
 
-test('a delete that the target refuses ends the run instead of repeating for ever', async () => {
+test('target slot: the target refuses a delete -> the run ends instead of repeating it', async () => {
   await using move = await Move.open({ settings: { avad: true } });
   await move.put({ id: '1', customerId: 'a', tenantId: 'P' });
   await move.run('copy');

@@ -39,7 +39,7 @@ async function newestToken({ admin }: Move): Promise<string> {
   return `0:-1#${must(range, 'the source has a range').lsn}`;
 }
 
-describe('damaged bodies, and servers that do not answer', () => {
+describe('trouble: damaged bodies, and servers that do not answer', () => {
   const kinds: ReadonlyArray<[kind: string, effects: readonly FaultEffect[]]> = [
     ['cut, foreign and empty bodies', [{ body: 'truncated' }, { body: 'html' }, { body: 'empty' }]],
     [
@@ -54,7 +54,7 @@ describe('damaged bodies, and servers that do not answer', () => {
     effects.map((effect, i) => ({ match, times: 1, after: i * apart, effect }));
   const feed = { op: 'read-feed', coll: 'orders' } as const;
 
-  test.each(kinds)('to readers of a feed: %s', async (_kind, effects) => {
+  test.each(kinds)('a feed, %s -> read in the end', async (_kind, effects) => {
     await using tapped = await Tapped.open(AVAD);
     const { move } = tapped;
     await write(move, orders(50));
@@ -72,7 +72,7 @@ describe('damaged bodies, and servers that do not answer', () => {
     await expectSame(move, tailed);
   });
 
-  test.each(kinds)('to batches: %s', async (_kind, effects) => {
+  test.each(kinds)('batches, %s -> done in the end', async (_kind, effects) => {
     await using tapped = await Tapped.open(AVAD);
     const { move } = tapped;
     const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
@@ -92,7 +92,7 @@ describe('damaged bodies, and servers that do not answer', () => {
   });
 });
 
-test('a preflight waits for a reply as long as a run does, and then tries again', async () => {
+test('preflight: no reply -> it waits as long as a run does, then tries again', async () => {
   await using tapped = await Tapped.open();
   const { move } = tapped;
   await write(move, orders(5));
@@ -108,10 +108,10 @@ test('a preflight waits for a reply as long as a run does, and then tries again'
   await expectStruck(move);
 });
 
-describe('a replica that lags', () => {
+describe('trouble: a lagging replica', () => {
   const LAG_MS = 1500;
 
-  test('and answers 304 does not end the copy', async () => {
+  test('answers 304 -> the copy does not end', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(20));
@@ -140,7 +140,7 @@ describe('a replica that lags', () => {
         if (isPage) delete headers['x-ms-session-token'];
       },
     ],
-  ])('%s: what was deleted before AVAD was primed does not come back', async (_how, meddle) => {
+  ])('%s -> a document deleted before AVAD was primed does not come back', async (_how, meddle) => {
     await using tapped = await Tapped.open(AVAD);
     const { move, tap } = tapped;
     await write(move, orders(20));
@@ -164,7 +164,7 @@ describe('a replica that lags', () => {
   test.each([
     ['all versions', AVAD],
     ['latest versions', {}],
-  ])('by an hour hides nothing of what was written before a tail began: %s', async (_feed, options) => {
+  ])('lags by an hour, %s -> writes from before the tail are not missed', async (_feed, options) => {
     await using tapped = await Tapped.open(options);
     const { move } = tapped;
     await write(move, orders(20));
@@ -177,7 +177,7 @@ describe('a replica that lags', () => {
     await expectSame(move, tailed);
   });
 
-  test('of the target does not hide writes of the previous run', async () => {
+  test('in the target -> writes of the previous run are not hidden', async () => {
     await using tapped = await Tapped.open(AVAD);
     const { move, tap } = tapped;
     await write(move, orders(20));
@@ -198,10 +198,10 @@ describe('a replica that lags', () => {
   });
 });
 
-describe('the feed of all versions', () => {
+describe('trouble: the feed of all versions', () => {
   const HOUR_MS = 3_600_000;
 
-  test('that has forgotten unread changes: the documents are read again, and a comparison is due', async () => {
+  test('has forgotten unread changes -> the documents are read again, and a comparison is due', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
     const { move } = tapped;
     await write(move, orders(30));
@@ -222,7 +222,7 @@ describe('the feed of all versions', () => {
     await expectSame(move, later);
   });
 
-  test('that has forgotten changes while its range was splitting', async () => {
+  test('has forgotten changes while its range was splitting -> the documents are read again', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true, retentionSeconds: 3600 } });
     const { move, tap } = tapped;
     await write(move, orders(30));
@@ -242,7 +242,7 @@ describe('the feed of all versions', () => {
     await expectSame(move, tailed);
   });
 
-  test('that is switched off ends the run with a hint, and the run resumes once it is on again', async () => {
+  test('is switched off -> the run ends with a hint, and resumes once it is on again', async () => {
     await using tapped = await Tapped.open(AVAD);
     const { move } = tapped;
     await write(move, orders(30));
@@ -264,8 +264,8 @@ describe('the feed of all versions', () => {
   });
 });
 
-describe('access that is denied', () => {
-  test('for a while is waited out on both sides, and no document becomes a dead letter', async () => {
+describe('trouble: access is denied', () => {
+  test('for a while -> waited out on both sides, without a dead letter', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     const colliding = [5, 6].map((n) => order(n, { id: 'one', tenantId: 'P' }));
@@ -290,7 +290,7 @@ describe('access that is denied', () => {
     [403, 'batch', 'by-tenant'],
     [403, 'create', 'by-tenant'],
   ])(
-    'for good (%d to %s of %s) is exit code 6, and once it is back the copy goes on',
+    'for good (%d to %s of %s) -> exit code 6, and the copy resumes once access is back',
     async (status, op, coll) => {
       await using tapped = await Tapped.open();
       const { move } = tapped;
@@ -308,7 +308,7 @@ describe('access that is denied', () => {
   );
 });
 
-test('access that stays denied, on the command line', async () => {
+test('trouble: access stays denied, on the command line -> exit code 6, and why', async () => {
   await using tapped = await Tapped.open();
   const { move } = tapped;
   await write(move, orders(10));
@@ -324,14 +324,14 @@ test('access that stays denied, on the command line', async () => {
   });
 });
 
-describe('a container that is recreated under its name', () => {
+describe('trouble: a container is deleted and created again', () => {
   async function recreate({ client }: Move, id: 'orders' | 'by-tenant'): Promise<void> {
     const { containers } = client.database('shop');
     await client.database('shop').container(id).delete();
     await containers.create({ id, partitionKey: id === 'orders' ? '/customerId' : '/tenantId' });
   }
 
-  test('the source, between two runs: refused, and the target is left as it is', async () => {
+  test('the source, between two runs -> refused, and the target is left as it is', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(20));
@@ -344,7 +344,7 @@ describe('a container that is recreated under its name', () => {
   });
 
   test.each(['latest versions', 'all versions'])(
-    'the source, in mid-tail, with the feed of %s',
+    'the source, during a tail with the feed of %s -> refused',
     async (feed) => {
       await using tapped = await Tapped.open(feed === 'all versions' ? AVAD : {});
       const { move, tap } = tapped;
@@ -359,7 +359,7 @@ describe('a container that is recreated under its name', () => {
     },
   );
 
-  test('the source, during a point read: the document does not count as deleted', async () => {
+  test('the source, during a point read -> the document does not count as deleted', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, [...orders(20), order(5, { id: 'one', tenantId: 'P' })]);
@@ -380,7 +380,7 @@ describe('a container that is recreated under its name', () => {
     expect(one).toMatchObject({ customerId: 'c5' });
   });
 
-  test('the target, during writes: no document counts as written that is not there', async () => {
+  test('the target, during writes -> no missing document counts as written', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(40));
@@ -392,7 +392,7 @@ describe('a container that is recreated under its name', () => {
     await expect(move.run('copy')).rejects.toMatchObject({ exitCode: 3 });
   });
 
-  test('the source, when it stays deleted: the run reports that', async () => {
+  test('the source stays deleted -> the run reports that', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(40));

@@ -30,7 +30,7 @@ async function exists(id: string): Promise<boolean> {
 }
 
 describe('a batch: each operation has its outcome', () => {
-  test('creates, replaces, reads and deletes, with conditions', async () => {
+  test('creates, replaces, reads and deletes with conditions -> an outcome each', async () => {
     const first = await lab.send([create('x'), create('x'), read('x'), read('unknown')]);
     expect(kinds(first)).toEqual(['done 201', 'conflict 409', 'done 200', 'missing 404']);
     const etag = outcomesOf(first)[2]?.etag;
@@ -68,7 +68,7 @@ describe('a batch: each operation has its outcome', () => {
     expect(scan.bytes(0, scan.nodes.document).toString()).toContain('"l":9223372036854775807');
   });
 
-  test('a document that is too large, and a key that differs from the document', async () => {
+  test('too large, or another key than the document -> its outcome says so', async () => {
     const big = `{"id":"big","pk":"a","t":"${'x'.repeat(2_200_000)}"}`;
     const wrong: Op = { do: 'create', key: ['b'], text: '{"id":"x","pk":"a"}' };
     expect(kinds(await lab.send([wrong]))).toEqual(['fatal 400']);
@@ -91,7 +91,7 @@ describe('a batch: each operation has its outcome', () => {
     expect(outcomes[1]).toMatchObject({ status: 429, substatus: 3200, retryAfterMs: 77 });
   });
 
-  test('a full partition, a concurrent write and a timeout of one operation', async () => {
+  test('a full partition, a concurrent write, a timeout -> the outcome of that operation only', async () => {
     const refuse = (status: number, substatus = 0) =>
       ({ match: { op: 'create' }, times: 1, effect: { status, substatus } }) as const;
     await lab.admin.faults([refuse(403, 1014), refuse(449), refuse(408), refuse(503)]);

@@ -22,7 +22,7 @@ afterEach(async () => {
   await emulator.close();
 });
 
-test('readContainer: everything a migration needs to know', async () => {
+test('readContainer: a container -> everything a migration needs to know', async () => {
   const { container } = await account.client.database('shop').containers.create({
     id: 'orders',
     partitionKey: multiHashKey('/tenantId', '/userId'),
@@ -65,7 +65,7 @@ test.each([
   expect(await readContainer(account, NAME, controlCall())).toMatchObject({ keyKind });
 });
 
-test('throughput: own, autoscale, shared by the database', async () => {
+test('readContainer: throughput of its own, autoscale, shared -> each is distinguished', async () => {
   const { databases } = account.client;
   const { database: paid } = await databases.create({ id: 'paid', throughput: 600 });
   await paid.containers.create({ id: 'shared', partitionKey: hashKey() });

@@ -373,7 +373,7 @@ describe('ranges', () => {
   });
 
   test.each([1000, 1002, 1007, 1008])(
-    'a range that answers 410/%i for ever is not hammered, and ends as exit code 6',
+    '410/%i for ever -> retried with growing waits, then exit code 6',
     async (substatus) => {
       await faulty({ status: 410, substatus }, { times: 10_000 });
       const range = await lab.range();

@@ -28,8 +28,8 @@ const FEEDS: ReadonlyArray<[name: string, options: MoveOptions]> = [
   ['all versions', { settings: { avad: true } }],
 ];
 
-describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options) => {
-  test('in mid-copy: its children continue at its position, and nothing is read twice', async () => {
+describe.each(FEEDS)('positions: a range splits, feed of %s', (_name, options) => {
+  test('during the copy -> its children continue at its position, and nothing is read twice', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(COUNT));
@@ -57,7 +57,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
     await expectSame(move, tailed);
   });
 
-  test('while a tail waits for something to do', async () => {
+  test('while an idle tail waits -> its children continue', async () => {
     await using tapped = await Tapped.open(options);
     const { move } = tapped;
     await write(move, orders(20));
@@ -85,7 +85,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
     await expectSame(move);
   });
 
-  test('and whose children split again, with pages of all of them in flight', async () => {
+  test('its children split again, with pages in flight -> nothing is lost', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(COUNT));
@@ -113,7 +113,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
     await expectSame(move, copied);
   });
 
-  test('between two runs, twice, when the first was killed in mid-copy', async () => {
+  test('twice between two runs, after a kill during the copy -> nothing is lost', async () => {
     await using tapped = await Tapped.open(options);
     const { move } = tapped;
     await write(move, orders(COUNT));
@@ -136,7 +136,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
     await expectSame(move, await move.run('catch-up'));
   });
 
-  test('slowly: while the split lasts, the ranges are read now and then', async () => {
+  test('slowly -> the ranges are read now and then while the split lasts', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(40));
@@ -150,7 +150,7 @@ describe.each(FEEDS)('a range that splits, with the feed of %s', (_name, options
   });
 });
 
-test('ranges of the target may split while they are written to', async () => {
+test('positions: ranges of the target split during writes -> nothing is lost', async () => {
   await using tapped = await Tapped.open();
   const { move, tap } = tapped;
   await write(move, orders(COUNT));
@@ -167,8 +167,8 @@ test('ranges of the target may split while they are written to', async () => {
   await expectSame(move, copied);
 });
 
-describe('ranges that merge', () => {
-  test('in mid-copy: each reader keeps to its part, also when the whole splits somewhere else', async () => {
+describe('positions: ranges merge', () => {
+  test('during the copy -> each reader keeps to its part, also when the union splits elsewhere', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await move.admin.split(SOURCE, { rangeId: '0' });
@@ -199,7 +199,7 @@ describe('ranges that merge', () => {
     await expectSame(move, tailed);
   });
 
-  test('between two runs, and split again between the next two', async () => {
+  test('between two runs, and split again between the next two -> nothing is lost', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await move.admin.split(SOURCE);
@@ -224,7 +224,7 @@ describe('ranges that merge', () => {
   });
 });
 
-describe('410, of every kind', () => {
+describe('positions: 410 of every kind', () => {
   /** Each once, at so many requests from one to the next. */
   function gone(match: FaultRule['match'], apart: number): FaultRule[] {
     const effects: FaultEffect[] = [1000, 1002, 1007, 1008].map((substatus) => ({ status: 410, substatus }));
@@ -232,7 +232,7 @@ describe('410, of every kind', () => {
   }
   const feed = { op: 'read-feed', coll: 'orders' } as const;
 
-  test('to a feed leaves the position unchanged', async () => {
+  test('from a feed -> the position stays', async () => {
     await using tapped = await Tapped.open();
     const { move } = tapped;
     await write(move, orders(60));
@@ -249,7 +249,7 @@ describe('410, of every kind', () => {
     await expectSame(move, tailed);
   });
 
-  test('to the feed of all versions and to its anchors, too', async () => {
+  test('from the feed of all versions and its anchors -> the positions stay', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true } });
     const { move } = tapped;
     await write(move, orders(60));
@@ -266,7 +266,7 @@ describe('410, of every kind', () => {
     await expectSame(move, tailed);
   });
 
-  test('to batches, point reads and single operations', async () => {
+  test('from batches, point reads and single operations -> sent again', async () => {
     await using tapped = await Tapped.open({ settings: { avad: true } });
     const { move } = tapped;
     // Some of these are for one place: the source is asked about those.
@@ -288,7 +288,7 @@ describe('410, of every kind', () => {
     await expectSame(move, await move.run('catch-up'));
   });
 
-  test('to the list of ranges', async () => {
+  test('from the list of ranges -> read again', async () => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await write(move, orders(40));
@@ -302,7 +302,7 @@ describe('410, of every kind', () => {
   });
 });
 
-describe('a list of ranges', () => {
+describe('positions: a list of ranges', () => {
   const troubles: readonly FaultEffect[] = [
     { status: 503 },
     { status: 429, retryAfterMs: 20 },
@@ -314,7 +314,7 @@ describe('a list of ranges', () => {
     { pkranges: 'incomplete' },
     { pkranges: 'stale' },
   ];
-  test.each(troubles)('with %j when a range has split is read again', async (effect) => {
+  test.each(troubles)('with %j after a split -> read again', async (effect) => {
     await using tapped = await Tapped.open();
     const { move, tap } = tapped;
     await move.admin.split(SOURCE);
@@ -334,7 +334,7 @@ describe('a list of ranges', () => {
   });
 
   test.each(troubles.filter(({ hang }) => hang === undefined))(
-    'with %j at the start begins with all ranges',
+    'with %j at the start -> the run begins with all ranges',
     async (effect) => {
       await using tapped = await Tapped.open();
       const { move } = tapped;
@@ -349,8 +349,8 @@ describe('a list of ranges', () => {
   );
 });
 
-describe.each(FEEDS)('a page with nothing in it, of the feed of %s', (_name, options) => {
-  test('is the end neither of the copy nor of the tail', async () => {
+describe.each(FEEDS)('positions: an empty page of the feed of %s', (_name, options) => {
+  test('more pages follow -> neither the copy nor the tail ends', async () => {
     await using tapped = await Tapped.open(options);
     const { move, tap } = tapped;
     await write(move, orders(40));

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(async () => move[Symbol.asyncDispose]());
 
-test('a verify alongside another one is refused, or skipped', async () => {
+test('scheduled: verify alongside another one -> refused, or skipped', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   {
     using _other = VerifyStore.open(verifyPath(move.ledgerPath));
@@ -33,7 +33,7 @@ test('a verify alongside another one is refused, or skipped', async () => {
   expect((await cosmig(move, 'verify', '--skip-if-running')).code).toBe(0);
 });
 
-test("a verify that repairs needs the mover's lock, and is skipped alongside another run", async () => {
+test('scheduled: verify --repair alongside another run -> refused, or skipped', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   using _tail = Ledger.openForOperator(move.ledgerPath);
   expect((await cosmig(move, 'verify', '--repair')).code).toBe(3);
@@ -46,7 +46,7 @@ test("a verify that repairs needs the mover's lock, and is skipped alongside ano
   expect((await cosmig(move, 'verify', '--skip-if-running', '--json')).stdout).not.toContain('skipped');
 });
 
-test('the same three scheduled commands resume after any of them died', async () => {
+test('scheduled: any of three commands died -> the same commands resume', async () => {
   const schedule = async (): Promise<readonly number[]> => {
     const codes: number[] = [];
     for (const [command, ...flags] of [
@@ -81,7 +81,7 @@ test('the same three scheduled commands resume after any of them died', async ()
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }, 180_000);
 
-test('a run in lasting trouble writes a line every five seconds at most', async () => {
+test('scheduled: lasting trouble -> a line every five seconds at most', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   await move.admin.faults([
     { match: { op: 'read-feed' }, probability: 0.5, effect: { status: 503 } },
@@ -100,7 +100,7 @@ test('a run in lasting trouble writes a line every five seconds at most', async 
   expect(lines.length).toBeLessThanOrEqual(Math.ceil((Date.now() - beganMs) / 5000) + 4);
 }, 60_000);
 
-test('a run whose result cannot be printed has replicated everything, and still fails', async () => {
+test('scheduled: the result cannot be printed -> everything is replicated, and the run fails', async () => {
   expect((await cosmig(move, 'copy')).code).toBe(0);
   await move.put({ id: 'new', customerId: 'c1', tenantId: 't9' });
   const lost = await runShell(

@@ -15,8 +15,8 @@ async function same(move: Move): Promise<void> {
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
 }
 
-describe('changes after the copy', () => {
-  test('creates, updates and moves are replicated, and a moved document leaves its old slot', async () => {
+describe('tail: changes after the copy', () => {
+  test('creates, updates and moves -> replicated, and a moved document leaves its old slot', async () => {
     await using move = await Move.open();
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
     await move.run('copy');
@@ -26,7 +26,7 @@ describe('changes after the copy', () => {
     await same(move);
   });
 
-  test('deletes are replicated when the source reports them', async () => {
+  test('deletes that the source reports -> replicated', async () => {
     await using move = await Move.open(AVAD);
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P'), order('3', 'b', 'Q'));
     await move.run('copy');
@@ -38,7 +38,7 @@ describe('changes after the copy', () => {
     await same(move);
   });
 
-  test('writes during the copy are not lost, and no deleted document comes back', async () => {
+  test('writes during the copy -> not lost, and no deleted document comes back', async () => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 2000 } });
     await move.put(...Array.from({ length: 60 }, (_, n) => order(`o${n}`, `c${n % 5}`, `t${n % 3}`)));
     let pages = 0;
@@ -59,7 +59,7 @@ describe('changes after the copy', () => {
     await same(move);
   });
 
-  test('a document with the deleted marker leaves the target', async () => {
+  test('the deleted marker -> the document leaves the target', async () => {
     await using move = await Move.open({ flags: { deletes: ['marker:/deleted'] } });
     await move.put(order('1', 'a', 'P'), order('2', 'a', 'P', { deleted: true }), order('3', 'b', 'Q'));
     await move.run('copy');
@@ -70,8 +70,8 @@ describe('changes after the copy', () => {
   });
 });
 
-describe('two documents for one slot', () => {
-  test('the second becomes a dead letter, and takes the slot when the first leaves it', async () => {
+describe('tail: two documents for one slot', () => {
+  test('the second -> a dead letter, until the first leaves the slot', async () => {
     await using move = await Move.open(AVAD);
     await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
     const copied = await move.run('copy');
@@ -85,7 +85,7 @@ describe('two documents for one slot', () => {
     await same(move);
   });
 
-  test('a dead letter closes when its own document gets another slot', async () => {
+  test('the document of a dead letter gets another slot -> the letter closes', async () => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'), order('7', 'b', 'P'));
     await move.run('copy');
@@ -95,7 +95,7 @@ describe('two documents for one slot', () => {
     await same(move);
   });
 
-  test("two documents that swap slots end up in each other's slot", async () => {
+  test('two documents swap slots -> each ends up in the slot of the other', async () => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'), order('7', 'b', 'Q'));
     await move.run('copy');
@@ -105,7 +105,7 @@ describe('two documents for one slot', () => {
     await same(move);
   });
 
-  test('a foreign document in the target is left alone', async () => {
+  test('a foreign document in the target -> left as it is', async () => {
     await using move = await Move.open();
     await move.put(order('7', 'a', 'P'));
     await move.run('copy');
@@ -120,7 +120,7 @@ describe('two documents for one slot', () => {
     expect((await move.documents(move.target)).filter(({ mine }) => mine === true)).toHaveLength(2);
   });
 
-  test('a document waits until its unique value is free in the target', async () => {
+  test('a unique value is taken in the target -> the document waits until it is free', async () => {
     await using move = await Move.open({
       target: { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/mail'] }] } },
     });
@@ -133,7 +133,7 @@ describe('two documents for one slot', () => {
   });
 });
 
-describe('a crash', () => {
+describe('tail: a crash', () => {
   const points: readonly CrashPoint[] = [
     'anchored',
     'page-read',
@@ -147,7 +147,7 @@ describe('a crash', () => {
     'index-step',
     'letter-retried',
   ];
-  test.each(points)('at "%s" loses nothing, and the next run completes it', async (at) => {
+  test.each(points)('at "%s" -> nothing is lost, and the next run completes it', async (at) => {
     await using move = await Move.open({ settings: { avad: true, pageBytes: 3000 } });
     const all = Array.from({ length: 40 }, (_, n) =>
       order(`o${n % 20}`, `c${n % 7}`, `t${(n % 20) % 3}`, { n }),

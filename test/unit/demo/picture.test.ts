@@ -38,7 +38,7 @@ const findings: DemoFindings = {
   },
 };
 
-test('demo picture: fits 80 columns, each dead letter with its end', () => {
+test('demo picture: a finished demo -> at most 80 columns, each dead letter with its end', () => {
   const lines = demoText(findings).split('\n');
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
   expect(lines).toEqual(

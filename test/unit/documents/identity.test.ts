@@ -257,7 +257,7 @@ describe('hash', () => {
     );
   });
 
-  test("of long texts is the same wherever the page ends in the kernel's memory", () => {
+  test('long texts at the end of the memory of the kernel -> the same hash', () => {
     // The memory has grown for other pages; behind one of these sizes it ends within the room for an identity.
     const id = 'i'.repeat(4000);
     const expected = fromValues([id, 'x', undefined, undefined]);

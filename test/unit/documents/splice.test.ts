@@ -31,7 +31,7 @@ const membersOf = (text: string): Member[] => [...listMembers(text, 0)];
 const isSystem = (name: string): boolean => SYSTEM_PROPERTIES.includes(name);
 
 describe('a document without edits', () => {
-  test('keeps every member that is not a system property, byte for byte and in order', () => {
+  test('any document -> every member that is not a system property, byte for byte and in order', () => {
     fc.assert(
       fc.property(anyDocument, (json) => {
         const kept = (text: string): string[] =>
@@ -150,11 +150,11 @@ describe('a property that is added', () => {
         '{"a":{"b":4},"ttl":5,"pk":6}',
       ],
     ];
-  test.each(replacing)('replaces, where it may: %s', (source, added, values, target) => {
+  test.each(replacing)('it may replace: %s', (source, added, values, target) => {
     expect(addTo(source, added, values)).toBe(target);
   });
 
-  test('is in the target and nothing else is new, whatever the document', () => {
+  test('any document -> the property is in the target, and nothing else is new', () => {
     const value = fc.oneof(anyText, fc.integer(), fc.boolean(), fc.constant(null));
     fc.assert(
       fc.property(anyDocument, value, value, (json, first, second) => {
@@ -237,7 +237,7 @@ describe('the body of a batch', () => {
     );
   });
 
-  test('holds operations of every kind, as the service spells them', () => {
+  test('operations of every kind -> as the service spells them', () => {
     const body = new BatchBody();
     scan.scan(Buffer.from('{"Documents":[{"id":"i/?#%\\u00e9","x":1.10,"_ts":1}]}'));
     const id = scan.bytes(0, scan.nodes.id);

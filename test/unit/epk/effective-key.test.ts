@@ -48,7 +48,7 @@ describe('the effective key of one value', () => {
     expect(effectiveKey('hash-v2', [`${long}b`])).not.toBe(effectiveKey('hash-v2', [long]));
   });
 
-  test.each(['hash-v1', 'hash-v2'] as const)('a lone surrogate counts as U+FFFD in %s', (kind) => {
+  test.each(['hash-v1', 'hash-v2'] as const)('a lone surrogate in %s -> counts as U+FFFD', (kind) => {
     expect(effectiveKey(kind, ['x\ud800y'])).toBe(effectiveKey(kind, ['x\ufffdy']));
   });
 
@@ -68,7 +68,7 @@ describe('the effective key of several values', () => {
       ['t', 1, null],
       '3B310042FC8EA24E4CB78FD8BFEDBAA720CD98B339BA78A5D0CF6953B87070B0378867E4430E67857ACE5C908374FE16',
     ],
-  ])('hierarchical %j is its levels side by side', (values, expected) => {
+  ])('hierarchical %j -> the keys of its levels, joined', (values, expected) => {
     expect(effectiveKey('multi-hash', values)).toBe(expected);
   });
 

@@ -32,7 +32,7 @@ const value = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 100 }).map((text) => JSON.stringify(text)),
 );
 
-test.each(plans)('a key that is remembered is the one that would be computed: %s', (_, options) => {
+test.each(plans)('key cache: %s -> the key that would be computed', (_, options) => {
   const plan = makePlan(options);
   const kind = plan.targetPaths.length > 1 ? 'multi-hash' : 'hash-v2';
   const remembering = latestVersionScan(rekeyPaths(plan));
@@ -62,7 +62,7 @@ test.each(plans)('a key that is remembered is the one that would be computed: %s
   );
 });
 
-test('more keys than are remembered push each other out, and none is taken for another', () => {
+test('key cache: more keys than are remembered -> replaced, and never confused', () => {
   const plan = makePlan({ ...own, partitionKey: ['/a'], derive: [] });
   const scan = latestVersionScan(rekeyPaths(plan));
   const rekey = new Rekey(scan, { plan, kind: 'hash-v2', ttl: { mode: 'restart' } });

@@ -159,7 +159,7 @@ describe('a derived path that is the source key', () => {
     });
   });
 
-  test('cannot stay as it is when there is nothing to write over it', () => {
+  test('nothing to write over it -> refused', () => {
     expect(computed(planOf({ ...options, derive: ['/pk={tenantId}'] }), { pk: 'old' })).toEqual({
       kind: 'refused',
       reason: 'missing-key',
@@ -167,7 +167,7 @@ describe('a derived path that is the source key', () => {
     });
   });
 
-  test('may be a level below the new one', () => {
+  test('the old key as a level below the new one -> allowed', () => {
     const plan = planOf({ ...options, derive: ['/pk={tenantId}'], partitionKey: ['/pk', '/was/key'] });
     expect(computed(plan, { tenantId: 'a', pk: 5 })).toMatchObject({ values: ['a', 5] });
   });
@@ -392,7 +392,7 @@ describe('plan: any document', () => {
     { requiredKeys: [] },
   );
 
-  test('nothing is thrown, the same result every time', () => {
+  test('any plan -> nothing is thrown, and the same result every time', () => {
     fc.assert(
       fc.property(document, fc.constantFrom(...plans), (value, plan) => {
         const first = computed(plan, value);

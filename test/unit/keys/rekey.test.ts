@@ -214,7 +214,7 @@ describe('rekey: a document is refused', () => {
 });
 
 test.each(['9007199254740993', '1.0', '1e3', '-0', '-1.50', '"\\u0041\\/"', '"\\ud800"', 'null'])(
-  'an old key is kept as it is spelled: %s',
+  'rekey: --keep-source-key-as, %s -> the old key keeps its spelling',
   (old) => {
     const migration = new Migration({ derive: ['/a={b}'], keepSourceKeyAs: '/kept/a' });
     const { target, identity } = migration.move(`{"id":"i","a":${old},"b":"x"}`);
@@ -240,7 +240,7 @@ describe('rekey: time to live', () => {
     [100, '{"id":"i","a":1}', '{"id":"i","a":1}'],
     [100, aged(100), undefined],
     [-1, aged(400, ',"ttl":100'), undefined],
-  ])('is what remains of it: default %i, %s', (defaultTtl, source, target) => {
+  ])('default %i, %s -> what remains of it', (defaultTtl, source, target) => {
     const moved = remaining(defaultTtl).move(source);
     expect([moved.verdict, moved.target]).toEqual(
       target === undefined ? ['expired', undefined] : ['moves', target],
@@ -262,7 +262,7 @@ describe('any document that moves', () => {
     { derive: ['/a={id}'], keepSourceKeyAs: '/kept/a' },
     { sourcePaths: ['/a/b', '/__proto__/a'], partitionKey: ['/pk'] },
   ];
-  test.each(plans)('can be read from the target as who it was, where it is: %o', (options) => {
+  test.each(plans)('%o -> its identity and slot can be read from the target', (options) => {
     const migration = new Migration(options);
     const withId = fc
       .tuple(anyDocument, anyText)

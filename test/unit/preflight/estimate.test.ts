@@ -54,7 +54,7 @@ test.each([
   [2048, 6.29],
   [3 * 1024, 6.48],
   [2 * 1024 * 1024, 1250],
-])('a write of %i bytes costs %f RU', (bytes, ru) => {
+])('estimate: a write of %i bytes -> %f RU', (bytes, ru) => {
   expect(writeRu(bytes)).toBeCloseTo(ru, 5);
 });
 
@@ -64,7 +64,7 @@ describe('estimate: an indexing policy', () => {
     [{ indexingMode: 'consistent', includedPaths: [{ path: '/a/?' }] }, 'some'],
     [{ indexingMode: 'none', includedPaths: [] }, 'none'],
     [null, 'all'],
-  ])('%j takes %s', (policy, expected) => {
+  ])('%j -> %s', (policy, expected) => {
     expect(indexedBy(policy)).toBe(expected);
   });
 });

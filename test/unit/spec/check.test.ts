@@ -511,7 +511,7 @@ describe('check: the ledger', () => {
   });
 });
 
-test('spec: complete and frozen, down to the last list', () => {
+test('spec: loaded -> complete and frozen, down to the last list', () => {
   const { spec, connections } = right({ derive: '/pk={a}', deletes: 'marker:/x', sourceRu: '5%' });
   const frozen: boolean[] = [];
   const visit = (value: unknown): void => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 // The collector closes a connection that nothing refers to, and the lock would go with it: a second mover could start.
-test('the lock is held until it is released, also when no variable refers to it', async () => {
+test('mover lock: no variable refers to it -> held until it is released', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-lock-'));
   const script = `
     import { MoverLock } from ${JSON.stringify(new URL('../../../src/state/lock.ts', import.meta.url).href)};

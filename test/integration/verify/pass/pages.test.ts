@@ -78,19 +78,22 @@ test('verify pass: write behind the fence -> left to the next incremental pass',
 test.each([
   { side: 'source', path: SOURCE, name: 'orders', key: '/customerId' },
   { side: 'target', path: TARGET, name: 'by-tenant', key: '/tenantId' },
-])('a $side that is deleted and created again meanwhile is not read on', async ({ side, name, key }) => {
-  await using tapped = await copied();
-  const { move, tap } = tapped;
-  const { containers } = move.client.database('shop');
-  tap.meddle = before((request) => isFeedOf(request, name) && !isEnd(request), {
-    3: async () => {
-      await move.client.database('shop').container(name).delete();
-      const { container } = await containers.create({ id: name, partitionKey: key });
-      for (const one of orders(2 * COUNT)) await container.items.create(one);
-    },
-  });
-  await expect(verifyMove(move)).rejects.toMatchObject({
-    message: `the ${side} container was deleted and created again`,
-    exitCode: 3,
-  });
-});
+])(
+  'verify pass: the $side was deleted and created again meanwhile -> not read further',
+  async ({ side, name, key }) => {
+    await using tapped = await copied();
+    const { move, tap } = tapped;
+    const { containers } = move.client.database('shop');
+    tap.meddle = before((request) => isFeedOf(request, name) && !isEnd(request), {
+      3: async () => {
+        await move.client.database('shop').container(name).delete();
+        const { container } = await containers.create({ id: name, partitionKey: key });
+        for (const one of orders(2 * COUNT)) await container.items.create(one);
+      },
+    });
+    await expect(verifyMove(move)).rejects.toMatchObject({
+      message: `the ${side} container was deleted and created again`,
+      exitCode: 3,
+    });
+  },
+);

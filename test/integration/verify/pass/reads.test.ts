@@ -140,19 +140,22 @@ describe('verify: ranges that change during the pass', () => {
   test.each([
     { path: SOURCE, name: 'orders' },
     { path: TARGET, name: 'by-tenant' },
-  ])('merge and split again, of $name: nothing is left out or counted twice', async ({ path, name }) => {
-    await using tapped = await copied();
-    const { move, tap } = tapped;
-    await move.admin.split(path, { rangeId: '0' });
-    await move.admin.split(path, { rangeId: '1' });
-    tap.meddle = before(isLaterPageOf(name), {
-      5: async () => move.admin.merge(path, ['4', '2']),
-      12: async () => move.admin.split(path, { rangeId: '5' }),
-    });
-    const verdict = await verifyMove(move);
-    expect(verdict).toMatchObject(WHOLE);
-    expect((await move.admin.ranges(path)).map(({ id }) => id)).toEqual(['3', '6', '7']);
-  });
+  ])(
+    'of $name, merged and split again -> no document is left out or counted twice',
+    async ({ path, name }) => {
+      await using tapped = await copied();
+      const { move, tap } = tapped;
+      await move.admin.split(path, { rangeId: '0' });
+      await move.admin.split(path, { rangeId: '1' });
+      tap.meddle = before(isLaterPageOf(name), {
+        5: async () => move.admin.merge(path, ['4', '2']),
+        12: async () => move.admin.split(path, { rangeId: '5' }),
+      });
+      const verdict = await verifyMove(move);
+      expect(verdict).toMatchObject(WHOLE);
+      expect((await move.admin.ranges(path)).map(({ id }) => id)).toEqual(['3', '6', '7']);
+    },
+  );
 
   test('split, and a child splits again -> equal', async () => {
     await using tapped = await copied();

@@ -79,7 +79,7 @@ describe('no difference', () => {
     ).toEqual([]);
   });
 
-  test('the new key in the index of a clone, or not in that of a target created by hand', () => {
+  test('the new key in the index or not -> no difference', () => {
     const policy = { ...INDEXING, includedPaths: [{ path: '/a/?' }], excludedPaths: [{ path: '/*' }] };
     const source = facts({ indexingPolicy: policy });
     const clone = cloneOf(source, { ...target, isSameAccount: true });
@@ -87,7 +87,7 @@ describe('no difference', () => {
     expect(differencesOf(described(source), described(asTarget({ indexingPolicy: policy })))).toEqual([]);
   });
 
-  test('scripts that the caller may not see, and an unknown throughput', () => {
+  test('scripts that may not be read, and an unknown throughput -> no difference', () => {
     const one = described(facts(), [script('a')]);
     const other = described(facts({}, { throughput: { kind: 'unknown' } }), null);
     expect(differencesOf(one, other)).toEqual([]);
@@ -121,7 +121,7 @@ describe('a difference', () => {
     expect(differencesOf(described(facts(source)), described(facts(other)))).toMatchObject([difference]);
   });
 
-  test('scripts, by name; throughput, by kind', () => {
+  test('scripts and throughput -> compared by name and by kind', () => {
     const one = described(facts(), [script('a'), script('b'), script('c')]);
     const other = described(facts({}, { throughput: { kind: 'shared' } }), [script('b', 'x'), script('c')]);
     expect(differencesOf(one, other)).toEqual([
@@ -132,7 +132,7 @@ describe('a difference', () => {
 });
 
 describe('a clone', () => {
-  test('has all settings of the source, except those of the service and of one container', () => {
+  test('a source -> all its settings, except those of the service and of one container', () => {
     const source = facts({
       id: 'orders',
       _rid: 'x',
@@ -166,7 +166,7 @@ describe('a clone', () => {
     ['nothing is', { includedPaths: [], excludedPaths: ['/*'] }, ['/a/b/?']],
     ['its parent is not', { includedPaths: ['/*'], excludedPaths: ['/a/*'] }, ['/*', '/a/b/?']],
     ['left out by name', { includedPaths: ['/*'], excludedPaths: ['/a/b/?'] }, ['/*']],
-  ])('has its key in the index where %s', (_name, { includedPaths, excludedPaths }, expected) => {
+  ])('%s -> its key is in the index', (_name, { includedPaths, excludedPaths }, expected) => {
     const paths = (list: readonly string[]): object[] => list.map((path) => ({ path }));
     const policy = {
       indexingMode: 'consistent',
@@ -212,7 +212,7 @@ describe('the throughput of a new target', () => {
   });
 
   test.each([{ kind: 'shared' }, { kind: 'unknown' }] as const)(
-    'cannot follow a source of $kind',
+    'a source of $kind -> it cannot follow',
     (source) => {
       expect(() => throughputFor({ kind: 'as-source' }, source, undefined)).toThrow(NotReadyError);
     },

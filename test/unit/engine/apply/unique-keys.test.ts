@@ -17,13 +17,13 @@ test.each([
   ['another type', { ...one, mail: 7, c: 0 }, null, false],
   ['a value that cannot be determined', { mail: { odd: 1 }, c: 9 }, null, true],
   ['a value that cannot be determined, and stays', { mail: ['odd'], c: 9 }, { mail: ['odd'], c: 9 }, true],
-])('%s is given up: a document is written over, or goes', (_what, before, after, expected) => {
+])('unique keys: %s is given up -> whether a letter may want it', (_what, before, after, expected) => {
   keys.want(WHO, held(one));
   const given = givenUp([held(before)], after === null ? [] : held(after));
   expect(keys.mayWant(WHO, given)).toBe(expected);
 });
 
-test('a missing value equals null, and a value that cannot be determined may be any', () => {
+test('unique keys: a missing or an unknown value -> equals null, or may be any', () => {
   keys.want(WHO, held({ c: 1 }));
   expect(keys.mayWant(WHO, givenUp([held({ mail: null, c: 5 })]))).toBe(true);
   expect(keys.mayWant(WHO, givenUp([held({ mail: 'x', a: { b: null }, c: 1 })]))).toBe(true);
@@ -32,7 +32,7 @@ test('a missing value equals null, and a value that cannot be determined may be 
   expect(keys.mayWant(WHO, givenUp([held({ mail: 'x', c: 2 })]))).toBe(true);
 });
 
-test('a document that is not remembered may want any value, and a limited number is remembered', () => {
+test('unique keys: more documents than are remembered -> those may want any value', () => {
   const others = Array.from({ length: 10_001 }, (_, n) => Buffer.from(String(n).padStart(16)));
   for (const other of others) keys.want(other, held({ mail: 'own' }));
   const [first = WHO, second = WHO] = others;
@@ -43,10 +43,10 @@ test('a document that is not remembered may want any value, and a limited number
   expect([keys.mayWant(first, ['0:"x"']), keys.mayWant(second, ['0:"x"'])]).toEqual([true, false]);
 });
 
-test('without unique keys no value is held; with keys that cannot be read any value may be', () => {
+test('unique keys: none, or unreadable ones -> no value is held, or any may be', () => {
   for (const policy of [undefined, null, {}, { uniqueKeys: [] }, { uniqueKeys: 1 }]) {
     expect(new UniqueKeys(policy).exist).toBe(false);
-    expect(new UniqueKeys(policy).valuesOf(Buffer.from('no JSON'))).toEqual([]);
+    expect(new UniqueKeys(policy).valuesOf(Buffer.from('not JSON'))).toEqual([]);
   }
   for (const policy of [{ uniqueKeys: [{}] }, { uniqueKeys: [{ paths: ['odd'] }] }]) {
     const odd = new UniqueKeys(policy);

@@ -81,7 +81,7 @@ function textOf(copied: FlatPage): string {
   });
 }
 
-test('a page in reused memory equals a page in fresh memory', () => {
+test('flat page: reused memory -> the same page as in fresh memory', () => {
   const [used, fresh] = [newReader(), newReader()];
   fc.assert(
     fc.property(fc.array(fc.tuple(documents, fc.boolean()), { minLength: 1, maxLength: 6 }), (pages) => {
@@ -115,7 +115,7 @@ test('a page in reused memory equals a page in fresh memory', () => {
   );
 });
 
-test('a damaged page leaves nothing behind', () => {
+test('flat page: a damaged page -> nothing of it remains', () => {
   const used = newReader();
   const page = pageOf([{ id: 1, b: 'x', ttl: undefined, sizeBytes: 9, lsn: 5 }]);
   const cut = page.subarray(0, page.length - 9);
@@ -123,7 +123,7 @@ test('a damaged page leaves nothing behind', () => {
   expect(textOf(used.read(page, READING))).toBe(textOf(newReader().read(page, READING)));
 });
 
-test('a page that was given back is no longer read', () => {
+test('flat page: given back -> no longer read', () => {
   const reader = newReader();
   const copied = reader.read(pageOf([{ id: 1, b: 'x', ttl: undefined, sizeBytes: 300, lsn: 5 }]), READING);
   const owner = { nowTs: NOW_TS, ended: () => undefined };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Backlog } from '../../../../src/engine/progress/backlog.ts';
 import { VirtualClock } from '../../../helpers/clock.ts';
 
-test('backlog: the estimate follows the documents that ended; a slow start is bounded, idle time does not count', () => {
+test('backlog: a slow start, and idle time -> the estimate is bounded, and follows the documents that ended', () => {
   const clock = new VirtualClock();
   const backlog = new Backlog(clock);
   const end = (documents: number): void => {

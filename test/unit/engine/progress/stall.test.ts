@@ -124,7 +124,7 @@ test.each([3_600_000, -3_600_000])(
   },
 );
 
-test('a clock that is set while a run lasts is believed until the next reply at most', () => {
+test('stall: the clock is set during a run -> believed until the next reply at most', () => {
   const clock = new VirtualClock();
   const time = new ServiceTime(clock);
   const theirs = Math.ceil(clock.now() / 1000) * 1000;

@@ -33,8 +33,8 @@ const letterOf = (identity: string, slot: string): OpenLetter => ({
   atMs: 1,
 });
 
-describe('the outcome of a document', () => {
-  test('is the newest one, before the commit and after it', () => {
+describe('outcomes: a document', () => {
+  test('several outcomes -> the newest counts, before and after the commit', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const identity = hashOf('d');
@@ -51,7 +51,7 @@ describe('the outcome of a document', () => {
     expect(memory.rowOf(identity, null)).toBeNull();
   });
 
-  test('an override counts before its commit, for copies that landed earlier and not for later ones', () => {
+  test('an override before its commit -> voids earlier copies, and not later ones', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const lease = beginLease(ledger);
@@ -69,7 +69,7 @@ describe('the outcome of a document', () => {
   });
 });
 
-test('attempts are counted once, however many units have touched the document', () => {
+test('outcomes: several units touched a document -> its attempts count once', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   const identity = hashOf('d');
@@ -94,8 +94,8 @@ test('attempts are counted once, however many units have touched the document', 
   expect(ledger.letters.findOpen(identity)?.attempts).toBe(5);
 });
 
-describe('the letter that waits for a slot', () => {
-  test('is the oldest open one, committed or not, that was not tried yet', () => {
+describe('outcomes: the letter that waits for a slot', () => {
+  test('several letters -> the oldest open one that was not tried yet', () => {
     const { ledger, memory } = begin();
     using _ = ledger;
     const letters = [letterOf('old', 'P'), letterOf('other', 'Q'), letterOf('young', 'P')];
@@ -123,7 +123,7 @@ describe('the letter that waits for a slot', () => {
   });
 });
 
-test('letters that wait for a target key value are listed once each, by their newest state', () => {
+test('outcomes: letters that wait for a target key value -> listed once each, by their newest state', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   const waiting = (identity: string, ...key: KeyComponent[]): LetterChange => ({
@@ -150,7 +150,7 @@ test('letters that wait for a target key value are listed once each, by their ne
   expect([names(1), names(undefined), names('1'), names(null)]).toEqual([['"one"'], ['"none"'], [], []]);
 });
 
-test('the row filter answers yes for every document with a row', () => {
+test('row filter: a document with a row -> yes', () => {
   const { ledger, memory } = begin();
   using _ = ledger;
   expect(memory.filter.mayHave(wordsOf('d0'), 0)).toBe(false);
@@ -161,7 +161,7 @@ test('the row filter answers yes for every document with a row', () => {
   expect(strangers.filter(Boolean).length).toBeLessThan(5);
 });
 
-test('rows of earlier runs are in the filter from the start', () => {
+test('row filter: rows of earlier runs -> included from the start', () => {
   const { ledger } = begin();
   using _ = ledger;
   ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('d', 'P')] }]);
@@ -169,7 +169,7 @@ test('rows of earlier runs are in the filter from the start', () => {
   expect([filter.mayHave(wordsOf('d'), 0), filter.mayHave(wordsOf('e'), 0)]).toEqual([true, false]);
 });
 
-test('after the copy the filter reads no rows, and answers yes for every document', () => {
+test('row filter: after the copy -> no rows are read, and yes for every document', () => {
   const { ledger } = begin();
   using _ = ledger;
   const copying = beginLease(ledger);

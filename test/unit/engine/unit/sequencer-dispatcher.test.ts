@@ -19,7 +19,7 @@ const SLOTS = 8;
 
 const hash = (number: number): number[] => [number & 1, number, 3, 4];
 
-test('no two operations of a document or a slot are in flight, and each document keeps its order', async () => {
+test('pipeline: random events -> one operation in flight per document and slot, in the order of each document', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const lab = new Lab({ seed });

@@ -20,8 +20,8 @@ async function settled(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-describe('the lock table', () => {
-  test('gives each hash one number, beyond its first capacity and after drops', () => {
+describe('lock table', () => {
+  test('more hashes than its first capacity, and drops -> one number for each hash', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(3000), fc.boolean()), { maxLength: 4000 }), (steps) => {
         const table = new LockTable();
@@ -47,7 +47,7 @@ describe('the lock table', () => {
     );
   });
 
-  test('uses dropped numbers again', () => {
+  test('a number is dropped -> used again', () => {
     const table = new LockTable();
     const given = new Set<number>();
     for (let round = 0; round < 100; round += 1) {
@@ -60,7 +60,7 @@ describe('the lock table', () => {
     expect(given.size).toBe(3);
   });
 
-  test('grows', () => {
+  test('more hashes than fit -> it grows', () => {
     const table = new LockTable();
     const numbers = Array.from({ length: 3000 }, (_, hash) => table.take(names(hash), 0, 0));
     expect(new Set(numbers).size).toBe(3000);
@@ -68,8 +68,8 @@ describe('the lock table', () => {
   });
 });
 
-describe('a turn', () => {
-  test('holds its locks at once when they are free, one turn at a time', async () => {
+describe('sequencer: a turn', () => {
+  test('its locks are free -> held at once, one turn at a time', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const first = enter(sequencer, [1, 2]);
     const second = enter(sequencer, [1, 3]);
@@ -83,13 +83,13 @@ describe('a turn', () => {
     expect([sequencer.held, sequencer.waiting]).toEqual([0, 0]);
   });
 
-  test('distinguishes an identity from a slot with the same hash', () => {
+  test('an identity and a slot with the same hash -> two locks', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     expect(enter(sequencer, [1, 1]).state).toBe('held');
     expect(enter(sequencer, [2, 1]).state).toBe('waiting');
   });
 
-  test('does not overtake: a waiting turn keeps its position in lines that were free', async () => {
+  test('it waits for one lock -> it keeps its position in the queues of the others', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const holder = enter(sequencer, [1, 10]);
     const both = enter(sequencer, [2, 10, 20]);
@@ -101,7 +101,7 @@ describe('a turn', () => {
     expect(await sequencer.ready(late, never)).toBe('held');
   });
 
-  test('releases its locks and comes back with another slot, behind the turns that wait', async () => {
+  test('it comes back with another slot -> behind the turns that wait', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const turn = enter(sequencer, [1, 10]);
     const waiting = enter(sequencer, [2, 20, 10]);
@@ -111,7 +111,7 @@ describe('a turn', () => {
     expect(await sequencer.ready(turn, never)).toBe('held');
   });
 
-  test('leaves its lines when it is aborted', async () => {
+  test('aborted -> it leaves its queues', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const stop = new AbortController();
     const holder = enter(sequencer, [1, 10]);
@@ -129,10 +129,10 @@ describe('a turn', () => {
   });
 });
 
-describe('hot documents', () => {
+describe('sequencer: hot documents', () => {
   const order = (lsn: number, feed = 'LV'): FeedOrder => ({ feed, lsn });
 
-  test('a later event that waits supersedes an earlier one of its feed', async () => {
+  test('a later event of the same feed waits -> the earlier one is superseded', async () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const running = enter(sequencer, [1, 10], order(1));
     const earlier = enter(sequencer, [1, 20], order(2));
@@ -146,7 +146,7 @@ describe('hot documents', () => {
     expect(later.state).toBe('held');
   });
 
-  test('a late page does not bring back a superseded event', () => {
+  test('a late page -> it does not restore a superseded event', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     enter(sequencer, [1], order(1));
     const later = enter(sequencer, [1], order(3));
@@ -159,7 +159,7 @@ describe('hot documents', () => {
     ['equal places', order(2), order(2)],
     ['another feed', order(2, 'AVAD'), order(3)],
     ['a task without a place', undefined, order(3)],
-  ])('%s: both are needed', (_why, one, other) => {
+  ])('%s -> both events are applied', (_why, one, other) => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     enter(sequencer, [1], order(1));
     expect([enter(sequencer, [1], one).state, enter(sequencer, [1], other).state]).toEqual([
@@ -168,7 +168,7 @@ describe('hot documents', () => {
     ]);
   });
 
-  test('a turn that has started is not superseded, even while it waits for other slots', () => {
+  test('a turn has started -> not superseded, even while it waits for other slots', () => {
     const sequencer = new Sequencer({ waitingMax: 10 });
     const turn = enter(sequencer, [1, 10], order(1));
     enter(sequencer, [2, 20], order(1));
@@ -178,22 +178,22 @@ describe('hot documents', () => {
   });
 });
 
-describe('a full sequencer', () => {
-  test('wakes the next caller when the first does not enter, or was aborted', async () => {
+describe('sequencer: full', () => {
+  test('the first caller does not enter, or was aborted -> the next one wakes', async () => {
     const sequencer = new Sequencer({ waitingMax: 1 });
     const stop = new AbortController();
     const holder = enter(sequencer, [1]);
     enter(sequencer, [1]);
-    const calledOff = sequencer.whenRoom(stop.signal);
+    const canceled = sequencer.whenRoom(stop.signal);
     const others = [sequencer.whenRoom(never), sequencer.whenRoom(never)];
     stop.abort(new Error('enough'));
     sequencer.release(holder);
-    await expect(calledOff).rejects.toThrow('enough');
+    await expect(canceled).rejects.toThrow('enough');
     await Promise.all(others);
     expect(sequencer.hasRoom).toBe(true);
   });
 
-  test('takes no turn, and wakes waiting callers one after the other', async () => {
+  test('another turn -> refused, and waiting callers wake one after the other', async () => {
     const sequencer = new Sequencer({ waitingMax: 1 });
     const holder = enter(sequencer, [1]);
     const waiting = enter(sequencer, [1]);
@@ -208,10 +208,10 @@ describe('a full sequencer', () => {
       sequencer.release(turn);
     });
     const stop = new AbortController();
-    const calledOff = sequencer.whenRoom(stop.signal);
+    const canceled = sequencer.whenRoom(stop.signal);
     await settled();
     stop.abort(new Error('enough'));
-    await expect(calledOff).rejects.toThrow('enough');
+    await expect(canceled).rejects.toThrow('enough');
     expect(entered).toEqual([]);
     sequencer.release(holder);
     await settled();
@@ -223,7 +223,7 @@ describe('a full sequencer', () => {
   });
 });
 
-test('random turns: never two with one lock, all end, in the order of each document', async () => {
+test('sequencer: random turns -> never two with one lock, all end, in the order of each document', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 8 }), async (seed, waitingMax) => {
       const random = seededRandom(seed);
@@ -282,7 +282,7 @@ test('random turns: never two with one lock, all end, in the order of each docum
   );
 });
 
-test('first come, first served: of two that share a lock the first one starts first', () => {
+test('sequencer: two turns share a lock -> the first one starts first', () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { maxLength: 40 }),

@@ -72,7 +72,7 @@ test.each([
   });
 });
 
-test('a commit waits for every outcome, and then moves the position and the counters', async () => {
+test('unit of work: an outcome is missing -> the commit waits, then moves the position and the counters', async () => {
   using ledger = openLedger(join(temporaryFolder(), 'ledger.db'));
   const lease = beginLease(ledger);
   await group(signal, async (members) => {

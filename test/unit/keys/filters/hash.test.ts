@@ -23,7 +23,7 @@ test.each<[value: Scalar, of2: number, of100: number, of400: number, ofMillion: 
   expect([2, 100, 400, 1_000_000].map((count) => bucketOf(value, count))).toEqual(buckets);
 });
 
-test('buckets are of like size', () => {
+test('hash suffix: many keys -> buckets of similar size', () => {
   const counts = Array.from({ length: 100 }, () => 0);
   for (let id = 0; id < 20_000; id += 1) {
     const bucket = bucketOf(`order-${id}`, counts.length);

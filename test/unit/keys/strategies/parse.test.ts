@@ -106,6 +106,6 @@ describe('a mistake is reported with its position', () => {
   });
 });
 
-test('the example of every filter is read without complaint', () => {
+test('template: the example of every filter -> valid', () => {
   for (const { example } of FILTERS) expect(parseDerivation(`/pk={x|${example}}`).path).toEqual(['pk']);
 });

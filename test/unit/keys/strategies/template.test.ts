@@ -85,12 +85,12 @@ describe('what people do', () => {
   });
 });
 
-test('null is not missing: a default leaves it alone', () => {
+test('template: null with a default -> null, since it is not missing', () => {
   expect(derive('{x|default:none}', { x: null })).toBe('null');
   expect(derive('{x|default:none}', {})).toBe('none');
 });
 
-test('a hash sees the type of its value, and text when a filter before it made text', () => {
+test('template: hash after another filter -> it sees the type that the filter made', () => {
   const [one, text] = [derive('{x|hash:1000000}', { x: 1 }), derive('{x|hash:1000000}', { x: '1' })];
   expect([one, text]).toEqual(['376624', '228062']);
   expect(derive('{x|trim|hash:1000000}', { x: 1 })).toBe(text);
@@ -116,7 +116,7 @@ test.each([
     ['/tags is an object or array: a key is a text, a number, a boolean or null', '/id is "abc"'],
   ],
   ['{esc}', [String.raw`/esc is "\u001b[31m\u0085\u202e"`]],
-])('%s is explained step by step', (template, lines) => {
+])('template: %s -> explained step by step', (template, lines) => {
   const document = { tenantId: 'amber', at: 0, id: 'abc', tags: [], esc: '\u001b[31m\u0085\u202e' };
   const { strategy } = parseDerivation(`/pk=${template}`);
   expect(strategy.explain(strategy.paths.map((path) => valueAt(document, path)))).toEqual(lines);

@@ -15,7 +15,7 @@ test.each([
   ['Node 22.14 and every newer one', '10', 'better-sqlite3-13'],
   ['a Node of the future', '11', 'better-sqlite3-13'],
   ['a runtime without Node-API', undefined, 'better-sqlite3'],
-])('%s is served by the driver that does not end its process', (_node, nodeApi, name) => {
+])('sqlite driver: %s -> the driver that does not end its process', (_node, nodeApi, name) => {
   expect(driverFor(nodeApi)).toBe(name);
 });
 
@@ -27,7 +27,7 @@ test.each([
   expect(driverMissing(name, cause)).toMatchObject({ hint: expect.stringContaining(hint), cause });
 });
 
-test('the driver of this Node is the version of its name, and opens a database', () => {
+test('sqlite driver: this Node -> its driver has the expected version, and opens a database', () => {
   const { version } = createRequire(import.meta.url)(`${DRIVER_NAME}/package.json`) as { version: string };
   expect(version).toMatch(DRIVER_NAME === 'better-sqlite3' ? /^12\./ : /^13\./);
   const Driver = loadDriver();
@@ -37,7 +37,7 @@ test('the driver of this Node is the version of its name, and opens a database',
 });
 
 // Version 12, built for Node 24.21, aborts here at the first garbage collection.
-test('statements and iterators can become garbage', async () => {
+test('sqlite driver: statements and iterators become garbage -> no abort', async () => {
   const script = `
     import { loadDriver } from ${JSON.stringify(new URL('../../../../src/lib/sqlite/sqlite-driver.ts', import.meta.url).href)};
     const Driver = loadDriver();

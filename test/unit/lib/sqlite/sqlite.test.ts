@@ -158,7 +158,7 @@ describe('migrate', () => {
     expect(error).toMatchObject({ details: { migration: '0002_etags.sql' } });
   });
 
-  test("refuses another program's database and a database of another kind, and changes neither", () => {
+  test('a database of another program or kind -> refused, and unchanged', () => {
     const foreign = opened();
     foreign.exec('CREATE TABLE customers (id)');
     expect(() => migrate(foreign, 'sample', shipped(STEPS))).toThrow('is not a cosmig database');
@@ -172,7 +172,7 @@ describe('migrate', () => {
     ['a gap', '0003_gap.sql'],
     ['a name of another form', '2_short.sql'],
     ['a double', '0001_second.sql'],
-  ])('refuses a folder with %s', (_what, file) => {
+  ])('a folder with %s -> refused', (_what, file) => {
     const root = shipped([STEPS[0], [file, 'SELECT 1;']]);
     expect(() => migrate(opened(), 'sample', root)).toThrow(`migration ${file}`);
   });
@@ -191,7 +191,7 @@ describe('refuseForeignFile', () => {
   test.each([
     ["another program's", 'CREATE TABLE customers (name TEXT)', 'is not a cosmig database'],
     ['a newer one', undefined, 'is newer than this cosmig'],
-  ])('refuses %s and changes no byte', (_what, sql, message) => {
+  ])('%s -> refused, and unchanged', (_what, sql, message) => {
     const path = join(folder, 'a.db');
     const database = openDatabase({ path });
     if (sql === undefined) migrate(database, 'sample', shipped(STEPS));

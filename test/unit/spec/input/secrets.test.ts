@@ -159,7 +159,7 @@ describe('connection', () => {
   });
 });
 
-test('secrets: every one of the table is tested here', () => {
+test('secrets: each of the table -> tested here', () => {
   const variables = SECRET_FIELDS.map((name) => fieldOf(name).env);
   expect(new Set(variables)).toEqual(new Set(SECRET_VARIABLES));
 });

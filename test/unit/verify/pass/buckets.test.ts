@@ -32,7 +32,7 @@ function sumOf(all: readonly One[]): Buckets {
 }
 
 describe('buckets', () => {
-  test('the order of documents makes no difference', () => {
+  test('documents in another order -> the same sums', () => {
     fc.assert(
       fc.property(documents, fc.integer(), (all, seed) => {
         const shuffled = all.toSorted((a, b) => ((a.hash[0] ?? 0) ^ seed) - ((b.hash[1] ?? 0) ^ seed));
@@ -41,7 +41,7 @@ describe('buckets', () => {
     );
   });
 
-  test('parts add up to the whole, and go through bytes unchanged', () => {
+  test('parts -> they add up to the whole, and survive as bytes', () => {
     fc.assert(
       fc.property(documents, documents, (some, others) => {
         const sum = new Buckets(sumOf(some).view());
@@ -51,7 +51,7 @@ describe('buckets', () => {
     );
   });
 
-  test('is a sum modulo 2^128', () => {
+  test('an overflow -> the sum is modulo 2^128', () => {
     fc.assert(
       fc.property(documents, (all) => {
         const expected = all.reduce((sum, { hash }) => sum + bigOf(hash), 0n) % 2n ** 128n;
@@ -60,13 +60,13 @@ describe('buckets', () => {
     );
   });
 
-  test('counts documents and bytes beyond 32 bits', () => {
+  test('more than 32 bits of documents or bytes -> counted', () => {
     const hash = new Uint32Array(4);
     const all = Array.from({ length: 5 }, () => ({ bucket: 3, sizeBytes: 2 ** 31, hash }));
     expect(sumOf(all).total()).toEqual({ documents: 5, bytes: 5 * 2 ** 31 });
   });
 
-  test('two documents with the same hash do not cancel, as they would in an XOR', () => {
+  test('two documents with the same hash -> they do not cancel, unlike in an XOR', () => {
     const hash = Uint32Array.from([7, 7, 7, 7]);
     const other = Uint32Array.from([9, 9, 9, 9]);
     const twice = (word: Uint32Array): Buckets =>
@@ -87,12 +87,12 @@ describe('buckets', () => {
     ]);
   });
 
-  test('the first bits of an identity are its bucket', () => {
+  test('an identity -> its first bits are its bucket', () => {
     expect(bucketOf(Uint32Array.from([0xffff_ffff]), 0)).toBe(BUCKETS - 1);
     expect(bucketOf(Uint32Array.from([0x000f_ffff]), 0)).toBe(0);
   });
 
-  test('every bucket is on exactly one shelf', () => {
+  test('every bucket -> on exactly one shelf', () => {
     const all = Array.from({ length: SHELVES }, (_, shelf) => bucketsOf(shelf));
     for (const [shelf, buckets] of all.entries())
       expect(new Set(buckets.map(shelfOf))).toEqual(new Set([shelf]));
