@@ -1,7 +1,7 @@
 /**
- * A document as a client sent it: checked against the service's rules, without system properties, and measured.
+ * A document as a client sent it: checked by the service's rules, without system properties, and measured.
  *
- * Invariant: what is stored is the client's text; the parsed value is only inspected.
+ * Invariant: the client's text is stored. The parsed value is only inspected.
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import type { LocalAccount } from '../account/account.ts';
@@ -64,8 +64,8 @@ function sameKey(left: readonly KeyComponent[], right: readonly KeyComponent[]):
 }
 
 /**
- * Checks and measures a document. `statedKey` is the key of the request, which must equal the document's own. A caller
- * that has parsed the text already passes `parsed`.
+ * Checks and measures a document. `statedKey` is the key that the request states, which must equal the key in the
+ * document. `parsed` is the parsed text, from a caller that already has it.
  */
 export function receive(
   account: LocalAccount,

@@ -1,44 +1,50 @@
 /**
- * How many index terms a document has; writes of the same size differ in price by that number (fact SVC-33).
+ * Counts the index terms of a document. Of two writes of the same size, the one that changes more terms costs more
+ * (fact SVC-33).
  *
- * Every scalar on an indexed path is a term, and so is each element of an array. `id` and `_ts` are always indexed, the
- * other system properties never, so the count is the same whether or not the document contains them. An included path
- * that names a property adds a term even if the property is missing. Composite, spatial and vector indexes are not
- * counted.
+ * Every scalar on an indexed path is a term, and so is each element of an array. `id` and `_ts` are always indexed,
+ * and other system properties never, so the count is the same whether or not the document contains them. An included
+ * path that names a property adds a term even if the property is missing. Composite, spatial and vector indexes are
+ * not counted.
  *
- * The policy is compiled to a tree of paths once; a document is then walked once along that tree.
+ * The indexing policy is compiled to a tree of paths once. Counting walks a document once along that tree.
  */
 import { Refusal } from '../http/refusal.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';
 
-/** A property's name, or `null` for the elements of an array (`[]`). */
+/** The name of a property, or `null` for the elements of an array (`[]`). */
 type Segment = string | null;
 
 interface PathNode {
   children: Map<string, PathNode> | undefined;
   elements: PathNode | undefined;
-  /** Whether a path that ends here in `/?` is indexed; it decides about scalars exactly here. */
+  /**
+   * Whether the path that ends here in `/?` is indexed; undefined without such a path. It decides about a scalar here.
+   */
   scalar: boolean | undefined;
-  /** Whether a path that ends here in `/*` is indexed; it decides about everything below without a longer path. */
+  /**
+   * Whether the path that ends here in `/*` is indexed; undefined without such a path. It decides about everything
+   * here and below, unless a longer path decides.
+   */
   subtree: boolean | undefined;
 }
 
 export interface IndexedPaths {
-  /** False in mode none. */
+  /** False if the policy has the indexing mode none. */
   readonly indexed: boolean;
   readonly root: Readonly<PathNode>;
-  /** Included paths below the root: a document without such a path has a term that records its absence. */
+  /** The included paths that name a property. A document without such a path has a term that records its absence. */
   readonly named: readonly (readonly Segment[])[];
 }
 
-/** `_ts` is a term of every document, whether or not the text contains it. */
+/** The term of `_ts`, which every document has, whether or not the text contains it. */
 const TIMESTAMP_TERMS = 1;
 const SYSTEM: ReadonlySet<string> = new Set(['_rid', '_self', '_etag', '_ts', '_attachments', '_lsn']);
-/** The service refuses deeper documents; the walk stops there so that it cannot overflow the stack. */
+/** How deep the walk goes, so that it cannot overflow the stack. The service refuses deeper documents. */
 const DEPTH_MAX = 128;
 const MODES: ReadonlySet<unknown> = new Set([undefined, 'consistent', 'lazy', 'none']);
 
-/** Reads a container's indexing policy; a Refusal 400 names what is wrong with it. No policy is the default one. */
+/** Compiles a container's indexing policy; undefined is the service's default. A Refusal 400 names what is invalid. */
 export function compileIndexing(indexingPolicy: unknown): IndexedPaths {
   const policy = objectOf(indexingPolicy ?? {}, 'indexingPolicy');
   const mode = policy['indexingMode'];
@@ -47,17 +53,17 @@ export function compileIndexing(indexingPolicy: unknown): IndexedPaths {
   const included = readPaths(policy['includedPaths'], 'includedPaths');
   const excluded = readPaths(policy['excludedPaths'], 'excludedPaths');
   const root = emptyNode();
-  // A policy that includes nothing by name gets the service's default, `/*`, unless it excludes that.
+  // A policy without included paths includes `/*`, as on the service, unless it excludes `/*`.
   if (included.length === 0) root.subtree = true;
   for (const path of included) decide(root, path, true);
-  for (const path of excluded) decide(root, path, false); // the same path in both lists: excluded
+  for (const path of excluded) decide(root, path, false); // last, because a path in both lists is excluded
   const named = included
     .map((path) => path.segments)
     .filter(([first]) => first !== undefined && first !== 'id' && !SYSTEM.has(first ?? ''));
   return { indexed: modeName !== 'none', root, named };
 }
 
-/** The terms of a document; `document` is what JSON.parse made of its text. */
+/** Returns the number of terms of a parsed document. */
 export function countTerms(document: unknown, paths: IndexedPaths): number {
   if (!paths.indexed || !isObject(document)) return 0;
   const { root, named } = paths;
@@ -73,16 +79,16 @@ export function countTerms(document: unknown, paths: IndexedPaths): number {
 }
 
 /**
- * The terms that a replace removes plus those it adds. All elements of an array share one path, so moving them changes
- * no term. `_ts` changes with every write and is left out: with it, the worked example on Microsoft's page (two changed
- * terms, 10.8 RU) would not come out.
+ * Returns how many terms a replace removes, plus how many it adds. All elements of an array share one path, so moving
+ * an element changes no term. `_ts` changes with every write but is not counted: with it, the example on Microsoft's
+ * page (two changed terms, 10.8 RU) would cost more than the page says.
  */
 export function changedTerms(before: unknown, after: unknown, paths: IndexedPaths): number {
   if (!paths.indexed || !isObject(before) || !isObject(after)) return 0;
   const { root, named } = paths;
   let terms = diff(before, after, { node: root, inherited: root.subtree ?? false, depth: 0 });
   for (const segments of named) {
-    // The absence of a property is itself a term, which goes when the property comes.
+    // The absence of a property is itself a term, which is removed when the property is added.
     if (hasPath(before, segments, 0) !== hasPath(after, segments, 0)) terms += 1;
   }
   return terms;
@@ -107,22 +113,28 @@ function count(value: unknown, node: PathNode | undefined, inherited: boolean, d
   return terms;
 }
 
-/** The terms of one path, each with how many more times it occurs before than after; and the paths below it. */
+/**
+ * The terms of one path and of the paths below. Each value has a count: how often it occurs before, less how often
+ * after.
+ */
 interface Bag {
   readonly values: Map<unknown, number>;
   readonly children: Map<string, Bag>;
   elements: Bag | undefined;
 }
 
-/** How far the walk has come in the tree of paths. */
+/** Where the walk is in the tree of paths. */
 interface Position {
   readonly node: PathNode | undefined;
-  /** What the nearest `/*` above decides. */
+  /** What the nearest `/*` path above decides. */
   readonly inherited: boolean;
   readonly depth: number;
 }
 
-/** Objects are compared property by property; only values that differ are worth the allocation of a bag. */
+/**
+ * Counts the changed terms of two values. Objects are compared property by property, and only values that differ get a
+ * bag, which saves time.
+ */
 function diff(before: unknown, after: unknown, position: Position): number {
   if (before === after) return 0;
   const { node, inherited, depth } = position;
@@ -183,7 +195,7 @@ function hasPath(value: unknown, segments: readonly Segment[], index: number): b
   return isObject(value) && Object.hasOwn(value, segment) && hasPath(value[segment], segments, index + 1);
 }
 
-// Reading a policy.
+// Reading an indexing policy.
 
 interface Path {
   readonly segments: readonly Segment[];
@@ -229,11 +241,11 @@ function readPaths(list: unknown, where: string): Path[] {
   });
 }
 
-/** One step of a path: `[]`, a quoted name in which a backslash escapes, or a bare name. */
+/** Matches one step of a path: `[]`, a quoted name in which a backslash escapes, or a name without quotes. */
 const STEP = /\/(?:(\[\])|"((?:[^"\\]|\\.)*)"|([^/"?*[\]]+))(?=\/)/sy;
 
 function parsePath(path: string): Path | undefined {
-  if (path === '/') return { segments: [], wildcard: true }; // as old containers wrote the root
+  if (path === '/') return { segments: [], wildcard: true }; // how old containers write the root
   const segments: Segment[] = [];
   let at = 0;
   STEP.lastIndex = 0;

@@ -1,8 +1,8 @@
 /**
- * One operation on one document: create, upsert, replace, delete, patch, read.
+ * Executes one operation on one document: create, upsert, replace, delete, patch or read.
  *
- * Invariant: an operation takes effect as a whole, or throws a Refusal and writes nothing. A bulk request can therefore
- * continue after a failed operation.
+ * Invariant: an operation takes effect as a whole, or throws a Refusal and writes nothing. A bulk request can
+ * therefore continue after a failed operation.
  */
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
@@ -25,7 +25,7 @@ export type OperationKind = 'create' | 'upsert' | 'replace' | 'delete' | 'patch'
 export interface DocumentOperation {
   readonly kind: OperationKind;
   readonly key: readonly KeyComponent[];
-  /** The id in the request; a create or upsert has it in the document only. */
+  /** The id that the request names. A create or upsert has its id only in the document. */
   readonly id?: string | undefined;
   readonly text?: string | undefined;
   readonly parsed?: unknown;
@@ -40,9 +40,9 @@ export interface OperationOutcome {
   readonly range: RangeModel;
   readonly chargeRu: number;
   readonly etag?: string;
-  /** The document as it is now, as JSON text. */
+  /** The document after the operation, as JSON text. */
   readonly text?: string;
-  /** For a read: the newest transaction that it saw, which is not the newest of the range on a lagging replica. */
+  /** The LSN of the newest transaction that a read saw. On a lagging replica it is lower than the range's LSN. */
   readonly seenLsn?: number;
 }
 
@@ -51,7 +51,7 @@ interface Location {
   readonly range: RangeModel;
 }
 
-/** The effective key of an operation, and its range. */
+/** Returns the effective key of an operation, and the range that contains it. */
 export function locate(container: ContainerModel, key: readonly KeyComponent[]): Location {
   completeKey(container, key);
   const epk = effectiveKey(container.definition.kind, key);
@@ -74,7 +74,7 @@ export function execute(transaction: WriteTransaction, operation: DocumentOperat
   }
 }
 
-/** A read needs no transaction. */
+/** Reads a document. A read needs no transaction. */
 export function read(
   account: LocalAccount,
   container: ContainerModel,
@@ -84,7 +84,7 @@ export function read(
   const id = checkId(operation.id);
   const upTo = visibleLsn(account, range, operation.sessionToken);
   let row = account.documents.find(container.number, epk, id);
-  // Long keys of version 1 may have the same hash; then this is a document of another key.
+  // With version 1 hashes, long keys may have the same effective key. The row may then be a document of another key.
   if (row !== undefined && row.key !== keyText(operation.key)) throw missing(id);
   if (upTo < range.lsn && (row === undefined || row.lsn > upTo)) {
     row = account.documents.findSuperseded(container.number, epk, id, upTo);
@@ -124,7 +124,7 @@ function requireText(operation: DocumentOperation): string {
   return operation.text;
 }
 
-/** The document that an operation names, unless it has expired. */
+/** Returns the document that an operation names; undefined if it does not exist or has expired. */
 function present(
   transaction: WriteTransaction,
   place: Location,
@@ -145,7 +145,7 @@ function put(transaction: WriteTransaction, operation: DocumentOperation): Opera
     operation.parsed,
   );
   const range = rangeOf(container.ranges, incoming.epk);
-  // Most creates find no document. Without unique keys the insert itself is the test, which saves a lookup.
+  // Most creates find no document. Without unique keys the insert itself detects a taken id, which saves a lookup.
   const insertFirst = operation.kind === 'create' && container.definition.uniqueKeys.length === 0;
   let before = insertFirst ? undefined : transaction.find(incoming.epk, incoming.id);
   if (before === undefined) {
@@ -267,13 +267,13 @@ function refuseOverfull(
   const { account } = transaction;
   const limit = account.settings.logicalPartitionLimitBytes;
   const added = incoming.bytes - freedBytes;
-  // A logical partition lies within one range: while the range is small enough, so is each partition.
+  // A logical partition lies within one range. While the range is below the limit, so is each partition in it.
   if (added <= 0 || transaction.bytesOf(range) + added <= limit) return;
   if (account.documents.keyBytes(transaction.container.number, incoming.epk) + added <= limit) return;
   throw new Refusal(403, 'Partition key reached maximum size.', { substatus: 1014 });
 }
 
-/** One text per unique key of the container; a missing value counts as null. */
+/** Returns one text for each unique key of the container. A missing value counts as null. */
 function uniqueValues(container: ContainerModel, incoming: IncomingDocument): string[] {
   const { uniqueKeys } = container.definition;
   if (uniqueKeys.length === 0) return [];
@@ -282,7 +282,10 @@ function uniqueValues(container: ContainerModel, incoming: IncomingDocument): st
   );
 }
 
-/** Refuses values that another document of the key has; an expired holder is removed with all its values. */
+/**
+ * Refuses a unique value that another document of the logical partition has. If that document has expired, it is
+ * removed instead.
+ */
 function refuseTaken(
   transaction: WriteTransaction,
   incoming: IncomingDocument,

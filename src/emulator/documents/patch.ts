@@ -1,7 +1,7 @@
 /**
- * Partial updates.
+ * Reads and applies partial updates.
  *
- * Invariant: a patch edits the text of the document. Only the named values change, every other byte stays.
+ * Invariant: a patch edits the text of the document. Only the named values change; every other byte stays.
  */
 import type { ContainerDefinition } from '../account/container-definition.ts';
 import { isObject, own, parseJson } from '../json/json-value.ts';
@@ -21,13 +21,13 @@ import { Refusal } from '../http/refusal.ts';
 export interface PatchOperation {
   readonly op: 'add' | 'set' | 'replace' | 'remove' | 'incr';
   readonly path: string;
-  /** The value as the client wrote it, as JSON text. */
+  /** The value as JSON text, exactly as the client wrote it. */
   readonly value: string | undefined;
 }
 
 export interface PatchRequest {
   readonly operations: readonly PatchOperation[];
-  /** `FROM ... WHERE ...` of a query that must select the document. */
+  /** The `FROM ... WHERE ...` of a query. The patch is applied only if this query selects the document. */
   readonly condition: string | undefined;
 }
 
@@ -72,7 +72,7 @@ function parseOperation(text: string, parsed: unknown): PatchOperation {
   return { op: op as PatchOperation['op'], path, value };
 }
 
-/** The document text with a patch applied; throws a Refusal when the patch does not fit. */
+/** Returns the text of a document after a patch. Throws a Refusal if the patch cannot be applied to it. */
 export function patchDocument(text: string, patch: PatchRequest, definition: ContainerDefinition): string {
   if (patch.condition !== undefined && !meets(text, patch.condition)) {
     throw new Refusal(412, 'The document does not meet the condition of the patch.');
@@ -124,7 +124,7 @@ function applyOne(text: string, operation: PatchOperation, steps: readonly strin
   const absent = new Refusal(400, `The patch path ${operation.path} does not exist.`);
   switch (operation.op) {
     case 'remove': {
-      // '-' is the position behind the last element, so there is nothing to remove.
+      // '-' is the position after the last element, which has nothing to remove.
       const removed = kind === '[' && step === '-' ? undefined : removeStep(text, parent.at, step);
       if (removed === undefined) throw absent;
       return removed;
@@ -153,7 +153,7 @@ function applyOne(text: string, operation: PatchOperation, steps: readonly strin
   }
 }
 
-/** The start of the container at a path, and the path with array steps as numbers. */
+/** Follows a path to an object or array. Returns where its value starts, and the path with array steps as numbers. */
 function walk(text: string, steps: readonly string[]): { at: number; path: (string | number)[] } | undefined {
   const path: (string | number)[] = [];
   let at = skipSpace(text, 0);
@@ -166,7 +166,7 @@ function walk(text: string, steps: readonly string[]): { at: number; path: (stri
   return { at, path };
 }
 
-/** The sum of two numbers in JSON spelling; whole numbers of up to 19 digits add exactly. */
+/** Adds two numbers in JSON spelling. Whole numbers of up to 19 digits are added exactly. */
 function added(left: string, right: string): string {
   if (/^-?\d{1,19}$/.test(left) && /^-?\d{1,19}$/.test(right))
     return (BigInt(left) + BigInt(right)).toString();

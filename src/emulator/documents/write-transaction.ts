@@ -1,9 +1,9 @@
 /**
- * One transaction on one container: a single write, a batch, or a bulk request. All its documents in one range share one
- * LSN.
+ * One transaction on one container: a single write, a batch, or a bulk request. All its documents in one range share
+ * one LSN.
  *
- * Invariant: counters of ranges are staged here and reach the memory only after SQLite has committed, so a failed
- * transaction leaves no trace.
+ * Invariant: the counters of ranges are staged here and copied to the memory only after SQLite has committed. A failed
+ * transaction therefore changes nothing.
  */
 import type { LocalAccount } from '../account/account.ts';
 import { itemNumberOf, positionOf, type DocumentRow } from '../storage/document-store.ts';
@@ -18,19 +18,19 @@ interface Staged {
   writes: number;
 }
 
-/** A new version of a document, complete except for what the transaction adds. */
+/** A new version of a document, without the properties that the transaction adds. */
 export interface DocumentVersion {
   readonly epk: string;
   readonly id: string;
   readonly key: string;
-  /** The document without system properties and without its closing brace. */
+  /** The text of the document without system properties and without its closing brace. */
   readonly openText: string;
   readonly bytes: number;
   readonly terms: number;
   readonly ttl: number | undefined;
 }
 
-/** How many transactions of a range are remembered for readers of a lagging replica. */
+/** How many recent transactions a range keeps in memory for readers of a lagging replica. */
 const COMMITS_KEPT = 10_000;
 
 export class WriteTransaction {
@@ -47,7 +47,7 @@ export class WriteTransaction {
     this.#nextItem = container.nextItem;
   }
 
-  /** Runs `body`; its writes are durable when this returns, and rolled back when it throws. */
+  /** Runs `body` in a transaction. Its writes are durable when `run` returns, and rolled back when `body` throws. */
   static run<T>(
     account: LocalAccount,
     container: ContainerModel,
@@ -76,7 +76,7 @@ export class WriteTransaction {
     return this.#staged.get(range)?.bytes ?? range.bytes;
   }
 
-  /** LSN of the newest transaction in a range, this one included. */
+  /** Returns the LSN of the newest transaction in a range, including this one. */
   lsnOf(range: RangeModel): number {
     const staged = this.#staged.get(range);
     return staged !== undefined && staged.writes > 0 ? staged.lsn : range.lsn;
@@ -94,7 +94,7 @@ export class WriteTransaction {
     return expiryOf(this.container.definition.defaultTtl, ttl, this.nowTs);
   }
 
-  /** Inserts a document; undefined when its identity is taken. */
+  /** Inserts a document; undefined if its id and key are taken. */
   insert(range: RangeModel, version: DocumentVersion): DocumentRow | undefined {
     const item = this.#nextItem;
     const row = this.#rowOf(range, version, positionOf(this.container.number, item));
@@ -172,7 +172,7 @@ export class WriteTransaction {
     const values = JSON.parse(before.key) as unknown[];
     const keyMembers = this.container.definition.keyNames.flatMap((name, level) => {
       const value = values[level];
-      // A missing key value ({} in our text) has no entry.
+      // The entry leaves out a missing key value, which the stored key writes as {}.
       return isObject(value) ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
     });
     const metadata = {
@@ -221,7 +221,7 @@ export class WriteTransaction {
   }
 }
 
-/** When a document written at `ts` expires, in epoch seconds; null = never. */
+/** Returns when a document written at `ts` expires, in epoch seconds; null if it never expires. */
 export function expiryOf(defaultTtl: number | null, ttl: number | undefined, ts: number): number | null {
   if (defaultTtl === null) return null;
   const seconds = ttl ?? defaultTtl;
@@ -232,7 +232,7 @@ function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, '0');
 }
 
-/** An etag in the form of a GUID; LSN, number of the write and range make it unique for a document. */
+/** Returns an etag in the form of a GUID. LSN, number of the write and range make it unique for a document. */
 function etagOf(lsn: number, write: number, range: number, ts: number): string {
   return `${hex(lsn, 8)}-${hex(range & 0xffff, 4)}-${hex(write, 4)}-0000-${hex(ts, 12)}`;
 }

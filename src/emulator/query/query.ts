@@ -1,8 +1,8 @@
 /**
- * The entrance to the query subset: text in, text out. `compileQuery` reads a query, `runPage` answers one page of it
- * from the documents that the caller offers.
+ * The entrance to the query subset. `compileQuery` reads the text of a query. `runPage` returns one page of its
+ * results as text, from the documents that the caller offers.
  *
- * Invariant: nothing here waits, keeps state or depends on HTTP.
+ * Invariant: no query waits, keeps state between pages or depends on HTTP.
  */
 import { Refusal } from '../http/refusal.ts';
 import { isAggregating, isCounting } from './evaluate/aggregate.ts';
@@ -22,15 +22,15 @@ import { projector } from './evaluate/project.ts';
 import type { Expression } from './parse/syntax.ts';
 import { isSqlArray, isSqlObject, type SqlValue } from './evaluate/values.ts';
 
-/** From a request body, so nothing about it is certain. */
+/** A query as a request body states it. Its types are not checked yet. */
 export interface QuerySpec {
   readonly query: unknown;
   readonly parameters?: unknown;
 }
 
-/** The service's own bound on query text. */
+/** The longest text of a query, as on the service. */
 const QUERY_UNITS_MAX = 512 * 1024;
-/** As deep as a document may be. */
+/** How deep the value of a parameter may be nested: as deep as a document. */
 const PARAMETER_DEPTH_MAX = 128;
 
 export function compileQuery(spec: QuerySpec): CompiledQuery {
@@ -58,9 +58,9 @@ export function runPage(query: CompiledQuery, documents: Documents, limits: Page
 }
 
 function offeredTo({ statement: { alias, where } }: CompiledQuery, documents: Documents): Documents {
-  // A filter that is never true needs no documents.
+  // A filter that is never true selects no document.
   if (where?.kind === 'literal' && where.value !== true) return () => [];
-  // Without FROM the query is answered once, from no document.
+  // A query without FROM has one result, which depends on no document.
   return alias === undefined ? (after) => (after < 0 ? [{ position: 0, text: '{}' }] : []) : documents;
 }
 
@@ -103,7 +103,10 @@ function isShallow(value: SqlValue, depthMax: number): boolean {
   return depthMax > 0 && Object.values(value).every((inner: SqlValue) => isShallow(inner, depthMax - 1));
 }
 
-/** An id that the filter requires. If it requires several, any of them will do, because the filter still runs. */
+/**
+ * Returns an id that the filter requires, if it requires one. If it requires several, any of them will do, because the
+ * filter is evaluated anyway.
+ */
 function idIn(where: Expression): string | undefined {
   if (where.kind === 'and') return where.terms.map(idIn).find((id) => id !== undefined);
   if (where.kind !== 'compare' || where.operator !== '=') return undefined;

@@ -1,7 +1,7 @@
 /**
  * All SQL about databases, containers, ranges, offers, scripts and settings.
  *
- * Invariant: a number of a database, container or script is never used twice.
+ * Invariant: the number of a database, container or script is never used again.
  */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 
@@ -126,7 +126,7 @@ export class CatalogStore {
     return this.#sql.containers.all();
   }
 
-  /** A number that was never used before, so that a recreated resource differs from the deleted one. */
+  /** Returns a number that was never used, so that a recreated resource differs from the deleted one. */
   nextNumber(table: 'databases' | 'containers' | 'scripts'): number {
     return (this.#sql.lastNumber.get(table)?.last ?? 0) + 1;
   }

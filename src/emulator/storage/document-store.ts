@@ -1,8 +1,8 @@
 /**
- * All SQL about documents, except what feeds read (feed-store.ts).
+ * All SQL about documents, except what change feeds read (feed-store.ts).
  *
- * Invariant: `position` is the container's number times 2^33 plus the document's own number. Rows of one container are
- * therefore adjacent, and a scan in creation order is one walk over the table.
+ * Invariant: `position` is the container's number times 2^33 plus the document's own number. The rows of one container
+ * are therefore adjacent, and a scan in creation order reads the table in one direction.
  */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 
@@ -22,7 +22,7 @@ export interface DocumentRow {
   text: string;
 }
 
-/** A part of a container: documents within [min, max) of the hash space that have not expired by `nowTs`. */
+/** The documents of a container within [min, max) of the hash space that have not expired by `nowTs`. */
 export interface Window {
   readonly container: number;
   readonly min: string;
@@ -30,7 +30,7 @@ export interface Window {
   readonly nowTs: number;
 }
 
-/** The rest of a window, after a position. */
+/** The documents of a window after a position. */
 interface ScanWindow extends Window {
   readonly after: number;
 }
@@ -50,11 +50,14 @@ export function itemNumberOf(position: number): number {
   return position % NUMBERS_PER_CONTAINER;
 }
 
-/** Few at first, because many scans stop early; never so many that documents of 2 MB exhaust the memory. */
+/**
+ * How many rows a scan reads at once: few at first, because many scans stop early, and never so many that documents of
+ * 2 MB exhaust the memory.
+ */
 const CHUNK_FIRST = 4;
 const CHUNK_MAX = 64;
 
-/** Reads rows in chunks. */
+/** Yields rows, which it reads in chunks. */
 function* inChunks(
   after: number,
   read: (after: number, limit: number) => readonly ScannedRow[],
@@ -127,7 +130,7 @@ export class DocumentStore {
          WHERE position > @after AND position <= @upTo AND epk >= @min AND epk < @max
          AND (expires_at IS NULL OR expires_at > @nowTs) ORDER BY position LIMIT @limit`,
       ),
-      // Each of the two is answered from an index.
+      // Each of the two counts is answered from an index.
       count: database
         .prepare<Window, number>(
           `SELECT (SELECT count(*) FROM documents WHERE container = @container AND epk >= @min AND epk < @max)
@@ -177,12 +180,12 @@ export class DocumentStore {
     return this.#sql.find.get(container, epk, id);
   }
 
-  /** Every document of one logical partition. */
+  /** Returns every document with an effective key. */
   ofKey(container: number, epk: string): DocumentRow[] {
     return this.#sql.ofKey.all(container, epk);
   }
 
-  /** False when the identity is taken; nothing is changed then. */
+  /** Inserts a document; false if its id and effective key are taken, and then nothing has changed. */
   insert(row: DocumentRow): boolean {
     return this.#sql.insert.run(row).changes === 1;
   }
@@ -195,7 +198,7 @@ export class DocumentStore {
     this.#sql.remove.run(position);
   }
 
-  /** Keeps the present version of a document for readers of a lagging replica. */
+  /** Keeps the current version of a document for readers of a lagging replica. */
   supersede(position: number, untilLsn: number, atMs: number): void {
     this.#sql.supersede.run(untilLsn, atMs, position);
   }
@@ -220,12 +223,12 @@ export class DocumentStore {
     this.#sql.releaseUnique.run(position);
   }
 
-  /** Stored bytes of one logical partition. */
+  /** Returns the stored bytes of all documents with an effective key. */
   keyBytes(container: number, epk: string): number {
     return this.#sql.keyBytes.get(container, epk)?.bytes ?? 0;
   }
 
-  /** The first and the last key stored within [min, max) of the hash space. */
+  /** Returns the first and the last effective key stored within [min, max) of the hash space. */
   keysWithin(
     container: number,
     min: string,
@@ -237,12 +240,12 @@ export class DocumentStore {
     };
   }
 
-  /** The ten largest logical partitions of a range. */
+  /** Returns the ten largest logical partitions of a range. */
   heaviestKeys(container: number, range: number): { key: string; bytes: number }[] {
     return this.#sql.heaviestKeys.all(container, range);
   }
 
-  /** Documents of a container in creation order; the consumer may stop at any of them. */
+  /** Yields documents of a container in creation order. The caller may stop at any document. */
   scan(window: ScanWindow): Iterable<ScannedRow> {
     const after = Math.max(window.after, positionOf(window.container, 0));
     const upTo = positionOf(window.container + 1, 0) - 1;
@@ -253,7 +256,7 @@ export class DocumentStore {
     return this.#sql.count.get(window) ?? 0;
   }
 
-  /** The positions of the documents of one logical partition, in creation order. */
+  /** Returns the positions of the documents of one logical partition, in creation order. */
   positionsOf(container: number, epk: string, key: string): number[] {
     return this.#sql.positionsOf.all(container, epk, key);
   }
@@ -274,7 +277,7 @@ export class DocumentStore {
     this.#sql.setExpiry.run(expiresAt, position);
   }
 
-  /** Every row of a container, a thousand at a time. */
+  /** Yields every row of a container, and reads a thousand rows at a time. */
   *rowsOf(container: number): Generator<DocumentRow> {
     let after = positionOf(container, 0);
     for (;;) {
@@ -286,7 +289,7 @@ export class DocumentStore {
     }
   }
 
-  /** Moves everything of a range within [min, max) to another range. */
+  /** Moves the documents, changes and replaced versions of a range within [min, max) to another range. */
   move(move: { container: number; from: number; to: number; min: string; max: string }): void {
     this.#sql.moveDocuments.run(move);
     this.#sql.moveChanges.run(move);

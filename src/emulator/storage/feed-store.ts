@@ -1,8 +1,8 @@
 /**
- * All SQL of the change feeds: the latest versions, read from the documents themselves, and the record of every version
+ * All SQL of the change feeds: the latest versions, which are read from the documents, and the record of every version
  * and delete.
  *
- * Invariant: a page is assembled inside SQLite, as bytes, and never becomes objects.
+ * Invariant: SQLite assembles a page as bytes; documents never become objects.
  */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 
@@ -16,7 +16,7 @@ interface ChangeRow {
   entry: string;
 }
 
-/** A part of one range's feed: after LSN `after`, up to `upTo`, within [min, max) of the hash space. */
+/** A part of one range's feed: LSNs after `after` and up to `upTo`, effective keys within [min, max). */
 export interface FeedWindow {
   readonly container: number;
   readonly range: number;
@@ -24,9 +24,9 @@ export interface FeedWindow {
   readonly upTo: number;
   readonly min: string;
   readonly max: string;
-  /** Only documents written after this second, for a start by time; -1 for all. */
+  /** Only documents written after this second (epoch) are read, for a reader that starts at a time; -1 reads all. */
   readonly afterTs: number;
-  /** Epoch seconds: documents that have expired by then are not shown. */
+  /** The current time in epoch seconds. Documents that have expired by then are left out. */
   readonly nowTs: number;
 }
 
@@ -38,7 +38,7 @@ export interface FeedBody {
 const WINDOW = `container = @container AND range = @range AND lsn > @after AND lsn <= @upTo
   AND epk >= @min AND epk < @max`;
 const VISIBLE = `${WINDOW} AND ts > @afterTs AND (expires_at IS NULL OR expires_at > @nowTs)`;
-/** On a lagging replica, versions that were replaced after `upTo` are still visible. */
+/** What a lagging replica sees: also versions that were replaced after the newest transaction that it has seen. */
 const LAGGING = `(
   SELECT lsn, bytes, text, container, range, epk, ts, expires_at, position FROM documents WHERE ${VISIBLE}
   UNION ALL
@@ -68,7 +68,7 @@ export class FeedStore {
         `INSERT INTO changes (container, range, lsn, epk, ts, bytes, entry)
          VALUES (@container, @range, @lsn, @epk, @ts, @bytes, @entry)`,
       ),
-      // Without INDEXED BY, SQLite would scan all changes at every read of the feed, although hardly any is old.
+      // Without INDEXED BY, SQLite would scan all changes at every read of the feed, although hardly any change is old.
       oldChanges: database.prepare<[number], { container: number; range: number; lsn: number }>(
         `SELECT container, range, max(lsn) AS lsn FROM changes INDEXED BY changes_by_time
          WHERE ts < ? GROUP BY container, range`,
@@ -79,15 +79,15 @@ export class FeedStore {
   }
 
   /**
-   * LSN and size of the next `limit` documents of a window, in feed order. With `lagging`, `upTo` is the LSN that the
-   * replica has reached, and versions that were replaced later still show.
+   * Returns LSN and size of the next `limit` documents of a window, in feed order. With `lagging`, `upTo` is the
+   * newest LSN that the replica has seen, and versions that were replaced after it are included.
    */
   edge(window: FeedWindow, limit: number, lagging: boolean): [lsn: number, bytes: number][] {
     const edge = lagging ? this.#sql.laggingEdge : this.#sql.edge;
     return edge.all({ ...window, limit, seen: window.upTo }) as [number, number][];
   }
 
-  /** All documents of a window as the text of a JSON array without its brackets. */
+  /** Returns all documents of a window as the text of a JSON array, without its brackets. */
   page(window: FeedWindow, seenLsn: number, lagging: boolean): FeedBody {
     const page = lagging ? this.#sql.laggingPage : this.#sql.page;
     return page.get({ ...window, seen: seenLsn }) ?? { count: 0, body: null };
@@ -105,7 +105,7 @@ export class FeedStore {
     return this.#sql.changesPage.get(window) ?? { count: 0, body: null };
   }
 
-  /** Per range, the newest LSN whose changes are all older than a second. */
+  /** Returns for each range the newest LSN that was written before a time (epoch seconds). */
   oldChanges(beforeTs: number): { container: number; range: number; lsn: number }[] {
     return this.#sql.oldChanges.all(beforeTs);
   }

@@ -1,7 +1,8 @@
 /**
- * Resource ids in the service's form: base64 with '/' written as '-'. `_self` links consist of them.
+ * Makes resource ids in the service's form: base64 with '/' written as '-'. `_self` links consist of such ids.
  *
- * Invariant: a database has 4 bytes, a container 8 (the SDK keeps session tokens only for such), a document 16.
+ * Invariant: the id of a database has 4 bytes, of a container 8, of a document 16. The SDK keeps a session token only
+ * if the container's id has 8 bytes.
  */
 function encode(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('/', '-');
@@ -24,7 +25,10 @@ export function containerRid(databaseNumber: number, containerNumber: number): s
   return encode(containerBytes(databaseNumber, containerNumber));
 }
 
-/** Resource ids of the documents and scripts of a container. The last byte distinguishes the kinds. */
+/**
+ * Returns a function from number to resource id, for a container's documents or scripts. The last byte states the
+ * kind.
+ */
 export function childRidMaker(
   databaseNumber: number,
   containerNumber: number,
@@ -34,7 +38,7 @@ export function childRidMaker(
   containerBytes(databaseNumber, containerNumber).copy(bytes);
   const top = { document: 0, script: 0x80 }[kind];
   return (number) => {
-    // The service counts with the lowest byte first, and the SDK compares such ids when it resumes a sorted query.
+    // The lowest byte comes first, as on the service. The SDK compares these ids when it resumes a sorted query.
     bytes.writeUInt32LE(number >>> 0, 8);
     bytes.writeUInt32LE(((top << 24) | Math.floor(number / 0x1_0000_0000)) >>> 0, 12);
     return encode(bytes);

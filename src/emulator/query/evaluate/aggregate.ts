@@ -1,8 +1,8 @@
 /**
- * COUNT, SUM, MIN, MAX and AVG over all documents that a query selects. Aggregates may be nested in arrays and objects,
- * because ranges answer `[{"item": COUNT(1)}]` to clients that merge.
+ * Computes COUNT, SUM, MIN, MAX and AVG over all documents that a query selects. Aggregates may be nested in arrays
+ * and objects, because a range answers `[{"item": COUNT(1)}]` to a client that merges the answers of several ranges.
  *
- * Invariant: missing values count for nothing in any aggregate.
+ * Invariant: a missing value does not change any aggregate.
  */
 import { InternalError } from '../../../lib/errors.ts';
 import { evaluator } from './evaluator.ts';
@@ -16,7 +16,7 @@ import type {
 } from '../parse/syntax.ts';
 import { toJson } from './text.ts';
 
-/** Takes documents one by one; the result is the text of one item, or none. */
+/** Takes documents one by one. `result` returns the aggregates as JSON text; undefined without a value. */
 interface Aggregation {
   add(row: QueryRow): void;
   result(): string | undefined;
@@ -36,13 +36,13 @@ function selectedBy(selection: Selection): readonly Expression[] {
   return selection.kind === 'value' ? [selection.of] : selection.entries.map(({ of }) => of);
 }
 
-/** The aggregates of an expression that are nested in nothing but arrays and objects. */
+/** Returns the aggregates of an expression that are outermost or nested in arrays and objects only. */
 export function aggregatesIn(expression: Expression): readonly AggregateExpression[] {
   if (expression.kind === 'aggregate') return [expression];
   return partsOf(expression)?.flatMap(aggregatesIn) ?? [];
 }
 
-/** Whether an expression consists of aggregates, and arrays and objects around them. */
+/** Returns whether an expression consists only of aggregates, and of arrays and objects around them. */
 export function isMadeOfAggregates(expression: Expression): boolean {
   if (expression.kind === 'aggregate') return true;
   const parts = partsOf(expression) ?? [];
@@ -54,7 +54,7 @@ function partsOf(expression: Expression): readonly Expression[] | undefined {
   return expression.kind === 'object' ? expression.entries.map((entry) => entry.of) : undefined;
 }
 
-/** Whether the query asks only for the number of documents, which an index knows. */
+/** Returns whether the query asks only for the number of documents, which the store can count by an index. */
 export function isCounting(selection: Selection): boolean {
   const selected = selectedBy(selection);
   const counts = selected.flatMap(aggregatesIn);
@@ -65,7 +65,7 @@ export function isCounting(selection: Selection): boolean {
   );
 }
 
-/** `counted` is the number of documents that the store has counted already. */
+/** Returns the aggregation of a selection. `counted` is the number of documents that the store has already counted. */
 export function aggregation(selection: Selection, counted = 0): Aggregation {
   if (selection.kind === 'star') throw notAggregating();
   return selection.kind === 'value'
@@ -112,7 +112,7 @@ function together(parts: readonly Aggregation[], result: () => string): Aggregat
   };
 }
 
-/** A part without a value is left out of its array or object. */
+/** Joins the parts of an array or object. A part without a value is left out. */
 function present(texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join(',');
 }
@@ -139,7 +139,7 @@ function counting(counted: number): Running {
   };
 }
 
-/** One value that is not a number makes the result undefined. The sum of no values is 0. */
+/** Adds up numbers. A value of another type makes the result undefined. The sum of no values is 0. */
 function summing(finish: (sum: number, count: number) => number): Running {
   let sum = 0;
   let count = 0;

@@ -1,8 +1,8 @@
 /**
  * Compiles an expression to a function of a document.
  *
- * Invariant: whatever is computed from `undefined` is undefined, except by AND, OR, `??` and the type checks, which can
- * answer without it.
+ * Invariant: an expression with an undefined operand is undefined, except AND, OR, `??` and the type checks, which may
+ * have a result without that operand.
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { InternalError } from '../../../lib/errors.ts';
@@ -96,7 +96,7 @@ function ofBoth(
 function objectOf(entries: readonly NamedExpression[]): Evaluate {
   const members = entries.map((entry) => ({ name: entry.name, of: evaluator(entry.of) }));
   return (row) => {
-    // Without a prototype, `__proto__` is an ordinary name.
+    // An object without a prototype can have `__proto__` as an ordinary name.
     const object = Object.create(null) as Record<string, SqlValue>;
     for (const { name, of } of members) {
       const value = of(row);
@@ -114,7 +114,10 @@ function signed(sign: 1 | -1, value: SqlValue): SqlValue {
   return typeof value === 'number' ? sign * value : undefined;
 }
 
-/** The first false decides AND, the first true OR. If none does, one non-boolean makes the result undefined. */
+/**
+ * Evaluates AND (`decisive` is false) or OR (true): the first decisive term is the result. Without one, a single term
+ * that is not a boolean makes the result undefined.
+ */
 function decidedBy(decisive: boolean, terms: readonly Evaluate[]): Evaluate {
   return (row) => {
     let undecided: SqlValue = !decisive;
@@ -132,7 +135,7 @@ function both(left: SqlValue, right: SqlValue): SqlValue {
   return left === true && right === true ? true : undefined;
 }
 
-/** The same as `=` with each candidate, joined by OR. */
+/** Evaluates IN: `=` with each candidate, joined by OR. */
 function isAmong(value: SqlValue, candidates: readonly Evaluate[], row: QueryRow): SqlValue {
   let undecided: SqlValue = false;
   for (const candidate of candidates) {

@@ -1,8 +1,8 @@
 /**
  * The scalar functions, in one table.
  *
- * Invariant: an argument of the wrong type makes the result undefined; only the type checks accept every value, missing
- * ones included.
+ * Invariant: an argument of the wrong type makes the result undefined. Only the type checks accept every value, and
+ * also a missing value.
  */
 import { concatenate, toJson, refuseLongText } from './text.ts';
 import { finite, isSqlArray, isSqlObject, same, type SqlValue } from './values.ts';
@@ -39,7 +39,7 @@ function ofArray(apply: (items: readonly SqlValue[]) => SqlValue): ScalarFunctio
   return { argsMin: 1, argsMax: 1, apply: (value) => (isSqlArray(value) ? apply(value) : undefined) };
 }
 
-/** A test of two strings; the optional third argument says whether to ignore case. */
+/** Makes a function that tests two strings. Its optional third argument says whether to ignore case. */
 function stringTest(holds: (text: string, part: string) => boolean): ScalarFunction {
   return {
     argsMin: 2,
@@ -52,7 +52,7 @@ function stringTest(holds: (text: string, part: string) => boolean): ScalarFunct
   };
 }
 
-/** A string and one whole number; a negative one counts as 0. */
+/** Makes a function of a string and a whole number. A negative number counts as 0. */
 function stringCut(cut: (text: string, count: number) => SqlValue): ScalarFunction {
   return {
     argsMin: 2,
@@ -107,7 +107,7 @@ function arrayContains(items: SqlValue, wanted: SqlValue, partial: SqlValue = fa
   return items.some((item) => (partial ? covers(item, wanted) : same(item, wanted)));
 }
 
-/** Whether `whole` contains everything in `part`: a partial match. */
+/** Returns whether `whole` contains everything that `part` does: the partial match of ARRAY_CONTAINS. */
 function covers(whole: SqlValue, part: SqlValue): boolean {
   if (!isSqlObject(part)) return same(whole, part);
   return (
@@ -130,12 +130,12 @@ function isPrimitive(value: SqlValue): boolean {
   return value !== undefined && !isSqlArray(value) && !isSqlObject(value);
 }
 
-/** The bound is the service's: a whole number that fits into 64 bits. */
+/** Returns whether a value is a whole number that fits into 64 bits, the service's bound. */
 function isInteger(value: SqlValue): boolean {
   return Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 63;
 }
 
-/** Rounds halves away from zero, unlike Math.round. */
+/** Rounds to a whole number. Halves are rounded away from zero, unlike with Math.round. */
 function round(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }
@@ -144,7 +144,7 @@ function power(base: SqlValue, exponent: SqlValue): SqlValue {
   return typeof base === 'number' && typeof exponent === 'number' ? finite(base ** exponent) : undefined;
 }
 
-/** They are passed as arguments of a function, so the stack sets a limit. */
+/** The most arguments of a function without a fixed number. They are passed on the stack, so there must be a limit. */
 const ANY_NUMBER = 1000;
 
 const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
@@ -202,7 +202,7 @@ const FUNCTIONS: ReadonlyMap<string, ScalarFunction> = new Map([
   ['IIF', { argsMin: 3, argsMax: 3, apply: (condition, yes, no) => (condition === true ? yes : no) }],
 ]);
 
-/** The function of that name, in any case. */
+/** Returns the function of that name, in upper or lower case. */
 export function functionNamed(name: string): ScalarFunction | undefined {
   return FUNCTIONS.get(name.toUpperCase());
 }

@@ -1,8 +1,8 @@
 /**
- * LIKE patterns: `%` any characters, `_` any one code unit, `[a-f]` and `[^a-f]` one out of a set, and an escape
- * character that makes the next one literal.
+ * Matches LIKE patterns: `%` stands for any characters, `_` for any single code unit, `[a-f]` and `[^a-f]` for one
+ * code unit of a set or outside it. An escape character makes the next character literal.
  *
- * Invariant: matching never recurses, and backtracks to the last `%` only.
+ * Invariant: matching never recurses, and it backtracks to the last `%` only.
  */
 type Matcher = (unit: string) => boolean;
 type Part = 'run' | Matcher;
@@ -24,7 +24,7 @@ function readParts(pattern: string, escape: string | undefined): readonly Part[]
     } else if (unit === '_') {
       parts.push(() => true);
     } else {
-      // A `[` without its `]` is literal.
+      // A `[` without a `]` after it is literal.
       const close = unit === '[' ? pattern.indexOf(']', at + 1) : -1;
       if (close > at + 1) {
         parts.push(oneOf(pattern.slice(at + 1, close)));

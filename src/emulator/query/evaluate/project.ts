@@ -1,8 +1,8 @@
 /**
- * What a query returns, as JSON text.
+ * Writes what a query returns as JSON text.
  *
- * Invariant: a property is cut out of the stored text, never serialized from a parsed value, so long integers, spellings
- * and escapes are preserved.
+ * Invariant: a property is cut out of the stored text, never serialized from a parsed value. Long integers, spellings
+ * and escapes are therefore preserved.
  */
 import { unreachable } from '../../../lib/assert.ts';
 import { valueSpan } from '../../json/json-text.ts';
@@ -11,7 +11,7 @@ import type { QueryRow } from './values.ts';
 import type { NamedExpression, Expression, Selection } from '../parse/syntax.ts';
 import { toJson, refuseLongText } from './text.ts';
 
-/** The text of one item; undefined when the document yields none. */
+/** Returns the text of a document's item; undefined when the document yields none. */
 export type Project = (row: QueryRow) => string | undefined;
 
 export function projector(selection: Selection): Project {
@@ -70,7 +70,7 @@ function objectText(entries: readonly NamedExpression[]): Project {
   };
 }
 
-/** Missing parts are left out, in objects and arrays alike, as on the service. */
+/** Joins the parts of an object or array. Parts without a value are left out of both, as on the service. */
 function joined(parts: readonly (string | undefined)[]): string {
   const present = parts.filter((part) => part !== undefined);
   refuseLongText(present.reduce((units, part) => units + part.length, 0));

@@ -1,12 +1,12 @@
 /**
- * Strings that a query creates.
+ * Writes the strings that a query creates.
  *
- * Invariant: their length is bounded, because nested REPLACEs and repeated properties multiply it.
+ * Invariant: the length of a string is bounded, because nested REPLACEs and repeated properties multiply it.
  */
 import { Refusal } from '../../http/refusal.ts';
 import { isSqlArray, isSqlObject, type SqlValue } from './values.ts';
 
-/** Far above the size of a document, far below what the process can hold. */
+/** The longest string: far longer than a document, far shorter than the process can hold. */
 const TEXT_UNITS_MAX = 16 * 1024 * 1024;
 
 export function refuseLongText(units: number): void {
@@ -24,13 +24,13 @@ export function concatenate(...parts: readonly SqlValue[]): SqlValue {
   return text;
 }
 
-/** The value as JSON text; undefined has none. */
+/** Returns the value as JSON text; undefined for an undefined value. */
 export function toJson(value: SqlValue): string | undefined {
   refuseLongText(unitsOf(value));
   return JSON.stringify(value);
 }
 
-/** The least length of the value's JSON text, without escapes. */
+/** Returns the least length that the value's JSON text can have. Escapes are not counted. */
 function unitsOf(value: SqlValue): number {
   if (typeof value === 'string') return value.length;
   let units = 1;

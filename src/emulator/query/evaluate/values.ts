@@ -1,8 +1,8 @@
 /**
- * The values that a query computes with, the document that they come from, and how the service compares them.
+ * The values that a query computes with, the document that they come from, and how the service compares values.
  *
- * Invariant: a comparison of values of different types, or with a missing value, is `undefined`, neither true nor false.
- * Only `true` selects a document.
+ * Invariant: a comparison of values of different types, or with a missing value, is `undefined`, neither true nor
+ * false. Only `true` selects a document.
  */
 export type SqlValue = undefined | null | boolean | number | string | readonly SqlValue[] | SqlObject;
 interface SqlObject {
@@ -14,7 +14,7 @@ export type PathStep = string | number;
 
 type ValueType = 'undefined' | 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** The order of values of different types. */
+/** The order of types, for sorting values of different types. */
 const TYPE_RANK: Readonly<Record<ValueType, number>> = {
   undefined: 0,
   null: 1,
@@ -38,7 +38,10 @@ export function isSqlObject(value: SqlValue): value is SqlObject {
   return typeof value === 'object' && value !== null && !isSqlArray(value);
 }
 
-/** The value at the end of the steps. Only own properties count, so `__proto__` and `length` are ordinary names. */
+/**
+ * Returns the value at the end of the steps. Only own properties count, so `__proto__` and `length` are ordinary
+ * names.
+ */
 export function stepInto(value: SqlValue, steps: readonly PathStep[]): SqlValue {
   let at = value;
   for (const step of steps) {
@@ -49,7 +52,7 @@ export function stepInto(value: SqlValue, steps: readonly PathStep[]): SqlValue 
   return at;
 }
 
-/** Whether two values are the same: arrays and objects by content, properties in any order. */
+/** Returns whether two values are the same. Arrays and objects are compared by content, properties in any order. */
 export function same(left: SqlValue, right: SqlValue): boolean {
   if (left === right) return true;
   if (isSqlArray(left)) {
@@ -67,7 +70,7 @@ export function same(left: SqlValue, right: SqlValue): boolean {
   );
 }
 
-/** The operator `=`: by content within one type, otherwise undefined. */
+/** Evaluates the operator `=`: compares values of one type by content; undefined for different types. */
 export function equal(left: SqlValue, right: SqlValue): boolean | undefined {
   const type = typeOf(left);
   return type === 'undefined' || type !== typeOf(right) ? undefined : same(left, right);
@@ -75,7 +78,7 @@ export function equal(left: SqlValue, right: SqlValue): boolean | undefined {
 
 export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
-/** Strings compare by UTF-16 code units. Objects and arrays have `=` only. */
+/** Evaluates a comparison. Strings are compared by UTF-16 code units. Objects and arrays support `=` only. */
 export function compare(operator: ComparisonOperator, left: SqlValue, right: SqlValue): boolean | undefined {
   if (operator === '=') return equal(left, right);
   if (
@@ -99,7 +102,7 @@ export function compare(operator: ComparisonOperator, left: SqlValue, right: Sql
   return operator === '!=' && left === null && right === null ? false : undefined;
 }
 
-/** The total order of ORDER BY, MIN and MAX. All arrays rank equal, and so do all objects. */
+/** Compares two values for ORDER BY, MIN and MAX. Arrays are equal to each other, and so are objects. */
 export function order(left: SqlValue, right: SqlValue): number {
   const type = typeOf(left);
   const ranks = TYPE_RANK[type] - TYPE_RANK[typeOf(right)];
@@ -108,12 +111,12 @@ export function order(left: SqlValue, right: SqlValue): number {
   return compare('>', left, right) === true ? 1 : 0;
 }
 
-/** The number, or undefined if JSON cannot represent it. */
+/** Returns the number; undefined if JSON cannot represent it. */
 export function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** One stored document: its text, and its value, which is parsed at most once and only when needed. */
+/** One stored document: its text, and its value. The text is parsed when the value is first needed, and only once. */
 export class QueryRow {
   readonly text: string;
   #value: SqlValue;

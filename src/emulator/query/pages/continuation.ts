@@ -1,8 +1,8 @@
 /**
- * Where the next page starts, as an opaque token that the client returns.
+ * Says where the next page starts, as an opaque token that the client sends back.
  *
- * Invariant: a token names the query that it belongs to. Any other query is refused, because resuming it would skip
- * documents without a sign.
+ * Invariant: a token names the query that it belongs to. With another query the token is refused, because that query
+ * would silently skip documents.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../http/refusal.ts';
@@ -10,16 +10,16 @@ import { parseJson } from '../../json/json-value.ts';
 import { decodeKey, encodeKey, type OrderKey } from './ordering.ts';
 
 export interface Resume {
-  /** The last document that a page has processed. */
+  /** The position of the last document that the page has processed. */
   readonly position: number;
-  /** That document's order value; undefined for a query without ORDER BY. */
+  /** The order value of that last document; undefined for a query without ORDER BY. */
   readonly key: OrderKey | undefined;
-  /** How many items OFFSET has skipped so far, and how many were returned. */
+  /** How many items OFFSET has skipped so far, and how many were returned so far. */
   readonly skipped: number;
   readonly taken: number;
 }
 
-/** Identifies a query by its text and its parameters. */
+/** Returns a hash that identifies a query by its text and its parameters. */
 export function queryFingerprint(query: string, parameters: unknown): string {
   const hash = createHash('sha256').update(`${JSON.stringify(query)}${JSON.stringify(parameters)}`);
   return hash.digest('base64url').slice(0, 22);

@@ -1,8 +1,8 @@
 /**
- * The order of documents under ORDER BY, and the first documents in that order.
+ * Orders documents for ORDER BY, and finds the first documents in that order.
  *
- * Invariant: the keys kept here are small, because many are held in memory and one travels in each token. Arrays and
- * objects are only distinguished from other types; among themselves, as for all ties, positions decide.
+ * Invariant: an order key is small, because many keys are in memory and one is in each token. A key does not contain
+ * the content of an array or object. Documents with equal keys are ordered by position.
  */
 import { parseJson } from '../../json/json-value.ts';
 import { order, type SqlValue } from '../evaluate/values.ts';
@@ -12,8 +12,9 @@ export interface OrderKey {
 }
 
 /**
- * Strings that agree in this many code units are ties. A token must fit into the request headers, which Node limits to
- * 16 KB in total, and one unit can take six bytes before base64.
+ * How many code units of a string its order key contains. Strings that are equal up to there have equal keys. A token
+ * must fit into the request headers, which Node limits to 16 KB in total, and one unit can take six bytes before
+ * base64.
  */
 const STRING_UNITS = 512;
 
@@ -22,7 +23,7 @@ const SOME_OBJECT: SqlValue = {};
 
 export function orderKey(value: SqlValue): OrderKey {
   if (typeof value === 'string' && value.length > STRING_UNITS) {
-    // Copied through bytes, because a slice would keep the whole string in memory.
+    // The string is copied through bytes, because a slice would keep the whole original in memory.
     return { value: Buffer.from(value.slice(0, STRING_UNITS), 'utf16le').toString('utf16le') };
   }
   if (Array.isArray(value)) return { value: SOME_ARRAY };
@@ -33,7 +34,7 @@ export function compareKeys(left: OrderKey, right: OrderKey): number {
   return order(left.value, right.value);
 }
 
-/** Numbers are written as text, which can express the infinity that 1e999 is parsed to. */
+/** Encodes an order key for a token. Numbers become text, because JSON has no infinity, which 1e999 is parsed to. */
 export function encodeKey({ value }: OrderKey): readonly string[] {
   if (typeof value === 'number') return ['number', String(value)];
   return value === undefined ? ['undefined'] : ['json', JSON.stringify(value)];
@@ -52,15 +53,15 @@ export interface OrderedPosition {
   readonly position: number;
 }
 
-/** The least number of positions to collect between two sorts. */
+/** The least number of positions that are collected between two sorts. */
 const SLACK_MIN = 64;
 
-/** The first `countMax` of many positions, in memory for about twice that number, however many are offered. */
+/** Collects the first `countMax` of any number of positions, in memory for about twice `countMax`. */
 export class FirstPositions {
   readonly #countMax: number;
   readonly #compare: (left: OrderedPosition, right: OrderedPosition) => number;
   #positions: OrderedPosition[] = [];
-  /** A position at or after this one cannot be among the first. */
+  /** The last of the first `countMax` positions so far. Later positions cannot be among the first. */
   #last: OrderedPosition | undefined;
 
   constructor(countMax: number, compare: (left: OrderedPosition, right: OrderedPosition) => number) {

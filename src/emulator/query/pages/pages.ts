@@ -1,7 +1,7 @@
 /**
- * One page of an answer, in three ways. A plain page continues after the last position. An ordered page scans all
- * documents, keeps their positions instead of their texts, and fetches only the documents that it returns. An aggregate
- * is a single page.
+ * Makes one page of an answer, in three ways. A plain page continues after the last position. An ordered page scans
+ * all documents, keeps their positions instead of their texts, and fetches only the documents that it returns. An
+ * aggregate has a single page.
  *
  * Invariant: memory depends on the size of a page, not on the number of documents.
  */
@@ -14,20 +14,22 @@ import type { Project } from '../evaluate/project.ts';
 import type { OrderBy, Statement } from '../parse/syntax.ts';
 
 export interface StoredDocument {
-  /** Ascends from document to document; a document keeps its position for life. */
+  /** A number that grows from document to document and never changes for a document. */
   readonly position: number;
-  /** The whole document as JSON, system properties included. */
+  /** The whole document as JSON text, system properties included. */
   readonly text: string;
 }
 
-/** The documents after a position, in ascending order. An ordered page calls it again for each of its items. */
+/**
+ * Returns the documents after a position, in ascending order. An ordered page calls it for each item that it returns.
+ */
 export type Documents = (afterPosition: number) => Iterable<StoredDocument>;
 
 export interface QueryPage {
-  /** JSON texts. */
+  /** The items as JSON texts. */
   readonly items: string[];
   readonly continuation: string | undefined;
-  /** How many documents were read, and their bytes. */
+  /** How many documents were read, and how many bytes they have. */
   readonly scanned: number;
   readonly scannedBytes: number;
 }
@@ -39,9 +41,11 @@ export interface PageLimits {
 }
 
 export interface CompiledQuery {
-  /** If set, only documents with this id can be results, and the caller need not offer others. */
+  /** If set, only documents with this id can be results, and the caller may omit all others. */
   readonly idEquals: string | undefined;
-  /** Whether the query asks only for the number of all documents, which `countPage` answers. */
+  /**
+   * Whether the query asks only for the number of all documents, which `countPage` answers without reading documents.
+   */
   readonly countsAll: boolean;
   readonly fingerprint: string;
   readonly statement: Statement;
@@ -49,10 +53,10 @@ export interface CompiledQuery {
   readonly project: Project;
 }
 
-/** Lower than any position. */
+/** A position lower than that of every document. */
 const BEFORE_ALL = -1;
 
-/** Reads documents and counts them. */
+/** Reads documents, and counts them and their bytes. */
 class Scan {
   #scanned = 0;
   #scannedBytes = 0;
@@ -75,7 +79,7 @@ class Scan {
   }
 }
 
-/** The items of one page, within its limits. */
+/** Collects the items of one page, within the limits of the page. */
 class PageBuilder {
   readonly items: string[] = [];
   readonly #limits: PageLimits;
@@ -89,7 +93,9 @@ class PageBuilder {
     return this.items.length >= countMax(this.#limits);
   }
 
-  /** False when the item belongs on the next page. The first item always fits, so that every page makes progress. */
+  /**
+   * Adds an item; false if it belongs on the next page. The first item always fits, so that every page makes progress.
+   */
   put(item: string): boolean {
     const bytes = Buffer.byteLength(item) + 1;
     if (this.isFull || (this.items.length > 0 && this.#bytes + bytes > this.#limits.maxBytes)) return false;
@@ -103,7 +109,7 @@ function countMax(limits: PageLimits): number {
   return Math.max(1, limits.maxItems);
 }
 
-/** What a page is made from. */
+/** What a page is made from: the query, the documents, the limits, and where the page starts. */
 interface Question {
   readonly query: CompiledQuery;
   readonly documents: Documents;
@@ -139,7 +145,7 @@ export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
   const page = new PageBuilder(limits);
   let taken = start?.taken ?? 0;
   if (taken >= limit) return scan.page([]);
-  // The first page skips the whole OFFSET; later pages start where it ended.
+  // The first page skips the whole OFFSET. A later page starts where the previous page ended.
   const skip = start === undefined ? offset : 0;
   const first = firstPositions(question, { scan, orderBy, skip });
   let resume: Resume | undefined;
@@ -155,7 +161,7 @@ export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
   return scan.page(page.items);
 }
 
-/** As many positions as fit on the page, and one more to detect whether there is a next page. */
+/** Finds as many positions as fit on the page, and one more, which shows that there is a next page. */
 function firstPositions(
   { query, limits, start }: Question,
   { scan, orderBy, skip }: { readonly scan: Scan; readonly orderBy: OrderBy; readonly skip: number },
@@ -163,7 +169,7 @@ function firstPositions(
   const compare = sorting(orderBy);
   const positions = new FirstPositions(skip + countMax(limits) + 1, compare);
   const last = start?.key && { key: start.key, position: start.position };
-  // Only VALUE can yield no item for a document.
+  // Only a selection with VALUE may yield no item for a document.
   const mayYieldNothing = query.statement.selection.kind === 'value';
   for (const { position, row } of scan.rowsAfter(BEFORE_ALL)) {
     if (!query.keeps(row)) continue;
@@ -179,13 +185,15 @@ function sorting({ descending }: OrderBy): (left: OrderedPosition, right: Ordere
   return (left, right) => compareKeys(left.key, right.key) * direction || left.position - right.position;
 }
 
-/** The document at a position that was just scanned; it is unchanged, because the whole page is synchronous. */
+/**
+ * Returns the text of a document that was just scanned. It cannot have changed, because a page is made synchronously.
+ */
 function textAt(documents: Documents, position: number): string {
   const [document] = documents(position - 1);
   return must(document, 'a document that was just scanned is still there').text;
 }
 
-/** The answer to a query that only counts; no document is read. */
+/** Answers a query that only counts, without reading a document. */
 export function countPage({ statement }: CompiledQuery, documents: number): QueryPage {
   const item = aggregation(statement.selection, documents).result();
   return { items: item === undefined ? [] : [item], continuation: undefined, scanned: 0, scannedBytes: 0 };

@@ -1,7 +1,7 @@
 /**
- * The plan of a query across ranges: the query that the client sends to each range, and how it merges their answers. A
- * range answers an aggregate as `[{"item": ...}]` and an ordered document as `{_rid, orderByItems, payload}`; the client
- * cuts the merged result at TOP or LIMIT.
+ * Makes the plan of a query across ranges: the query that the client sends to each range, and how the client merges
+ * the answers. A range answers an aggregate as `[{"item": ...}]`, and an ordered document as `{_rid, orderByItems,
+ * payload}`. The client cuts the merged result at TOP or LIMIT.
  *
  * Invariant: the plan has the gateway's form in every field that SDKs read.
  */
@@ -10,7 +10,7 @@ import { Refusal } from '../../http/refusal.ts';
 import { isAggregating } from '../evaluate/aggregate.ts';
 import type { AggregateExpression, AggregateName, Selection, Statement } from '../parse/syntax.ts';
 
-/** Here the client inserts a condition when it resumes from its own position, otherwise `true`. */
+/** The client replaces this with a condition when it resumes from a position of its own, otherwise with `true`. */
 const FILTER = '{documentdb-formattableorderbyquery-filter}';
 
 const MERGES: Readonly<Record<AggregateName, string>> = {
@@ -21,7 +21,7 @@ const MERGES: Readonly<Record<AggregateName, string>> = {
   AVG: 'Average',
 };
 
-/** Whether the concatenated answers of several ranges are not the answer to the query. */
+/** Returns whether the client must merge the answers of several ranges. Otherwise it can concatenate them. */
 export function needsPlan(statement: Statement): boolean {
   if (statement.alias === undefined) return false;
   return isAggregating(statement.selection) || statement.orderBy !== undefined || statement.limit < Infinity;
@@ -43,10 +43,10 @@ export function planOf(statement: Statement, part: { readonly min: string; reado
       orderByExpressions: orderBy === undefined ? [] : [orderBy.text],
       groupByExpressions: [],
       groupByAliases: [],
-      // How to merge the one aggregate of SELECT VALUE, or the aggregates with a name.
+      // How the client merges the only aggregate of SELECT VALUE, or the aggregates by their names.
       aggregates: isNamed ? [] : merges.map(([, merge]) => merge),
       groupByAliasToAggregateType: isNamed ? Object.fromEntries(merges) : {},
-      // The query for each range; empty if that is the query itself.
+      // The query that the client sends to each range; empty if it is the original query.
       rewrittenQuery: needsPlan(statement) ? rewritten(statement) : '',
       hasSelectValue: selection.kind === 'value',
       hasNonStreamingOrderBy: false,
@@ -60,18 +60,22 @@ interface Column {
   readonly of: AggregateExpression;
 }
 
-/** The aggregates of a query, if it has any. */
+/** Returns the aggregates that a query selects, if any. */
 function columnsOf(selection: Selection): readonly Column[] {
   if (selection.kind === 'star' || !isAggregating(selection)) return [];
   const entries = selection.kind === 'value' ? [{ name: '', of: selection.of }] : selection.entries;
   return entries.map(({ name, of }) => {
     if (of.kind === 'aggregate') return { name, of };
-    // A plan contains such expressions for ranges; in a client's own query they could not be merged.
+    // Only the query that a plan makes for a range may nest aggregates. In a client's own query they could not be
+    // merged.
     throw new Refusal(400, 'An aggregate within an array or object cannot be merged across ranges.');
   });
 }
 
-/** Each quoted part is followed by a new line, because it may end in a comment. */
+/**
+ * Writes the query for each range. A new line follows every part of the original text, because it may end in a
+ * comment.
+ */
 function rewritten(statement: Statement): string {
   const { alias, whereText, orderBy, top, offset, limit } = statement;
   const conditions = whereText === undefined ? [] : [`(${whereText}\n)`];
@@ -83,7 +87,7 @@ function rewritten(statement: Statement): string {
     ...(orderBy === undefined ? [] : [`ORDER BY ${orderBy.text}`, orderBy.descending ? 'DESC' : 'ASC']),
   ];
   if (top === undefined && limit < Infinity) {
-    // All documents that OFFSET skips may be in one range.
+    // One range may have all the documents that OFFSET skips.
     clauses.push(`OFFSET 0 LIMIT ${Math.min(offset + limit, Number.MAX_SAFE_INTEGER)}`);
   }
   return clauses.join('\n');
@@ -102,7 +106,7 @@ function selected({ selection, alias, orderBy }: Statement): string {
   return `${alias}._rid, [{"item": ${orderBy.text}\n}] AS orderByItems, ${item}\nAS payload`;
 }
 
-/** What is selected, as one expression. */
+/** Returns the text of what is selected, as one expression. */
 function itemOf(selection: Selection, alias: string): string {
   switch (selection.kind) {
     case 'star':
@@ -116,7 +120,7 @@ function itemOf(selection: Selection, alias: string): string {
   }
 }
 
-/** The partial result of a range. MIN and MAX include a count, because the range may have no value. */
+/** Writes the partial result of a range. MIN and MAX have a count with them, because a range may have no value. */
 function partial({ name, text }: AggregateExpression): string {
   const of = (other: AggregateName): string => `${other}${text.slice(name.length)}\n`;
   switch (name) {

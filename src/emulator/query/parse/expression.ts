@@ -1,7 +1,7 @@
 /**
- * Parses expressions, with operator precedence by binding power (Pratt).
+ * Parses expressions. Operator precedence is by binding power (a Pratt parser).
  *
- * Invariant: every tree is shallow enough to be walked recursively, however long the query is.
+ * Invariant: the tree of an expression is shallow enough to be walked recursively, however long the query is.
  */
 import { functionNamed } from '../evaluate/functions.ts';
 import type { Token } from './lexer.ts';
@@ -10,11 +10,11 @@ import { type Expression, type NamedExpression, unsupported } from './syntax.ts'
 import type { TokenReader } from './token-reader.ts';
 import type { PathStep, SqlValue } from '../evaluate/values.ts';
 
-/** The most nested brackets and signs; each level takes a few stack frames. Real queries stay far below. */
+/** How deep brackets and signs may be nested. Each level takes a few stack frames. Real queries stay far below. */
 const NESTING_MAX = 200;
-/** The most levels of a tree, which a chain of `+` grows without brackets. */
+/** How many levels a tree may have. A chain of `+` adds levels without brackets. */
 const HEIGHT_MAX = 1000;
-/** IN, BETWEEN and LIKE bind more weakly than their operands. */
+/** The binding power of IN, BETWEEN and LIKE. Operators that bind more strongly belong to the operands. */
 const RANGE_POWER = 5;
 
 export interface Mention {
@@ -23,7 +23,7 @@ export interface Mention {
 }
 
 export class ExpressionParser {
-  /** First names of paths. FROM, which comes after SELECT, decides whether they are known. */
+  /** The first names of all paths. Whether they are known is checked later, because FROM comes after SELECT. */
   readonly roots: Mention[] = [];
   readonly aggregates: Mention[] = [];
   readonly #reader: TokenReader;
@@ -36,7 +36,7 @@ export class ExpressionParser {
     this.#parameters = parameters;
   }
 
-  /** Reads until an operator binds at most as strongly as `powerMin`. */
+  /** Reads an expression, up to an operator that binds at most as strongly as `powerMin`. */
   read(powerMin = 0): Expression {
     this.#deeper();
     let left = this.#operand();
@@ -91,7 +91,7 @@ export class ExpressionParser {
       case '?': {
         const whenTrue = this.read();
         this.#reader.expect(':');
-        // One less, so that `a ? b : c ? d : e` is right-associative.
+        // The power is one less, so that `a ? b : c ? d : e` is right-associative.
         const otherwise = this.read(power - 1);
         const parts = [left, whenTrue, otherwise];
         return this.#made({ kind: 'conditional', condition: left, whenTrue, otherwise }, parts);
@@ -242,7 +242,7 @@ export class ExpressionParser {
     return this.#made({ kind: 'call', called, args }, args);
   }
 
-  /** At least one expression, and the closing bracket. */
+  /** Reads at least one expression, and the closing bracket. */
   #list(close: string): readonly Expression[] {
     const items = [this.read()];
     while (this.#reader.accept(',')) items.push(this.read());

@@ -1,8 +1,8 @@
 /**
  * Divides the text of a query into tokens, one at a time.
  *
- * Invariant: every token knows where it starts. The text of a string token has its escapes resolved, that of a keyword
- * is in capitals.
+ * Invariant: a token knows the position at which it starts. The text of a string token has no escapes, and that of a
+ * keyword is in capitals.
  */
 import { parseJson } from '../../json/json-value.ts';
 import { syntaxError } from './syntax.ts';
@@ -13,7 +13,10 @@ export interface Token {
   readonly at: number;
 }
 
-/** The service reserves these everywhere: `c.value` is a syntax error there too, `c["value"]` is not. */
+/**
+ * The reserved words. As on the service, they are reserved everywhere: `c.value` is a syntax error, `c["value"]` is
+ * not.
+ */
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
     'AND ARRAY AS ASC BETWEEN BY DESC DISTINCT ESCAPE EXISTS FALSE FROM GROUP IN JOIN LIKE LIMIT NOT NULL ' +
@@ -48,7 +51,7 @@ export function* lex(source: string): Generator<Token, never> {
 function word(source: string, at: number): Token {
   const number = match(NUMBER, source, at);
   if (number !== undefined) {
-    // `12abc` is an error, not a number and a name; and JSON has no infinity.
+    // `12abc` is an error, not a number and a name. A number beyond double precision is refused: JSON has no infinity.
     if (match(NAME, source, at + number.length) !== undefined || !Number.isFinite(Number(number))) {
       throw syntaxError(source, at);
     }
@@ -56,7 +59,7 @@ function word(source: string, at: number): Token {
   }
   const name = match(NAME, source, at);
   if (name !== undefined) {
-    // Only ASCII letters are capitalized: a ligature would become two letters and could form a keyword.
+    // Only ASCII letters are capitalized: capitals of a ligature are two letters, which could make the name a keyword.
     const upper = name.replace(/[a-z]/g, (letter) => letter.toUpperCase());
     return KEYWORDS.has(upper) ? { kind: 'keyword', text: upper, at } : { kind: 'name', text: name, at };
   }
@@ -98,7 +101,7 @@ function unescape(source: string, start: number, end: number): string {
   if (!body.includes('\\')) return body;
   return body.replace(ESCAPE, (_all, hex: string | undefined, letter: string | undefined, offset: number) => {
     if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-    // Apart from \' the escapes are those of JSON.
+    // The escapes are those of JSON, and \'.
     const meant = letter === "'" ? letter : parseJson(`"\\${letter}"`);
     if (typeof meant !== 'string') throw syntaxError(source, start + offset, 'Unknown escape in a string.');
     return meant;

@@ -3,8 +3,8 @@ import type { AggregateName, ArithmeticOperator } from './syntax.ts';
 import type { ComparisonOperator, SqlValue } from '../evaluate/values.ts';
 
 /**
- * Binding powers, weakest first, as in the service's grammar. There `||` is weaker than `=`, so a concatenation to
- * compare with needs parentheses. A leading NOT binds like a sign: `NOT c.a = 1` is `(NOT c.a) = 1`.
+ * Binding powers of the operators, weakest first, as in the service's grammar. There `||` is weaker than `=`, so a
+ * concatenation that is compared needs parentheses. A leading NOT binds like a sign: `NOT c.a = 1` is `(NOT c.a) = 1`.
  */
 export const POWER: ReadonlyMap<string, number> = new Map(
   ['?', '??', 'OR', 'AND', 'NOT IN BETWEEN LIKE', '||', '= != <>', '< <= > >=', '+ -', '* / %'].flatMap(
@@ -32,7 +32,7 @@ export const CONSTANTS: ReadonlyMap<string, SqlValue> = new Map<string, SqlValue
   ['UNDEFINED', undefined],
 ]);
 
-/** Valid where a value is expected, but not supported by the emulator. */
+/** Words that are valid where a value is expected, but not supported, with the names that refusals give them. */
 export const BEYOND: ReadonlyMap<string, string> = new Map([
   ['SELECT', 'A subquery'],
   ['EXISTS', 'EXISTS'],

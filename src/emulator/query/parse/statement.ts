@@ -1,8 +1,8 @@
 /**
  * Parses statements: SELECT, FROM, WHERE, ORDER BY, TOP and OFFSET/LIMIT.
  *
- * Invariant: what the service understands beyond that is refused by name, so that an empty answer is never mistaken for
- * a correct one.
+ * Invariant: a feature that only the service supports is refused by name. A client therefore never takes an empty
+ * answer for a correct one.
  */
 import { aggregatesIn, isMadeOfAggregates } from '../evaluate/aggregate.ts';
 import { ExpressionParser, type Mention } from './expression.ts';
@@ -110,7 +110,10 @@ class StatementParser {
     return { kind: 'list', items };
   }
 
-  /** The container may have any name here: the path of the request selects it. */
+  /**
+   * Reads FROM and returns the alias. Any container name is accepted, because the path of the request selects the
+   * container.
+   */
   #from(): string {
     const reader = this.#reader;
     if (reader.isAt('(')) throw unsupported('A subquery', reader.token.at);
@@ -162,7 +165,10 @@ class StatementParser {
     throw syntaxError(this.#source, unknown.at, `Identifier '${unknown.name}' could not be resolved.`);
   }
 
-  /** Whether the query aggregates; then everything selected must be aggregates, and they may be nowhere else. */
+  /**
+   * Returns whether the query aggregates. If so, it may select nothing but aggregates, and they may occur nowhere
+   * else.
+   */
   #checkAggregates(selected: Selected): boolean {
     const [first] = this.#expressions.aggregates;
     if (first === undefined) return false;
@@ -194,7 +200,10 @@ class StatementParser {
   }
 }
 
-/** A path is named after its last property, the whole document after its alias, anything else by a number. */
+/**
+ * Returns the name of a selected expression: of a path its last property, of the whole document its alias. undefined
+ * for anything else, which gets a number.
+ */
 function ownName(of: Expression, alias: string | undefined): string | undefined {
   if (of.kind !== 'path' && of.kind !== 'member') return undefined;
   if (of.steps.length === 0) return alias;

@@ -1,7 +1,7 @@
 /**
- * A parsed query as plain data, with its parameters inserted as literals; and the two ways to refuse a query.
+ * A parsed query as plain data, with its parameters inserted as literals, and the two ways to refuse a query.
  *
- * Invariant: a refusal names the position where parsing stopped.
+ * Invariant: a refusal names the position at which parsing stopped.
  */
 import { Refusal } from '../../http/refusal.ts';
 import type { ScalarFunction } from '../evaluate/functions.ts';
@@ -12,14 +12,14 @@ export type AggregateName = 'COUNT' | 'SUM' | 'MIN' | 'MAX' | 'AVG';
 
 export type Expression =
   | { readonly kind: 'literal'; readonly value: SqlValue }
-  /** A value of the document, which can be cut out of its text. No steps: the whole document. */
+  /** A value of the document, which can be cut out of the document's text. Without steps it is the whole document. */
   | { readonly kind: 'path'; readonly steps: readonly PathStep[] }
   | { readonly kind: 'member'; readonly of: Expression; readonly steps: readonly PathStep[] }
   | { readonly kind: 'array'; readonly items: readonly Expression[] }
   | { readonly kind: 'object'; readonly entries: readonly NamedExpression[] }
   | { readonly kind: 'not'; readonly of: Expression }
   | { readonly kind: 'sign'; readonly sign: 1 | -1; readonly of: Expression }
-  /** A flat list, so that a generated query with ten thousand ORs is not ten thousand levels deep. */
+  /** All terms in one list, so that a generated query with ten thousand ORs is not ten thousand levels deep. */
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Expression[] }
   | {
       readonly kind: 'compare';
@@ -55,7 +55,7 @@ export interface AggregateExpression {
   readonly kind: 'aggregate';
   readonly name: AggregateName;
   readonly of: Expression;
-  /** The whole call, as written in the query. */
+  /** The text of the whole call, as the query has it. */
   readonly text: string;
 }
 
@@ -64,7 +64,7 @@ export interface NamedExpression {
   readonly of: Expression;
 }
 
-/** Parts of a statement keep their text, from which a plan composes the query for each range. */
+/** A selected expression and its text, from which a plan composes the query for each range. */
 export interface SelectedExpression extends NamedExpression {
   readonly text: string;
 }
@@ -82,14 +82,14 @@ export interface OrderBy {
 
 export interface Statement {
   readonly selection: Selection;
-  /** The name that FROM gives a document. Without FROM the query is answered once, from no document. */
+  /** The name that FROM gives a document; undefined without FROM. Such a query has one result, from no document. */
   readonly alias: string | undefined;
   readonly where: Expression | undefined;
   readonly whereText: string | undefined;
   readonly orderBy: OrderBy | undefined;
   readonly top: number | undefined;
   readonly offset: number;
-  /** The number in TOP or LIMIT; Infinity without either. */
+  /** The number in TOP or LIMIT; Infinity if the query has neither. */
   readonly limit: number;
 }
 

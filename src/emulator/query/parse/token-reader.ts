@@ -1,4 +1,4 @@
-/** Tokens with one token of lookahead, which both parsers read from. */
+/** Reads tokens with one token of lookahead, for the parsers of expressions and statements. */
 import { lex, type Token } from './lexer.ts';
 import { syntaxError } from './syntax.ts';
 
@@ -20,7 +20,7 @@ export class TokenReader {
     return passed;
   }
 
-  /** Whether the next token is this symbol or keyword; a string with the same text is not. */
+  /** Returns whether the next token is this symbol or keyword. A string with the same text is neither. */
   isAt(text: string): boolean {
     return this.token.text === text && (this.token.kind === 'symbol' || this.token.kind === 'keyword');
   }
@@ -43,7 +43,7 @@ export class TokenReader {
     throw this.unexpected(`Expected a ${kind}.`);
   }
 
-  /** The source from `at` to the next token. It may end in a comment, so only a new line may follow it directly. */
+  /** Returns the source from `at` to the next token. It may end in a comment, so a new line must follow it. */
   textSince(at: number): string {
     return this.#source.slice(at, this.token.at).trim();
   }
