@@ -1,11 +1,13 @@
-/** How deletes will be found. Invariant: a mode requested by name is used or refused, never replaced by another. */
+/**
+ * Chooses how deletes will be found. Invariant: a mode requested by name is used or refused, never replaced by another.
+ */
 import type { DeleteMode } from '../state/migration.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 import { servesAllVersions, type ProbeParts } from './permissions.ts';
 
-/** The mode, and notes about it for the operator. */
+/** Returns the delete mode of the migration, with notes about it for the operator. */
 export async function deletesFor(
   spec: MigrationSpec,
   source: ContainerFacts,

@@ -1,18 +1,21 @@
 /**
- * Estimates what a migration will cost, from a sample and the service's figures of both containers. Pure. The service's RU
- * tables are only illustrative; real charges differ by up to a third (fact SVC-31).
+ * Estimates what a migration will cost, from a sample of documents and from what the service reports of both
+ * containers. Pure. The RU tables that the service publishes are only examples: real charges differ by up to a third
+ * (fact SVC-31).
  */
 import type { SourceSample } from './sample.ts';
 
 export interface Estimate {
-  /** As the service counts them; null: not known, and then everything that depends on it is null as well. */
+  /**
+   * The number of documents in the source; null: not known, and then every figure that depends on it is null as well.
+   */
   readonly documents: number | null;
   readonly bytes: number | null;
   readonly sourceRu: number | null;
   readonly targetRu: number | null;
-  /** At the RU/s of the slower side; null: neither is known. */
+  /** How long the copy takes at the RU/s of the slower side; null: the RU/s of neither side are known. */
   readonly hours: number | null;
-  /** The slower side. */
+  /** The side that takes longer; null: not known. */
   readonly limitedBy: 'source' | 'target' | null;
   readonly ledgerBytes: number | null;
   /** Bytes that each change during the migration adds to the ledger. */
@@ -22,7 +25,7 @@ export interface Estimate {
 export interface EstimateParts {
   readonly sample: SourceSample;
   readonly documents: number | null;
-  /** RU/s allowed; undefined: not known. */
+  /** RU/s that the migration may use in the source; undefined: not known. */
   readonly sourceRuPerSecond: number | undefined;
   readonly targetRuPerSecond: number | undefined;
   /** How many of a document's values the target indexes. */
@@ -31,9 +34,9 @@ export interface EstimateParts {
 
 /** RU to write a document of 1, 2, 4, ... 2048 KB (fact SVC-31). */
 const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.57, 625, 1250] as const;
-/** RU for each indexed value. */
+/** RU that each indexed value adds to a write. */
 const TERM_RU = 0.2;
-/** Assumed number of indexed values, where the index lists its paths. */
+/** The assumed number of indexed values in a document, if the indexing policy lists its paths. */
 const SOME_TERMS = 5;
 /** Ledger bytes per copied document, without its key value; measured by bench/ledger. */
 const LEDGER_BYTES = 76;
@@ -67,7 +70,7 @@ export function estimate(parts: EstimateParts): Estimate {
   };
 }
 
-/** RU of a write without indexing, interpolated between the sizes of the table. */
+/** Returns the RU of a write without indexing, interpolated between the sizes in WRITE_RU. */
 export function writeRu(bytes: number): number {
   const kb = Math.max(1, bytes / 1024);
   const column = Math.min(WRITE_RU.length - 2, Math.floor(Math.log2(kb)));
@@ -79,7 +82,7 @@ function hoursFor(ru: number, ruPerSecond: number | undefined): number | undefin
   return ruPerSecond === undefined ? undefined : ru / ruPerSecond / 3600;
 }
 
-/** How much of a document an indexing policy covers. */
+/** Returns how many of a document's values an indexing policy covers. */
 export function indexedBy(policy: unknown): 'all' | 'some' | 'none' {
   const field = (name: string): unknown =>
     typeof policy === 'object' && policy !== null ? Reflect.get(policy, name) : undefined;

@@ -1,7 +1,7 @@
 /**
- * What the operator should know before anything is written. Pure. A warning is a possible mistake that a migration cannot
- * undo; the operator has to accept it. A note describes a normal part of the migration. What can never work is refused in
- * refusals.ts.
+ * Derives warnings and notes for the operator before anything is written. Pure. A warning is about a possible mistake
+ * that a migration cannot undo, so the operator has to accept it. A note describes a normal part of the migration.
+ * Settings that can never work are refused in refusals.ts.
  */
 import type { SettingDifference } from '../cosmos/container/settings.ts';
 import { ttlText } from '../spec/refusals.ts';
@@ -11,7 +11,7 @@ import type { MigrationSpec } from '../spec/migration-spec.ts';
 import type { SourceSample } from './sample.ts';
 
 export interface Warning {
-  /** Stable, for scripts. */
+  /** The kind of the warning. Scripts may rely on these names. */
   readonly kind:
     | 'no-key'
     | 'most-lack-key'
@@ -30,22 +30,23 @@ export interface Warning {
 export interface FindingParts {
   readonly spec: MigrationSpec;
   readonly source: ContainerFacts;
-  /** Null: it will be created like the source. */
+  /** The target container; null: it does not exist, and will be created with the settings of the source. */
   readonly target: ContainerFacts | null;
   readonly sample: SourceSample;
   readonly differences: readonly SettingDifference[];
 }
 
-/** A smaller sample says nothing about most documents. */
+/** How many documents a sample needs at least. A smaller sample says nothing about "most documents". */
 const SIGNIFICANT_MIN = 10;
 /** A key should have hundreds of values at least (fact SVC-13). */
 const VALUES_MIN = 100;
-/** ... where there is enough behind each of them to matter (9.5); a handful is few with less behind it. */
+/** A key with fewer than VALUES_MIN values is reported if each has this many documents or more, on average. */
 const DOCUMENTS_PER_VALUE_MAX = 1000;
+/** A key with fewer values than this is reported already with the next number of documents for each value. */
 const HANDFUL = 10;
 const DOCUMENTS_PER_ONE_OF_A_HANDFUL_MAX = 50;
 const GB = 1024 ** 3;
-/** The service's limit for one key value, and the size at which it advises an alarm (fact SVC-9). */
+/** The service's limit for the documents of one key value, and the size at which it advises an alarm (fact SVC-9). */
 const VALUE_BYTES_MAX = 20 * GB;
 const VALUE_BYTES_ALARM = 14 * GB;
 
@@ -92,7 +93,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
       hint: `choose a finer key, for instance with the old one in front: ${finerKey(spec, source)}`,
     };
   }
-  // Documents that lack the key were reported above.
+  // Documents without the key do not count here: a warning above reports them.
   const moved = documents - lacking;
   if (lacking * 2 <= documents && isFew(distinct, { moved, total: source.documentCount ?? documents })) {
     yield {
@@ -115,7 +116,7 @@ function* keyWarnings({ spec, sample, source }: FindingParts): Generator<Warning
   }
 }
 
-/** A --derive template that keeps documents of one id apart, as the source does. */
+/** Returns a `--derive` template whose key includes the source key, so documents with one id do not collide. */
 function finerKey(
   { derive, partitionKey }: MigrationSpec,
   { keyPaths }: Pick<ContainerFacts, 'keyPaths'>,
@@ -132,7 +133,7 @@ function finerKey(
   return `--derive '${only.slice(0, at)}${old}-${only.slice(at)}'`;
 }
 
-/** Whether the key has too few values for this many documents; the container may have more values than the sample. */
+/** Returns whether the key has too few values for its documents. The container may have more values than the sample. */
 function isFew(
   distinct: number,
   { moved, total }: { readonly moved: number; readonly total: number },
@@ -192,7 +193,7 @@ function* settingWarnings({ source, target, differences, sample }: FindingParts)
   }
 }
 
-/** Notes for the operator. */
+/** Yields notes for the operator about normal parts of this migration. */
 export function* notesOf(parts: FindingParts): Generator<string> {
   const { spec, source, target, sample, differences } = parts;
   if (source.defaultTtl !== null) {
@@ -223,7 +224,7 @@ function uniqueKeysIn({ settings }: ContainerFacts): boolean {
   return Array.isArray(keys) && keys.length > 0;
 }
 
-/** `3 too-large, 1 bad-id` */
+/** Returns how many documents cannot be moved and why, such as `3 too-large, 1 bad-id`. */
 export function refusedText(refused: SourceSample['refused']): string {
   return Object.entries(refused)
     .filter(([, count]) => count > 0)

@@ -1,6 +1,6 @@
 /**
- * Inspects both containers before a migration writes its first byte. Invariant: nothing is written, not even a ledger. What
- * cannot work is refused with a way out; a possible mistake becomes a warning.
+ * Inspects both containers before a migration writes its first byte. Invariant: an inspection writes nothing, not even
+ * a ledger. A setting that cannot work is refused with an alternative; a possible mistake becomes a warning.
  */
 import { differencesOf, type Described, type SettingDifference } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -41,7 +41,7 @@ export type { SourceSample } from './sample.ts';
 
 export interface Accounts {
   readonly source: Account;
-  /** The same object, if it is the same account. */
+  /** The account of the target: the same object as `source`, if both containers are in one account. */
   readonly target: Account;
 }
 
@@ -54,16 +54,16 @@ export interface InspectParts {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly timing?: Partial<Timing>;
-  /** The ledger exists and the target holds the documents copied so far. Default: false. */
+  /** Whether the migration has begun: a ledger exists, and the target holds copies. Default: false. */
   readonly hasBegun?: boolean;
-  /** Size of the sample. Default: 5,000 documents, fewer with a small RU budget. */
+  /** How many documents to sample. Default: 5,000, fewer with a small RU budget. */
   readonly sampleMax?: number;
 }
 
-/** The findings, if nothing was refused. */
+/** The result of an inspection in which nothing was refused. */
 export interface Inspection {
   readonly source: ContainerFacts;
-  /** Null: it does not exist and will be created with `throughput`. */
+  /** The target container; null: it does not exist and will be created with `throughput`. */
   readonly target: ContainerFacts | null;
   readonly throughput: AskedThroughput | null;
   readonly rekey: RekeyOptions;
@@ -74,11 +74,14 @@ export interface Inspection {
   readonly notes: readonly string[];
   readonly sample: SourceSample;
   readonly estimate: Estimate;
-  /** The source, as the model for a target that has to be created. */
+  /** The description of the source, from which a missing target is created. */
   readonly like: Described;
 }
 
-/** How long trouble may last before it is reported: an operator is waiting. A refusal is reported at once. */
+/**
+ * How long requests are retried before the trouble is reported. Shorter than in a migration, because the operator is
+ * waiting. A refusal by the service is reported at once.
+ */
 const LIMITS = {
   throttled: { firstMs: 100, longestMs: 5000, totalMs: 120_000 },
   transient: { firstMs: 100, longestMs: 2000, totalMs: 20_000 },
@@ -155,7 +158,7 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
     sample,
     estimate: estimate({
       sample,
-      // The service's count lags; a sample of all documents is exact.
+      // The count of the service is not up to date. If the sample has all documents, its count is exact.
       documents: sample.isWhole ? sample.documents : source.documentCount,
       ...rates,
       indexed: indexedBy((target ?? source).settings.indexingPolicy),
@@ -164,7 +167,10 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   };
 }
 
-/** With a small RU budget a full sample would take minutes. */
+/**
+ * The sample has at most `most` documents, at least `least`, and in between as many as the RU budget allows in
+ * `seconds`: with a small budget a full sample would take minutes.
+ */
 const SAMPLE = { most: 5000, least: 500, seconds: 5 } as const;
 
 function sampleSize(asked: number | undefined, ruPerSecond: number | undefined): number {
@@ -172,7 +178,7 @@ function sampleSize(asked: number | undefined, ruPerSecond: number | undefined):
   return Math.min(SAMPLE.most, Math.max(SAMPLE.least, Math.round(ruPerSecond * SAMPLE.seconds)));
 }
 
-/** Refuses to continue with warnings that the operator has not accepted. */
+/** Refuses to continue if there are warnings and the operator has not accepted them. */
 export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec: MigrationSpec): void {
   const [first, ...more] = warnings;
   if (spec.acceptsWarnings || first === undefined) return;
@@ -188,7 +194,7 @@ export function refuseWarnings({ warnings }: Pick<Inspection, 'warnings'>, spec:
   });
 }
 
-/** Creates the inspected target, or completes one that a crash left unfinished. */
+/** Creates the target as inspected, or completes a target that a crash left unfinished. */
 export async function makeTarget(
   parts: Pick<InspectParts, 'spec' | 'connections' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
   { like }: Pick<Inspection, 'like'>,
@@ -196,7 +202,7 @@ export async function makeTarget(
   return createTarget(parts.accounts.target, planOf({ ...parts, like }), callOf(parts));
 }
 
-/** Reads both containers; null: there is no target. A missing source is refused. */
+/** Reads the facts of both containers. Refuses a missing source; returns null for a missing target. */
 export async function readBoth(
   parts: Pick<InspectParts, 'spec' | 'accounts' | 'clock' | 'random' | 'signal' | 'log'>,
 ): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
@@ -236,7 +242,7 @@ function nameOf({ database, container }: ContainerAddress): ContainerName {
   return { database, container };
 }
 
-/** RU/s of both sides; a percentage of an unknown throughput is refused. */
+/** Returns the RU/s that the migration may use on each side. Refuses a percentage of a throughput that is not known. */
 function ratesOf(parts: {
   readonly spec: MigrationSpec;
   readonly source: ContainerFacts;
@@ -251,7 +257,7 @@ function ratesOf(parts: {
   };
 }
 
-/** The throughput of a new container; undefined: the service will choose it. */
+/** Returns the throughput with which to create the target; undefined: the service chooses it. */
 function paidBy(asked: AskedThroughput): Throughput | undefined {
   return asked.kind === 'none' ? undefined : asked;
 }
@@ -278,6 +284,6 @@ async function settingsOf(
   const scripts = await listScripts(accounts.target, target.name, call);
   const all = differencesOf(like, { facts: target, scripts });
   if (spec.creation.kind === 'none') return all;
-  // An unfinished target has no scripts yet, and its throughput is the requested one.
+  // A target that a crash left unfinished has no scripts yet, and already has the requested throughput.
   return all.filter(({ setting }) => setting !== 'scripts' && setting !== 'throughput');
 }

@@ -1,7 +1,7 @@
 /**
- * Looks into a target that holds documents although there is no ledger: are they copies of an earlier run, or foreign? The
- * migration is refused in both cases, but with different advice. Invariant: a document counts as a copy only if it is
- * stored where this plan puts an existing source document.
+ * Checks a target that holds documents although there is no ledger, to distinguish copies of an earlier run from
+ * foreign documents. The migration is refused in both cases, but with different advice. Invariant: a document counts as
+ * a copy only if it is in the slot where this plan would put an existing source document.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
 import { sendBatch } from '../cosmos/bulk/batch-request.ts';
@@ -18,18 +18,18 @@ import { NO_ETAG, repeatable } from './permissions.ts';
 import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
 
 export interface Occupants {
-  /** Number of target documents that were checked; 0: the target is empty. */
+  /** The number of target documents that were checked; 0: the target is empty. */
   readonly seen: number;
-  /** How many of them are copies, stored where this migration would put them. */
+  /** How many of the checked documents are copies, each in the slot where this migration would put it. */
   readonly ours: number;
 }
 
-/** Enough documents to distinguish the two cases. */
+/** How many target documents are checked: enough to distinguish copies from foreign documents. */
 const CHECKED_MAX = 100;
-/** Bounds the pages of a feed that returns neither documents nor its end. */
+/** How many pages of a range are read at most, in case its feed returns neither documents nor its end. */
 const PAGES_MAX = 100;
 
-/** A target document, with the source document that it would be a copy of. */
+/** A target document, identified by the id and key of the source document of which it may be a copy. */
 interface PossibleCopy {
   readonly id: string;
   readonly sourceKey: Key;
@@ -110,12 +110,16 @@ async function firstDocuments(
   return { seen, candidates };
 }
 
-/** A key in a range is found by trying; in a range below one prefix of a hierarchical key there may be none. */
+/**
+ * How many keys are tried to find one that belongs to a range. A range within one prefix of a hierarchical key may
+ * contain none of the tried keys.
+ */
 const TRIES_PER_RANGE = 100_000;
 
 /**
- * The session token of a range from the replica that takes its writes, obtained by a delete that must fail. Without it a
- * lagging replica could show a target as empty that was just being filled.
+ * Returns the session token of a range from the replica that accepts its writes; undefined: no key was found for the
+ * range. The token is in the reply to a delete that must fail. Without the token a lagging replica could return no
+ * documents although another process has just written some.
  */
 async function newestToken(
   requests: ContainerRequests,
@@ -141,7 +145,7 @@ async function newestToken(
   return undefined;
 }
 
-/** Undefined: no source document can have this identity. */
+/** Reads the identity and the slot of a target document; undefined: no source document can have this identity. */
 function possibleCopyIn(
   scan: PageScan,
   row: number,
@@ -161,7 +165,7 @@ function possibleCopyIn(
   return { id, sourceKey, slot: mapKeyOfWords(placement.hashes, 4) };
 }
 
-/** How many of them have a source document that this plan would put into the same slot. */
+/** Returns how many candidates have a source document that this plan would put into the same slot. */
 async function copiesAmong(
   candidates: readonly PossibleCopy[],
   parts: {
@@ -184,7 +188,7 @@ async function copiesAmong(
   const expected = new Rekey(scan, rekey);
   return candidates.filter(({ slot }, row) => {
     if (result.outcomes[row]?.kind !== 'done' || !scan.hasDocument(row)) return false;
-    // The read was by identity, so only the slot is left to compare.
+    // The source document was read by its identity, so only the slot remains to be compared.
     return expected.read(row, 0) === 'moves' && mapKeyOfWords(expected.hashes, 4) === slot;
   }).length;
 }

@@ -1,6 +1,6 @@
 /**
- * Finds out which operations are allowed, without changing anything. Invariant: every operation sent here must fail for
- * another reason, after the service has checked the permission.
+ * Finds out which operations the service allows, without changing anything. Invariant: the service checks the
+ * permission first, and every operation sent here must then fail for another reason.
  */
 import { sendBatch, type OperationReply } from '../cosmos/bulk/batch-request.ts';
 import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
@@ -20,7 +20,10 @@ import type { Connection } from '../spec/connection.ts';
 /** An etag that no document has. */
 export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
 
-/** A batch counts as a write, so without a reply its outcome is in doubt; one that changes nothing can be sent again. */
+/**
+ * Returns the trouble of a lost reply as one after which the batch is sent again. A batch counts as a write, so its
+ * outcome is in doubt without a reply; but the batches sent here change nothing.
+ */
 export function repeatable(trouble: Trouble): Trouble {
   return trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble;
 }
@@ -36,18 +39,18 @@ export interface ProbeParts {
   readonly patience: Patience;
 }
 
-/** The operations that a migration needs on each side. */
+/** The operations that a migration needs in the source, and those that it needs in the target. */
 const READS = ['read'] as const;
 const WRITES = ['read', 'create', 'replace', 'delete'] as const;
 type Verb = (typeof WRITES)[number];
 
-/** Refuses a key or an identity without the permissions that a migration needs on this side. */
+/** Refuses an account key or a login that lacks a permission which a migration needs on this side. */
 export async function probe(parts: ProbeParts): Promise<void> {
   await probeFeed(parts);
   await probeDocuments(parts);
 }
 
-/** The service refuses the feed to an identity that would see masked documents (fact SVC-47). */
+/** Reads the change feed once. The service refuses it to a login that would see masked documents (fact SVC-47). */
 async function probeFeed(parts: ProbeParts): Promise<void> {
   const { requests, signal, timeoutMs, patience } = parts;
   const read = async (): Promise<void> => {
@@ -61,7 +64,9 @@ async function probeFeed(parts: ProbeParts): Promise<void> {
   await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
 }
 
-/** Sends one operation of each kind for a document that does not exist, and a create without an id. */
+/**
+ * Sends one operation of each kind: reads, replaces and deletes a document that does not exist, creates one without id.
+ */
 async function probeDocuments(parts: ProbeParts): Promise<void> {
   const { side, requests, facts, random, signal, timeoutMs, patience } = parts;
   const verbs: readonly Verb[] = side === 'source' ? READS : WRITES;
@@ -114,7 +119,7 @@ function add(
   }
 }
 
-/** An operation that the service did not try says nothing about permissions. */
+/** Throws if the service did not try an operation, because the reply then says nothing about permissions. */
 function refuseTrouble({ kind, status, substatus, chargeRu, retryAfterMs }: OperationReply): void {
   if (kind !== 'throttled' && kind !== 'transient' && kind !== 'ambiguous' && kind !== 'split') return;
   const trouble: Trouble = { kind, status, substatus, what: `the service answered ${status}`, chargeRu };
@@ -148,7 +153,7 @@ function notAllowed({ side, requests, connection }: ProbeParts, what: string, ca
   });
 }
 
-/** Whether the container serves the feed of all versions and deletes; only a read shows it. */
+/** Returns whether the container serves the feed of all versions and deletes. Only reading the feed shows this. */
 export async function servesAllVersions(
   requests: ContainerRequests,
   { signal, timeoutMs, patience }: Pick<ProbeParts, 'signal' | 'timeoutMs' | 'patience'>,

@@ -1,4 +1,4 @@
-/** Refusals of what can never work, before anything is written, each with an alternative. */
+/** Refuses settings that can never work, before anything is written. Each refusal names an alternative. */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
@@ -23,14 +23,18 @@ export function notInAccount(
   });
 }
 
-/** One container may have two endpoints; its `_rid` and the state of its definition are the same behind both. */
+/**
+ * Refuses a target that is the same container as the source. One account may have two endpoints, so the endpoints may
+ * differ; the `_rid` and the etag of the container are the same behind both.
+ */
 export function refuseSame(
   source: ContainerFacts,
   target: ContainerFacts,
   { target: place }: MigrationSpec,
 ): void {
   const [one, other] = [source.account.id, target.account.id];
-  // Without permission to read an account its name is unknown; etags of two accounts do not coincide.
+  // The name of an account is unknown without permission to read it. Containers of two accounts never have the same
+  // etag.
   const isSameAccount = one === other || one === null || other === null;
   const isSame = isSameAccount && source.rid === target.rid && source.etag === target.etag;
   if (!isSame) return;

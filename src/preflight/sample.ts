@@ -1,6 +1,7 @@
 /**
- * Applies the new key to a sample of source documents: how its values are distributed, and which documents cannot be moved.
- * Invariant: nothing is written, memory is bounded by the size of the sample, and each document counts once.
+ * Applies the new key to a sample of source documents, and counts how its values are distributed and which documents
+ * cannot be moved. Invariant: nothing is written, memory is limited by the size of the sample, and each document counts
+ * once.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
@@ -16,7 +17,7 @@ import type { KeyComponent } from '../epk/effective-key.ts';
 import { Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
 import { KeyTally, type KeyCount } from '../keys/key-spread.ts';
 
-/** Two documents of the source for one slot. */
+/** Two source documents that belong at the same slot, because they have this id and this new key. */
 export interface Collision {
   readonly id: string;
   readonly targetKey: readonly KeyComponent[];
@@ -24,9 +25,9 @@ export interface Collision {
 
 export interface SourceSample {
   readonly documents: number;
-  /** The sample has every document of the source. */
+  /** Whether the sample contains every document of the source. */
   readonly isWhole: boolean;
-  /** Documents that lack a level of the key and would be moved without it. */
+  /** Documents that lack a level of the new key and would be moved without this level. */
   readonly missing: number;
   readonly refused: Readonly<Record<DocumentRefusal['reason'], number>>;
   /** Documents that expire before they could be moved. */
@@ -35,36 +36,36 @@ export interface SourceSample {
   /** The first few collisions. */
   readonly collided: readonly Collision[];
   readonly distinct: number;
-  /** Distinct values of the first level; equal to `distinct` for a key with one level. */
+  /** Distinct values of the first level of the new key; equal to `distinct` for a key with one level. */
   readonly distinctFirst: number;
   readonly biggest: readonly KeyCount[];
-  /** Documents with a `ttl` of their own. */
+  /** Documents that have a `ttl` property. */
   readonly withTtl: number;
   readonly averageBytes: number;
   readonly averageKeyBytes: number;
-  /** Values per document that a full index would contain. */
+  /** How many values of a document a full index would contain, on average. */
   readonly averageTerms: number;
-  /** RU to read one document. */
+  /** RU to read one document from the feed, on average. */
   readonly readRu: number;
 }
 
-/** Length of the lists shown to people. */
+/** How many collisions and key values the report shows at most. */
 const SHOWN_MAX = 5;
-/** Documents that are parsed to count their indexed values. */
+/** How many documents are parsed to count their indexed values. */
 const PARSED_MAX = 100;
-/** Bounds the pages read from a range that does not return enough documents. */
+/** How many pages of a range are read at most, in case it does not return enough documents. */
 const PAGES_MAX = 100;
 const PAGE_SIZE = 250;
-/** Ranges read at the same time. */
+/** How many ranges are read at the same time. */
 const READERS_MAX = 8;
 
-/** Counts the documents of pages into a sample. */
+/** Adds the documents of pages to a sample. */
 export class SampleTally {
   readonly #scan: PageScan;
   readonly #rekey: Rekey;
   readonly #tally: KeyTally;
   readonly #seen = new Set<string>();
-  /** Identity of the document in each slot. */
+  /** The identity of the document that belongs at each slot. */
   readonly #slots = new Map<string, string>();
   readonly #firsts = new Set<string>();
   readonly #collided: Collision[] = [];
@@ -94,7 +95,7 @@ export class SampleTally {
     this.#tally = new KeyTally(options.kind, 1);
   }
 
-  /** Counts at most `most` documents of a page; returns how many. */
+  /** Adds at most `most` documents of a page; returns how many were added. */
   add({ bytes, chargeRu, date }: Pick<FeedPage, 'bytes' | 'chargeRu' | 'date'>, most: number): number {
     const { count } = this.#scan.scan(bytes);
     const nowTs = Math.floor(Date.parse(date ?? '') / 1000);
@@ -131,7 +132,7 @@ export class SampleTally {
     const [scan, rekey] = [this.#scan, this.#rekey];
     const verdict = rekey.read(row, nowTs);
     const identity = mapKeyOfWords(rekey.hashes, 0);
-    // A document that changed during the sample appears twice.
+    // A document that changes while the sample is taken appears on two pages, and counts once.
     if (this.#seen.has(identity)) return;
     this.#seen.add(identity);
     const document = scan.bytes(row, scan.nodes.document);
@@ -174,14 +175,14 @@ export interface SampleCall {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly patience: Patience;
-  /** Counts the RU used on the source. */
+  /** Counts the RU that the sample uses in the source. */
   readonly governor: Governor;
-  /** Throughput of the container, which its ranges share. */
+  /** The throughput of the container in RU/s, which its ranges share; undefined: not known. */
   readonly containerRu: number | undefined;
   readonly documentsMax: number;
 }
 
-/** Samples every range from its beginning; starts over after a split. */
+/** Takes a sample from the beginning of every range. Starts over if a range splits meanwhile. */
 export async function takeSample(
   requests: ContainerRequests,
   options: RekeyOptions,
@@ -213,7 +214,7 @@ export async function takeSample(
   return retrying(take, { signal, patience, splits: 'waited-for' });
 }
 
-/** Adds up to `most` documents of one range; returns whether these were all. */
+/** Adds up to `most` documents of one range to the sample; returns whether the range has no others. */
 async function readInto(
   tally: SampleTally,
   parts: Pick<SampleCall, 'signal' | 'timeoutMs' | 'patience' | 'governor'> & {
@@ -223,7 +224,7 @@ async function readInto(
   },
 ): Promise<boolean> {
   const { requests, range, most, governor, signal, timeoutMs, patience } = parts;
-  // Small pages, so the first one does not overdraw a small budget.
+  // Pages are small, so that the first page does not exceed a small RU budget.
   const pageSize = Math.min(PAGE_SIZE, most);
   const feed = new ChangeFeed(requests, { mode: 'latest-version', range: wholeOf(range), pageSize });
   let left = most;
@@ -242,12 +243,12 @@ async function readInto(
   return true;
 }
 
-/** Scalar values of a document, array elements included: a full index has one term for each (fact SVC-33). */
+/** Counts the scalar values of a document, also in arrays. A full index has one term for each of them (fact SVC-33). */
 function termsIn(document: Buffer): number {
   const parsed: unknown = JSON.parse(document.toString());
   if (typeof parsed !== 'object' || parsed === null) return 0;
   const own = Object.entries(parsed).filter(([name]) => !SYSTEM_PROPERTIES.includes(name));
-  // Plus `_ts`, which is always indexed.
+  // One more for `_ts`, which is always indexed.
   return 1 + own.reduce((terms, [, value]) => terms + scalarsIn(value), 0);
 }
 
