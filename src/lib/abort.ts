@@ -1,19 +1,19 @@
 /**
- * Waiting that can be aborted. Invariant: the reason of an abort is an Error that says why, and whatever ends a wait also
- * removes its timer and its listener.
+ * Waiting that can be aborted. Invariant: the reason of an abort is an Error that says why, and when a wait ends for
+ * any reason, its timer and its listener are removed.
  */
 import { setMaxListeners } from 'node:events';
 import { assert } from './assert.ts';
 
-// Node keeps a delay in 31 bits; a longer one would fire immediately.
+// Node keeps the delay of a timer in 31 bits. A timer with a longer delay would fire immediately.
 const DELAY_MAX_MS = 2 ** 31 - 1;
 
-/** The reason a deadline gives when it passes. */
+/** The reason of an abort when a Deadline passes. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** The reason of an aborted signal, always as an Error. */
+/** Returns the reason of an aborted signal, always as an Error. */
 export function abortReason(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   return reason instanceof Error ? reason : new Error(`aborted: ${String(reason)}`);
@@ -33,13 +33,17 @@ export async function sleep(delayMs: number, signal: AbortSignal): Promise<void>
   }
 }
 
-/** Settles like `promise`, or rejects with the reason of `signal`, whichever comes first. Does not cancel the work behind the promise. */
+/**
+ * Settles like `promise`, or rejects with the reason of `signal`, whichever comes first. An abort does not stop the
+ * work that would settle the promise.
+ */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {
     onAbort = (): void => reject(abortReason(signal));
   });
-  // Many waits may share one signal, and each removes its listener. Without this Node would report the eleventh as a leak.
+  // Many waits may share one signal, and each removes its listener. Without this call Node would report the eleventh
+  // listener as a leak.
   setMaxListeners(0, signal);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
@@ -62,7 +66,7 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
 export class ChildSignal implements Disposable {
   readonly #controller = new AbortController();
   readonly #parent: AbortSignal;
-  // Not AbortSignal.any: that keeps every child attached to a parent that may live for days.
+  // AbortSignal.any is not used, because it keeps every child attached to a parent that may live for days.
   readonly #follow = (): void => this.#controller.abort(abortReason(this.#parent));
 
   constructor(parent: AbortSignal) {
@@ -75,7 +79,7 @@ export class ChildSignal implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Only the first call has an effect. */
+  /** Aborts the signal. Only the first call has an effect. */
   abort(reason: Error): void {
     this.#controller.abort(reason);
   }
@@ -93,7 +97,8 @@ export class Deadline implements Disposable {
   constructor(delayMs: number, what: string, parent: AbortSignal) {
     assert(delayMs <= DELAY_MAX_MS, 'a deadline is at most 24 days away');
     this.#child = new ChildSignal(parent);
-    // Most deadlines do not pass, so the error, which captures a stack, is created late.
+    // Creating an error captures the stack, which takes time. Most deadlines do not pass, so it is created when one
+    // does.
     this.#timer = setTimeout(
       () => this.#child.abort(new DeadlinePassed(`${what} took longer than ${delayMs} ms`)),
       delayMs,

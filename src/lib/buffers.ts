@@ -1,12 +1,12 @@
 /**
- * Reusable memory for pages and request bodies: allocating megabytes for each of them would keep the garbage collector
- * busy. Invariant: a buffer is lent to one user at a time, and at most `idleBytesMax` bytes are kept. A buffer that is not
- * given back is left to the garbage collector.
+ * Lends reusable memory for pages and request bodies: allocating megabytes for each page or body would keep the garbage
+ * collector busy. Invariant: a buffer is lent to one user at a time, and at most `idleBytesMax` unused bytes are kept.
+ * A buffer that is not given back is left to the garbage collector.
  */
 import { assert } from './assert.ts';
 
 export interface PoolLimits {
-  /** Sizes are rounded up to a multiple of this, so that a slightly larger request still fits. */
+  /** The size of a new buffer is rounded up to a multiple of this, so that a slightly larger request can reuse it. */
   readonly stepBytes: number;
   /** How many bytes of unused memory are kept. */
   readonly idleBytesMax: number;
@@ -21,7 +21,7 @@ export class BufferPool {
     this.#limits = limits;
   }
 
-  /** A buffer of at least `sizeBytes`, with arbitrary contents. */
+  /** Lends a buffer of at least `sizeBytes`, with arbitrary contents. */
   lend(sizeBytes: number): Buffer {
     const fitting = this.#idle.findLastIndex((buffer) => buffer.length >= sizeBytes);
     const [idle] = fitting < 0 ? [] : this.#idle.splice(fitting, 1);
@@ -33,7 +33,7 @@ export class BufferPool {
     return Buffer.allocUnsafeSlow(Math.ceil(Math.max(sizeBytes, 1) / stepBytes) * stepBytes);
   }
 
-  /** Takes a whole lent buffer back. The caller must not use it afterwards. */
+  /** Takes back a buffer that `lend` has returned. The caller must not use it afterwards. */
   giveBack(buffer: Buffer): void {
     assert(!this.#idle.includes(buffer), 'memory is given back once');
     if (this.#idleBytes + buffer.length > this.#limits.idleBytesMax) return;

@@ -1,4 +1,6 @@
-/** Time as a parameter: the current time and waiting come from one object, which tests drive and the emulator can shift. */
+/**
+ * Time as a parameter: the current time and waiting come from one object, which tests drive and the emulator can shift.
+ */
 import { sleep } from './abort.ts';
 
 export interface Clock {
@@ -10,7 +12,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), sleep };
 
-/** Returns a function for the milliseconds since the call. Setting the system clock does not affect it. */
+/** Starts a stopwatch: the result returns the milliseconds since then. Setting the system clock does not affect it. */
 export function stopwatch(): () => number {
   const beganMs = performance.now();
   return () => performance.now() - beganMs;
@@ -28,7 +30,9 @@ export class Countdown {
     this.#seenMs = clock.now();
   }
 
-  /** To be called regularly: it adds up the time between two calls. */
+  /**
+   * Returns whether the duration has passed. Must be called regularly, because it adds up the time between two calls.
+   */
   isOver(): boolean {
     const nowMs = this.#clock.now();
     this.#leftMs -= Math.max(0, nowMs - this.#seenMs);

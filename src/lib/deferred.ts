@@ -1,4 +1,4 @@
-/** A promise whose end another part of the code decides. Promise.withResolvers does the same, but only from Node 22 on. */
+/** A promise that other code resolves or rejects. Promise.withResolvers does the same, but only from Node 22 on. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;

@@ -1,10 +1,9 @@
 /**
- * The closed set of ways a command ends badly. Each class is one exit code of the public contract.
- * The message says what happened, `why` explains it, `hint` says what to do now; only a bug may leave
- * both to the code that prints it.
+ * The errors with which a command can end. There are no others, and each class has an exit code of the public contract.
+ * The message says what happened, `why` explains it, and `hint` says what the operator can do now.
  */
 export interface ErrorParts {
-  /** When several things are wrong at once; the message then says how many. */
+  /** The single problems, if several things are wrong at once. The message then says how many. */
   readonly problems?: readonly Problem[];
   readonly why: string;
   readonly hint: string;
@@ -12,7 +11,9 @@ export interface ErrorParts {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** One thing that is wrong: what, why, and what to do about it; `from` is where the value came from. */
+/**
+ * One of several problems: what is wrong, why, and what to do about it. `from` says where the wrong value came from.
+ */
 export interface Problem {
   readonly from: string;
   readonly message: string;
@@ -20,7 +21,7 @@ export interface Problem {
   readonly hint: string;
 }
 
-/** What every error of cosmig carries: the message says what happened, `why` explains it, `hint` says what to do now. */
+/** An error of cosmig. The message says what happened, `why` explains it, and `hint` says what to do now. */
 export abstract class CosmigError extends Error {
   /** Stable name of the kind, for scripts. */
   abstract readonly code: string;
@@ -46,7 +47,10 @@ export class UsageError extends CosmigError {
   readonly exitCode = 2;
 }
 
-/** Right command, wrong moment: phase, gate, deadline, changed fingerprint, target in use, someone else holds it. */
+/**
+ * The command is right, but not now: because of the phase, a gate, a deadline, changed settings, a target in use, or
+ * another process that works with the ledger.
+ */
 export class NotReadyError extends CosmigError {
   readonly code = 'not-ready';
   readonly exitCode = 3;
@@ -58,13 +62,13 @@ export class MismatchError extends CosmigError {
   readonly exitCode = 4;
 }
 
-/** Open dead letters at the end, or more than the spec allows. */
+/** Dead letters are open at the end, or more of them than the spec allows. */
 export class DeadLetterError extends CosmigError {
   readonly code = 'dead-letters';
   readonly exitCode = 5;
 }
 
-/** Cosmos refused, or stayed away through every retry. */
+/** Cosmos DB refused a request, or did not answer in spite of every retry. */
 export class ServiceError extends CosmigError {
   readonly code = 'service';
   readonly exitCode = 6;
@@ -76,13 +80,13 @@ export class LedgerError extends CosmigError {
   readonly exitCode = 7;
 }
 
-/** The time budget is over and work is left. */
+/** The time limit was reached before the work was complete. */
 export class BudgetError extends CosmigError {
   readonly code = 'budget';
   readonly exitCode = 8;
 }
 
-/** Our bug: a rule of our own was broken. */
+/** A bug in cosmig: one of its own rules was broken. */
 export class InternalError extends CosmigError {
   readonly code = 'internal';
   readonly exitCode = 70;
@@ -96,17 +100,17 @@ export class InternalError extends CosmigError {
   }
 }
 
-/** The signals that ask for an end. */
+/** The signals that ask a command to end. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** What each signal means, and its exit code. */
+/** What each signal means, and the exit code after it. */
 const STOPS: Readonly<Record<StopSignal, { readonly why: string; readonly exitCode: number }>> = {
   SIGINT: { why: 'Ctrl-C was pressed', exitCode: 130 },
   SIGTERM: { why: 'the system asked it to end', exitCode: 143 },
   SIGHUP: { why: 'the terminal it ran in went away', exitCode: 129 },
 };
 
-/** The operator stopped it; resuming is safe. */
+/** The operator stopped the command. Running it again is safe. */
 export class CanceledError extends CosmigError {
   readonly code = 'canceled';
   readonly exitCode: number;

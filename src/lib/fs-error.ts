@@ -1,4 +1,4 @@
-/** Errors of the file system in words: the system's own messages repeat the path and name the call. */
+/** Describes errors of the file system. The system's own messages repeat the path and name the system call. */
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EMFILE: 'this process has too many files open',
 };
 
-/** What an error of the file system means; an unknown error keeps its own message. */
+/** Returns what an error of the file system means. An unknown error keeps its own message. */
 export function describeFsError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return WORDS[code] ?? (error instanceof Error ? error.message : String(error));

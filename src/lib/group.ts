@@ -1,19 +1,22 @@
 /**
- * Runs asynchronous work that fails as a whole. Invariant: the first failure aborts the others, everything that was started
- * has ended when group() returns, and group() throws the first failure. Later failures follow from it and are not reported.
+ * Runs asynchronous work that fails as a whole. Invariant: the first failure aborts the others, everything that was
+ * started has ended when group() returns, and group() throws the first failure. Later failures follow from it and are
+ * not reported.
  */
 import { ChildSignal } from './abort.ts';
 import { assert } from './assert.ts';
 
-/** Passed to the body of a group. */
+/** With this the body of a group starts its members. */
 export interface Group {
-  /** Aborted with the parent, or by the first failure of a member, which is then the reason. */
+  /** Aborted when the parent is, or when a member fails; the first failure is then the reason. */
   readonly signal: AbortSignal;
-  /** Starts a member, which may start others. Must not be called after the group has ended. */
+  /** Starts a member, which may start other members. Must not be called after the group has ended. */
   start(member: (signal: AbortSignal) => Promise<void>): void;
 }
 
-/** Runs `body` and the members that it starts; returns the result of `body` when all of them have ended. */
+/**
+ * Runs `body` and the members that it starts. Returns the result of `body` when the body and all members have ended.
+ */
 export async function group<T>(parent: AbortSignal, body: (members: Group) => Promise<T>): Promise<T> {
   using child = new ChildSignal(parent);
   const running = new Set<Promise<void>>();
@@ -36,14 +39,14 @@ export async function group<T>(parent: AbortSignal, body: (members: Group) => Pr
   };
 
   const result = await own(() => body({ signal: child.signal, start }));
-  // Members may start members, so look again until none is left.
+  // Members may start other members, so the set is read again until it is empty.
   while (running.size > 0) await Promise.all(running);
   ended = true;
   if (failures.length > 0) throw failures[0];
   return result as T; // own() gives undefined only after recording a failure
 }
 
-/** Calls `work` for each item, for at most `limit` of them at a time. Items that `work` returns are worked on as well. */
+/** Calls `work` for each item, and for each item that `work` returns. At most `limit` calls run at the same time. */
 export async function forEachConcurrently<T>(
   items: Iterable<T>,
   {
@@ -67,7 +70,7 @@ export async function forEachConcurrently<T>(
   });
 }
 
-/** Runs `work` and never rejects. The function that it resolves to returns the result, or throws the failure. */
+/** Runs `work` and never rejects. Resolves to a function that returns the result of `work` or throws its failure. */
 export async function captureOutcome<T>(work: () => Promise<T>): Promise<() => T> {
   try {
     const result = await work();

@@ -1,17 +1,17 @@
 /**
- * Structured log lines for people or for machines. Invariant: no line contains a secret, neither in its text nor in a field,
- * a nested object, an error or its causes.
+ * Structured log lines for people or for machines. Invariant: no line contains a secret, neither in its text nor in a
+ * field, a nested object, an error or its causes.
  */
 import type { Clock } from './clock.ts';
 import { safeStringify } from './json/json.ts';
 
-/** In ascending order. */
+/** The levels of log lines, from the least to the most severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Details of an event, next to its sentence. */
+/** Details of an event, printed after its message. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes lines of its level and above. */
+/** Writes the lines whose level is at least the level of the log. */
 export interface Log {
   debug(message: string, fields?: Fields): void;
   info(message: string, fields?: Fields): void;
@@ -19,10 +19,10 @@ export interface Log {
   error(message: string, fields?: Fields): void;
 }
 
-/** The destination and the format of lines. */
+/** The level, the format and the destination of log lines. */
 export interface LogOptions {
   readonly level: LogLevel;
-  /** A sentence for people, or one JSON object a line. */
+  /** `text`: each line is a sentence for people. `json`: each line is a JSON object. */
   readonly format: 'text' | 'json';
   readonly clock: Clock;
   readonly write: (line: string) => void;
@@ -30,7 +30,7 @@ export interface LogOptions {
 
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Creates a log. Everything that it writes has passed redact(). */
+/** Creates a log. Everything passes through redact() before the log writes it. */
 export function createLog(options: LogOptions): Log {
   const at =
     (level: LogLevel) =>
@@ -55,7 +55,8 @@ function asText(value: unknown): string {
 
 const REDACTED = '[redacted]';
 
-// Compared without case, dashes and underscores. `key` alone is missing: a partition key is not a secret.
+// Names of secrets, compared without case, dashes and underscores. `key` is not in the list, because a partition key is
+// not a secret.
 const SECRET_NAMES = new Set([
   'authorization',
   'proxyauthorization',
@@ -75,25 +76,25 @@ const SECRET_NAMES = new Set([
   'cookie',
 ]);
 
-// Each keeps the text that shows which secret it was, and drops the secret.
+// Patterns of secrets in text. The replacement keeps the text that shows which kind of secret was there.
 const SECRET_TEXTS: ReadonlyArray<readonly [pattern: RegExp, kept: string]> = [
   [/(AccountKey\s*=\s*)[^;"'\s]+/gi, `$1${REDACTED}`],
-  // A signature as in a header, and percent-encoded as Cosmos DB expects it.
+  // A signature in a header: plain, and percent-encoded as Cosmos DB expects it.
   [/(\bsig=|%26sig%3D)[^&"'\s,}]+/gi, `$1${REDACTED}`],
   [/(\bBearer\s+)[A-Za-z0-9._~+/=-]+/gi, `$1${REDACTED}`],
   [/(\bauthorization["']?\s*[:=]\s*["']?)(?!\[redacted\])[^"'\r\n,}]+/gi, `$1${REDACTED}`],
-  // Three base64url parts: a token without its Bearer.
+  // A token without the word Bearer: three base64url parts.
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, REDACTED],
-  // 64 bytes in base64: every account key has this shape.
+  // An account key: 64 bytes in base64.
   [/[A-Za-z0-9+/]{86}==/g, REDACTED],
 ];
 
-/** `text` without the secrets that are recognized by their shape. */
+/** Returns `text` without the secrets that are recognized by their shape. */
 export function redactText(text: string): string {
   return SECRET_TEXTS.reduce((clean, [pattern, kept]) => clean.replace(pattern, kept), text);
 }
 
-/** A copy of `value` without secrets, which are recognized by name or by shape. Errors become plain data. */
+/** Returns a copy of `value` without secrets, which are recognized by name or by shape. Errors become plain objects. */
 export function redact(value: unknown, name = ''): unknown {
   return clean(value, name, []);
 }
@@ -113,7 +114,7 @@ function clean(value: unknown, name: string, above: readonly object[]): unknown 
   if (value instanceof URL) return redactText(value.href);
   const members: Array<readonly [string, unknown]> = Object.entries(value);
   if (value instanceof Error) {
-    // These are not enumerable, and neither are the errors of an AggregateError.
+    // The name, message, cause and nested errors of an Error are not enumerable, so they are added here.
     members.unshift(['name', value.name], ['message', value.message]);
     if (value.cause !== undefined) members.push(['cause', value.cause]);
     if (value instanceof AggregateError) members.push(['errors', value.errors]);

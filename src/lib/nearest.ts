@@ -1,10 +1,12 @@
-/** The known word that was probably meant: the one with the fewest typing errors, `changesMax` at most. */
+/**
+ * Returns the known word that the operator probably meant: the one with the fewest typing errors, at most `changesMax`.
+ */
 export function nearest(
   word: string,
   known: readonly string[],
   changesMax = Number.POSITIVE_INFINITY,
 ): string | undefined {
-  // Two swapped letters are two changes. When a third of the word differs, a guess does not help.
+  // Two swapped letters count as two changes. If more than a third of the word differs, a guess would not help.
   let best: { word: string; distance: number } | undefined;
   for (const candidate of known) {
     const distance = editDistance(word, candidate);
@@ -15,7 +17,7 @@ export function nearest(
   return best?.word;
 }
 
-/** The number of letters to insert, delete or replace to turn one word into the other. */
+/** Returns how many letters have to be inserted, deleted or replaced to turn one word into the other. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [line, letter] of from.split('').entries()) {

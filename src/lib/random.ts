@@ -1,4 +1,4 @@
-/** Randomness as a parameter, so that a seed replays a run. */
+/** Random numbers as a parameter: a run with the same seed gets the same numbers. */
 
 export interface Random {
   /** A number in [0, 1). */
@@ -7,7 +7,7 @@ export interface Random {
   below(bound: number): number;
 }
 
-/** A small fast generator (xorshift128, seeded through splitmix32); suitable for jitter and tests, not for secrets. */
+/** Creates a small, fast generator (xorshift128, seeded through splitmix32) for jitter and tests, not for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const splitmix = (): number => {

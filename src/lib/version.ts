@@ -1,8 +1,8 @@
-/** The version of this cosmig, as its package.json has it. */
+/** Reads the version of this cosmig from its package.json. */
 import { readFileSync } from 'node:fs';
 
 export function readVersion(): string {
-  // Two folders up from src/lib and from dist/lib.
+  // package.json is two folders above both src/lib and dist/lib.
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { readonly version?: unknown };
   return typeof version === 'string' ? version : 'unknown';

@@ -1,6 +1,6 @@
 /**
- * Reads JSON values from a stream of bytes, one at a time: values in any layout (usually one a line), or the items of an
- * array. Invariant: memory is bounded by one value, and an error names the line.
+ * Reads JSON values from a stream of bytes, one at a time: separate values in any layout, usually one per line, or the
+ * items of one array. Invariant: at most one value is in memory, and an error names its line.
  */
 import { UsageError } from '../errors.ts';
 
@@ -10,12 +10,12 @@ export interface JsonItem {
   readonly line: number;
 }
 
-/** Four times the largest document of Cosmos DB. */
+/** The length of the longest value: four times the largest document of Cosmos DB. */
 const ITEM_UNITS_MAX = 8 * 1024 * 1024;
 
 const HINT = 'give one JSON object per line, or one array of objects';
 
-/** The values in `chunks`; errors call the input `name`. */
+/** Yields the values in `chunks`. Errors call the input `name`. */
 export async function* readJson(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<JsonItem> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const splitter = new Splitter(name);
@@ -35,17 +35,20 @@ export async function* readJson(chunks: AsyncIterable<Uint8Array>, name: string)
   yield* splitter.end();
 }
 
-/** Finds where values end, without looking at what they are; JSON.parse judges them. */
+/** Finds where values begin and end. JSON.parse then checks each value. */
 class Splitter {
   line = 1;
   readonly #name: string;
-  /** Text that is not done with: the value in progress, or nothing. */
+  /** The text of a value whose end has not been found yet; empty between two values. */
   #rest = '';
   #itemLine = 1;
   #depth = 0;
   #inString = false;
   #isEscaped = false;
-  /** Inside a value, inside an array of values, after an item of it that a comma must follow, and after that comma. */
+  /**
+   * `#inItem`: inside a value. `#arrayLine`: the line in which the array around the values begins. `#needsComma`: after
+   * an item of the array, so a comma or the end must follow. `#needsItem`: after this comma, so an item must follow.
+   */
   #inItem = false;
   #arrayLine: number | undefined;
   #needsComma = false;
@@ -68,7 +71,7 @@ class Splitter {
       if (this.#inItem) {
         const end = this.#endAt(character, at);
         if (end !== undefined) {
-          // A stray mark is a value of its own, which JSON.parse refuses.
+          // A stray bracket or comma counts as a value, which JSON.parse refuses.
           yield this.#parse(text.slice(start, Math.max(end, start + 1)));
           this.#inItem = false;
           this.#needsComma = this.#arrayLine !== undefined;
@@ -99,7 +102,7 @@ class Splitter {
       throw this.#wrong(this.#arrayLine, 'the input ends before the array that begins there does');
   }
 
-  /** Whether a value begins with this character; marks between values are taken in. */
+  /** Returns whether a value begins with this character. Handles the brackets and commas of an array around values. */
   #begins(character: string): boolean {
     if (' \t\r\n'.includes(character)) return false;
     const inArray = this.#arrayLine !== undefined;
@@ -123,7 +126,10 @@ class Splitter {
     return true;
   }
 
-  /** Where the value ends, when this character ends it: behind a closing mark, or before what follows a word. */
+  /**
+   * Returns where the value ends, if this character ends it: after a closing quote or bracket, or before the character
+   * that follows a number or a word. Undefined: the value continues.
+   */
   #endAt(character: string, at: number): number | undefined {
     if (this.#inString) {
       if (this.#isEscaped) this.#isEscaped = false;
@@ -154,7 +160,7 @@ class Splitter {
       return { value: JSON.parse(text), line: this.#itemLine };
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
-      // Node knows the position of some mistakes only, and shows a piece of the document, which we do not.
+      // Node reports the position of some mistakes only. It also quotes a piece of the document, which is removed here.
       const position = /at position (\d+)/.exec(said)?.[1];
       const why = said.replace(/ in JSON at position.*|, (?:"|\.{3}")[\s\S]*/, '');
       if (position === undefined)

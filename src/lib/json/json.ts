@@ -1,16 +1,20 @@
-/** JSON for people and scripts. Invariant: writing it never throws, whatever the value is. */
+/** Writes values as JSON for people and scripts. Invariant: writing never throws, whatever the value is. */
 
-/** One line of JSON. Big integers become text, errors their name and message, a cycle the word [circular]. */
+/**
+ * Returns a value as one line of JSON. A big integer becomes text, an error an object with its name and message, and a
+ * reference back to an enclosing object the word [circular].
+ */
 export function safeStringify(value: unknown): string {
   try {
     return JSON.stringify(plain(value, [])) ?? 'null';
   } catch {
-    // A getter threw, or the nesting exceeds the stack. A report must not fail because of that.
+    // A getter of the value threw, or the value is nested too deeply for the stack. A report must not fail because of
+    // that.
     return '"[unwritable]"';
   }
 }
 
-/** The value as plain data, as `safeStringify` describes it. */
+/** Returns the value as plain data, in the form that `safeStringify` describes. */
 function plain(value: unknown, above: readonly object[]): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null) return value;
@@ -26,7 +30,7 @@ function plain(value: unknown, above: readonly object[]): unknown {
   return { ...described, ...Object.fromEntries(entries) };
 }
 
-/** A member of a value that was parsed from JSON; undefined where there is none. */
+/** Returns a property of a value that was parsed from JSON; undefined if the value has no such property. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

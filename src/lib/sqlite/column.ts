@@ -1,7 +1,7 @@
-/** Reads columns of a row and checks their values: a file with any other value is damaged. */
+/** Reads columns of a row and checks their types. A value of another type means that the file is damaged. */
 import { LedgerError } from '../errors.ts';
 
-/** A row of SQLite. */
+/** A row of a query's result, by column name. */
 export type Columns = Readonly<Record<string, unknown>>;
 
 export function number(row: Columns, name: string): number {
@@ -16,7 +16,7 @@ export function text(row: Columns, name: string): string {
   return value;
 }
 
-/** Bytes, of `sizeBytes` if that is given. */
+/** Returns the bytes in a column; if `sizeBytes` is given, there must be exactly so many. */
 export function bytes(row: Columns, name: string, sizeBytes?: number): Buffer {
   const value = row[name];
   if (!Buffer.isBuffer(value) || value.length !== (sizeBytes ?? value.length)) throw damaged(name, value);
@@ -29,25 +29,25 @@ export function oneOf<T extends string>(row: Columns, name: string, allowed: rea
   return value;
 }
 
-/** The value, or null. */
+/** Returns null if the column is null, else the value that `read` returns. */
 export function orNull<T>(row: Columns, name: string, read: (row: Columns, name: string) => T): T | null {
   return row[name] === null ? null : read(row, name);
 }
 
-/** The text of a JSON value that cosmig has written. */
+/** Returns the text of a column that contains a JSON value written by cosmig. */
 export function jsonText(row: Columns, name: string): string {
   json(row, name);
   return text(row, name);
 }
 
-/** A JSON array that cosmig has written. */
+/** Returns a JSON array that cosmig has written. */
 export function list(row: Columns, name: string): unknown[] {
   const value = json(row, name);
   if (!Array.isArray(value)) throw damaged(name, row[name]);
   return value;
 }
 
-/** A JSON object of texts that cosmig has written. */
+/** Returns a JSON object whose values are texts, written by cosmig. */
 export function texts(row: Columns, name: string): Readonly<Record<string, string>> {
   const value = json(row, name);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

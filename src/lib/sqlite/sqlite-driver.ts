@@ -1,8 +1,9 @@
 /**
- * Chooses the version of better-sqlite3 that serves this Node, and is the only place that loads one. Invariant: a Node
- * never loads the version that kills it. 13 needs Node-API 10 (Node 22.14 and newer) and crashes with a segmentation
- * fault without it. 12 aborts on Node 24.19, 26.4 and newer when the garbage collector frees a statement. No error can be
- * caught in either case, so the choice is made before anything is loaded. See docs/internals/node-versions.md.
+ * Chooses the version of better-sqlite3 that works with this version of Node, and is the only file that loads it.
+ * Invariant: a process never loads the version that would end it. Version 13 needs Node-API 10 (Node 22.14 and newer)
+ * and crashes with a segmentation fault without it. Version 12 aborts on Node 24.19, 26.4 and newer when the garbage
+ * collector frees a statement. Neither crash is an error that can be caught, so the choice is made before anything is
+ * loaded. See docs/internals/node-versions.md.
  */
 import { createRequire } from 'node:module';
 import type SqliteDatabase from 'better-sqlite3';
@@ -14,27 +15,32 @@ export type Database = SqliteDatabase.Database;
 /** The constructor of a database, and the class of the errors that it throws. */
 export type SqliteDriver = typeof SqliteDatabase;
 
-/** The two packages, by their names in package.json; npm leaves out the second one where the Node is too old for it. */
+/**
+ * The packages of version 12 and 13, by their names in package.json. npm does not install the second one if Node is too
+ * old for it.
+ */
 export type DriverName = 'better-sqlite3' | 'better-sqlite3-13';
 
 const NODE_API_OF_13 = 10;
 
 const require = createRequire(import.meta.url);
 
-/** The package for a Node with this version of Node-API (`process.versions.napi`). */
+/** Returns the package to use with this version of Node-API (`process.versions.napi`). */
 export function driverFor(nodeApi: string | undefined): DriverName {
   return Number(nodeApi) >= NODE_API_OF_13 ? 'better-sqlite3-13' : 'better-sqlite3';
 }
 
-/** The package that serves this process. */
+/** The package that this process uses. */
 export const DRIVER_NAME: DriverName = driverFor(process.versions['napi']);
 
-/** Loads the driver of this process; throws MODULE_NOT_FOUND when npm has not installed it. */
+/** Loads the driver of this process; throws MODULE_NOT_FOUND if npm has not installed the package. */
 export function loadDriver(): SqliteDriver {
   return require(DRIVER_NAME) as SqliteDriver;
 }
 
-/** The error for a driver that does not load; most often cosmig was installed with another Node than runs it now. */
+/**
+ * Returns the error for a driver that does not load. Usually cosmig was installed with another Node than runs it now.
+ */
 export function driverMissing(name: DriverName, cause: unknown): NotReadyError {
   const { version, platform, arch } = process;
   const missing = {

@@ -1,7 +1,7 @@
 /**
  * Opens cosmig's SQLite files and upgrades their schema; owns the pragmas and the table `cosmig_schema`. Invariant: a
- * migration and its record are one transaction. A shipped migration that was edited, a database newer than this cosmig and a
- * file of another program are refused before anything is written.
+ * migration and its record are written in one transaction. A file is refused before anything is written if it belongs
+ * to another program, was written by a newer cosmig, or was made by a migration that has been edited since.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -12,18 +12,20 @@ import { DRIVER_NAME, driverMissing, loadDriver, type Database } from './sqlite-
 
 export type { Database } from './sqlite-driver.ts';
 
-/** What to open, and how much a power cut may cost. */
+/** Which file to open, and how. */
 export interface OpenOptions {
-  /** A file (its folder is created) or ':memory:'. */
+  /** The path of a file, whose folder is created if it is missing, or ':memory:'. */
   readonly path: string;
   readonly readonly?: boolean;
-  /** FULL survives a power cut with the last commit, NORMAL may lose the last few, OFF the file. Default FULL. */
+  /**
+   * What a power cut may destroy. FULL: no commit. NORMAL: the last few commits. OFF: the file. Default: FULL.
+   */
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF';
-  /** How long to wait for another process's lock; by default long enough for its longest transaction. */
+  /** How long to wait for another process that locks the file. Default: long enough for its longest transaction. */
   readonly busyTimeoutMs?: number;
-  /** For a new file; SQLite's default if it is not given. */
+  /** The page size of a new file. Default: that of SQLite. */
   readonly pageSize?: 4096 | 8192 | 16_384;
-  /** How much of the file is kept in memory; 16 MB by default, as in better-sqlite3. */
+  /** How much of the file is kept in memory. Default: 16 MB, as in better-sqlite3. */
   readonly cacheKib?: number;
 }
 
@@ -34,8 +36,9 @@ const BUSY_TIMEOUT_MS = 10_000;
 const SHIPPED = new URL('../../../migrations/', import.meta.url);
 
 /**
- * The open connections. The garbage collector closes a connection that nothing refers to, and releases its locks: another
- * process could then use a file that is locked for the life of this one. So each is referred to here until it is closed.
+ * The open connections. The garbage collector closes a connection to which nothing refers, and thereby releases its
+ * locks: another process could then use a file that this process believes to have locked. So this set refers to each
+ * connection until it is closed.
  */
 const open = new Set<Database>();
 
@@ -49,7 +52,7 @@ function keptOpen(database: Database): Database {
   return database;
 }
 
-/** Opens a database file. Damage, a full disk and a missing file become a LedgerError. */
+/** Opens a database file; throws a LedgerError if it is damaged or missing, or if the disk is full. */
 export function openDatabase(options: OpenOptions): Database {
   const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
   const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
@@ -59,14 +62,14 @@ export function openDatabase(options: OpenOptions): Database {
     if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
     const Driver = loadDriver();
     database = keptOpen(new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }));
-    // Must come before the switch to WAL, which fixes the page size.
+    // The page size is set before the switch to WAL, after which it can no longer change.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
     // Switching to WAL is a write; a read-only connection cannot do it and does not need it.
     if (!readonly) database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
     database.pragma('foreign_keys = ON');
     if (cacheKib !== undefined) database.pragma(`cache_size = -${cacheKib}`);
-    // Reads the header, so that a file that is not a database fails here and not in the middle of a run.
+    // Reading the version reads the header, so a file that is not a database fails here and not in the middle of a run.
     database.pragma('schema_version');
     return database;
   } catch (error) {
@@ -76,14 +79,14 @@ export function openDatabase(options: OpenOptions): Database {
 }
 
 /**
- * Applies the missing migrations of `migrations/<name>/`, all or none. It may be called twice, and by two processes at once:
- * the second one finds nothing to do. It then writes nothing, so it also works on a read-only database that is up to date.
+ * Applies the missing migrations of `migrations/<name>/`, all or none. If two processes call this at once, the second
+ * finds nothing to do. A call that finds nothing to do writes nothing, so it works on a read-only database, too.
  */
 export function migrate(database: Database, name: string, root: URL = SHIPPED): void {
   const shipped = readMigrations(new URL(`${name}/`, root));
   try {
     if (pendingMigrations(database, name, shipped).length === 0) return;
-    // IMMEDIATE takes the write lock before the second look, so two processes cannot both find work.
+    // IMMEDIATE takes the write lock before the migrations are checked again, so two processes cannot both apply them.
     database.transaction(() => applyPending(database, name, shipped)).immediate();
   } catch (error) {
     throw asDatabaseError(error, database.name);
@@ -91,8 +94,9 @@ export function migrate(database: Database, name: string, root: URL = SHIPPED): 
 }
 
 /**
- * Refuses a file of another program or of a newer cosmig. To be called before opening it for writing, which switches it to
- * WAL and thereby writes. A missing file passes, and so does one that only a writer can recover.
+ * Refuses a file of another program or of a newer cosmig. Must be called before the file is opened for writing, because
+ * that switches the file to WAL and so changes it. A missing file is not refused, nor is a file that only a writer can
+ * recover.
  */
 export function refuseForeignFile(path: string, name: string, root: URL = SHIPPED): void {
   if (!existsSync(path)) return;
@@ -107,7 +111,7 @@ export function refuseForeignFile(path: string, name: string, root: URL = SHIPPE
   }
 }
 
-/** A crash left half a transaction in a rollback journal; the next writer rolls it back. */
+/** Returns whether a crash left half a transaction in a rollback journal. Only a writer can roll it back. */
 function needsWriter(error: unknown): boolean {
   const code = errorCode(error instanceof LedgerError ? error.cause : error);
   return code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY';
@@ -137,7 +141,7 @@ function readMigrations(folder: URL): Migration[] {
       number === index + 1,
       `migration ${file} is number ${index + 1} of its folder: no gaps, no doubles`,
     );
-    // A checkout on Windows may change line endings; that is not an edit.
+    // A checkout on Windows may change line endings, which must not count as an edit.
     const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
     return { number, file, sql, sha256: createHash('sha256').update(sql).digest('hex') };
   });
@@ -208,7 +212,7 @@ function readApplied(database: Database): AppliedRow[] {
     .all();
 }
 
-/** Errors of SQLite by the first word of their code, in words that an operator can act on. */
+/** What SQLite's errors mean to the operator, by the first word of the error code. */
 const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   FULL: {
     what: 'cannot grow: its disk is full',
@@ -229,8 +233,8 @@ const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: s
 };
 
 /**
- * The error to report for one that a database call threw: a LedgerError for problems with the file, a NotReadyError for a
- * lock that is not released, everything else unchanged.
+ * Returns the error to report for an error that a database call threw: a LedgerError for a problem with the file, a
+ * NotReadyError for a lock that another process does not release, and any other error unchanged.
  */
 export function asDatabaseError(error: unknown, path: string): unknown {
   const code = errorCode(error);
@@ -256,8 +260,8 @@ export function asDatabaseError(error: unknown, path: string): unknown {
 }
 
 /**
- * Makes all statements of a database throw what asDatabaseError returns. Damage may be found late, when a statement first
- * reads the page that has it.
+ * Makes all statements of a database throw the errors that asDatabaseError returns. Opening the file is not enough to
+ * find damage: a damaged page shows only when a statement reads it.
  */
 export function withDatabaseErrors(database: Database): Database {
   const prepare = database.prepare.bind(database);
@@ -284,7 +288,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Codes of the file system, from creating the folder. */
+/** Error codes of the file system when the folder is created, with the SQLite code of the same meaning. */
 const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOSPC: 'FULL',
   EDQUOT: 'FULL',
@@ -296,7 +300,10 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOENT: 'CANTOPEN',
 };
 
-/** The loader of version 12 gives its error no code when it finds no binary, but lists where it has looked. */
+/**
+ * Returns whether an error means that the driver is missing. If the loader of version 12 finds no binary, its error has
+ * no code, but lists the paths at which it has looked.
+ */
 function isDriverMissing(error: unknown, code: string): boolean {
   if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') return true;
   return error instanceof Error && 'tries' in error;

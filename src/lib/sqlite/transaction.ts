@@ -1,7 +1,7 @@
 /**
- * Transactions of a ledger or a comparison: one synchronous body, all or nothing. A `durable` one is on disk when it returns, together with
- * everything before it. A power cut may lose others, the latest first and never out of order (WAL). Problems with the file
- * become a LedgerError.
+ * Transactions of a ledger or a verify file: each runs one synchronous body, all or nothing. When `durable` returns,
+ * its transaction and all earlier ones are on disk. A power cut may lose other transactions, the latest first and never
+ * out of order (WAL). Problems with the file become a LedgerError.
  */
 import { asDatabaseError } from './sqlite.ts';
 import type { Database } from './sqlite.ts';
@@ -11,7 +11,7 @@ export class Transactions {
 
   constructor(database: Database) {
     this.#database = database;
-    // `openDatabase` may have set FULL. exec, because a pragma takes effect when it is prepared.
+    // `openDatabase` may have set FULL. This uses exec, because a pragma takes effect already when it is prepared.
     if (!database.readonly) database.exec('PRAGMA synchronous = NORMAL');
   }
 
@@ -25,7 +25,7 @@ export class Transactions {
         database.exec('COMMIT');
         return value;
       } catch (error) {
-        // A full disk may have rolled it back already.
+        // If the disk is full, SQLite may have rolled the transaction back already.
         if (database.inTransaction) database.exec('ROLLBACK');
         throw error;
       }
@@ -43,7 +43,7 @@ export class Transactions {
     }
   }
 
-  /** Reads of `body` see one consistent state, whatever is written meanwhile. */
+  /** Runs `body`, whose reads all see the same state of the file, whatever another process writes meanwhile. */
   atOnce<T>(body: () => T): T {
     const database = this.#database;
     return this.read(() => {
