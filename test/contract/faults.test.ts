@@ -1,4 +1,4 @@
-/** Trouble on request: each rule does exactly what it says, as often as it says, to whom it says. */
+/** Faults on request: each rule has exactly its effect, as often as it says, on the requests that it matches. */
 // A second argument names the case of a table that has failed.
 // oxlint-disable vitest/valid-expect
 import { setTimeout as delay } from 'node:timers/promises';
