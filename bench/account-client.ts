@@ -1,12 +1,12 @@
 /**
- * As little client as possible: node:http, kept-alive connections, one signature a second per resource, no JSON on
- * the hot path. What it measures is the server.
+ * A client that does as little as possible: node:http, connections that are kept open, one signature per resource and
+ * second, and no JSON for each request. A benchmark with this client measures the server.
  */
 import { createHmac } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request is signed as (fact SDK-3): its resource type, and the link of the resource. */
+/** What the signature of a request covers (fact SDK-3): the resource type, and the link of the resource. */
 export interface Signed {
   readonly verb: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly type: 'dbs' | 'colls' | 'pkranges' | 'docs';
@@ -27,14 +27,14 @@ export interface Call {
   readonly body?: Buffer | string;
 }
 
-/** A reply to a local request takes milliseconds; a minute means the server is stuck. */
+/** The timeout of a request. A local reply takes milliseconds, so a server that takes a minute is stuck. */
 const TIMEOUT_MS = 60_000;
 
 export class AccountClient {
   readonly #endpoint: URL;
   readonly #key: Buffer;
   readonly #agent: Agent;
-  /** Signatures of the current second. */
+  /** The signatures of the current second, by what they cover. */
   readonly #signatures = new Map<string, string>();
   #date = '';
 
@@ -48,7 +48,7 @@ export class AccountClient {
     this.#agent.destroy();
   }
 
-  /** A signed request whose reply must be one of `expected`. */
+  /** Sends a signed request. Throws unless the status of the reply is one of `expected`. */
   async call(signed: Signed, call: Omit<Call, 'method'>, expected: readonly number[]): Promise<Reply> {
     const authorization = this.#sign(signed);
     const headers = {
@@ -65,7 +65,7 @@ export class AccountClient {
     throw new Error(`${signed.verb} ${call.path}: ${reply.status} ${textOf(reply).slice(0, 300)}`);
   }
 
-  /** A request as it is: the admin routes need no signature. */
+  /** Sends a request without a signature, which the admin routes do not need. */
   async send({ method, path, headers, body }: Call): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = this.#endpoint;

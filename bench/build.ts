@@ -1,6 +1,7 @@
 /**
- * The program as it is shipped, compiled from the sources into a folder of its own: a figure for yesterday's code
- * is worse than none, one for code that is translated while it runs is not ours, and others may be using dist.
+ * Compiles the program, as it is shipped, into a temporary folder. The build is always new, since a figure for old
+ * code is misleading; it is compiled before it runs, as at the user; and it does not use `dist`, which another
+ * process may be using.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -38,14 +39,17 @@ export class Build implements Disposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Sources, benchmarks, and the files that the program reads from its own folder. */
+  /**
+   * Fills the folder with the compiled sources and benchmarks, and with the files that the program reads from its own
+   * folder.
+   */
   #fill(): void {
     for (const shared of ['node_modules', 'migrations']) symlinkSync(join(ROOT, shared), this.path(shared));
     for (const copied of ['package.json', 'bin/cosmig.js']) {
       mkdirSync(dirname(this.path(copied)), { recursive: true });
       copyFileSync(join(ROOT, copied), this.path(copied));
     }
-    // Whether the types are right is for `npm run check` to say.
+    // Types are not checked, since `npm run check` does that.
     this.#run('typescript/bin/tsc', ['-p', join(ROOT, 'bench'), '--outDir', this.#folder, '--noCheck']);
     symlinkSync('src', this.path('dist'));
     const kernel = this.path('dist/documents/kernel.wasm');

@@ -1,4 +1,7 @@
-/** What a client hands to a copy or a comparison: a migration with a ledger of its own; the rest as the program has it. */
+/**
+ * What a benchmark passes to a copy or a comparison: a spec with a temporary ledger, and otherwise the real parts of
+ * the program.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

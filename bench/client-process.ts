@@ -1,4 +1,4 @@
-/** A client in a process of its own, on our core: the work that it is given, and what that took. */
+/** Runs a client in a process of its own, on the core of the benchmark, and reports the time and memory it used. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Build } from './build.ts';
@@ -11,7 +11,7 @@ export interface Setting {
   readonly profileDir: string | undefined;
 }
 
-/** Gives what each of the counts took, as soon as it is over. */
+/** Runs the client once with all counts. Yields the measurement for each count as soon as it ends. */
 export async function* runClient(
   { build, service, profileDir }: Setting,
   [script, ...words]: readonly [script: string, ...words: readonly string[]],

@@ -1,11 +1,11 @@
-/** One container of the emulator under load: bulk creates into every range, and its whole change feed. */
+/** A container of the emulator under load: bulk creates into every range, and reading its whole change feed. */
 import { AccountClient, textOf } from './account-client.ts';
 import type { Reply, Signed } from './account-client.ts';
 import { BulkBody, DOCUMENT_BYTES, OPERATIONS, devicesByRange } from './documents.ts';
 
-/** 6,000 RU/s are laid out as one physical range. */
+/** The throughput of the container. The emulator creates one physical range for every 6,000 RU/s. */
 const THROUGHPUT_RU = 40_000;
-/** Requests in flight: two for each range, so that one travels while another is worked on. */
+/** Requests in flight: two for each range, so that one is on its way while the server works on the other. */
 export const CONNECTIONS = 8;
 const PAGE_DOCUMENTS = 1000;
 
@@ -72,12 +72,12 @@ export class BenchContainer {
     );
   }
 
-  /** How many documents it holds. */
+  /** How many documents the container holds. */
   get documents(): number {
     return this.#created;
   }
 
-  /** Its ranges, in the order of the key space. */
+  /** The ids of the ranges, in the order of the key space. */
   get rangeIds(): readonly string[] {
     return this.#ranges.map(({ id }) => id);
   }
@@ -94,7 +94,7 @@ export class BenchContainer {
     );
   }
 
-  /** Creates documents until there are `total`. */
+  /** Creates documents until the container holds `total`. */
   async createUpTo(total: number): Promise<void> {
     let next = this.#created;
     const lane = async (body: BulkBody): Promise<void> => {
@@ -110,7 +110,7 @@ export class BenchContainer {
     await Promise.all(this.#bodies.map(lane));
   }
 
-  /** Reads the change feed of every range from the beginning to its end; gives how many documents came. */
+  /** Reads the change feed of every range from beginning to end. Returns the number of documents read. */
   async readFeed(): Promise<number> {
     const total = { documents: 0, sizeBytes: 0 };
     const pagesMax = Math.ceil(this.#created / PAGE_DOCUMENTS) * 4 + 10;
@@ -126,7 +126,7 @@ export class BenchContainer {
       throw new Error(`the feed of range ${id} does not end within ${pagesMax} pages`);
     };
     await Promise.all(this.#ranges.map(readRange));
-    // The server counts its pages for us, so believe it only if as many bytes came.
+    // The number of documents comes from the server. It is trusted only if as many bytes were received.
     if (total.documents !== this.#created || total.sizeBytes < this.#created * DOCUMENT_BYTES) {
       throw new Error(
         `the feed gave ${total.documents} documents in ${total.sizeBytes} bytes, not ${this.#created}`,
@@ -163,7 +163,7 @@ export class BenchContainer {
 
 const CREATED = Buffer.from('"statusCode":201');
 
-/** Every operation must have been a create that worked, or the rate would be one of refusals. */
+/** Throws unless every operation has created a document. Otherwise the benchmark could measure the rate of refusals. */
 function checkCreated(reply: Reply): void {
   const text = Buffer.concat(reply.chunks);
   let created = 0;
@@ -172,7 +172,10 @@ function checkCreated(reply: Reply): void {
     throw new Error(`${created} creates of ${OPERATIONS}: ${text.toString('utf8', 0, 300)}`);
 }
 
-/** How many documents a feed page says it holds: the header, or `_count` at either end of the body. */
+/**
+ * Returns the number of documents of a feed page according to the server: from the header, or from `_count` at either
+ * end of the body.
+ */
 function countOf({ headers, chunks }: Reply): number {
   const header = headers['x-ms-item-count'];
   if (typeof header === 'string') return Number(header);

@@ -1,6 +1,6 @@
 /**
- * One way to copy, in a process of its own that does nothing else: `node copy-client.js WAY ENDPOINT KEY N...` copies N
- * documents for each N, and prints what each took as a line of JSON.
+ * Measures one way to copy, in a process that does nothing else. `node copy-client.js WAY ENDPOINT KEY N...` copies N
+ * documents for each N, and prints the measurement of each copy as a line of JSON.
  */
 import { ChangeFeedStartFrom, CosmosClient, type Container, type JSONObject } from '@azure/cosmos';
 import { statSync } from 'node:fs';
@@ -8,13 +8,13 @@ import { run } from '../src/engine/run.ts';
 import { AccountClient } from './account-client.ts';
 import { withLedger } from './client-parts.ts';
 
-/** What one copy took. */
+/** The measurement of one copy or comparison. */
 export interface Took {
   readonly documents: number;
   readonly wallMs: number;
-  /** Of all threads of the process. */
+  /** CPU time of all threads of the process. */
   readonly cpuMs: number;
-  /** Of the process so far. */
+  /** Peak memory of the process so far. */
   readonly rssPeakBytes: number;
   readonly ledgerBytes?: number;
 }
@@ -31,11 +31,11 @@ type Copy = (
   documents: number,
 ) => Promise<{ readonly ledgerBytes?: number } | undefined | void>;
 
-/** Eight ranges, as the source has. */
+/** The target with eight ranges, the same number as in the source. */
 const TARGET = 'target-8';
 const PAGE_DOCUMENTS = 1000;
 const CALL_OPERATIONS = 100;
-/** Enough for the service never to wait. */
+/** Requests in flight: enough that the service never waits for the client. */
 const CONCURRENCY = 16;
 
 const WAYS: Readonly<Record<Way, Copy>> = {
@@ -43,7 +43,7 @@ const WAYS: Readonly<Record<Way, Copy>> = {
   upsert: async (target, documents) =>
     copyWithSdk(target, { documents, name: TARGET, write: upsertOneByOne }),
   bulk: async (target, documents) => copyWithSdk(target, { documents, name: TARGET, write: bulkInHundreds }),
-  // Of one range: a call of 100 operations is then one request, which is the least it can cost.
+  // The target has one range, so a call of 100 operations is one request. This is the cheapest case for a bulk call.
   'bulk-to-one': async (target, documents) =>
     copyWithSdk(target, { documents, name: 'target-1', write: bulkInHundreds }),
   cosmig: copyWithCosmig,
@@ -56,12 +56,12 @@ interface Item extends JSONObject {
 
 interface SdkCopy {
   readonly documents: number;
-  /** The target's name. */
+  /** The name of the target container. */
   readonly name: string;
   readonly write: (target: Container, items: Item[]) => Promise<void>;
 }
 
-/** The SDK's feed iterator, and what most programs do with what it gives. */
+/** Copies with the SDK's feed iterator and with `write`, as most programs do. */
 async function copyWithSdk({ endpoint, key }: Target, { documents, name, write }: SdkCopy): Promise<void> {
   const client = new CosmosClient({ endpoint, key });
   try {
@@ -100,7 +100,8 @@ async function bulkInHundreds(target: Container, items: Item[]): Promise<void> {
       partitionKey: item.tenantId,
       resourceBody: item,
     }));
-    // The bulk call that can be used at all (fact SDK-14), and without the documents in its reply.
+    // `items.bulk` is the only bulk call of the SDK that can be used (fact SDK-14). Replies without documents make it
+    // cheaper.
     const done = await target.items.bulk(operations, undefined, { contentResponseOnWriteEnabled: false });
     if (done.length !== call.length || done.some(({ statusCode }) => statusCode !== 201))
       throw new Error('not everything was written');
@@ -115,7 +116,10 @@ async function inParallel<T>(list: readonly T[], work: (one: T) => Promise<void>
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
-/** As many bytes in and out as a copy needs, and no work on them: what the service is good for. */
+/**
+ * Moves as many bytes in both directions as a copy does, without processing them. This measures the limit of the
+ * service.
+ */
 async function copyBare({ endpoint, key }: Target, documents: number): Promise<void> {
   const client = new AccountClient(endpoint, key, CONCURRENCY);
   try {
@@ -166,7 +170,7 @@ function feedHeaders(range: number, etag: string): Record<string, string> {
   };
 }
 
-/** What the copy command does, all of it: preflight, ledger, intents, commits, load control, index. */
+/** Runs the whole `copy` command: preflight, ledger, intents, commits, load control and index. */
 async function copyWithCosmig(account: Target, documents: number): Promise<{ readonly ledgerBytes: number }> {
   return withLedger({ ...account, source: `source-${documents}`, target: TARGET }, async (parts) => {
     const never = new AbortController().signal;

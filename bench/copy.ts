@@ -1,7 +1,8 @@
 /**
- * What a copied document costs its client, against a service that does nothing: the SDK's feed iterator with upserts one
- * by one, the same with bulk calls of 100, and cosmig with everything on, each in a process of its own, all in one run.
- * CPU time per document holds still when the machine has other work; documents a second do not.
+ * The cost of a copied document for the client, with a service that does nothing. It compares the SDK's feed iterator
+ * with single upserts, the same with bulk calls of 100, and cosmig with all its parts, each in a process of its own.
+ * CPU time per document is reported, since other work on the machine hardly changes it; documents per second would
+ * vary.
  */
 import { Build } from './build.ts';
 import { runClient, type Setting } from './client-process.ts';
@@ -13,13 +14,13 @@ import { startNullService } from './server-process.ts';
 const LARGE = 2_000_000;
 const MEDIUM = 50_000;
 const SMALL = 10_000;
-/** A small copy is over before it can be measured, so there are some of them, and as many of twice the size. */
+/** How many small copies are made, and as many of twice the size. A single small copy is too short to be measured. */
 const SMALL_ROUNDS = 12;
-/** Until the compiler has seen what is hot. */
+/** Documents copied before measuring, until the JIT compiler has optimized the code that runs often. */
 const WARM_UP = 200_000;
 
 export interface Measured extends Took {
-  /** What the service needed meanwhile. */
+  /** CPU time of the service during the copy. */
   readonly serverMs: number;
 }
 
@@ -92,10 +93,13 @@ export async function benchCopy({ documents = LARGE, profileDir, say }: BenchOpt
   ];
 }
 
-/** A tenant as it is stored. */
+/** The size of a key value, a tenant, in the ledger. */
 const KEY_BYTES = 'tenant-0042'.length + 3;
 
-/** What each run costs anyhow, preflight, its sample and the ledger, falls out between two sizes. */
+/**
+ * Returns the cost per document between two small sizes. The cost of each run that does not depend on its size
+ * (preflight, sample, ledger) cancels out.
+ */
 function smallOf(small: readonly Measured[], large: Measured): Result {
   const mean = (documents: number): number => {
     const some = small.filter((one) => one.documents === documents);
@@ -116,7 +120,7 @@ function smallOf(small: readonly Measured[], large: Measured): Result {
   };
 }
 
-/** Runs one way in a process of its own, on our core. */
+/** Copies in one way, in a process of its own on the core of the benchmark. Returns a measurement for each count. */
 export async function copyIn(setting: Setting, way: Way, counts: readonly number[]): Promise<Measured[]> {
   const { service } = setting;
   const list: Measured[] = [];

@@ -1,4 +1,4 @@
-/** cosmig as its user starts it, in a process of its own, on our core. */
+/** Runs cosmig as its user does, in a process of its own on the core of the benchmark. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,20 +8,20 @@ import { text } from 'node:stream/consumers';
 import type { Build } from './build.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Both sides are containers of one account; the target is keyed by the id. */
+/** The migration of a benchmark. Both containers are in one account, and the partition key of the target is /id. */
 export interface Migration {
   readonly database: string;
   readonly source?: string;
   readonly target?: string;
 }
 
-/** What a bench reads of the result of `--json`. */
+/** The parts of a `--json` result that a benchmark reads. */
 export interface Outcome {
   readonly complete: boolean;
   readonly documents: { readonly read: number; readonly written: number };
   readonly durationMs: number;
   readonly lagSeconds: number | null;
-  /** Of a cutover: how long the writers were stopped. */
+  /** How long a cutover kept the writers stopped; absent for other commands. */
   readonly stoppedMs?: number;
 }
 
@@ -48,7 +48,7 @@ export class CosmigProcess implements Disposable {
     return join(this.#folder, 'ledger.db');
   }
 
-  /** Runs a command to its end. */
+  /** Runs a command to its end and returns its result. */
   async run(command: 'copy' | 'tail' | 'verify' | 'cutover', ...more: readonly string[]): Promise<Outcome> {
     const args = [
       ...this.#places,
@@ -75,7 +75,7 @@ export class CosmigProcess implements Disposable {
 
   #stopped = false;
 
-  /** Asks it to stop, and waits until it has. */
+  /** Asks the running command to stop. `run` resolves when it has stopped. */
   stop(): void {
     this.#stopped = true;
     this.#child?.kill('SIGTERM');

@@ -1,7 +1,7 @@
 /**
- * How long a cutover keeps the writers stopped: containers of several sizes with as many changes since the last clean
- * comparison, and one with more of them. The time without writes (--quiet-for) is part of it, and always the same;
- * both sides are compared meanwhile.
+ * Measures how long a cutover keeps the writers stopped: containers of several sizes with the same number of changes
+ * since the last clean comparison, and a container with more changes. The time includes --quiet-for, which is the
+ * same in every case; both sides are compared during it.
  */
 import { AccountClient, textOf } from './account-client.ts';
 import { Build } from './build.ts';
@@ -13,7 +13,7 @@ import { startEmulator } from './server-process.ts';
 
 const DATABASE = 'cutover';
 const CONNECTIONS = 8;
-/** Enough for the copy not to wait, and as many ranges in each. */
+/** Enough RU/s that the copy never waits. Every container has the same number of ranges. */
 const THROUGHPUT_RU = 100_000;
 const CHANGES = 1000;
 const CASES = [
@@ -26,7 +26,7 @@ const QUIET_S = 1;
 
 interface Cut {
   readonly stoppedMs: number;
-  /** Of the whole cutover. */
+  /** The requests of the whole cutover. */
   readonly requests: number;
   readonly ru: number;
 }
@@ -93,7 +93,7 @@ async function cutOver(
   }
 }
 
-/** What the emulator has answered so far, and what that has cost. */
+/** Returns how many requests the emulator has answered so far, and their charge. */
 async function askedOf(client: AccountClient): Promise<{ readonly requests: number; readonly ru: number }> {
   const reply = await client.send({ method: 'GET', path: '/_emulator/state' });
   const { requests, containers } = JSON.parse(textOf(reply)) as {

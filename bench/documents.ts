@@ -1,19 +1,19 @@
 /**
- * Documents for the benchmark, 1 KB of about 20 properties each, in bulk bodies that are made once and then
- * overwritten in place: changing a few digits costs next to nothing, so the client is not what is measured.
+ * Documents for the benchmarks: 1 KB and about 20 properties each, in bulk bodies that are built once and then
+ * overwritten in place. Changing a few digits costs almost nothing, so that a benchmark does not measure its client.
  */
 import { effectiveKey } from '../src/epk/effective-key.ts';
 
 export const DOCUMENT_BYTES = 1024;
 export const OPERATIONS = 100;
 
-/** Distinct partition keys: about 100 documents each in a million. */
+/** The number of distinct partition keys: about 100 documents for each key among a million. */
 const DEVICES = 10_000;
 
 const ID = '6f9619ff-8b86-4d01-b42d-00cf########';
 const DEVICE = 'device-@@@@@@';
 
-/** A document as its application wrote it, with marks where an id and a device are to be put in. */
+/** Returns a document of the application as JSON, with marks in the places of the id and the device. */
 export function documentTemplate(): string {
   const properties = {
     id: ID,
@@ -46,7 +46,7 @@ export function documentTemplate(): string {
 export class BulkBody {
   readonly bytes: Buffer;
   readonly #idAt: number[];
-  /** Two for each operation: in the document, and in the operation's partition key. */
+  /** Where the device is written: two offsets for each operation, one in the document and one in the partition key. */
   readonly #deviceAt: number[];
 
   constructor() {
@@ -56,7 +56,7 @@ export class BulkBody {
     this.#deviceAt = placesOf(this.bytes, '@@@@@@');
   }
 
-  /** Makes it the documents from `first` on, with the devices of one range in turn. */
+  /** Fills the body with the documents from number `first`, using the devices of one range in turn. Returns the bytes. */
   fill(first: number, devices: readonly number[]): Buffer {
     for (let i = 0; i < OPERATIONS; i += 1) {
       const device = devices[(first + i) % devices.length] ?? 0;
@@ -68,7 +68,7 @@ export class BulkBody {
   }
 }
 
-/** Which devices live in which of the ranges that start at `minBounds` (ascending). */
+/** Returns the devices that belong to each of the ranges which start at `minBounds` (ascending). */
 export function devicesByRange(minBounds: readonly string[]): number[][] {
   const devices: number[][] = minBounds.map(() => []);
   for (let device = 0; device < DEVICES; device += 1) {

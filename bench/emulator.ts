@@ -6,19 +6,23 @@ import type { Result } from './report.ts';
 import type { BenchOptions } from './run.ts';
 import { startEmulator, type ServerProcess } from './server-process.ts';
 
-/** Small enough to fit every cache, large enough to be measured. */
+/** The size of the small container: it fits every cache, and is large enough to be measured. */
 const SMALL = 10_000;
 const LARGE = 1_000_000;
-/** The end of the large load that is measured. */
+/** How many documents at the end of the large load are measured separately. */
 const TAIL = 50_000;
-/** A small feed is read in milliseconds, so it is read until this much time has passed. */
+/**
+ * The minimum duration of reading. A small feed takes milliseconds, so it is read repeatedly until this time has
+ * passed.
+ */
 const FEED_MIN_MS = 1500;
 const FEED_ROUNDS_MAX = 100;
 
 /**
- * The emulator's speed: bulk creates of 1 KB documents and reading them back through the change feed, with little
- * and with much in the container, and the memory that takes. The server's CPU time per document stands next to each
- * rate, because it holds still when the machine has other work; the client's share shows that it was not the limit.
+ * Measures the emulator: bulk creates of 1 KB documents and reading them through the change feed, with few and with
+ * many documents in the container, and the memory used. The report shows the server's CPU time per document next to
+ * each rate, since other work on the machine hardly changes it. The CPU share of the client shows that the client was
+ * not the limit.
  */
 export async function benchEmulator({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {
   using build = Build.make();
@@ -91,7 +95,7 @@ interface Measured {
   readonly clientMs: number;
 }
 
-/** `work` returns the number of documents that it moved. */
+/** Measures `work`, which returns the number of documents that it moved. */
 async function measure(server: ServerProcess, work: () => Promise<number>): Promise<Measured> {
   const serverBefore = server.cpuMs();
   const clientBefore = process.cpuUsage();

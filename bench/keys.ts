@@ -6,7 +6,10 @@ import type { Result } from './report.ts';
 
 type SdkHash = (values: readonly KeyComponent[], definition: object) => string;
 
-/** The SDK's function, by file path: its exports map hides it, and a comparison may go around that. */
+/**
+ * Loads the hash function of the SDK by its file path, since the package does not export it. A comparison may bypass
+ * the exports.
+ */
 function sdkHash(): SdkHash {
   const require = createRequire(import.meta.url);
   const root = dirname(require.resolve('@azure/cosmos'));
@@ -18,7 +21,7 @@ const KEYS = 4096;
 const KEYS_MEASURED = 1_000_000;
 const SDK_KEYS_MEASURED = 100_000;
 
-/** How many keys a second are placed in the hash space, by us and by the SDK. */
+/** Measures for how many keys per second cosmig and the SDK compute the position in the hash space. */
 export async function benchKeys(): Promise<Result[]> {
   const theirs = sdkHash();
   const device = (i: number): KeyComponent[] => [`device-${(i * 7919) % 1_000_000}`];
@@ -44,7 +47,7 @@ export async function benchKeys(): Promise<Result[]> {
   });
 }
 
-/** The best of five rounds, because other work on the machine can only make a round slower. */
+/** Returns the best rate of five rounds, since other work on the machine can only make a round slower. */
 function measure(
   keys: readonly KeyComponent[][],
   count: number,

@@ -1,7 +1,7 @@
 /**
- * What a document costs in the ledger: packed, intended durably and committed, page by page; then the index over all of them
- * and lookups in it. A small ledger and a large one in one run: the cost of a document may not depend on how many
- * there are.
+ * The cost of a document in the ledger: its entry is packed, its intent becomes durable and its outcome is committed,
+ * page by page; then an index is built over all documents, and documents are looked up. One run measures a small
+ * ledger and a large one, since the cost of a document must not depend on the number of documents.
  */
 import { hashToBytes } from '../src/documents/hash.ts';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -14,14 +14,14 @@ import { SegmentBuilder } from '../src/state/segments/segment.ts';
 import type { Result } from './report.ts';
 
 const SMALL = 10_000;
-/** The other end of the comparison of memory. */
+/** The size of the ledger whose memory is compared with that of the large one. */
 const MEDIUM = 50_000;
 const LARGE = 2_000_000;
 const PAGE_DOCUMENTS = 1000;
-/** Pages that share one sync, as ranges do that are copied in parallel. */
+/** The number of pages that share one sync. In a copy, they come from ranges that are copied in parallel. */
 const GROUP = 10;
 const LOOKUPS = 100_000;
-/** `tenant-000000`, its type and its length. */
+/** The size of a key value in the ledger: `tenant-000000`, its type and its length. */
 const KEY_BYTES = 16;
 
 const SPEC: MigrationSpec = {
@@ -44,7 +44,7 @@ const SPEC: MigrationSpec = {
   skipsIfRunning: false,
 };
 
-/** Eight words that look like hashes, the same for the same number. */
+/** Fills `out` with eight words that look like hashes and depend only on `i`. */
 function hashWords(i: number, out: Uint32Array): Uint32Array {
   let state = Math.imul(i + 1, 0x9e37_79b1);
   for (let word = 0; word < 8; word += 1) {
@@ -64,7 +64,7 @@ interface Filler {
 const NAMES = Buffer.from('."document-0000000000""device-000000"');
 const hashes = new Uint32Array(8);
 
-/** One group of pages from feed to position; `first` is its first document. */
+/** Records one group of pages, from intent to commit. `first` is the number of its first document. */
 function copyGroup({ ledger, lease, builder }: Filler, first: number): void {
   const pages = Array.from({ length: GROUP }, (_, n) => {
     for (let i = first + n * PAGE_DOCUMENTS; i < first + (n + 1) * PAGE_DOCUMENTS; i += 1) {
@@ -89,7 +89,8 @@ function copyGroup({ ledger, lease, builder }: Filler, first: number): void {
     })),
     { tokens },
   );
-  // Outcomes of pages that are in flight together come mixed, two by two here, so that none is consecutive.
+  // Pages that are in flight together receive their outcomes interleaved. Here the pages take turns, so that no page
+  // has consecutive numbers.
   const outcomes = pages.map(() => Array.from({ length: PAGE_DOCUMENTS }, () => 0));
   for (let i = 0; i < PAGE_DOCUMENTS; i += 1)
     for (const page of outcomes) page[i] = ledger.pages.nextSequence();
@@ -128,7 +129,7 @@ function begin(path: string): Filler {
   return { ledger, lease, builder: new SegmentBuilder() };
 }
 
-/** Microseconds a document, over `documents` of them from `first`. */
+/** Records `documents` documents, beginning with number `first`. Returns the microseconds per document. */
 function copy(filler: Filler, first: number, documents: number): number {
   const start = performance.now();
   for (let i = first; i < first + documents; i += GROUP * PAGE_DOCUMENTS) copyGroup(filler, i);
@@ -179,7 +180,7 @@ export async function benchLedger({ say }: { readonly say: (text: string) => voi
 }
 
 function measure(folder: string, say: (text: string) => void): Result[] {
-  // The best of a few, after one that warms the compiler up.
+  // The best of several rounds. The first round only warms up the JIT compiler.
   let smallUs = Infinity;
   for (let round = 0; round < 6; round += 1) {
     const filler = begin(join(folder, `small-${round}.db`));

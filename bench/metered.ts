@@ -1,6 +1,6 @@
 /**
- * Load control against an account that meters: how much of the target's RU/s a copy uses and how often it is throttled,
- * by the emulator's own meter; what the other ranges do when one is slow; and whether a budget is kept.
+ * Load control with an account that limits RU/s. Measures by the emulator's meter how much of the target's RU/s a
+ * copy uses and how often it is throttled, how other ranges behave when one is slow, and whether a budget is kept.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccountClient, textOf } from './account-client.ts';
@@ -12,25 +12,28 @@ import type { BenchOptions } from './run.ts';
 import { startEmulator } from './server-process.ts';
 
 const DATABASE = 'metered';
-/** Four ranges of 6,000 RU/s. */
+/** The throughput of the target: four ranges of 6,000 RU/s. */
 const TARGET_RU = 24_000;
-/** The source is not what is waited for. */
+/** The throughput of the source, which is high enough that the copy never waits for the source. */
 const SOURCE_RU = 100_000;
-/** About a minute at full speed, and one at 30 %. */
+/** Numbers of documents that take about a minute to copy: at full speed, and with a budget of 30 %. */
 const [DOCUMENTS, DOCUMENTS_OF_A_SHARE] = [120_000, 36_000];
 const SAMPLE_MS = 250;
-/** Shorter windows see the whole seconds in which the service counts. */
+/**
+ * The minimum length of a window in which a rate is measured. The service counts RU by whole seconds, which would
+ * distort the rate in a shorter window.
+ */
 const WINDOW_MS = 5000;
-/** Until load control knows the ranges. */
+/** How long load control takes to learn the limits of the ranges. */
 const RAMP_MS = 3000;
 const SLOW_MS = 1000;
-/** The last few documents of a range say nothing about its rate. */
+/** The share of a range's documents that is measured. The last few documents are too few to show its rate. */
 const MOST = 0.99;
 
-/** What the emulator's meter says of the target at one moment. */
+/** What the emulator's meter shows for the target at one moment. */
 interface Sample {
   readonly atMs: number;
-  /** By range. */
+  /** Request units charged so far, by range. */
   readonly ru: readonly number[];
   readonly throttled: number;
   readonly documents: number;
@@ -113,7 +116,7 @@ function sampleOf(state: string, name: string): Sample {
   };
 }
 
-/** From the last moment before the first document to the first one with the last. */
+/** Returns the samples from the last one before the first document to the first one with all documents. */
 function busyPart(samples: readonly Sample[]): readonly Sample[] {
   const last = samples.at(-1)?.documents ?? 0;
   const from = samples.findLastIndex(({ documents }) => documents === 0);
@@ -124,7 +127,7 @@ function busyPart(samples: readonly Sample[]): readonly Sample[] {
 
 const totalOf = ({ ru }: Sample): number => ru.reduce((sum, one) => sum + one, 0);
 
-/** RU per second between two samples. */
+/** Returns the RU per second between two samples. */
 function rateOf(from: Sample, to: Sample, ruOf: (sample: Sample) => number = totalOf): number {
   return ((ruOf(to) - ruOf(from)) * 1000) / (to.atMs - from.atMs);
 }
@@ -161,8 +164,9 @@ function throttledOf(samples: readonly Sample[]): Result {
 }
 
 /**
- * Ranges other than the slow one, against the same ranges of the run in which none was slow; each until they have all of
- * theirs, since the slow one may be busy after that.
+ * Compares the rate of the ranges that are not slow with the rate of the same ranges in a run without a slow range.
+ * The measurement ends when these ranges have almost all of their documents, since the slow range may continue after
+ * that.
  */
 function othersOf(slow: readonly Sample[], plain: readonly Sample[]): Result {
   const others = ({ ru }: Sample): number => ru.slice(1).reduce((sum, one) => sum + one, 0);

@@ -1,10 +1,13 @@
-/** How many operations a batch has, computed from the size of the first where all are alike. */
+/**
+ * Counts the operations of a batch. If all operations have the same size, the count is computed from the size of the
+ * first.
+ */
 
 const READ = Buffer.from('"operationType":"Read"');
 const TYPE = Buffer.from('"operationType"');
 const [OPEN, CLOSE, QUOTE, BACKSLASH] = [0x7b, 0x7d, 0x22, 0x5c];
 
-/** Sizes of operations that batches were made of; there are only a few in a run. */
+/** The sizes of operations that have occurred in batches of equal operations. A run has only a few of them. */
 export class Shape {
   readonly #sizes = new Set<number>();
 
@@ -22,7 +25,10 @@ interface Counted {
   readonly reads: boolean;
 }
 
-/** A batch whose first operation has a known size, and whose length fits it, is not looked at any further. */
+/**
+ * Returns the number of operations in a batch, and whether they are reads. If the size of the first operation is
+ * known and the length of the batch is a multiple of it, the other operations are not inspected.
+ */
 export function countOperations(chunks: readonly Buffer[], shape: Shape): Counted {
   const first = chunks[0] ?? Buffer.alloc(0);
   const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
@@ -39,7 +45,7 @@ export function countOperations(chunks: readonly Buffer[], shape: Shape): Counte
   return { count: counted, reads };
 }
 
-/** Where the object that starts at `start` ends; 0 when it does not end in these bytes. */
+/** Returns where the object that starts at `start` ends; 0 when it does not end within these bytes. */
 function objectEnd(bytes: Buffer, start: number): number {
   let depth = 0;
   let quoted = false;

@@ -1,16 +1,19 @@
 /**
- * Pages of a change feed that cost their server next to nothing: made once, then a few digits of each document are
- * overwritten in place. Invariant: every document of a container has an id of its own, an etag, an LSN, and
- * the same size as any other.
+ * Pages of a change feed that cost the server almost nothing: a page is built once, then a few digits of each
+ * document are overwritten in place. Invariant: each document of a container has its own id, etag and LSN, and all
+ * documents have the same size.
  */
 import { documentTemplate } from './documents.ts';
 
 export const PAGE_DOCUMENTS = 1000;
 export const RANGES = 8;
-/** Numbers in JSON have no leading zeros, and these shall all have eight digits. */
+/**
+ * The LSN before the first document. It is this large so that every LSN has eight digits, since a number in JSON
+ * cannot have leading zeros.
+ */
 export const FIRST_LSN = 10_000_000;
 
-/** Distinct keys on either side: many documents share each. */
+/** The numbers of distinct keys in source and target. Many documents share each key. */
 const DEVICES = 1_000_000;
 const TENANTS = 10_000;
 
@@ -21,7 +24,7 @@ const DOCUMENT = `${documentTemplate()
     -1,
   )},"_rid":"a1B2AO~~~~~~~~AAAA==","_self":"dbs/a1B2AA==/colls/a1B2AOx7xJA=/docs/a1B2AO~~~~~~~~AAAA==/","_etag":"\\"~~~~~~~~-0000-0700-0000-65a1f3d20000\\"","_attachments":"attachments/","_ts":1705112530,"_lsn":^^^^^^^^}`;
 
-/** Where the marks of a document are. */
+/** Where the marks of a document are, in characters. */
 const AT = {
   id: DOCUMENT.indexOf('########'),
   device: DOCUMENT.indexOf('@@@@@@'),
@@ -31,7 +34,7 @@ const AT = {
   etag: DOCUMENT.indexOf('~~~~~~~~', DOCUMENT.indexOf('_etag')),
   lsn: DOCUMENT.indexOf('^^^^^^^^'),
 };
-// The text is longer in bytes than in characters; all marks but the first few stand behind the difference.
+// Offsets in bytes, which are larger than offsets in characters behind the letters that take two bytes in UTF-8.
 const bytesBefore = (at: number): number => Buffer.byteLength(DOCUMENT.slice(0, at));
 const PLACES = Object.fromEntries(
   Object.entries(AT).map(([name, at]) => [name, bytesBefore(at)]),
@@ -42,12 +45,12 @@ const BLOCK = Buffer.from(`${DOCUMENT},`);
 const TEMPLATE = Buffer.concat([HEAD, ...Array.from({ length: PAGE_DOCUMENTS }, () => BLOCK)]);
 const TAIL_ROOM = 32;
 
-/** How many of a container's documents are in one of its ranges. */
+/** Returns how many documents of a container are in one of its ranges. */
 export function documentsIn(range: number, documents: number): number {
   return Math.floor((documents + RANGES - 1 - range) / RANGES);
 }
 
-/** A page in memory that is used again once `free` says so. */
+/** A page in memory. After a call of `free`, its memory is used for another page. */
 export interface Lent {
   readonly bytes: Buffer;
   readonly free: () => void;
@@ -56,7 +59,7 @@ export interface Lent {
 export class Pages {
   readonly #idle: Buffer[] = [];
 
-  /** `count` documents of a range from `first` on. */
+  /** Returns a page with `count` documents of a range, beginning with number `first`. */
   lend(range: number, first: number, count: number): Lent {
     const buffer = this.#idle.pop() ?? Buffer.concat([TEMPLATE, Buffer.alloc(TAIL_ROOM)]);
     for (let i = 0; i < count; i += 1) fill(buffer, HEAD.length + i * BLOCK.length, range, first + i);

@@ -1,8 +1,8 @@
 /**
- * A service that does nothing, quickly: it speaks the gateway protocol (facts SDK-3 to SDK-10) with canned replies, so that
- * its client is what is measured. Any database is there. A container `source-N` holds N documents of 1 KB, keyed by
- * /deviceId, in eight ranges, and `moved-N` the same ones, keyed by /tenantId; `target-R` is empty, keyed by /tenantId,
- * has R ranges and forgets what it is given.
+ * A service that does nothing, quickly. It speaks the gateway protocol (facts SDK-3 to SDK-10) with canned replies,
+ * so that a benchmark measures its client. Every database exists. A container `source-N` holds N documents of 1 KB,
+ * keyed by /deviceId, in eight ranges. `moved-N` holds the same documents, keyed by /tenantId. `target-R` is keyed by
+ * /tenantId, has R ranges, and is always empty: documents written to it are discarded.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { initialBounds } from '../src/epk/bounds.ts';
 import { countOperations, Shape } from './null-batches.ts';
 import { documentsIn, FIRST_LSN, PAGE_DOCUMENTS, Pages, RANGES } from './null-pages.ts';
 
-/** More than anybody can use: load control counts, and never waits. */
+/** The throughput of each container: more than any client can use, so that load control counts RU but never waits. */
 const CONTAINER_RU = 10_000_000;
 const OPERATION_RU = 6.67;
 const DOCUMENT_RU = 1.04;
@@ -36,7 +36,7 @@ function containerOf(name: string): Container | undefined {
   const [, side, number] = /^(source|target|moved)-(\d+)$/.exec(name) ?? [];
   if (side === undefined) return undefined;
   const rid = createHash('md5').update(name).digest().subarray(0, 8);
-  rid[4] = (rid[4] ?? 0) | 0x80; // a container's, not a document's
+  rid[4] = (rid[4] ?? 0) | 0x80; // this bit marks the _rid of a container
   const count = Number(number);
   const container =
     side === 'target'
@@ -136,7 +136,7 @@ function offersBody(asked: string): object {
   return { _rid: '', Offers: [offer], _count: 1 };
 }
 
-/** The feed of one range; a position is the number of documents before it. */
+/** Sends a page of the feed of one range. A position is the number of documents before it. */
 function sendFeed(request: IncomingMessage, response: ServerResponse, container: Container): void {
   if (header(request, 'a-im') === 'Full-Fidelity Feed')
     return refuse(response, 400, 'The all-versions feed is not enabled.');
@@ -166,7 +166,7 @@ function sendFeed(request: IncomingMessage, response: ServerResponse, container:
   response.end(bytes, free);
 }
 
-/** Everything was created, or, for reads, is not there. */
+/** Answers a batch: every write has created its document, and no document of a read exists. */
 function takeBatch(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -193,7 +193,7 @@ function takeBatch(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** The document comes back, as on the service. */
+/** Answers an upsert with the document, as the service does. */
 function takeUpsert(request: IncomingMessage, response: ServerResponse, { rid }: Container): void {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -1,6 +1,7 @@
 /**
- * From a feed page to a batch body, and to content hashes: as bytes, and as most programs would do it, with
- * JSON.parse and JSON.stringify on the same page. Documents of 1 KB as the feed delivers them, 100 a page.
+ * Converts feed pages into batch bodies and into content hashes. It compares two ways: cosmig, which works on the
+ * bytes, and most programs, which use JSON.parse and JSON.stringify. Pages have 100 documents of 1 KB, in the form in
+ * which the feed delivers them.
  */
 import { HASH_WORDS } from '../src/documents/hash.ts';
 import { createHash } from 'node:crypto';
@@ -14,7 +15,7 @@ import { documentTemplate } from './documents.ts';
 import type { Result } from './report.ts';
 
 const DOCUMENTS = 100;
-/** Different pages, so that no cache holds the one that is read next. */
+/** The number of different pages, so that the CPU cache does not already hold the next page. */
 const PAGES = 20;
 const ROUNDS = 40;
 
@@ -148,7 +149,7 @@ function benchContents(pages: readonly Buffer[]): Result {
   };
 }
 
-/** The canonical form of a parsed value: members in the order of their names. */
+/** Returns the canonical form of a parsed value: members in the order of their names. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);
@@ -158,8 +159,8 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Documents a second for each kind of work: the best of several rounds, because other work on the machine can only
- * slow one down. They take turns, so that a busy minute does not meet one of them alone.
+ * Returns the documents per second for each kind of work. It takes the best of several rounds, since other work on
+ * the machine can only make a round slower. The kinds of work take turns, so that a busy period affects all of them.
  */
 function measure(
   pages: readonly Buffer[],

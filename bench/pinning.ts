@@ -1,6 +1,7 @@
 /**
- * The server under test gets the first core, we take the second: then neither steals time from the other, and a
- * figure means the same each time. Without `taskset`, or with one core, everything runs where the system puts it.
+ * Runs the server under test on the first core, and the benchmark with its clients on the second. Neither takes time
+ * from the other, so that figures are comparable. Without `taskset`, or with one core, the operating system chooses
+ * the cores.
  */
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -14,7 +15,10 @@ export function pinSelf(): void {
   if (canPin) spawnSync('taskset', ['-a', '-c', '-p', OWN_CORE, String(process.pid)]);
 }
 
-/** The command that runs `command` on the server's core; taskset becomes the command, so the process id is its own. */
+/**
+ * Returns the command line that runs `command` on the core of the server. taskset replaces itself with `command`, so
+ * the process id stays that of the command.
+ */
 export function pinnedCommand(command: readonly string[]): string[] {
   return canPin ? ['taskset', '-c', SERVER_CORE, ...command] : [...command];
 }

@@ -1,11 +1,11 @@
-/** What a benchmark reports, and how people and scripts get to read it. */
+/** A figure that a benchmark reports. */
 export interface Result {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** `value` against something measured in the same run, which says more than a rate that depends on the machine. */
+  /** The ratio of `value` to another measurement of the same run. It depends less on the machine than a rate does. */
   readonly ratio?: { readonly value: number; readonly to: string };
-  /** What the value or the ratio should be. */
+  /** The goal for the value or the ratio. */
   readonly target?: string;
   readonly note?: string;
 }

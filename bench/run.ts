@@ -1,6 +1,9 @@
 /**
- * `npm run bench [-- name...] [--documents N] [--profile DIR] [--json]`: measures what issues promise. Not a test:
- * figures depend on the machine, ratios within one run much less.
+ * Runs benchmarks, which show whether the goals for performance are met:
+ *
+ *   npm run bench [-- name...] [--documents N] [--profile DIR] [--json]
+ *
+ * This is not a test: figures depend on the machine, ratios within one run much less.
  */
 import { parseArgs } from 'node:util';
 import { benchCopy } from './copy.ts';
@@ -17,9 +20,12 @@ import { benchTail } from './tail.ts';
 import { benchVerify } from './verify.ts';
 
 export interface BenchOptions {
-  /** Documents in the large container, if --documents was given: 20,000 or more, in hundreds. */
+  /**
+   * The number of documents in the large container, from --documents: at least 20,000, in hundreds. Undefined when
+   * not given.
+   */
   readonly documents: number | undefined;
-  /** Where a profile of the server is written, if it is wanted. */
+  /** The folder for CPU profiles, from --profile; undefined when not given. */
   readonly profileDir: string | undefined;
   /** Prints progress for people. */
   readonly say: (text: string) => void;

@@ -9,14 +9,14 @@ import { pinnedCommand } from './pinning.ts';
 
 const START_MS = 30_000;
 const STOP_MS = 20_000;
-/** Of what it says on stderr, the end is kept for the case that it dies. */
+/** How many characters of the end of stderr are kept for the message when the server dies. */
 const LAST_WORDS_CHARS = 2000;
 
 interface Program {
   readonly name: string;
-  /** The file to run and its arguments. */
+  /** The file that Node runs, and its arguments. */
   readonly args: readonly string[];
-  /** Where a profile is written, if it is wanted. */
+  /** The folder for a CPU profile; undefined when no profile is wanted. */
   readonly profileDir: string | undefined;
 }
 
@@ -50,7 +50,10 @@ export class ServerProcess implements AsyncDisposable {
     this.key = /AccountKey=([^;]+)/.exec(connectionString)?.[1] ?? '';
   }
 
-  /** `name` prints one line of JSON with its connection string when it is ready. */
+  /**
+   * Starts a server and waits until it prints a line of JSON with its connection string. `name` is its name in
+   * messages.
+   */
   static async start({ name, args, profileDir }: Program): Promise<ServerProcess> {
     const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
     const [command = '', ...rest] = pinnedCommand([process.execPath, ...profile, ...args]);
@@ -70,7 +73,7 @@ export class ServerProcess implements AsyncDisposable {
     }
   }
 
-  /** CPU time of all its threads so far, in milliseconds. */
+  /** Returns the CPU time of all threads of the server so far, in milliseconds. */
   cpuMs(): number {
     const tasks = `/proc/${this.#child.pid}/task`;
     if (!existsSync(tasks)) return Number.NaN;
@@ -81,7 +84,7 @@ export class ServerProcess implements AsyncDisposable {
     return nanoseconds / 1e6;
   }
 
-  /** Its memory now, and at most so far. */
+  /** Returns the memory that the server uses now, and the highest value so far. */
   memory(): { readonly nowBytes: number; readonly peakBytes: number } {
     const path = `/proc/${this.#child.pid}/status`;
     const status = existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -1,7 +1,7 @@
 /**
- * The lag of a tail under load, document by document, seen from outside: from the moment the application sends it to
- * the moment it is read in the target's own change feed, which is asked all the time. Both moments are taken by one
- * clock, this process's.
+ * Measures the lag of a tail under load for each document: from the moment the application sends it to the moment the
+ * benchmark reads it in the change feed of the target. The benchmark polls that feed continuously. Both moments are
+ * taken from one clock, that of this process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccountClient, textOf } from './account-client.ts';
@@ -14,15 +14,18 @@ import type { BenchOptions } from './run.ts';
 import { startEmulator } from './server-process.ts';
 
 const DATABASE = 'tail';
-/** What is there before. */
+/** How many documents exist before the tail begins. */
 const COPIED = 20_000;
 const WRITES_PER_SECOND = 1000;
 const SECONDS = 30;
-/** A burst this often: timers are not finer. */
+/** The interval between two bursts of writes, since timers are not finer than this. */
 const BURST_MS = 10;
-/** How often the target is looked at; what lies in between is counted as lag. */
+/**
+ * The interval between two reads of the target. A document waits up to this long before it is seen, which counts as
+ * lag.
+ */
 const LOOK_MS = 20;
-/** Documents that come later than this are lost, or the tail is far too slow. */
+/** How long to wait for the last documents. A document that arrives later is lost, or the tail is far too slow. */
 const PATIENCE_MS = 30_000;
 const CONNECTIONS = 32;
 
@@ -54,13 +57,13 @@ export async function benchTail({ profileDir, say }: BenchOptions): Promise<Resu
   }
 }
 
-/** Writes at a rate, and waits for each document on the other side. */
+/** Writes to the source at a fixed rate, and waits for each document in the target. */
 class TailBench {
   writesPerSecond = 0;
   readonly #client: AccountClient;
   readonly #target: BenchContainer;
   readonly #template = documentTemplate();
-  /** When each was sent that has not been seen. */
+  /** When each document was sent that the benchmark has not yet seen in the target, by its number. */
   readonly #open = new Map<number, number>();
   readonly #lags: number[] = [];
   #written = 0;
@@ -116,7 +119,7 @@ class TailBench {
     );
   }
 
-  /** Reads what is new in a range of the target; gives the position behind it. */
+  /** Reads what is new in a range of the target. Returns the next position. */
   async #look(rangeId: string, etag: string): Promise<string> {
     const link = `dbs/${DATABASE}/colls/target`;
     const headers = {

@@ -1,10 +1,10 @@
 /**
- * Comparisons in a process of its own that does nothing else: `node verify-client.js ENDPOINT KEY N...` compares N
- * documents with the same N for each N, and prints what each took as a line of JSON.
+ * Measures comparisons in a process that does nothing else. `node verify-client.js ENDPOINT KEY N...` compares two
+ * containers of N documents for each N, and prints the measurement of each comparison as a line of JSON.
  */
 import { keepYoungGenerationSmall } from '../src/lib/heap.ts';
 
-// As bin/cosmig.js does: before the large modules.
+// Called before the large modules are loaded, as in bin/cosmig.js.
 keepYoungGenerationSmall();
 const { measure } = await import('./verify-measure.ts');
 

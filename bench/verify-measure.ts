@@ -1,4 +1,4 @@
-/** One comparison of two containers of the null service, and what it took. */
+/** Measures one comparison of two containers of the null service. */
 import { statSync } from 'node:fs';
 import { connect } from '../src/cosmos/account/client.ts';
 import { ContainerRequests } from '../src/cosmos/transport/container-requests.ts';
@@ -14,7 +14,7 @@ import type { Took } from './copy-client.ts';
 
 const never = new AbortController().signal;
 
-/** As a mover leaves it that has replicated everything. */
+/** Creates a ledger like that of a mover which has replicated everything. */
 async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
   using account = await connect(connections.source, { signal: never });
   const patience = new Patience({ clock: systemClock, random: systemRandom });
@@ -69,7 +69,7 @@ export async function measure(endpoint: string, key: string, documents: number):
       fresh: true,
       deadlineMs: 1000,
       signal: never,
-      // While the runs are there.
+      // Read during the comparison, since the files of runs are deleted at its end.
       onProgress: () =>
         (ledgerBytes = Math.max(
           ledgerBytes,

@@ -1,5 +1,5 @@
 /**
- * What comparing a document costs its client, against a service that does nothing: the whole of `cosmig verify` with
+ * The cost of comparing a document for the client, with a service that does nothing: the whole `cosmig verify` with
  * checkpoints and runs on disk, in a process of its own. A document is read on both sides, so it counts twice.
  */
 import { must } from '../src/lib/assert.ts';
@@ -13,7 +13,7 @@ import { startNullService } from './server-process.ts';
 
 const LARGE = 2_000_000;
 const MEDIUM = 50_000;
-/** Until the compiler has seen what is hot. */
+/** Documents compared before measuring, until the JIT compiler has optimized the code that runs often. */
 const WARM_UP = 200_000;
 
 export async function benchVerify({ documents = LARGE, profileDir, say }: BenchOptions): Promise<Result[]> {

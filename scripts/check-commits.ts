@@ -1,9 +1,9 @@
 /**
- * Checks the subjects of new commits. CI runs it on a pull request or a push; before that you may run it yourself:
+ * Checks the subjects of new commits. CI runs it for a pull request or a push; a developer can run it before that:
  *
- *   npm run check:commits -- BASE HEAD    BASE is `main` and HEAD is `HEAD` by default
+ *   npm run check:commits -- BASE HEAD    By default BASE is `main` and HEAD is `HEAD`.
  *
- * Invariant: commits that BASE contains are never checked. They cannot be changed without rewriting a shared history, and
+ * Invariant: commits that BASE contains are never checked. Correcting them would mean rewriting a shared history, and
  * the oldest ones were made before the rule.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -24,7 +24,10 @@ function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** The folders at the top and below src, before and after the commit: a commit may remove the folder that it names. */
+/**
+ * Returns the names of the folders at the top and below src, before and after the commit, since a commit may remove
+ * the folder that its subject names.
+ */
 function areasAt(commit: string): Set<string> {
   const areas = new Set(OTHER_AREAS);
   for (const revision of [commit, `${commit}^`]) {
@@ -39,8 +42,9 @@ function areasAt(commit: string): Set<string> {
 }
 
 /**
- * The commits of HEAD that BASE does not contain. A base that does not exist belongs to a new branch or a forced push;
- * nothing says then which commits are new, and only the newest is checked. Merges and bots write their own subjects.
+ * Returns the commits of HEAD that BASE does not contain, except merges and commits of bots, whose subjects are
+ * generated. If BASE does not exist, as with a new branch or a forced push, the new commits are unknown and only the
+ * newest commit is returned.
  */
 function commitsOf(base: string, head: string): { hash: string; subject: string }[] {
   const range = exists(base) ? [head, '--not', base] : ['--max-count=1', head];

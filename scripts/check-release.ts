@@ -1,10 +1,10 @@
 /**
- * Stops a release that is not ready. The release workflow runs it with the tag; `prepublishOnly` runs it without one, so
- * that a manual `npm publish` is stopped as well.
+ * Refuses a release that is not ready. The release workflow runs it with the tag; `prepublishOnly` runs it without a
+ * tag, so that it also covers a manual `npm publish`.
  *
  *   npm run check:release -- [TAG]
  *
- * Invariant: it ends with exit code 0 only when nothing stands against publishing.
+ * Invariant: it ends with exit code 0 only when the release may be published.
  */
 import { readFileSync } from 'node:fs';
 import { refusalsOf } from './release-rule.ts';

@@ -1,18 +1,19 @@
 /**
- * The rule for commit subjects: `area: imperative subject`. check-commits.ts applies it to the commits of a range.
- * Invariant: a subject is accepted or refused by its text and the areas alone, so that the rule can be tested as a table.
+ * The rule for commit subjects: `area: imperative subject`. check-commits.ts applies it to a range of commits.
+ * Invariant: the result depends only on the text of the subject and the names of the areas, so that the rule can be
+ * tested as a table.
  */
 
-/** `git log --oneline` and GitHub show this much without cutting the line. */
+/** The maximum length of a subject, which `git log --oneline` and GitHub show without cutting it. */
 const LENGTH_MAX = 72;
 
 /**
- * Areas that are not one folder: several folders of src at once; everything under .github; package.json with the lock
- * file and the settings of the tools.
+ * Areas that are not a single folder: `src` for several folders below src, `ci` for everything under .github, and
+ * `package` for package.json with the lock file and the settings of tools.
  */
 export const OTHER_AREAS = ['src', 'ci', 'package'];
 
-/** A verb cannot be any of these, so a subject that begins with one is a statement or a fragment. */
+/** Words that cannot be a verb. A subject that begins with one of them is a statement or a fragment. */
 const NOT_VERBS = new Set(
   `a an the no not now it its he she they we you i this that these those which what who where when why how one all some
   any every each here there only also so than then after before with without for from of in on at by to`.split(
@@ -20,7 +21,7 @@ const NOT_VERBS = new Set(
   ),
 );
 
-/** Irregular past forms that occur in subjects; regular ones are found by their ending. */
+/** Irregular past forms that occur in subjects. Regular past forms are found by their ending. */
 const PAST = new Set(
   `made wrote did was were took gave went kept began chose found got held lost ran said saw sent told brought built
   came became broke drove fell felt knew meant rewrote stood taught thought threw understood woke wore`.split(
@@ -28,13 +29,13 @@ const PAST = new Set(
   ),
 );
 
-/** Imperatives that look like a past, an -ing or a third-person form. */
+/** Imperatives that look like a past form, an -ing form or a third person. */
 const IMPERATIVES = new Set(
   `bleed breed embed exceed feed need proceed seed shed speed succeed weed bring ping ring sing sling spring string
   swing wing alias bias canvas focus`.split(/\s+/),
 );
 
-/** What is wrong with a subject; nothing when it follows the rule. */
+/** Returns what is wrong with a subject; an empty list when it follows the rule. */
 export function problemsOf(subject: string, areas: ReadonlySet<string>): string[] {
   const problems: string[] = [];
   if (subject.length > LENGTH_MAX)
@@ -51,7 +52,10 @@ export function problemsOf(subject: string, areas: ReadonlySet<string>): string[
   return problems;
 }
 
-/** A small check of the first word: it finds what is obviously not an imperative, and lets everything else pass. */
+/**
+ * Returns the problem with the first word, if there is one. The check is small: it finds only words that are
+ * obviously not imperatives.
+ */
 function moodProblem(word: string): string | undefined {
   if (!/^[a-z][a-z'-]*$/.test(word)) return `it begins with "${word}", not with a verb in lower case`;
   if (NOT_VERBS.has(word)) return `it begins with "${word}", not with a verb`;

@@ -1,5 +1,6 @@
-// What takes longer than a developer waits: `npm run test:nightly [-- STEP...]`. Every step runs, also behind one that
-// failed; the table at the end and the exit code say what did. docs/internals/testing.md says why each step is here.
+// Runs the tests that take longer than a developer waits: `npm run test:nightly [-- STEP...]`. Every step runs, even
+// after a step that failed. The table at the end shows which steps failed, and so does the exit code.
+// docs/internals/testing.md says why each step is here.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -14,9 +15,10 @@ interface Step {
 const npm = (script: string, ...argv: readonly string[]): readonly string[] => ['run', script, '--', ...argv];
 
 const STEPS: readonly Step[] = [
-  // Fresh seeds, 50,000 planted documents, a minute of writes during a comparison, ten SIGKILLs of the emulator.
+  // With new random seeds, 50,000 planted documents, a minute of writes during a comparison, and ten SIGKILLs of the
+  // emulator.
   { name: 'tests', argv: npm('test'), env: { COSMIG_NIGHTLY: '1' } },
-  // The 45 seconds that a run waits after an unclean end, the second between two polls: as an operator has them.
+  // With the real waits of an operator: 45 seconds after an unclean end of a run, and a second between two polls.
   {
     name: 'real-times',
     argv: npm('test', 'test/integration/tail/scheduled.test.ts', 'test/integration/copy/ledger-runs.test.ts'),
@@ -38,7 +40,7 @@ const rows = STEPS.filter(({ name }) => asked.length === 0 || asked.includes(nam
     cwd: ROOT,
     stdio: 'inherit',
     env: { ...process.env, ...step.env },
-    // npm is a .cmd on Windows.
+    // On Windows npm is a .cmd file, which only a shell can run.
     shell: process.platform === 'win32',
   });
   const minutes = ((performance.now() - beganMs) / 60_000).toFixed(1);

@@ -1,4 +1,4 @@
-/** docs/reference/library.md: the public library from the comments and declarations that src/index.ts exports. */
+/** Makes docs/reference/library.md: the public library, from the comments and declarations of what src/index.ts exports. */
 import { readFileSync } from 'node:fs';
 
 interface Exported {
@@ -7,7 +7,7 @@ interface Exported {
   readonly declaration: string;
 }
 
-/** The page, in the order of src/index.ts. */
+/** Returns the page, in the order of src/index.ts. */
 export function libraryPage(): string {
   const parts = exportedNames().flatMap(([name, file]) => {
     const { comment, declaration } = find(name, file);
@@ -22,7 +22,7 @@ export function libraryPage(): string {
   ].join('\n\n')}\n`;
 }
 
-/** Every name that src/index.ts exports, with the file it is declared in. */
+/** Returns every name that src/index.ts exports, with the file that declares it. */
 export function exportedNames(): ReadonlyArray<readonly [name: string, file: string]> {
   return namesIn('index.ts').map(([name, file]) => [name, declaringFile(name, file)]);
 }
@@ -38,7 +38,7 @@ function namesIn(file: string): Array<readonly [name: string, file: string]> {
   );
 }
 
-/** A module may export what another one declares. */
+/** Returns the file that declares a name, since a module may export what another module declares. */
 function declaringFile(name: string, file: string): string {
   const passedOn = namesIn(file).find(([other]) => other === name);
   return passedOn === undefined ? file : declaringFile(name, passedOn[1]);
@@ -76,11 +76,11 @@ function textOf(comment: string): string {
     .replace(/^@throws (\w+)/m, 'Throws `$1`');
 }
 
-/** The declaration without bodies of functions and methods. */
+/** Returns the declaration without the bodies of functions and methods. */
 function declarationAt(text: string, kind: string): string {
   if (kind === 'type') return text.slice(0, text.indexOf(';\n') + 1);
   if (kind === 'function') return `${text.slice(0, text.search(/ \{\n/))};`;
   const block = text.slice(0, text.indexOf('\n}') + 2);
-  // A constructor is the only member with a body.
+  // Only a constructor has a body here.
   return block.replace(/\n {2}constructor\([^)]*\) \{[\s\S]*?\n {2}\}\n/, '\n').replace(/\n+\}$/, '\n}');
 }

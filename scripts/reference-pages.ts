@@ -1,7 +1,7 @@
 /**
- * The pages of docs/reference, made from the tables of the program: options, settings, exit codes, the shapes of `--json`, and
- * the comments of the public library. Invariant: nothing here restates what a table says, so that pages and program cannot
- * differ.
+ * Makes the pages of docs/reference from the tables of the program: options, settings, exit codes, the schemas of
+ * `--json`, and the comments of the public library. Invariant: this module repeats nothing that a table contains, so
+ * that the pages and the program cannot differ.
  */
 import { COMMON_OPTIONS, type Command, type Option, type Section } from '../src/cli/command.ts';
 import { EXIT_CODES } from '../src/cli/exit-codes.ts';
@@ -13,7 +13,7 @@ import { anyOf, type JsonSchema } from '../src/report/json/schema.ts';
 import { CONFIG_VARIABLE, FIELD_NAMES, fieldOf, type FieldName } from '../src/spec/fields.ts';
 import { libraryPage } from './reference-library.ts';
 
-/** Every file of docs/reference by its path below that folder. */
+/** Returns the content of every file of docs/reference, by its path below that folder. */
 export function referenceFiles(): ReadonlyMap<string, string> {
   const schemas = schemasByName().map(
     ([name, schema]) => [`schemas/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`] as const,
@@ -34,7 +34,7 @@ function page(title: string, ...parts: readonly string[]): string {
   return `${[`# ${title}`, ...parts, GENERATED].join('\n\n')}\n`;
 }
 
-/** A Markdown table; oxfmt aligns it. */
+/** Returns a Markdown table. oxfmt aligns its columns later. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
@@ -90,7 +90,10 @@ const INTRODUCTIONS: Readonly<Record<Section, string>> = {
     'What identifies a migration. A command that opens one needs all of these settings, which is what the config file is for.',
 };
 
-/** `the options of [Run](#run) (all but --max-dead-letters) and [Load](#load)`. */
+/**
+ * Returns the sections of shared options that a command takes, as text: `the options of [Run](#run) (all but
+ * --max-dead-letters) and [Load](#load)`.
+ */
 function describeShared({ options }: Command, sections: readonly Section[]): string {
   const parts = sections.map((section) => {
     const all = sharedOptions(section);
@@ -162,7 +165,7 @@ function configPage(): string {
   );
 }
 
-/** The commands that take the flag of a setting. */
+/** Returns the commands that take the flag of a setting. */
 function ownersOf(field: FieldName): string {
   return commands
     .filter(({ options }) => Object.hasOwn(options, field) && options[field]?.type === 'raw')
@@ -245,7 +248,7 @@ function propertiesOf(json: JsonSchema): Readonly<Record<string, JsonSchema>> {
   return (json['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
 }
 
-/** One row per member, nested ones by their path. */
+/** Returns a row for each member of a schema. Nested members are named by their path. */
 function membersOf(json: JsonSchema, path = ''): string[][] {
   const variants = json['anyOf'] as readonly JsonSchema[] | undefined;
   if (variants !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Writes docs/reference: `npm run docs`. Invariant: files that no longer have a source are removed, and what is written passes
- * `npm run check`.
+ * Writes docs/reference: `npm run docs`. Invariant: a file that is no longer generated is removed, and all written
+ * files pass `npm run check`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,23 +1,24 @@
 /**
  * The rule for a release: what must be true of the changelog, package.json and the tag before a version is published.
- * Invariant: the newest section of the changelog is dated and names the version in package.json, and the tag agrees.
+ * Invariant: the newest section of the changelog has a date and names the version in package.json, and the tag
+ * agrees.
  */
 
 /** The subsections of a version, in the order in which an operator needs them. */
 const SUBSECTIONS = ['Safety', 'Added', 'Changed', 'Fixed'];
 
-/** Semantic versioning: three numbers, and perhaps a pre-release such as `-rc.1`. */
+/** A semantic version: three numbers, and perhaps a pre-release such as `-rc.1`. */
 const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
 export interface Release {
   readonly changelog: string;
-  /** From package.json. */
+  /** The version in package.json. */
   readonly version: string;
-  /** Null when a person publishes from their own machine. */
+  /** The tag of the release; null when a person publishes from their own machine. */
   readonly tag: string | null;
 }
 
-/** What stands against publishing; nothing when the release may go out. */
+/** Returns the reasons against publishing; an empty list when the release may be published. */
 export function refusalsOf({ changelog, version, tag }: Release): string[] {
   const refusals: string[] = [];
   if (!VERSION.test(version)) refusals.push(`package.json: "${version}" is not a version`);
@@ -32,7 +33,7 @@ function newestProblems(changelog: string, version: string): string[] {
   const heading = changelog.split('\n').find((line) => line.startsWith('## '));
   if (heading === undefined) return ['CHANGELOG.md has no section'];
   const [, name = '', date] = /^## (\S+)(?: - (.+))?$/.exec(heading) ?? [];
-  // The refusal above says what to do with it.
+  // Another refusal already says what to do with an Unreleased section.
   if (/unreleased/i.test(heading)) return [];
   if (name !== version)
     return [`the newest section of CHANGELOG.md is "${heading}", but package.json is at ${version}`];
@@ -44,11 +45,11 @@ function newestProblems(changelog: string, version: string): string[] {
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
-  // The 31st of a month with 30 days is read as the first of the next one.
+  // Date reads a day that a month does not have as a day of the next month, so the text is compared with the result.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** Every version has known subsections, in their order, and none of them is empty. */
+/** Returns the problems of the sections: every version has only known subsections, in their order, and none is empty. */
 export function sectionProblems(changelog: string): string[] {
   const problems: string[] = [];
   for (const section of changelog.split(/^## /m).slice(1)) {

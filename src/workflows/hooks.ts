@@ -183,7 +183,7 @@ async function terminate(child: ChildProcess, { exited, unkillable, reason }: Te
   try {
     await sleep(KILL_AFTER_MS, exited);
   } catch {
-    return; // It has exited.
+    return; // The process has exited.
   }
   if (!kill(child, 'SIGKILL')) unkillable.abort(reason);
 }
