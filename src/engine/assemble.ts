@@ -1,6 +1,6 @@
 /**
- * Wires the parts of a run together: accounts, containers, the ledger, load control, the apply rule. Invariant: nothing is
- * written before the preflight has passed, and the containers are those that the ledger was created for.
+ * Creates the parts of a run and connects them: accounts, containers, the ledger, load control, the apply rule.
+ * Invariant: a ledger is opened only for the containers for which it was created.
  */
 import type { Account } from '../cosmos/account/client.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
@@ -30,14 +30,14 @@ import { RunCounters } from './progress/counters.ts';
 import type { Timing } from '../spec/timing.ts';
 import { UniqueKeys } from './apply/unique-keys.ts';
 
-/** Both containers as they are now, and how deletes of the source are found. */
+/** The current state of both containers, and how deletes of the source are found. */
 export interface ContainerPair {
   readonly source: ContainerFacts;
   readonly target: ContainerFacts;
   readonly deletes: DeleteMode;
 }
 
-/** Creates or opens the ledger of this migration. Refuses containers other than those it was created for. */
+/** Creates or opens the ledger of this migration. Refuses containers other than those for which it was created. */
 export function openLedger(
   spec: MigrationSpec,
   { source, target, deletes }: Omit<ContainerPair, 'deletes'> & { readonly deletes: DeleteMode | null },
@@ -55,7 +55,10 @@ export function openLedger(
   }
 }
 
-/** Whether a migration has begun: then the preflight has passed, and the target is ours. */
+/**
+ * Whether the ledger at this path has a migration that has begun. If so, its preflight has passed, and the target
+ * belongs to this migration.
+ */
 export function hasBegun(path: string): boolean {
   return Ledger.hasBegun(path);
 }
@@ -69,16 +72,16 @@ export interface ContextParts {
   readonly random: Random;
   readonly log: Log;
   readonly timing: Timing;
-  /** Aborted when the run fails, or must end at once. */
+  /** Aborted when the run fails or has to end at once. */
   readonly signal: AbortSignal;
   readonly tasks: Tasks;
   readonly stopping: RunStop;
   readonly onPoint: (point: CrashPoint) => void;
-  /** A request waits before it is sent again. */
+  /** Called when a request waits before it is sent again. */
   readonly onWait: (side: SideName, wait: Wait) => void;
 }
 
-/** Turns that may wait for their locks: more of them would only fill memory. */
+/** How many turns may wait for their locks. More would only fill memory. */
 const WAITING_MAX = 50_000;
 
 export async function makeContext(parts: ContextParts): Promise<RunContext> {

@@ -1,4 +1,7 @@
-/** What one run has and its parts share: see the module of each. Made in assemble.ts, and nowhere else. */
+/**
+ * The parts of one run, by which they reach each other. The module of each part describes it. Only assemble.ts makes
+ * one.
+ */
 import type { KeyPlan } from '../keys/plan.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -43,17 +46,17 @@ export interface RunContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;
-  /** The service's time, from the dates of its replies. */
+  /** The service's time, taken from the dates of its replies. */
   readonly serviceTime: ServiceTime;
-  /** Aborted when the run fails, or must end at once. */
+  /** Aborted when the run fails or has to end at once. */
   readonly signal: AbortSignal;
-  /** Reasons to stop reading; what is in flight is then finished. */
+  /** Reasons to stop reading. Pages in flight are then finished. */
   readonly stopping: RunStop;
-  /** What the run finishes before it ends. */
+  /** Tasks that the run finishes before it ends. */
   readonly tasks: Tasks;
-  /** Tries dead letters again when what they wait for has changed. */
+  /** Retries dead letters when what they wait for has changed. */
   readonly promoter: Promoter;
   readonly points: CrashPoints;
-  /** What each transaction writes for the whole run. */
+  /** Session tokens and costs that each transaction records for the whole run. */
   readonly totals: RunTotals;
 }

@@ -1,10 +1,10 @@
 /**
- * The states of a migration and the moves between them; every move is a line of the journal.
+ * The phases of a migration and the moves between them. Every move is an event in the journal.
  *
  *   new -> copying -> tailing -> ready -> fencing -> drained -> proven -> committed
  *                        ^---------+---------+----------+---------+   backed out, or interrupted
  *
- * Invariant: only a committed migration has left its source, and no phase follows it.
+ * Invariant: only in `committed` is the target in use, and no phase follows `committed`.
  */
 import { InternalError } from '../lib/errors.ts';
 import type { PhaseEntry } from '../state/journal.ts';
@@ -26,7 +26,7 @@ export function phaseOf({ ledger }: Pick<RunContext, 'ledger'>): Phase {
   return ledger.migration.read().phase;
 }
 
-/** Durable when it returns. */
+/** Moves the migration to another phase. Durable. */
 export function enter({ ledger, clock }: Pick<RunContext, 'ledger' | 'clock'>, entry: PhaseEntry): void {
   const from = phaseOf({ ledger });
   if (!MOVES[from].includes(entry.phase))
@@ -40,7 +40,7 @@ export function isTailing(phase: Phase): boolean {
   return phase !== 'new' && phase !== 'copying' && phase !== 'committed';
 }
 
-/** A cutover is in progress, or was interrupted. */
+/** Whether a cutover is in progress or was interrupted. */
 export function isCuttingOver(phase: Phase): boolean {
   return isTailing(phase) && phase !== 'tailing';
 }

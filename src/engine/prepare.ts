@@ -1,4 +1,4 @@
-/** What comes before a run: the preflight of a migration that has not begun, and the ledger of one that has. */
+/** Prepares a run: the preflight if the migration has not begun, and the opening of the ledger. */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { must } from '../lib/assert.ts';
 import { containerMissing, nothingCopied } from '../spec/refusals.ts';
@@ -12,7 +12,10 @@ export interface Prepared {
   readonly containers: ContainerPair;
 }
 
-/** Only a copy begins a migration; its target is made here if it was asked for. */
+/**
+ * Inspects both containers and opens the ledger. Only a copy begins a migration, and creates the target if requested.
+ * Nothing is written before the preflight has passed.
+ */
 export async function prepare(
   goal: Goal,
   parts: InspectParts & { readonly say: (text: string) => void },
@@ -32,7 +35,7 @@ export async function prepare(
     const ledger = openLedger(spec, { source, target, deletes }, { nowMs, create: 'if-missing' });
     return { ledger, containers: { source, target, deletes } };
   }
-  // Said at once: an account that does not answer is waited for.
+  // A missing ledger is reported first, because reading the containers may wait for an account that does not answer.
   if (goal !== 'copy') refuseMissingLedger(spec.ledger);
   const { source, target } = await readBoth(parts);
   const there = orMissing(target, parts);

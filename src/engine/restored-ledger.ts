@@ -1,13 +1,13 @@
 /**
- * A ledger that was restored from an older copy. Its older positions only cause repetition. But it does not know the
- * documents that were copied since, so a later delete or move of one would find no slot to empty: a comparison of both sides
- * is due, as after lost deletes. A ledger from before the commit of the migration is refused.
+ * Detects a ledger that was restored from an older copy. Its older positions only cause repetition. But it does not know
+ * the documents that were copied later. If such a document is deleted or moves, the run finds no slot to empty. So a
+ * comparison of both sides is due, as after lost deletes. A ledger from before the commit of the migration is refused.
  */
 import { NotReadyError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Ledger } from '../state/ledger.ts';
 
-/** Called before a run begins. It is durable when it returns that a comparison is due. */
+/** Checks the ledger before a run begins. If it was restored, notes durably that a comparison is due. */
 export function checkRestored(
   ledger: Ledger,
   { nowMs, log }: { readonly nowMs: number; readonly log: Log },

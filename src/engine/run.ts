@@ -3,9 +3,10 @@
  *
  *   prepare -> settle what the last run left -> anchors, once -> every lease -> index -> every lease of the tail
  *
- * It stops reading when it is asked to, when its time is over, when there are too many dead letters, or when a document fails
- * that must not fail. Pages in flight are then finished and committed, as long as any request gets through. Only the abort
- * signal and errors that no waiting cures end it at once; then the next run settles what is in doubt.
+ * A run stops reading when the operator asks for it, when its time is over, when there are too many dead letters, or
+ * when a document cannot be moved and the spec says to fail. Pages in flight are then finished and committed, as long as
+ * requests succeed. Only the abort signal and errors that cannot pass by waiting end a run at once; the next run then
+ * settles what is in doubt.
  */
 import { connectBoth } from '../cosmos/account/connect-both.ts';
 import { abortReason, ChildSignal } from '../lib/abort.ts';
@@ -48,17 +49,17 @@ export interface RunParts {
   readonly drain: AbortSignal;
   /** Ends the run at once. */
   readonly abort: AbortSignal;
-  /** What was typed, for the ledger's memory. */
+  /** The command, as the ledger records it. */
   readonly command?: string;
   /** Prints a message to the operator. */
   readonly say?: (text: string) => void;
-  /** About once a second, and at the end. */
+  /** Called about once a second, and at the end. */
   readonly onSnapshot?: (snapshot: RunSnapshot) => void;
   readonly timing?: Partial<Timing>;
   readonly onPoint?: (point: CrashPoint) => void;
 }
 
-/** Runs until the goal is reached, or until there is another reason to stop; that is thrown. */
+/** Runs until the goal is reached. If the run stops for another reason, throws this reason. */
 export async function run(goal: Goal, parts: RunParts): Promise<RunSnapshot> {
   return withLedger(goal, parts, async (prepared, accounts) =>
     work(goal, { ...parts, ...prepared, accounts }, async (leases) => {
@@ -76,7 +77,7 @@ const STOPPED =
   'a cutover was interrupted, and the application may still be stopped: ' +
   'let it write to the source, or run cosmig cutover again';
 
-/** Retries dead letters; the feeds are not read. */
+/** Retries dead letters, without reading the feeds. */
 export async function retryLetters(
   parts: RunParts,
   which: 'all' | readonly number[],
@@ -103,7 +104,7 @@ export async function repairAll(parts: RunParts, suspects: readonly Suspect[]): 
   );
 }
 
-/** Switches over; see cutover.ts. */
+/** Moves the application to the target; see cutover/cutover.ts. */
 export async function runCutover(
   parts: RunParts,
   cutover: CutoverOptions,
@@ -149,14 +150,14 @@ async function withLedger<T>(
   }
 }
 
-/** As the ledger remembers them. */
+/** Names of the goals' commands in the ledger. */
 const COMMANDS: Readonly<Record<Goal, string>> = {
   copy: 'copy',
   tail: 'tail',
   'catch-up': 'tail --until-caught-up',
 };
 
-/** Half of what the shortest continuous backup keeps (fact SVC-19): beyond it deletes are forgotten. */
+/** Half of the 7 days for which the shortest continuous backup keeps deletes (fact SVC-19). */
 const AGE_MAX_MS = 3.5 * 24 * 3600 * 1000;
 
 function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void {
@@ -172,7 +173,7 @@ function warnOfAge({ runs, migration }: Ledger, { clock, log }: RunParts): void 
   );
 }
 
-/** The run is over; why it ended is more important than that this could be noted. */
+/** Records how a failed run ended. If the ledger cannot be written, the first error is still the one to report. */
 function endBadly(
   ledger: Ledger,
   { number, error, nowMs }: { readonly number: number; readonly error: unknown; readonly nowMs: number },
@@ -231,7 +232,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
           drainMs: () => context.backlog.drainMs,
         }),
       );
-      // A task that only waits for aborted members must stop too.
+      // A task that only waits for aborted members has to stop too.
       members.signal.addEventListener('abort', () => stopping.stop(abortReason(members.signal)), {
         once: true,
       });
@@ -241,7 +242,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
         await body({ context, reporter: current, reading });
       } catch (error) {
         if (members.signal.aborted) throw error;
-        // Stopped, or refused: pages in flight are finished all the same, so that the next run has nothing to settle.
+        // After a stop or a refusal, pages in flight are still finished, so that the next run has nothing to settle.
         if (error instanceof NotReadyError) stopping.stop(error);
         else if (error !== stopping.signal.reason) throw error;
       }
@@ -276,7 +277,7 @@ async function work(goal: Goal, parts: WorkParts, body: Body): Promise<RunSnapsh
   }
 }
 
-/** Often enough for a reader of the ledger, and seldom enough not to load its disk. */
+/** How often a run records its progress: often enough for readers of the ledger, but rare enough to spare its disk. */
 const REMEMBER_EVERY_MS = 5000;
 
 function remember({ runs }: Ledger, { lagSeconds, waitsFor, outlook }: RunSnapshot, clock: Clock): void {

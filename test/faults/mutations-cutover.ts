@@ -43,7 +43,7 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/engine/cutover/fence.ts',
-        find: '  // Replicate what expired during the comparison.\n  await catchUp(leases);\n',
+        find: '  // Replicates the deletes of documents that expired during the comparison.\n  await catchUp(leases);\n',
         replace: '',
       },
     ],

@@ -1,7 +1,8 @@
 /**
- * What follows the commit: the settings of the target, the hook that switches the application over, and a watch on the
- * source for late writes. Invariant: each step is noted in the journal when it is done, so a run that crashed repeats only
- * what is missing. Nothing here leads back: trouble with one step is reported and does not prevent the others.
+ * Does what follows the commit: applies settings to the target, calls the hook that switches the application over, and
+ * watches the source for late writes. Invariant: each step is noted in the journal when it is done, so after a crash the
+ * next run does only the missing steps. Nothing here undoes the commit: trouble with settings is reported and stops no
+ * other step.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { Deadline } from '../../lib/abort.ts';
@@ -14,10 +15,12 @@ import type { RunContext } from '../context.ts';
 
 /** The application stays stopped until the settings are done, so they may not take longer than this. */
 const SETTINGS_MAX_MS = 10_000;
-/** A cutover that is run again later than this after its commit no longer looks at the source. */
+/** After this time since the commit, a cutover that is run again no longer looks at the source. */
 const RECHECK_MAX_MS = 24 * 3600 * 1000;
 
-/** `ends`: the source at the commit, where this run has committed. */
+/**
+ * Does the steps that are still missing. `ends`: where the source ended at the commit; null if an earlier run committed.
+ */
 export async function finishAfterCommit(
   context: RunContext,
   options: AfterCommitOptions,
@@ -38,7 +41,8 @@ export async function finishAfterCommit(
       journal.append({ event: 'target settings applied', settings: names }, clock.now());
     return found;
   };
-  // Requested settings come before the switch. A mere report must not delay the application.
+  // Requested settings are applied before the switch. Without any, the settings are only reported, after the switch, so
+  // that the application does not wait for the report.
   const early = names.length > 0 ? await settle() : null;
   if (!since.has('application switched')) {
     await onCommit(signal);
@@ -57,7 +61,10 @@ interface Settings {
   readonly trouble: CosmigError | null;
 }
 
-/** Never throws for the settings' sake: the application waits for its hook. */
+/**
+ * Applies settings within a time limit. Returns trouble instead of throwing it, because the application waits for its
+ * hook.
+ */
 async function applyInTime(
   { applySettings, say }: AfterCommitOptions,
   { names, signal }: { readonly names: readonly string[]; readonly signal: AbortSignal },
@@ -91,7 +98,7 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** Watches for `watchMs`; a later run looks once, and after a day no more. */
+/** Watches for late writes during `watchMs`. A later run only looks once, and after a day not at all. */
 async function watchOnce(
   context: RunContext,
   options: AfterCommitOptions,
@@ -107,21 +114,21 @@ async function watchOnce(
     return await watch(context, { ...options, watchMs }, { from: ends ?? committedEnds(context), signal });
   } catch (error) {
     if (!isHistoryExpired(context, error)) throw error;
-    // Another run would find the same, so this one is noted as the watch.
+    // Every later run would fail in the same way, so the watch is noted as ended.
     if (!wasWatched)
       ledger.journal.append({ event: 'late write watch ended', isForgotten: true }, clock.now());
     throw historyExpired(atMs, error);
   }
 }
 
-/** Late writes are lost to the application: they are not replicated. */
+/** Reports writes to the source after the commit. They are not replicated, so the application does not see them. */
 async function watch(
   context: RunContext,
   { watchMs, quietMs, say }: AfterCommitOptions,
   { from: first, signal }: { readonly from: SourceEnds; readonly signal: AbortSignal },
 ): Promise<Straggler[]> {
   const late: Straggler[] = [];
-  // A write that arrives during one look is seen again by the next.
+  // Late writes that were reported. A write that arrives during one look is seen again by the next look.
   const named = new Set<string>();
   let from = first;
   const endMs = context.clock.now() + watchMs;
@@ -143,7 +150,7 @@ async function watch(
   return late;
 }
 
-/** The feed of all versions no longer has the changes since the commit. */
+/** Whether the feed of all versions no longer has the changes since the commit. */
 function isHistoryExpired({ deletes }: RunContext, error: unknown): boolean {
   return deletes === 'avad' && troubleOf(error)?.status === 400;
 }

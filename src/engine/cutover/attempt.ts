@@ -1,6 +1,6 @@
 /**
- * One attempt to commit, from the order to stop the writers until the commit or the back-out. Owns what the attempt is
- * doing and what it still lacks, so that a missed deadline can say why.
+ * One attempt to commit, from stopping the writers to the commit or the back-out. Owns what the attempt is doing and
+ * what is still missing, so that the message about a missed deadline can give the reason.
  */
 import { NotReadyError } from '../../lib/errors.ts';
 import type { RunContext } from '../context.ts';
@@ -16,9 +16,9 @@ export class Attempt {
   /** Settles when the hook that stops the writers has ended, whether it succeeded or failed. */
   stopping: Promise<unknown> = Promise.resolve();
   haveStopped = false;
-  /** The write seen last behind the fence; null: none since the ends were last read. */
+  /** The last write seen after the fence, in words; null if the last reading of the ends showed no write. */
   stillWritten: string | null = null;
-  /** Why the last comparison was not sufficient; null: it was, or there was none. */
+  /** Why the last comparison did not show that both sides are equal; null if it did, or if there was none. */
   unproven: string | null = null;
   #step: Step['name'] = 'stopping writers';
 

@@ -1,13 +1,13 @@
 /**
- * The way back from an attempt that did not commit. Invariant: traffic stays on the source, and writers are let resume
- * even if the ledger cannot be written; the next run then finds the open fence in the journal.
+ * Backs out of an attempt that did not commit. Invariant: the application stays on the source, and the hook lets writers
+ * resume even if the ledger cannot be written. The next run then finds in the journal that writers may be stopped.
  */
 import { CanceledError, CosmigError, LedgerError, NotReadyError } from '../../lib/errors.ts';
 import type { RunContext } from '../context.ts';
 import { enter, phaseOf } from '../phases.ts';
 import type { CutoverOptions } from './contract.ts';
 
-/** The operator asked for an immediate stop: there is no time left to back out. Every other failure backs out. */
+/** Whether the operator asked for an immediate stop, which leaves no time to back out. Every other failure backs out. */
 export function isCanceled({ signal }: RunContext): boolean {
   return signal.aborted && signal.reason instanceof CanceledError;
 }
@@ -31,14 +31,15 @@ export async function backOut(
     await onAbort(message);
   } catch (error) {
     if (!(error instanceof CosmigError)) throw error;
-    // The caller throws `reason`. This failure is logged, because only the operator can let the application write now.
+    // The caller throws `reason`. This second failure is logged, because now the operator has to let the application
+    // write.
     log.error(`${error.message} as well (${error.why}): let the application write to the source yourself`);
     return;
   }
   tolerateLedgerTrouble(() => ledger.journal.append({ event: 'writers resumed' }, clock.now()));
 }
 
-/** A ledger that is full, damaged or locked by another program must not keep the writers stopped. */
+/** Ignores trouble with the ledger: if it is full, damaged or locked, the writers must resume all the same. */
 function tolerateLedgerTrouble(write: () => unknown): void {
   try {
     write();

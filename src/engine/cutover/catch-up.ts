@@ -4,7 +4,7 @@ import { runLeases, type LeasesParts } from '../leases/run-leases.ts';
 /** Pause between two rounds of `keepCatchingUp`. */
 const ROUND_EVERY_MS = 1000;
 
-/** Throws when the run is stopped first: stopped in the middle is not caught up. */
+/** Runs one round. Throws if reading is stopped before the round is complete. */
 export async function catchUp(leases: LeasesParts): Promise<void> {
   await runRound(leases);
   leases.reading.throwIfAborted();
@@ -21,7 +21,7 @@ export async function keepCatchingUp(leases: LeasesParts): Promise<void> {
   }
 }
 
-/** Any replica will do: the fence asks the newest one where the source ends. */
+/** Runs the tail once. Any replica may say where the feeds end, because the fence asks the newest replica later. */
 async function runRound(leases: LeasesParts): Promise<void> {
   await runLeases('catch-up', { ...leases, look: 'any replica' });
 }

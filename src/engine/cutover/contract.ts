@@ -1,24 +1,24 @@
-/** What a cutover is given by its caller and what it returns; verify and the hooks reach the engine through it. */
+/** What a cutover receives from its caller and what it returns. Through it, verify and the hooks reach the engine. */
 import type { CosmigError } from '../../lib/errors.ts';
 import type { Straggler } from './source-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
 
 /** The outcome of comparing both sides. */
 export interface ComparisonResult {
-  /** Null: not proven either way. */
+  /** Whether both sides are equal; null if the comparison could not decide. */
   readonly equal: boolean | null;
   readonly why: string;
   /** Documents to repair before the next comparison; deletes that no feed reports are among them. */
   readonly suspects: readonly Suspect[];
-  /** `suspects` are all the differences there are, and each is in the target but no longer in the source. */
+  /** Whether `suspects` holds all differences, and each is a document in the target that is no longer in the source. */
   readonly areExtra?: boolean;
-  /** All documents were compared, whatever scope was asked for. */
+  /** Whether all documents were compared, even if the requested scope was smaller. */
   readonly isWhole?: boolean;
 }
 
 /**
- * What to compare: documents changed since the last clean verify (and everything, if the counts differ); all documents; or
- * only those in which the last comparison found a difference.
+ * What to compare. `changes`: documents changed since the last clean verify, and all documents if the counts differ.
+ * `all`: all documents. `what differed`: only documents in which the last comparison found a difference.
  */
 export type CompareScope = 'changes' | 'all' | 'what differed';
 
@@ -34,7 +34,7 @@ export interface Step {
     | 'resuming writers'
     | 'after the commit'
     | 'watching for late writes';
-  /** When writers were stopped, by the run's clock; null while they may write. */
+  /** When the writers were stopped, by the run's clock; null while writers may write. */
   readonly stoppedAtMs: number | null;
 }
 
@@ -57,11 +57,11 @@ export interface AfterCommitOptions {
 }
 
 export interface CutoverOptions extends AfterCommitOptions {
-  /** The hook that stops the application's writers; does nothing if the operator has stopped them. */
+  /** The hook that stops the application's writers. It does nothing if the operator has stopped the writers. */
   readonly stopWriters: (signal: AbortSignal) => Promise<void>;
-  /** The hook that lets writers resume after a back-out; null: the operator has to do it. */
+  /** The hook that lets writers resume after a back-out; null if the operator has to do it. */
   readonly onAbort: ((why: string) => Promise<void>) | null;
-  /** When a comparison of all documents was last clean; null: never. */
+  /** Returns when a comparison of all documents was last clean; null if none ever was. */
   readonly lastCleanMs: () => number | null;
   readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;
   /** Longest time from stopping the writers to the commit; after that the cutover backs out. */
@@ -71,10 +71,10 @@ export interface CutoverOptions extends AfterCommitOptions {
 /** A setting that differed between target and source. */
 export interface SettingOutcome {
   readonly setting: string;
-  /** Values as text for people. */
+  /** The setting as it is in the source, in words for the operator. */
   readonly source: string;
   readonly target: string;
-  /** asked: set to the source's value on request. reported: differs, not requested. refused: the change failed. */
+  /** `asked`: set to the source's value on request. `reported`: differs, not requested. `refused`: the change failed. */
   readonly outcome: 'asked' | 'reported' | 'refused';
   readonly why?: string;
 }
@@ -84,7 +84,7 @@ export interface CutoverResult {
   /** How long writers were stopped. */
   readonly stoppedMs: number;
   readonly settings: readonly SettingOutcome[];
-  /** Why the settings could not be checked; null: they were. */
+  /** Why the settings could not be checked; null if they were. */
   readonly trouble: CosmigError | null;
   readonly lateWrites: readonly Straggler[];
 }

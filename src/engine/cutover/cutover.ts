@@ -1,17 +1,18 @@
 /**
- * Moves the application from the source to the target (phases.ts draws the states):
+ * Moves the application from the source to the target (phases.ts draws the phases):
  *
  *   gate      caught up, no open dead letters, a clean verify on record   -> ready
  *   stop      writers are stopped, by a hook or by the operator           -> fencing
  *   fence     the ends of all source ranges are read and the tail drains
  *             up to them; then the ends must not move for a while         -> drained
  *   prove     both sides are compared, and differences repaired, until
- *             they are equal; the ends still have not moved               -> proven -> committed
+ *             both sides are equal; the ends still have not moved         -> proven -> committed
  *   after     settings, the commit hook, a watch for late writes
  *
- * A write behind the fence is reported, and the fence starts over. Invariant: before `committed` every exit leads back to
- * `tailing` with traffic on the source. A run that crashed before the commit starts again at the gate; one that crashed
- * after it resumes with what is left. Only the operator's hooks touch the application.
+ * A write after the fence is reported, and the fence starts from scratch. Invariant: before `committed` every exit leads
+ * back to `tailing`, and the application stays on the source. If a cutover crashes before the commit, the next one starts
+ * at the gate. If it crashes later, the next one does the steps that are left. Only the operator's hooks touch the
+ * application.
  */
 import { Deadline, DeadlinePassed, orAborted } from '../../lib/abort.ts';
 import { captureOutcome } from '../../lib/group.ts';
@@ -26,7 +27,7 @@ import { formatSeconds } from './wording.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import { enter, phaseOf } from '../phases.ts';
 
-/** The whole cutover, or the rest of one that crashed after its commit. */
+/** Does the whole cutover, or the rest of a cutover that crashed after its commit. */
 export async function cutOver(leases: LeasesParts, options: CutoverOptions): Promise<CutoverResult> {
   const { context, reading } = leases;
   if (phaseOf(context) === 'committed') {
@@ -38,7 +39,7 @@ export async function cutOver(leases: LeasesParts, options: CutoverOptions): Pro
   try {
     await passGate(leases, options);
   } catch (error) {
-    // An earlier cutover that crashed had stopped the writers, and they have not resumed since.
+    // An earlier cutover stopped the writers and crashed, and the writers have not resumed since.
     if (mayHaveStopped && !isCanceled(context)) await backOut(context, options, error);
     throw error;
   }
@@ -56,8 +57,8 @@ interface Committed {
 }
 
 /**
- * Stops the writers and commits. Any other end backs out at once, because the application waits; requests still in flight
- * to the target are awaited, or given up, when the run ends.
+ * Stops the writers and commits. Any other end backs out at once, because the application waits. Requests that are still
+ * in flight to the target are finished or given up at the end of the run.
  */
 async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Promise<Committed> {
   const { context } = leases;
@@ -70,7 +71,7 @@ async function commitOrBackOut(leases: LeasesParts, options: CutoverOptions): Pr
     return end();
   } catch (error) {
     if (isCanceled(context)) throw error;
-    // The commit won the race against the abort.
+    // The commit was done before the abort took effect.
     if (phaseOf(context) === 'committed') return (await work)();
     const reason = deadline.signal.reason instanceof DeadlinePassed ? attempt.tooLate() : error;
     // The hook that stops writers must have ended before the hook that lets them resume begins.
@@ -90,9 +91,9 @@ async function commit(attempt: Attempt): Promise<Committed> {
       if (phaseOf(context) !== 'fencing') enter(context, { phase: 'fencing' });
       continue;
     }
-    // After an abort the back-out may already have let writers resume.
+    // No commit after an abort: the back-out may already have let writers resume.
     reading.throwIfAborted();
-    // A write that arrived after the gate may have opened a letter.
+    // A write that arrived after the gate may have opened a dead letter.
     refuseOpenLetters(context);
     enter(context, { phase: 'proven' });
     const stoppedMs = context.clock.now() - attempt.stoppedAtMs;

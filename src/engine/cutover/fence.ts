@@ -1,8 +1,9 @@
 /**
- * The fence: the ends of the source's ranges once its writers are stopped. Invariant: ends are returned only if no write
- * moved them from before the comparison until after it; a write that does is reported by range and document.
+ * The fence: the ends of the source's ranges after the writers were stopped. Invariant: ends are returned only if no
+ * write has moved an end from before the comparison until after it. A write that moves an end is reported by range and
+ * document.
  *
- * The watch for writes and the comparison run side by side where a feed reports every kind of change. Elsewhere the
+ * If a feed reports every kind of change, the watch for writes and the comparison run at the same time. Otherwise the
  * comparison follows the watch.
  */
 import { ChildSignal } from '../../lib/abort.ts';
@@ -16,7 +17,7 @@ import { enter } from '../phases.ts';
 
 type Watch = () => Promise<SourceEnds | null>;
 
-/** Ends that did not move while both sides were found equal; null: they moved, or equality is not proven. */
+/** Returns ends that did not move while both sides were found equal; null if an end moved, or equality is not proven. */
 export async function provenEnds(attempt: Attempt): Promise<SourceEnds | null> {
   const { context, reading, leases } = attempt;
   attempt.begin('draining');
@@ -26,16 +27,16 @@ export async function provenEnds(attempt: Attempt): Promise<SourceEnds | null> {
     await context.clock.sleep(attempt.options.quietMs, reading);
     return endsUnmoved(attempt, from);
   };
-  // If neither deletes nor expirations are reported, unmoved ends do not show that nothing happened.
+  // If documents expire and no feed reports deletes, a delete looks like an expiration: a quiet watch proves nothing.
   const isEveryChangeReported = context.deletes === 'avad' || !context.expires;
   const ends = await (isEveryChangeReported ? proveDuringWatch : proveAfterWatch)(attempt, watch);
   if (ends === null) return null;
-  // Replicate what expired during the comparison.
+  // Replicates the deletes of documents that expired during the comparison.
   await catchUp(leases);
   return endsUnmoved(attempt, ends);
 }
 
-/** The ends as they are now; null when a write moved them, which is reported. */
+/** Returns the ends as they are now. If a write has moved an end, reports the write and returns null. */
 async function endsUnmoved(attempt: Attempt, from: SourceEnds): Promise<SourceEnds | null> {
   const { context, reading, options } = attempt;
   const to = await readSourceEnds(context, 'newest', reading);
@@ -52,7 +53,7 @@ async function endsUnmoved(attempt: Attempt, from: SourceEnds): Promise<SourceEn
   return null;
 }
 
-/** Compares both sides during the watch. The result is ignored if a write arrived meanwhile. */
+/** Compares both sides during the watch. If a write arrives in the meantime, the result is ignored. */
 async function proveDuringWatch(attempt: Attempt, watch: Watch): Promise<SourceEnds | null> {
   using over = new ChildSignal(attempt.reading);
   let isWatching = true;
@@ -74,7 +75,7 @@ async function proveDuringWatch(attempt: Attempt, watch: Watch): Promise<SourceE
   return ends !== null && isEqual() ? ends : null;
 }
 
-/** Compares after a quiet interval: only the counts show what was deleted during that interval. */
+/** Compares both sides after a quiet interval: only the counts show what was deleted during the interval. */
 async function proveAfterWatch(attempt: Attempt, watch: Watch): Promise<SourceEnds | null> {
   attempt.begin('watching the fence');
   const ends = await watch();

@@ -1,7 +1,7 @@
 /**
- * What a cutover requires before it stops the writers: the copy is complete and the tail is close behind, no dead letter is
- * open, a clean verify is on record, and the comparison has the permissions it needs. Invariant: nothing here stops a
- * writer.
+ * Checks what a cutover requires before it stops the writers: the copy is complete, the tail is close to the end of the
+ * source, no dead letter is open, a clean verify is on record, and the comparison has its permissions. Invariant:
+ * nothing here stops a writer.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { countRange } from '../../cosmos/container/count.ts';
@@ -19,7 +19,7 @@ import type { RunContext } from '../context.ts';
 import { enter, isTailing, phaseOf } from '../phases.ts';
 import { copyNotFinished } from '../../spec/refusals.ts';
 
-/** A tail that lags more than this will not catch up while writers are stopped. */
+/** A tail that lags by more than this would keep the writers stopped for too long. */
 const LAG_MAX_MS = 60_000;
 
 /** Throws a NotReadyError that says which requirement is not met. */
@@ -63,7 +63,10 @@ export async function passGate(
   enter(context, { phase: 'ready' });
 }
 
-/** A comparison accepts a dead letter as an explanation, but after the cutover the application would miss the document. */
+/**
+ * Throws if a dead letter is open. A comparison accepts a dead letter as the explanation of a difference, but after the
+ * cutover the application would miss the document.
+ */
 export function refuseOpenLetters({ ledger }: RunContext): void {
   const open = ledger.letters.openCount();
   if (open === 0) return;
@@ -76,7 +79,7 @@ export function refuseOpenLetters({ ledger }: RunContext): void {
   );
 }
 
-/** The comparison counts documents: a missing permission should show before the writers are stopped. */
+/** Counts documents once on each side, so that a missing permission shows before the writers are stopped. */
 async function requireCountPermission(
   { sourceSide, targetSide, timing }: RunContext,
   signal: AbortSignal,

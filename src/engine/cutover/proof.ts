@@ -1,6 +1,6 @@
 /**
- * Compares both sides until they are equal, and repairs differences in between. Invariant: a document that was repaired
- * and differs again is never passed over.
+ * Compares both sides until they are equal, and repairs differences in between. Invariant: if a repaired document
+ * differs again, the cutover does not continue.
  */
 import { ChildSignal } from '../../lib/abort.ts';
 import { NotReadyError } from '../../lib/errors.ts';
@@ -12,9 +12,9 @@ import type { CompareScope, ComparisonResult } from './contract.ts';
 import { repairEach } from '../letters/repair.ts';
 
 /**
- * Whether both sides are equal; false: it could not be proven. Once everything was compared, only documents that differed
- * are compared again: there are no writers, and where documents expire a comparison of everything would find newly expired
- * ones each time.
+ * Returns whether both sides were shown to be equal. After a comparison of all documents, only those that differed are
+ * compared again. No application writes at that time, and if documents expire, each comparison of all documents would
+ * find some that have just expired.
  */
 export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boolean> {
   const { context, options } = attempt;
@@ -43,8 +43,8 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
 }
 
 /**
- * Why all documents have to be compared with writers stopped, and not only those that changed; null: changes suffice.
- * Deletes that no feed reports show in the counts of both sides, unless another document is missing in the target.
+ * Returns why all documents have to be compared while the writers are stopped; null if the changed ones suffice. Deletes
+ * that no feed reports show in the counts of both sides, unless another document is missing in the target.
  */
 export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): string | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
@@ -59,7 +59,9 @@ export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): st
     : null;
 }
 
-/** Without writers documents still expire; the tail replicates those deletes that a feed reports. */
+/**
+ * Compares while the tail runs: documents expire even without writers, and the tail replicates the deletes it is shown.
+ */
 async function compareWhileTailing(
   { leases, options }: Attempt,
   scope: CompareScope,

@@ -1,7 +1,8 @@
 /**
- * Where the source ends, range by range, and what was written since. Invariants: at the ends read with 'newest' no replica
- * knows of a later change, so neither a lagging replica nor a split opens a gap; a range whose end moved counts as quiet
- * only if nothing but expiration is known to have moved it; every other change is reported by range and document.
+ * Reads where the source ends, range by range, and what was written after these ends. Invariants: ends that were read
+ * with 'newest' include every change that any replica has, so neither a lagging replica nor a split leaves a gap. If an
+ * end has moved, the range counts as quiet only if the feeds show nothing but expiration. Every other change is reported
+ * by range and document.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { forEachRange } from '../../cosmos/feed/each-range.ts';
@@ -15,32 +16,33 @@ import { tokenOf } from '../../cosmos/side.ts';
 
 interface RangeEnd {
   readonly range: FeedRange;
-  /** Null where it is not known. */
+  /** The LSN of the end; null if it is not known. */
   readonly lsn: number | null;
-  /** Position in the latest-version feed; null where the feed of all versions reports everything. */
+  /** The position in the latest-version feed; null if only the feed of all versions is read. */
   readonly lv: string | null;
-  /** Position in the feed of all versions; null where deletes are not reported. */
+  /** The position in the feed of all versions; null if that feed is not read. */
   readonly avad: string | null;
 }
 
 /** The end of every range at one moment. */
 export type SourceEnds = ReadonlyMap<string, RangeEnd>;
 
-/** Changes to one range behind its end; `split`: the range was split or merged, and it is not known whether it changed. */
+/** Changes to one range after its end was read. */
 export interface Straggler {
   readonly range: string;
   /** Some of the documents, by id as JSON text. */
   readonly ids: readonly string[];
+  /** `split`: the range was split or merged, so it is not known whether a document changed. */
   readonly what: 'written' | 'deleted' | 'split';
 }
 
-/** Ranges that are asked at a time. */
+/** How many ranges are read at the same time. */
 const RANGES_AT_ONCE = 16;
 
-/** Which replica says where a range ends: the one that knows the latest change, or whichever answers. */
+/** Which replica says where a range ends: the one that has the latest change, or any that answers. */
 export type ReplicaChoice = 'newest' | 'any replica';
 
-/** Reads the end of every range now, in the feed of all versions too where deletes come from it. */
+/** Reads the current end of every range. If deletes come from the feed of all versions, reads its end too. */
 export async function readSourceEnds(
   context: RunContext,
   replica: ReplicaChoice,
@@ -59,7 +61,7 @@ export async function readSourceEnds(
 }
 
 async function readEnd(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<RangeEnd> {
-  // The feed that reports more is read first: a change between the two reads is then behind both ends.
+  // The feed of all versions is read first, so its position is before every change that happens between the two reads.
   const avad =
     context.deletes === 'avad'
       ? (await endOf(context, { mode: 'all-versions', range }, signal)).page.position.etag
@@ -68,7 +70,7 @@ async function readEnd(context: RunContext, range: FeedRange, signal: AbortSigna
   return { range, lsn, lv: page.position.etag, avad };
 }
 
-/** The positions that the ledger has committed: changes behind them were not replicated. */
+/** Returns the positions that the ledger has committed. Changes after these positions were not replicated. */
 export function committedEnds({ ledger, sourceSide }: RunContext): SourceEnds {
   const ends = ledger.leases.live().map(({ rangeId, min, max, lvPosition, avadPosition }): RangeEnd => {
     return {
@@ -85,7 +87,7 @@ function byRange(ends: readonly RangeEnd[]): SourceEnds {
   return new Map(ends.map((end) => [`${end.range.range.id} ${end.range.min} ${end.range.max}`, end]));
 }
 
-/** The first change between two readings of the ends; null when nothing but expirations happened. */
+/** Returns the first change between two readings of the ends; null if there was none, apart from expirations. */
 export async function findStraggler(
   context: RunContext,
   { from, to }: { readonly from: SourceEnds; readonly to: SourceEnds },
@@ -95,7 +97,7 @@ export async function findStraggler(
   return null;
 }
 
-/** All changes between two readings of the ends, range by range, writes apart from deletes. */
+/** Yields all changes between two readings of the ends, range by range; writes and deletes are separate. */
 export async function* stragglers(
   context: RunContext,
   { from, to }: { readonly from: SourceEnds; readonly to: SourceEnds },
@@ -104,18 +106,18 @@ export async function* stragglers(
   for (const [range, end] of from) {
     const now = to.get(range);
     if (now !== undefined && now.lsn === end.lsn) continue;
-    // After a split the LSNs start over, so a different LSN does not show that something was written.
+    // After a split LSNs cannot be compared, so a different LSN does not show that a document was written.
     const isComparable = now !== undefined && end.lsn !== null;
     for (const straggler of await changesBehind(context, end, signal))
       yield isComparable || straggler.ids.length > 0 ? straggler : { ...straggler, what: 'split' };
   }
 }
 
-/** Documents named for each range and each kind of change; there may be more. */
+/** How many documents are named for each range and each kind of change. More may have changed. */
 export const IDS_MAX = 5;
 /** Reading stops after this many documents: enough to name IDS_MAX of each kind. */
 const DOCUMENTS_MAX = 2 * IDS_MAX;
-/** Reading stops after this many changes, because the same few documents may be written without end. */
+/** Reading stops after this many changes, because an application may write the same few documents without end. */
 const CHANGES_MAX = 1000;
 
 async function changesBehind(context: RunContext, end: RangeEnd, signal: AbortSignal): Promise<Straggler[]> {
@@ -129,7 +131,7 @@ async function changesBehind(context: RunContext, end: RangeEnd, signal: AbortSi
     return ids.length === 0 ? [] : [{ range, ids: ids.slice(0, IDS_MAX), what }];
   });
   if (found.length > 0 || avad !== null || context.expires) return found;
-  // The end moved and the feed shows no write: a delete that is not reported, since nothing expires here.
+  // The end has moved and the feed shows no write. Since no document expires, this was a delete that no feed reports.
   return [{ range, ids: [], what: 'deleted' }];
 }
 
@@ -146,7 +148,7 @@ interface Collecting {
   readonly touched: Touched;
 }
 
-/** Adds the documents changed behind an end to `touched`, without those that expired. */
+/** Adds the documents that changed after an end to `touched`, except expired ones. */
 async function collect(
   context: RunContext,
   { end, mode, etag, touched }: Collecting,

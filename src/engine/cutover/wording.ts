@@ -1,4 +1,4 @@
-/** How a cutover words durations and late writers, in messages and in the journal's report. */
+/** Words durations and late writes for the messages of a cutover and for the report of its journal. */
 import { IDS_MAX, type Straggler } from './source-ends.ts';
 
 export function describeStraggler({ range, ids, what }: Straggler): string {

@@ -1,7 +1,7 @@
 /**
- * Anchors: for every range AVAD is primed at Now, and only then the LV anchor is read, no older than that. What
- * happened before an anchor is LV's to show, what comes after it is AVAD's; they overlap. Without AVAD the anchor
- * only says where the copy ends.
+ * Takes the anchors. For every range AVAD is primed first, and then the end of LV is read as the anchor. Invariant: an
+ * anchor is no older than the position at which AVAD was primed. So LV shows what happened before the anchor, AVAD shows
+ * what happens after it, and the two overlap. Without AVAD the anchor only says where the copy ends.
  */
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
 import { ChangeFeed, type FeedMode, type FeedPage } from '../../cosmos/feed/feed.ts';
@@ -20,7 +20,7 @@ interface Anchors {
   readonly anchor: Anchor;
 }
 
-/** All ranges, before the copy starts; durable when it resolves. */
+/** Takes the anchors of all ranges, before the copy starts. Durable when the promise resolves. */
 export async function anchorAll(context: RunContext, signal: AbortSignal): Promise<readonly Lease[]> {
   const { ledger, sourceSide } = context;
   const patience = sourceSide.patience.fresh();
@@ -61,8 +61,9 @@ export async function anchorAll(context: RunContext, signal: AbortSignal): Promi
 }
 
 /**
- * Anchors one range again, because AVAD has forgotten changes that were not read. Draining AVAD may have set documents back
- * to versions older than LV had shown, so LV restarts before the old anchor. Forgotten deletes are found by a comparison.
+ * Takes a new anchor for one range, because AVAD has forgotten changes that were not read. Reading AVAD may have set
+ * documents in the target back to versions older than LV had shown, so LV restarts before the old anchor. A comparison
+ * finds the forgotten deletes.
  */
 export async function anchorAgain(
   context: RunContext,
@@ -80,7 +81,7 @@ export async function anchorAgain(
   });
 }
 
-/** Where the feed of a range ends now. */
+/** Reads where the feed of a range ends now. */
 export async function endOf(
   context: RunContext,
   { mode, range }: { readonly mode: FeedMode; readonly range: FeedRange },
@@ -110,7 +111,7 @@ export async function endOf(
   return { lsn, page };
 }
 
-/** Afterwards the session knows the newest LSN of the range: a read with it sees no older end. */
+/** Brings the newest LSN of a range into the session, so that later reads with this session see no older end. */
 export async function seeNewest(context: RunContext, range: FeedRange, signal: AbortSignal): Promise<void> {
   const { requests, sessions, patience } = context.sourceSide;
   await endOf(context, { mode: 'latest-version', range }, signal);

@@ -1,7 +1,7 @@
 /**
- * Reads one feed of one lease, page by page, until there is a reason to stop. Pages go into the pipeline, which commits
- * them. Invariant: when `read` resolves nothing of the lease is in flight, unless the run was stopped; then the lease's
- * position in the ledger is where the next reader begins.
+ * Reads one feed of one lease, page by page, until there is a reason to stop. The pipeline commits the pages. Invariant:
+ * when `read` resolves, no page of the lease is in flight, and the next reader begins at the lease's position in the
+ * ledger. Only if the run was stopped may pages still be in flight.
  */
 import { ChangeFeed, type FeedMode, type FeedStart, type FeedPage } from '../../cosmos/feed/feed.ts';
 import { remap, type FeedRange } from '../../cosmos/feed/ranges.ts';
@@ -21,24 +21,24 @@ import type { LeaseRuns } from './run-leases.ts';
 /** One pass of a lease over a feed. */
 export interface FeedPass {
   readonly feed: FeedName;
-  /** Documents are created; else every one goes through the apply rule as a change. */
+  /** True: documents are created on the fast path. False: each document goes through the apply rule as a change. */
   readonly copies: boolean;
-  /** The pass ends here; null for the tail, which has no end. */
+  /** The LSN at which the pass ends; null for the tail, which has no end. */
   readonly anchorLsn: number | null;
 }
 
 /** Why a lease stopped reading. */
 export type PassEnd =
   | 'anchor-reached'
-  /** It has come as far as the feed had come when it began. */
+  /** The lease has read up to the end that the feed had when the pass began. */
   | 'caught-up'
-  /** Its range was split or merged. */
+  /** The range was split or merged. */
   | 'split'
   /** The source no longer remembers changes that were not read. */
   | 'forgotten'
   | 'stopped';
 
-/** What the first page may take of the budget; after that each page is expected to be as large as the one before. */
+/** Bytes reserved in the budget for the first page. Every other page is expected to be as large as the one before it. */
 const PAGE_BYTES_FIRST = 1024 * 1024;
 const PAGE_BYTES_LEAST = 64 * 1024;
 
@@ -86,7 +86,7 @@ export class LeaseReader {
     }
   }
 
-  /** What an error means for the lease; an error that means nothing to it is thrown. */
+  /** Returns what an error means for the lease, and throws an error that does not concern the lease. */
   async endBy(error: unknown): Promise<PassEnd | 'again'> {
     const { reading } = this.#parts.runs;
     const { signal, sourceSide } = this.#parts.context;
@@ -146,7 +146,9 @@ export class LeaseReader {
     }
   }
 
-  /** Where the feed ends now, for a tail that is to catch up with that; else a tail has no end. */
+  /**
+   * Returns the LSN at which a tail has caught up: the end of the feed now. Infinity for a pass that does not end there.
+   */
   async #goalLsn(range: FeedRange): Promise<number> {
     const { context, runs } = this.#parts;
     if (runs.untilCaughtUp === false || this.#pass.anchorLsn !== null) return Infinity;
@@ -154,7 +156,7 @@ export class LeaseReader {
     return (await endOf(context, { mode: this.#mode, range }, runs.reading)).lsn;
   }
 
-  /** The next page, within the budget. */
+  /** Reads the next page when the budget has space for it. */
   async #nextPage(pages: AsyncGenerator<ParsedPage, never, undefined>): Promise<ParsedPage> {
     const { context, progress } = this.#parts;
     const { reading, budget } = this.#parts.runs;
@@ -174,13 +176,14 @@ export class LeaseReader {
     }
   }
 
-  /** Takes out of a page what is needed. When it throws, the page is read again, or the run ends. */
+  /** Takes the documents or changes out of a page. If it throws, the page is read again or the run ends. */
   #parse(page: FeedPage): ParsedPage {
     const { context, runs } = this.#parts;
     const { copies, anchorLsn, feed } = this.#pass;
     checkContainer(context.sourceSide, page.containerRid);
-    // A replica behind the anchor shows documents that were deleted before AVAD was primed, and ends too early. A child
-    // is never behind for good: it takes its parents' sessions, so its LSNs continue from theirs (session-tokens.ts).
+    // A replica behind the anchor shows documents that were deleted before AVAD was primed, and its feed ends too early.
+    // A child range does not stay behind: it inherits the sessions of its parents, so its LSNs continue where those of
+    // the parents ended (session-tokens.ts).
     if (anchorLsn !== null && (page.lsn ?? -1) < anchorLsn) throw new TroubleError(lagging(page));
     context.serviceTime.see(page.date);
     context.sourceSide.sessions.add(page.sessionToken);
@@ -192,7 +195,9 @@ export class LeaseReader {
     return { page, changes: changes.read(page.bytes, options) };
   }
 
-  /** Waits until nothing is in flight. False when the run was stopped: then the end of the run waits, or does not. */
+  /**
+   * Waits until no page is in flight. Returns false if the run was stopped; then finishTasks decides how long to wait.
+   */
   async #isSettled(): Promise<boolean> {
     const { ledger, signal, stopping } = this.#parts.context;
     try {
@@ -206,7 +211,7 @@ export class LeaseReader {
     return true;
   }
 
-  /** The service refuses a position that was good: it is too old, or the feed was switched off. */
+  /** Finds out why the service refuses a position that was valid: it is too old, or the feed was switched off. */
   async #endByRefusal(error: unknown): Promise<PassEnd | 'again'> {
     const { sourceSide, timing } = this.#parts.context;
     const { reading } = this.#parts.runs;
@@ -217,7 +222,7 @@ export class LeaseReader {
     try {
       why = await retrying(async () => feed.whyRefused(call), asking);
     } catch (late) {
-      // The range may split, or the run stop, during this request.
+      // During this request the range may split, or the run may stop.
       return this.endBy(late);
     }
     if (why === 'position-too-old') return 'forgotten';

@@ -2,7 +2,7 @@
  * The life of one lease.
  *
  *   copy   -> LV from the beginning up to the anchor; then the range is copied, and its tail may begin
- *   tail   -> AVAD from where it was primed, or LV from where the copy ended, for as long as the run wants
+ *   tail   -> AVAD from where it was primed, or LV from where the copy ended, until the goal of the run is reached
  *   recopy -> the source has forgotten changes that were not read: LV again, up to a new anchor; then the tail
  *
  * After a split or a merge the lease is replaced by its children, which continue at its position. Invariant: a lease
@@ -41,7 +41,7 @@ export class LeaseRun {
       this.#lease = this.#context.ledger.leases.change(this.#lease.number, { phase: 'tail' });
       this.#progress.phase = 'tail';
       this.#context.points.reach('anchor-reached');
-      // The tail needs an index over everything that was copied, which is built when every range is here.
+      // The tail needs an index over all copied documents, which is built when every range has reached its anchor.
       if (phase === 'copy') return;
       this.#runs.retryLetters();
     }
@@ -90,7 +90,7 @@ export class LeaseRun {
   }
 }
 
-/** Replaces a lease whose range was split or merged; its children continue at its position. */
+/** Replaces a lease whose range was split or merged. The children continue at its position. */
 export function replaceLease({ ledger, sourceSide, points }: RunContext, lease: Lease): readonly Lease[] {
   const { number, indexId: _indexId, documents: _documents, ...inherited } = lease;
   const { readers } = remap(sourceSide.ranges.list, sourceSide.ranges.partOf(lease));

@@ -1,6 +1,6 @@
 /**
- * How many bytes of pages may be in memory at once, over all ranges, so that the memory of a run does not depend on the
- * speed of the target. Invariant: one page always fits, however large it is.
+ * Limits the bytes of pages that are in memory at once, over all ranges, so that the memory of a run does not depend on
+ * the speed of the target. Invariant: one page always fits, however large it is.
  */
 import { orAborted } from '../../lib/abort.ts';
 import { deferred } from '../../lib/deferred.ts';
@@ -14,7 +14,7 @@ export class PageBudget {
     this.#max = maxBytes;
   }
 
-  /** Waits until there is room for so many bytes, and takes it. */
+  /** Waits until the budget has this many bytes free, and reserves them. */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     while (this.#used > 0 && this.#used + bytes > this.#max) {
@@ -29,7 +29,7 @@ export class PageBudget {
     this.#used += bytes;
   }
 
-  /** Corrects what was taken. It never waits: these bytes are in memory already. */
+  /** Adds to the reserved bytes, or gives some back. Never waits, because added bytes are in memory already. */
   adjust(deltaBytes: number): void {
     this.#used += deltaBytes;
     if (deltaBytes < 0) this.#wake();

@@ -1,7 +1,7 @@
 /**
- * Pages of one lease in flight. They are read ahead of their commits, so that a slow range of the target does not keep the
- * others from being fed. Invariant: pages are committed in the order in which they were read, so the lease's position
- * moves past a page only when every older page of the lease is committed.
+ * The pages of one lease that are in flight. Pages are read before older pages are committed, so that the other ranges
+ * of the target stay busy while one of them is slow. Invariant: pages are committed in the order in which they were
+ * read, so the lease's position moves past a page only when every older page of the lease is committed.
  *
  *   launch -> INTENT -> every document has its outcome -> all older pages committed -> COMMIT
  */
@@ -19,20 +19,20 @@ import type { Changes } from '../tail/change-reader.ts';
 import { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { PageBudget } from './page-budget.ts';
 
-/** Pages of one lease in flight: enough to keep every range of the target busy, few to repeat after a crash. */
+/** Pages of one lease in flight: enough to keep every range of the target busy, and few to repeat after a crash. */
 const PAGES_MAX = 8;
 
-/** A page, and what was taken out of it: documents to create, or changes; nothing from a 304. */
+/** A page, and what was taken out of it: documents to create, or changes. A 304 has neither. */
 export interface ParsedPage {
   readonly page: FeedPage;
-  /** It needs the bytes of its page until it is committed. */
+  /** Documents to create. They use the bytes of `page` until the commit. */
   readonly copied?: FlatPage;
   readonly changes?: Changes;
 }
 
 interface PipelineParts {
   readonly context: RunContext;
-  /** Its number. */
+  /** The number of the lease. */
   readonly lease: number;
   readonly feed: FeedName;
   readonly copies: CopyReader;
@@ -42,9 +42,9 @@ interface PipelineParts {
 
 export class PagePipeline {
   readonly #parts: PipelineParts;
-  /** Commits to come, oldest first. */
+  /** The commits of the pages in flight, oldest first. */
   #commits: Promise<void>[] = [];
-  /** Where the next page is read; the ledger knows how far the commits have come. */
+  /** The position from which the next page is read. The position in the ledger is that of the last commit. */
   position: string | null;
 
   constructor(parts: PipelineParts, position: string | null) {
@@ -56,29 +56,29 @@ export class PagePipeline {
     return this.#commits.length === 0;
   }
 
-  /** Resolves when another page may be launched. */
+  /** Waits until another page may be launched. */
   async whenFree(signal: AbortSignal): Promise<void> {
     while (this.#commits.length >= PAGES_MAX) await orAborted(this.#commits[0] ?? Promise.resolve(), signal);
   }
 
-  /** Resolves when every page is committed: then the ledger knows the position. */
+  /** Waits until every page is committed. Then the position in the ledger is the newest. */
   async whenEmpty(signal: AbortSignal): Promise<void> {
     await orAborted(this.#commits.at(-1) ?? Promise.resolve(), signal);
   }
 
-  /** Starts a page; its commit waits for those before it. */
+  /** Starts the work on a page. Its commit waits for the commits of all older pages. */
   launch(parsed: ParsedPage): void {
     const { page, copied, changes } = parsed;
-    // Changes have memory of their own.
+    // Changes have memory of their own, so the bytes of the page can be freed.
     if (copied === undefined) page.free();
     const isWhole = copied?.beyond !== true && changes?.beyond !== true;
     const { etag } = page.position;
     const documents = copied?.documents ?? changes?.changes.length ?? 0;
-    // A 304 that brings no new position.
+    // A page without documents and without a new position needs no commit.
     if (documents === 0 && (!isWhole || etag === this.position)) return this.#forget(parsed);
     if (isWhole) this.position = etag;
     const previous = this.#commits.at(-1) ?? Promise.resolve();
-    // Numbered here, in the order of reading: COMMIT checks that order.
+    // The unit gets its number here, in the order of reading, because COMMIT checks this order.
     const unit = new UnitOfWork(this.#parts.context, this.#parts);
     const committed = deferred();
     this.#commits.push(committed.promise);
@@ -116,7 +116,7 @@ export class PagePipeline {
     if (changes?.lastTs !== undefined && changes.lastTs !== null) progress.lastTs = changes.lastTs;
   }
 
-  /** A document was deleted and its id is unknown: only a comparison of both sides finds it. */
+  /** Notes that a delete did not name its document: only a comparison of both sides finds the copy to remove. */
   #noteLostDelete(): void {
     const { context, lease } = this.#parts;
     const { leases } = context.ledger;

@@ -1,6 +1,6 @@
 /**
- * All leases of a run: those whose ranges have changed meanwhile become others first, then each is run; the tail
- * begins when the copy of every range has ended and is indexed.
+ * Runs all leases of a migration. Leases whose ranges were split or merged since the last run are replaced first. The
+ * tail begins when the copy of every range has ended and the copied documents are indexed.
  *
  *   new -> copying -> tailing
  */
@@ -22,17 +22,17 @@ import { PageBudget } from './page-budget.ts';
 import type { Goal } from '../progress/snapshot.ts';
 
 /**
- * Documents in memory, over all ranges, by the size of their pages. Six thousand of 1 KB keep a container of 1,000,000 RU/s
- * busy through 40 ms; more only wait, and what waits long has left the processor's caches when its turn comes.
+ * The bytes of all pages in memory, over all ranges. Six thousand documents of 1 KB keep a container of 1,000,000 RU/s
+ * busy for 40 ms. More documents would only wait, and would no longer be in the processor's caches when they are sent.
  */
 const PAGES_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface LeasesParts {
   readonly context: RunContext;
   readonly reporter: ProgressReporter;
-  /** Aborted when no more pages are to be read. */
+  /** Aborted when no more pages may be read. */
   readonly reading: AbortSignal;
-  /** How the end is read that is to be caught up with. */
+  /** Which replica says where a feed ends, for a run that catches up with that end. */
   readonly look?: ReplicaChoice;
 }
 
@@ -52,7 +52,7 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
     if (reading.aborted) return;
     await buildIndexes(context, reading);
     enter(context, { phase: 'tailing', why: null });
-    // With the index, the ledger knows the document of every slot.
+    // With the index the ledger knows which document is in each slot, so more letters may succeed.
     tasks.start(async () => promoter.retryWaiting(reading));
     return;
   }
@@ -60,7 +60,10 @@ export async function runLeases(goal: Goal, parts: LeasesParts): Promise<void> {
   await runEach(parts, { untilCaughtUp: goal !== 'tail', wanted: () => true });
 }
 
-/** What is written to the source now would take back what the application has written to the target. */
+/**
+ * Throws for a committed migration: changes of the source could overwrite what the application has written to the
+ * target.
+ */
 export function refuseCommitted(context: RunContext): void {
   if (phaseOf(context) !== 'committed') return;
   throw new NotReadyError('this migration is committed: the target is in use', {
@@ -73,21 +76,23 @@ function isCopying(phase: Phase): boolean {
   return phase === 'new' || phase === 'copying';
 }
 
-/** A tail before the end of the copy would miss documents that it does not know yet. */
+/**
+ * Why a tail is refused before the end of the copy: it could not find the slots of documents that are not indexed yet.
+ */
 const TOO_EARLY = {
   why: 'the tail continues where the copy of every range has ended',
   hint: 'run cosmig copy until it ends, then cosmig tail',
 };
 
-/** Leases whose ranges were split or merged while no run was reading them. */
+/** Replaces leases whose ranges were split or merged while no run was reading them. */
 function replaceGone(context: RunContext): void {
   for (const lease of context.ledger.leases.live())
     if (context.sourceSide.ranges.find(lease.rangeId) === undefined) replaceLease(context, lease);
 }
 
 /**
- * Builds the index over what the copy has written. The tail looks up every document in it. It is built in small steps, with
- * time for other work between them; a crash loses one step.
+ * Builds the index over the copied documents, in which the tail looks up every document. The build consists of small
+ * steps with time for other work in between. A crash loses one step.
  */
 async function buildIndexes({ ledger, points }: RunContext, signal: AbortSignal): Promise<void> {
   const indexIds = new Set(ledger.leases.live().map(({ indexId }) => indexId));
@@ -107,9 +112,9 @@ export class LeaseRuns {
   readonly #context: RunContext;
   readonly #members: Group;
   readonly reporter: ProgressReporter;
-  /** Aborted when no more pages are to be read; those in flight are finished. */
+  /** Aborted when no more pages may be read. Pages in flight are still finished. */
   readonly reading: AbortSignal;
-  /** Tails end where the feed ended when they began, found out by this look at it; or not at all. */
+  /** If not false, a tail ends where its feed ended when the tail began, as this choice of replica reports it. */
   readonly untilCaughtUp: ReplicaChoice | false;
   readonly budget = new PageBudget(PAGES_BYTES_MAX);
   readonly copies: CopyReader;
@@ -135,7 +140,7 @@ export class LeaseRuns {
     this.#members.start(async () => new LeaseRun(this.#context, this, lease).run());
   }
 
-  /** A range has reached its anchor: letters that wait for other documents may succeed now. */
+  /** Retries letters that wait for other documents. Called when a range has reached its anchor. */
   retryLetters(): void {
     const { tasks, promoter } = this.#context;
     tasks.start(async () => promoter.retryWaiting(this.reading));

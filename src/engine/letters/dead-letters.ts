@@ -1,4 +1,4 @@
-/** How a run opens and closes dead letters, and which event makes a retry worthwhile. */
+/** Opens and closes the dead letters of a run, and says for which event a letter waits. */
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { DeadLetterError } from '../../lib/errors.ts';
 import type { Reason, Waits } from '../../state/dead-letters.ts';
@@ -8,23 +8,23 @@ import type { UniqueValues } from '../apply/unique-keys.ts';
 import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import type { Slot, SourceIdentity } from '../apply/identity.ts';
 
-/** A slot that was emptied or changed its document; letters may wait for it. */
+/** A slot that was emptied or got another version or document. Dead letters may wait for this. */
 export interface Freed {
   readonly slot: Slot;
-  /** False: it only changed its document, which may have freed a unique value. */
+  /** Whether the slot is empty now. If not, its content has changed, which may have freed a unique value. */
   readonly emptied: boolean;
-  /** Unique values no longer held in the slot; null: not known. */
+  /** Unique values that the slot no longer holds; null if this is not known. */
   readonly given: UniqueValues | null;
 }
 
 interface Quarantine {
   readonly identity: SourceIdentity;
-  /** The slot that it claims; null: it has no valid key. */
+  /** The slot where the document belongs; null if it has no valid key. */
   readonly slot: Slot | null;
   readonly refusal: { readonly reason: Reason; readonly code: string; readonly why: string };
 }
 
-/** Opens a letter, or changes the reason of an open one. */
+/** Opens a dead letter, or changes the reason of an open one. */
 export function quarantine(
   context: RunContext,
   unit: UnitOfWork,
@@ -51,13 +51,13 @@ export function quarantine(
   if (fails(context, reason)) context.stopping.stop(new DeadLetterError(...failure(letter)));
 }
 
-/** The document is in its slot, or it was deleted. */
+/** Closes a document's letter, if one is open. Called when the document is in its slot or was deleted. */
 export function closeLetter(context: RunContext, unit: UnitOfWork, { hash }: SourceIdentity): void {
   if (!context.pending.anyLetters || context.pending.letterOf(hash) === null) return;
   unit.letter(hash, { change: 'close', identity: hash, atMs: context.serviceTime.nowMs() });
 }
 
-/** Too many letters are a mistake in the key, not in the documents. */
+/** Stops the run if too many letters are open: the mistake is then probably in the key, not in the documents. */
 export function stopBeyondLimit({
   spec: { deadLettersMax },
   ledger,
@@ -73,7 +73,7 @@ export function stopBeyondLimit({
   );
 }
 
-/** A key as JSON; a missing level is {}, as in requests. */
+/** Returns a key as JSON text. A missing level is {}, as in requests. */
 export function printKey(key: readonly KeyComponent[]): string {
   return JSON.stringify(key.map((value) => (value === undefined ? {} : value)));
 }
@@ -101,7 +101,7 @@ function failure({ reason, id, targetKey, why }: OpenLetter): ConstructorParamet
   ];
 }
 
-/** The identity of a letter's document. */
+/** Returns the identity of a letter's document. */
 export function identityOf({
   identity,
   id,

@@ -1,7 +1,7 @@
 /**
- * Retries dead letters. When a slot becomes free, the oldest letter waiting for it is retried, then the next one if the
- * first no longer claims the slot. When a unique value may have become free, every letter under the same key value that
- * may claim it is retried.
+ * Retries dead letters. When a slot becomes free, the oldest letter that waits for the slot is retried. If its document
+ * no longer belongs in the slot, the next letter follows. When a unique value may have become free, all letters with the
+ * same target key value that may want the value are retried.
  */
 import { mapKey } from '../../documents/hash.ts';
 import { orAborted } from '../../lib/abort.ts';
@@ -12,12 +12,12 @@ import type { RunContext } from '../context.ts';
 import { reapply } from './reapply.ts';
 import { type Slot } from '../apply/identity.ts';
 
-/** Letters retried at the same time. */
+/** How many letters are retried at the same time. */
 const AT_ONCE = 64;
 
 export class Promoter {
   readonly #context: RunContext;
-  /** By document: the retry that has begun, and the one that will follow it. */
+  /** By document: the retry that has begun, and below it the retry that will follow. */
   readonly #begun = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
   #roundWanted = false;
@@ -27,7 +27,9 @@ export class Promoter {
     this.#context = context;
   }
 
-  /** Called under the lock of a slot that became free or changed: the retries wait for that lock. */
+  /**
+   * Starts the retries that a changed slot makes possible. The caller holds the slot's lock, for which the retries wait.
+   */
   free({ slot, emptied, given }: Freed): void {
     const { pending, tasks, unique } = this.#context;
     if (!pending.anyLetters) return;
@@ -39,8 +41,8 @@ export class Promoter {
   }
 
   /**
-   * Applies what the source says now of a letter's document. A retry that has begun may be refused for a reason that no
-   * longer holds, so another one follows it; all callers until that one begins share it.
+   * Applies the current version of a letter's document. If a retry has begun already, it may be refused for a reason
+   * that is no longer valid, so another retry follows. All callers until that retry begins share it.
    */
   async retry(letter: OpenLetter): Promise<void> {
     const key = mapKey(letter.identity);
@@ -55,8 +57,8 @@ export class Promoter {
   }
 
   /**
-   * Retries the letters that wait for another document, at the start of a run and whenever a range has caught up, until
-   * reading stops. A call during a round makes another round follow.
+   * Retries the letters that wait for another document, until reading stops. Called at the start of a run, and when a
+   * range has reached its anchor. A call during a round makes another round follow.
    */
   async retryWaiting(reading: AbortSignal): Promise<void> {
     this.#roundWanted = true;
@@ -72,7 +74,9 @@ export class Promoter {
     this.#roundRunning = false;
   }
 
-  /** Retries all open letters, or those with these numbers, until `reading` is aborted; returns how many. */
+  /**
+   * Retries all open letters, or those with these numbers, until `reading` is aborted. Returns how many were retried.
+   */
   async retryAll(which: 'all' | ReadonlySet<number>, reading: AbortSignal): Promise<number> {
     let retried = 0;
     for (const letters of this.#open()) {
@@ -88,7 +92,7 @@ export class Promoter {
     await Promise.all(letters.map(async (letter) => this.retry(letter)));
   }
 
-  /** Starts a task of the run, so the run waits for it even if no caller does. */
+  /** Starts the retry as a task of the run, so that the run waits for it even if no caller does. */
   async #begin(key: string, letter: OpenLetter): Promise<void> {
     const { tasks, signal } = this.#context;
     const over = new Promise<void>((resolve) => {
@@ -111,7 +115,7 @@ export class Promoter {
 
   async #retry(letter: OpenLetter): Promise<void> {
     const context = this.#context;
-    // Another retry, or a change of the document, has closed it already.
+    // Another retry or a change of the document has closed the letter already.
     if (context.pending.letterOf(letter.identity) === null) return;
     const unit = await reapply(context, identityOf(letter));
     context.points.reach('letter-retried');

@@ -1,7 +1,7 @@
 /**
- * Repairs documents in which a comparison found a difference, by the apply rule: what the source says now is applied, and
- * copies of the document are removed from every slot but its own. Deletes that no feed reports are found this way too.
- * Invariant: only what the source says at that moment is written, under the same locks and intents as any other change.
+ * Repairs documents in which a comparison found a difference. The current version in the source is applied by the apply
+ * rule, and copies of the document are removed from every other slot. Deletes that no feed reports are applied in this
+ * way too. Invariant: a repair writes only the current version, under the same locks and intents as any other change.
  */
 import { HASH_WORDS, hashToBytes, wordsOf } from '../../documents/hash.ts';
 import { IdentityHasher } from '../../documents/identity.ts';
@@ -15,13 +15,13 @@ import { keyOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
 /** A document that differs, and where the target holds copies of it. */
 export interface Suspect {
-  /** Its id, then the levels of its source key, as JSON texts; null: it has no such value. */
+  /** The id, then the levels of the source key, as JSON texts; null for a missing value. */
   readonly name: readonly (string | null)[];
-  /** Target keys. */
+  /** The target keys under which the comparison has seen copies. */
   readonly seenAt: ReadonlyArray<readonly KeyComponent[]>;
 }
 
-/** Documents repaired at the same time. */
+/** How many documents are repaired at the same time. */
 const AT_ONCE = 64;
 
 /** Repairs documents until `reading` is aborted. */
@@ -39,7 +39,7 @@ export async function repairEach(
   }
 }
 
-/** The repair is committed when this resolves. */
+/** Repairs one document, and commits the repair. */
 async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<void> {
   const identity = { hash: hashOf(name[0] ?? null, keyOf({ name })), name };
   const unit = await reapply(context, identity);
@@ -50,7 +50,7 @@ async function repair(context: RunContext, { name, seenAt }: Suspect): Promise<v
   unit.commit(null);
 }
 
-/** Removes a copy that the ledger does not know, or knows in another slot. */
+/** Removes a copy from a slot that is neither the one in the ledger nor the one where the document belongs. */
 async function removeStray(
   context: RunContext,
   unit: UnitOfWork,
@@ -61,7 +61,7 @@ async function removeStray(
   const turn = sequencer.enter(wordsOf(identity.hash, slot.hash), 2);
   try {
     await sequencer.ready(turn, signal);
-    // By the ledger this is the document's own slot: it was just written, or it stays there with a letter.
+    // According to the ledger this is the document's own slot: its copy was just written, or stays there with a letter.
     if (pending.rowOf(identity.hash, null)?.slot?.equals(slot.hash) === true) return;
     const version = await source.read(identity);
     if (version !== 'gone' && version.slot?.hash.equals(slot.hash) === true) return;
@@ -71,7 +71,7 @@ async function removeStray(
   }
 }
 
-/** The hash of an identity or a slot, from the id as JSON text and the key. */
+/** Returns the hash of an identity or a slot, from the id (JSON text) and the key. */
 function hashOf(id: string | null, key: readonly KeyComponent[]): Buffer {
   const hasher = new IdentityHasher();
   // The id starts at offset 1, because offset 0 means that there is none.

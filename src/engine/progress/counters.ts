@@ -1,4 +1,4 @@
-/** Counts of one run. Totals of the whole migration are the ledger's counters, which change with each commit. */
+/** Counts the committed work of one run. The totals of the whole migration are the ledger's counters. */
 
 export const COUNTERS = [
   'documentsRead',
@@ -17,7 +17,7 @@ export class RunCounters {
     return this.#counts.get(counter) ?? 0;
   }
 
-  /** Counts what was committed. */
+  /** Adds the counts of a commit. */
   add(counts: Counts): void {
     for (const counter of COUNTERS) {
       const delta = counts[counter] ?? 0;

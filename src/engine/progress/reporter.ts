@@ -15,12 +15,12 @@ interface ReporterParts {
   readonly onSnapshot: ((snapshot: RunSnapshot) => void) | undefined;
 }
 
-/** A range with less lag than this has caught up: in a busy source some change is always new. */
+/** A range that lags less than this counts as caught up, because a busy source always has a change that is new. */
 const CAUGHT_UP_S = 10;
 
 export class ProgressReporter {
   complete = false;
-  /** Suppresses the stall warning while a cutover waits for something else than documents. */
+  /** True while a cutover waits for something other than documents: no stall is then reported. */
   isPaused = false;
   readonly #parts: ReporterParts;
   readonly #startedMs: number;
@@ -35,7 +35,7 @@ export class ProgressReporter {
     this.#outlook = outlookOf(parts);
   }
 
-  /** The progress of a lease's range, for the lease to keep current. */
+  /** Returns the progress of a lease's range, which the lease updates. */
   rangeOf({ number, rangeId, min, max, phase, documents }: Lease): RangeProgress {
     let range = this.#ranges.get(number);
     if (range === undefined) {
@@ -45,7 +45,7 @@ export class ProgressReporter {
     return range;
   }
 
-  /** Whether no range lags, except behind what was written a moment ago. */
+  /** Whether every range has caught up, apart from changes of the last seconds. */
   haveAllCaughtUp(): boolean {
     const lagSeconds = this.#lagSeconds();
     return lagSeconds !== null && lagSeconds < CAUGHT_UP_S;
@@ -82,7 +82,7 @@ export class ProgressReporter {
     });
   }
 
-  /** Reports at intervals, until aborted. */
+  /** Reports at intervals, until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { context, onSnapshot } = this.#parts;
     while (!signal.aborted) {
@@ -98,7 +98,7 @@ export class ProgressReporter {
     }
   }
 
-  /** The cause of a stall for which no wait is recorded. */
+  /** Returns the cause of a stall for which `waits.current` found no wait. */
   #explainStall(seconds: number): string {
     const { context, waits } = this.#parts;
     const feeds = this.#live().map(({ id, askedMs }) => ({ range: id, sinceMs: askedMs }));
@@ -110,7 +110,7 @@ export class ProgressReporter {
     });
   }
 
-  /** Reports the end of the run, however it came. */
+  /** Reports the last snapshot, also after a failure. */
   reportLast(): void {
     this.#parts.onSnapshot?.(this.snapshot());
   }
@@ -127,10 +127,10 @@ export class ProgressReporter {
       .toSorted((a, b) => (a.min < b.min ? -1 : 1));
   }
 
-  /** Lag of the range that is farthest behind; null while a range is being copied. */
+  /** Returns the lag of the range that is farthest behind; null while a range is being copied. */
   #lagSeconds(): number | null {
     const live = this.#live();
-    // Nothing was read yet, so the lag is not known.
+    // No range was read yet, so the lag is not known.
     if (live.length === 0) return null;
     const nowMs = this.#parts.context.serviceTime.nowMs();
     let lagMs = 0;

@@ -1,7 +1,7 @@
 /** The service's time, taken from the Date headers of its replies: the clock of this machine may be wrong. */
 import type { Clock } from '../../lib/clock.ts';
 
-/** A date this little behind is normal: dates are cut to seconds, and replies overtake each other. */
+/** A date that is behind by less than this is normal: dates have whole seconds, and replies overtake each other. */
 const LATE_MS = 10_000;
 
 export class ServiceTime {
@@ -13,7 +13,7 @@ export class ServiceTime {
     this.#clock = clock;
   }
 
-  /** Takes the date of a reply. One that is far behind counts too, so the effect of a wrong date ends. */
+  /** Takes the date of a reply. A date that is far behind is taken too, so that a wrong date has no lasting effect. */
   see(date: string | undefined): void {
     const ms = date === undefined ? Number.NaN : Date.parse(date);
     if (Number.isNaN(ms)) return;
@@ -23,12 +23,12 @@ export class ServiceTime {
     this.#atMs = this.#clock.now();
   }
 
-  /** In seconds, as documents have it. */
+  /** The service's time in whole seconds, as in the `_ts` of documents. */
   nowTs(): number {
     return Math.floor(this.nowMs() / 1000);
   }
 
-  /** Until the first reply, the time of this machine. */
+  /** The service's time. Until the first reply it is the time of this machine. */
   nowMs(): number {
     const nowMs = this.#clock.now();
     return this.#seenMs === undefined ? nowMs : this.#seenMs + Math.max(0, nowMs - this.#atMs);

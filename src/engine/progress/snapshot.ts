@@ -6,40 +6,40 @@ export interface RunSnapshot {
   readonly migration: string;
   readonly goal: Goal;
   readonly phase: string;
-  /** The run has reached its goal. */
+  /** Whether the run has reached its goal. */
   readonly complete: boolean;
-  /** Documents of this run. */
+  /** How many documents this run has read, written, and so on. */
   readonly documents: {
     readonly read: number;
     readonly written: number;
     readonly deleted: number;
     readonly moved: number;
-    /** Dead letters open now, whichever run opened them. */
+    /** Dead letters that are open now, including those of earlier runs. */
     readonly deadLettered: number;
   };
   readonly ru: { readonly source: number; readonly target: number };
-  /** Operations and reads that the service answered with 429. */
+  /** How many operations and reads the service answered with 429. */
   readonly throttled: number;
   readonly durationMs: number;
   /** Lag of the range that is farthest behind; null while a range is being copied. */
   readonly lagSeconds: number | null;
   readonly ranges: ReadonlyArray<Readonly<Pick<RangeProgress, 'id' | 'min' | 'max' | 'phase' | 'documents'>>>;
-  /** What the run is waiting for, in a few words; null when it works. */
+  /** What the run is waiting for, in a few words; null while documents are moving. */
   readonly waitsFor: string | null;
-  /** Deletes that no feed reports are yet to be applied. */
+  /** Whether a full comparison is needed, which finds deletes that no feed has reported. */
   readonly sweepPending: boolean;
   readonly outlook: Outlook;
 }
 
-/** What the other figures are measured against. */
+/** Figures from which the displays compute how much is left. */
 export interface Outlook {
-  /** Documents in the source when this run began; null: the service does not say. */
+  /** Documents in the source when this run began; null if the service does not report it. */
   readonly documents: number | null;
   /** Documents read by earlier runs. */
   readonly readBefore: number;
-  /** Documents finished in pages that are not committed yet; `documents` does not count them. */
+  /** Finished documents of pages that are not committed yet. `RunSnapshot.documents` does not include these. */
   readonly uncommitted: number;
-  /** RU/s that the target may be asked for; null: not known. */
+  /** The RU/s that the run may use of the target; null if they are not known. */
   readonly targetRu: number | null;
 }
 
@@ -52,9 +52,9 @@ export interface RangeProgress {
   documents: number;
   /** Service time of the newest committed change, in seconds. */
   lastTs: number | null;
-  /** When its feed last had nothing more, and everything before that was committed. */
+  /** When the range's feed last had no more changes and all earlier changes were committed. */
   caughtUpMs: number | null;
-  /** When the feed request in flight was sent; null while there is none. */
+  /** When the feed request in flight was sent; null while no request is in flight. */
   askedMs: number | null;
 }
 

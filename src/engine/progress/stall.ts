@@ -1,19 +1,21 @@
 /**
- * Why a run does not move: what the target's ranges and the source's readers are waiting for. Invariant: a long wait for
- * the service is reported with its side and its reason.
+ * Finds out why a run does not move: what the ranges of the target and the readers of the source are waiting for.
+ * Invariant: a long wait for the service is reported with its side and its reason.
  */
 import type { Wait } from '../../cosmos/load/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { RangeWait, WaitReason } from '../../cosmos/bulk/operation.ts';
 
-/** Shorter waits are normal operation and not reported. */
+/** Waits that are shorter than this are normal and not reported. */
 const REPORT_AFTER_MS = 2000;
 /** The stall warning is repeated at this interval. */
 const WARN_EVERY_MS = 30_000;
-/** A side counts as waiting for this long after its announced delay, until its next request reports. */
+/**
+ * After the delay of a retry, its side counts as waiting for this much longer, until the next request reports a result.
+ */
 const REQUEST_GRACE_MS = 1000;
 
-/** Null: not a reason that a user needs to know. */
+/** The words for each reason; null for a reason that the operator does not need to know. */
 const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
   throttled: (side) => `throttled by the ${side}`,
   transient: (side) => `the ${side} has temporary trouble`,
@@ -26,7 +28,7 @@ const WORDS: Readonly<Record<WaitReason, ((side: string) => string) | null>> = {
   'nothing to do': null,
 };
 
-/** The waits of the ranges of both sides, and since when each feed request is unanswered. */
+/** The waits of the ranges of both sides, and for each feed since when its request has had no reply. */
 export interface PendingRequests {
   readonly target: readonly RangeWait[];
   readonly source: readonly RangeWait[];
@@ -45,7 +47,7 @@ export class ServiceWaits {
     this.#clock = clock;
   }
 
-  /** A request to this side is about to wait before its next attempt. */
+  /** Records that a request to this side waits before it is sent again. */
   record(side: 'source' | 'target', wait: Wait): void {
     const nowMs = this.#clock.now();
     const before = this.#retries.get(side);
@@ -60,7 +62,7 @@ export class ServiceWaits {
     });
   }
 
-  /** The most serious wait of now: a retried request, or else the longest wait of a range. */
+  /** Returns the most serious wait at this moment: that of a retried request, or else the longest wait of a range. */
   current(target: readonly RangeWait[], source: readonly RangeWait[] = []): string | null {
     const nowMs = this.#clock.now();
     for (const [side, { wait, sinceMs, untilMs }] of this.#retries) {
@@ -70,7 +72,7 @@ export class ServiceWaits {
     return this.#longest('target', target) ?? this.#longest('source', source);
   }
 
-  /** The cause of a stall of this many seconds in which `current` found no wait. */
+  /** Returns the cause of a stall of this many seconds in which `current` found no wait. */
   explainStall(seconds: number, { target, source, feeds }: PendingRequests): string {
     const nowMs = this.#clock.now();
     const last = [...this.#retries].findLast(([, { untilMs }]) => untilMs > nowMs - seconds * 1000);
@@ -116,7 +118,9 @@ export class Watchdog {
     this.#sinceMs = this.#warnedMs = clock.now();
   }
 
-  /** `progress` changes with everything that happens. Returns the length of the stall when a warning is due, else null. */
+  /**
+   * Returns the length of the stall if a warning is due, else null. `progress` is another text whenever the run moves.
+   */
   stalledSeconds(progress: string): number | null {
     const nowMs = this.#clock.now();
     if (progress !== this.#progress) {

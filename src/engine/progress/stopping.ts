@@ -1,6 +1,6 @@
 /**
- * How a run ends: the reasons to stop reading, and the tasks that are finished first. Invariant: once stopped, a run does
- * not wait for tasks that make no progress; the next run settles what they left in doubt.
+ * Ends a run: collects the reasons to stop reading, and finishes the tasks before the end. Invariant: once stopped, a
+ * run does not wait for tasks that make no progress. The next run settles the documents that such tasks left in doubt.
  */
 import { abortReason, ChildSignal, whenAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -54,7 +54,7 @@ export class RunStop implements Disposable {
 
   throwIfStopped(isComplete: boolean): void {
     if (this.#drain.aborted) this.#drain.throwIfAborted();
-    // The time limit of a run that had nothing left to do is a planned end.
+    // If no work was left at the time limit, the run has ended as planned.
     if (isComplete && this.#reason instanceof BudgetError) return;
     if (this.#reason !== undefined) throw this.#reason;
   }
@@ -64,38 +64,38 @@ export class RunStop implements Disposable {
   }
 }
 
-/** Batches and commits in progress take seconds, as long as nothing has been measured. */
+/** The time reserved for finishing batches and commits, as long as no measurement says more. */
 const DRAIN_MS = 10_000;
-/** How often the remaining work is estimated again; it changes with every page. */
+/** How often the remaining work is estimated again. It changes with every page. */
 const ESTIMATE_EVERY_MS = 1000;
 
 interface Timekeeping {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** How long the work in progress may take when nothing more is read. */
+  /** Returns how long the work in progress will take if no more pages are read. */
   readonly drainMs: () => number;
 }
 
 interface Finishing {
-  /** Aborted when the run is to stop reading. */
+  /** Aborted when the run has to stop reading. */
   readonly stop: AbortSignal;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
-  /** Another text whenever a task makes progress. */
+  /** Returns another text whenever a task makes progress. */
   readonly progress: () => string;
-  /** A request may still be answered until this time has passed. */
+  /** How long a request may wait for its reply. */
   readonly requestTimeoutMs: number;
 }
 
-/** Times the request timeout: by then the transport has given the request up. */
+/** A factor on the request timeout. After that time the transport has given the request up. */
 const GRACE = 1.1;
-/** At least this long, however short the timeout: a busy machine pauses for a moment. */
+/** The shortest stall that ends the wait, even with a short timeout, because a busy machine pauses for a moment. */
 const STALL_MIN_MS = 3000;
 const CHECKS = 10;
 
-/** Waits for the tasks. Once the run is stopped and they make no progress, throws the reason to stop. */
+/** Waits for the tasks. If the run is stopped and the tasks make no progress, throws the reason to stop. */
 export async function finishTasks(
   tasks: Tasks,
   { stop, signal, clock, log, progress, requestTimeoutMs }: Finishing,
@@ -121,7 +121,7 @@ export async function finishTasks(
   }
 }
 
-/** The tasks of a run that end before the run does. */
+/** The tasks that a run finishes before it ends. */
 export class Tasks {
   readonly #members: Group;
   #running = 0;
@@ -135,7 +135,7 @@ export class Tasks {
     return this.#running;
   }
 
-  /** Starts a task with which the whole run fails. */
+  /** Starts a task. If the task fails, the whole run fails. */
   start(task: () => Promise<void>): void {
     this.#running += 1;
     this.#members.start(async () => {
