@@ -149,10 +149,7 @@ function retime(account: LocalAccount, container: ContainerModel, defaultTtl: nu
   }
 }
 
-/**
- * Returns a value as text with sorted properties. A client may send back what it has read in another order of
- * properties.
- */
+/** Returns a value as text with sorted properties. A client may send properties back in another order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -212,10 +209,7 @@ export function offerHistory(account: LocalAccount, offer: OfferModel): OfferMod
   return { peakRu: offer.history.peakRu, storedKb: Math.max(offer.history.storedKb, bytes / 1024) };
 }
 
-/**
- * Changes a throughput. It takes effect at once as far as the current ranges can carry it, and fully with the new
- * ranges.
- */
+/** Changes a throughput. What the current ranges can carry takes effect at once, the rest with the new ranges. */
 export function changeThroughput(
   account: LocalAccount,
   offer: OfferModel,

@@ -19,18 +19,19 @@ interface PathNode {
   children: Map<string, PathNode> | undefined;
   elements: PathNode | undefined;
   /**
-   * Whether the path that ends here in `/?` is indexed; undefined without such a path. It decides about a scalar here.
+   * Whether `/?` after the path of this node is indexed; undefined if no such path is in the policy. It decides about
+   * a scalar at this node.
    */
   scalar: boolean | undefined;
   /**
-   * Whether the path that ends here in `/*` is indexed; undefined without such a path. It decides about everything
-   * here and below, unless a longer path decides.
+   * Whether `/*` after the path of this node is indexed; undefined if no such path is in the policy. It decides about
+   * this node and everything below, unless a longer path decides.
    */
   subtree: boolean | undefined;
 }
 
 export interface IndexedPaths {
-  /** False if the policy has the indexing mode none. */
+  /** Whether documents are indexed at all; false in the indexing mode none. */
   readonly indexed: boolean;
   readonly root: Readonly<PathNode>;
   /** The included paths that name a property. A document without such a path has a term that records its absence. */
@@ -113,10 +114,7 @@ function count(value: unknown, node: PathNode | undefined, inherited: boolean, d
   return terms;
 }
 
-/**
- * The terms of one path and of the paths below. Each value has a count: how often it occurs before, less how often
- * after.
- */
+/** The terms of one path and of the paths below. Each value counts how often it occurs before, less how often after. */
 interface Bag {
   readonly values: Map<unknown, number>;
   readonly children: Map<string, Bag>;
@@ -131,10 +129,7 @@ interface Position {
   readonly depth: number;
 }
 
-/**
- * Counts the changed terms of two values. Objects are compared property by property, and only values that differ get a
- * bag, which saves time.
- */
+/** Counts the changed terms of two values. To save time, only values that differ get a bag. */
 function diff(before: unknown, after: unknown, position: Position): number {
   if (before === after) return 0;
   const { node, inherited, depth } = position;

@@ -283,8 +283,7 @@ function uniqueValues(container: ContainerModel, incoming: IncomingDocument): st
 }
 
 /**
- * Refuses a unique value that another document of the logical partition has. If that document has expired, it is
- * removed instead.
+ * Refuses a unique value that another document of the logical partition has; removes that document if it has expired.
  */
 function refuseTaken(
   transaction: WriteTransaction,

@@ -1,7 +1,4 @@
-/**
- * Answers with the account document: one region for reading and writing, at the URL at which clients reach the
- * account.
- */
+/** Answers with the account document: one region for reading and writing, at the URL that clients use. */
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 
 export function read(request: GatewayRequest): GatewayReply {

@@ -1,7 +1,4 @@
-/**
- * Answers `/_emulator/…`: shows the account's state and controls it. No key is needed, but only this machine has
- * access.
- */
+/** Answers `/_emulator/…`: shows the account's state and controls it. Needs no key, but answers only this machine. */
 import { purgeContainer } from '../partitions/background.ts';
 import { json, type GatewayRequest, type GatewayReply } from '../http/request.ts';
 import { isObject, own, type JsonObject } from '../json/json-value.ts';

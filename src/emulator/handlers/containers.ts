@@ -1,7 +1,4 @@
-/**
- * Answers requests for containers: definitions, quotas and statistics, ranges, and the feed of conflicts (always
- * empty).
- */
+/** Answers requests for containers: definitions, quotas and statistics, ranges, and the empty feed of conflicts. */
 import {
   json,
   METADATA_WRITE_RU,

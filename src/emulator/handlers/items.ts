@@ -46,10 +46,7 @@ function operationOf(
   };
 }
 
-/**
- * Refuses a request that names a trigger. The client depends on the trigger's effect, which the emulator does not
- * have.
- */
+/** Refuses a request that names a trigger. The client depends on the effect of the trigger, which never runs. */
 function refuseTriggers(request: GatewayRequest): void {
   for (const name of ['x-ms-documentdb-pre-trigger-include', 'x-ms-documentdb-post-trigger-include']) {
     if (request.headers[name] === undefined || request.headers[name] === '') continue;
@@ -121,10 +118,7 @@ export const replace = (request: GatewayRequest): GatewayReply => perform(reques
 export const patch = (request: GatewayRequest): GatewayReply => perform(request, 'patch');
 export const remove = (request: GatewayRequest): GatewayReply => perform(request, 'delete');
 
-/**
- * Deletes every document of one key. The service deletes them in the background; the emulator deletes them before it
- * answers.
- */
+/** Deletes every document of one key, before the answer. The service deletes them in the background. */
 export function removeKey(request: GatewayRequest): GatewayReply {
   const { account, priority } = request;
   const container = request.container();

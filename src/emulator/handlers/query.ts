@@ -85,10 +85,7 @@ export function readQuerySpec(request: GatewayRequest): QuerySpec {
   return { query: own(body, 'query'), parameters: own(body, 'parameters') ?? [] };
 }
 
-/**
- * Returns whether the request names neither a range nor a key. As on the service, the number of ranges does not
- * matter.
- */
+/** Returns whether the request names neither a range nor a key. The number of ranges does not matter on the service. */
 function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
@@ -205,10 +202,7 @@ export function list(request: GatewayRequest): GatewayReply {
   return answer(request, { query: 'SELECT * FROM c' });
 }
 
-/**
- * Answers with the plan of a query. .NET and Java ask for it before each query across ranges; JavaScript sends both at
- * once.
- */
+/** Answers with the plan of a query. .NET and Java ask for it before the query, JavaScript along with the query. */
 export function plan(request: GatewayRequest): GatewayReply {
   const { statement } = compileQuery(readQuerySpec(request));
   return json(200, planOf(statement, scopeOf(request, request.container())), {}, 0);

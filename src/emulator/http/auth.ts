@@ -38,10 +38,7 @@ const SKEW_MAX_MS = 15 * 60 * 1000;
  */
 const CONTROL_PLANE_TYPES: ReadonlySet<string> = new Set(['dbs', 'colls', 'offers']);
 
-/**
- * Throws a Refusal unless the request is allowed: 401 for an invalid token, 403 for a valid one without the
- * permission.
- */
+/** Throws a Refusal unless the request is allowed: 401 for an invalid token, 403 for a missing permission. */
 export function authorize(request: AuthRequest, settings: AuthSettings): void {
   const token = readToken(request.headers['authorization']);
   switch (token.type) {
@@ -121,7 +118,7 @@ function readToken(header: string | undefined): Token {
       fields.set(field.slice(0, equals), field.slice(equals + 1));
   }
   const type = fields.get('type') ?? '';
-  // A SAS token has no version 1.0 and no signature here; `authorize` refuses it by its type.
+  // A SAS token lacks version 1.0. `authorize` refuses it by its type.
   if (type !== 'sas' && (fields.get('ver') !== '1.0' || !fields.get('sig'))) {
     throw unauthorized(
       "The input authorization token can't serve the request: it is not of the form " +
@@ -182,10 +179,7 @@ function readClaims(jwt: string): JsonObject | undefined {
   return isObject(claims) ? claims : undefined;
 }
 
-/**
- * Returns whether a request reads: GET, HEAD, or a POST that is a query. A batch is a write, whatever its other
- * headers say.
- */
+/** Returns whether a request reads: GET, HEAD, or a POST that is a query and not a batch or upsert. */
 function isRead(request: AuthRequest): boolean {
   const method = request.method.toUpperCase();
   if (method === 'GET' || method === 'HEAD') return true;

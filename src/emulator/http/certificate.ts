@@ -39,10 +39,7 @@ const OID = {
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The certificate is valid from a day ago, for clients in containers whose clock is behind. */
 const VALID_BEFORE_MS = DAY_MS;
-/**
- * The certificate is valid for a year: longer than an emulator runs, shorter than the 398 days that some clients
- * allow.
- */
+/** The certificate is valid for a year: longer than an emulator runs. Some clients refuse more than 398 days. */
 const VALID_AFTER_MS = 365 * DAY_MS;
 /** The length of a serial number. RFC 5280 allows 20 bytes; 16 random bytes do not repeat. */
 const SERIAL_BYTES = 16;

@@ -1,12 +1,6 @@
-/**
- * Writes the elements of DER (ITU-T X.690) that a certificate consists of. Each element is a tag, a length and
- * contents.
- */
+/** Writes the elements of DER (ITU-T X.690) of which a certificate consists. Each has a tag, a length and contents. */
 
-/**
- * Tags by their names in X.509. SEQUENCE, SET and an explicit `[n]` contain other elements, so their tags have bit
- * 0x20.
- */
+/** Tags by their names in X.509. SEQUENCE, SET and an explicit `[n]` contain elements, so their tags have bit 0x20. */
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -51,8 +45,7 @@ export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(TAG.co
 export const holding = (number: number, item: Uint8Array): Buffer => wrap(TAG.contextHolding | number, item);
 
 /**
- * Writes a positive whole number from its big-endian bytes. A zero byte is prepended where the number would be
- * negative.
+ * Writes a positive whole number from big-endian bytes. A leading zero byte keeps it positive if the top bit is set.
  */
 export function integer(bytes: Uint8Array): Buffer {
   const isNegative = ((bytes[0] ?? 0) & 0x80) !== 0;

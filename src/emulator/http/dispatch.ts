@@ -20,12 +20,9 @@ import { locate } from '../documents/operations.ts';
 import { Refusal, statusName } from './refusal.ts';
 import { findRoute, signedResource, type Route } from './routes.ts';
 
-/**
- * The largest body that is accepted: a document of 2 MB, and the system properties that a client may send back with
- * it.
- */
+/** The largest body that is accepted: a document of 2 MB, and the system properties that clients may send with it. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024 + 256 * 1024;
-/** How much of a too large body is read and discarded, so that the client can read the answer. Then it is cut off. */
+/** How much of a too large body is read and discarded for the client to read the answer. Then the connection is cut. */
 const DRAIN_BYTES_MAX = 64 * 1024 * 1024;
 const SERVICE_VERSION = 'version=2.14.0.0';
 const CONTENT_PATH = 'x-ms-alt-content-path';

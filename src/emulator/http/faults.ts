@@ -57,10 +57,7 @@ export interface FaultEffect {
   readonly body?: 'empty' | 'html' | 'truncated';
   /** Lower-case names of the headers that the answer lacks. */
   readonly dropHeaders?: readonly string[];
-  /**
-   * Changes a reply that lists ranges: the last range is missing, or it is the list from before the latest split or
-   * merge.
-   */
+  /** Changes a list of ranges: the last range is missing, or the list is from before the latest split or merge. */
   readonly pkranges?: 'incomplete' | 'stale';
 }
 
@@ -87,7 +84,7 @@ interface Armed {
 
 /** The most rules in a plan. Every request is compared with every rule: more rules would slow the server down. */
 const RULES_MAX = 1_000;
-/** One day. Node's timers overflow at 24.8 days and then fire at once. */
+/** The longest delay: one day. Node's timers overflow at 24.8 days and then fire at once. */
 const DELAY_MAX_MS = 86_400_000;
 const COUNT_MAX = 1_000_000_000;
 
@@ -99,10 +96,7 @@ export class Faults {
     return this.#armed.length > 0;
   }
 
-  /**
-   * Replaces all rules by the rules of a plan, `{seed?, rules}`. Throws a Refusal 400 that names the first invalid
-   * field.
-   */
+  /** Replaces all rules by those of a plan, `{seed?, rules}`. A Refusal 400 names the first invalid field. */
   set(plan: unknown): void {
     const { seed = 0, rules } = readShape(plan, 'faults', PLAN);
     if (rules === undefined) throw refuse('faults.rules', 'is missing');
@@ -121,10 +115,7 @@ export class Faults {
     this.#armed = [];
   }
 
-  /**
-   * Returns the effect of the first rule that matches the request and fires. Later rules do not see the request and do
-   * not count it.
-   */
+  /** Returns the effect of the first rule that matches the request and fires. Later rules do not count the request. */
   strike(target: FaultTarget): FaultEffect | undefined {
     return firstToFire(this.#armed, target);
   }

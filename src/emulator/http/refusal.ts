@@ -6,7 +6,7 @@ interface RefusalParts {
   readonly substatus?: number | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly chargeRu?: number;
-  /** More members of the error body, after `code` and `message`. */
+  /** More members of the error body, alongside `code` and `message`. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 

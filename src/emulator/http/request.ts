@@ -12,7 +12,7 @@ import type { Priority } from '../partitions/ru-meter.ts';
 
 export interface GatewayReply {
   readonly status: number;
-  /** JSON text or bytes. Replies with status 204 or 304 have no body. */
+  /** The body: JSON text or bytes. Replies with status 204 or 304 have none. */
   readonly body?: string | Buffer | undefined;
   readonly headers?: Readonly<Record<string, string | number>> | undefined;
   readonly chargeRu?: number | undefined;

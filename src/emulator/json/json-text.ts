@@ -204,10 +204,7 @@ export function appendMember(text: string, from: number, name: string, value: st
   return `${text.slice(0, close)}${empty ? '' : ','}${JSON.stringify(name)}:${value}${text.slice(close)}`;
 }
 
-/**
- * Returns the text with an element inserted at `index` of the array at `from`; undefined when `index` is out of
- * bounds.
- */
+/** Returns the text with an element inserted at `index` of the array at `from`; undefined if out of bounds. */
 export function insertElement(text: string, from: number, index: number, value: string): string | undefined {
   const elements = [...elementsOf(text, from)];
   if (index > elements.length) return undefined;
@@ -237,8 +234,7 @@ export function removeStep(text: string, from: number, step: string | number): s
 }
 
 /**
- * Returns the text with its numbers as the service may store them: -0 as 0, 1.10 as 1.1, 3.0 as 3. Integers of 64 bits
- * keep every digit.
+ * Returns the text with numbers as the service may store them: -0 as 0, 1.10 as 1.1, 3.0 as 3. 64-bit integers stay.
  */
 export function normalizeNumbers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => {

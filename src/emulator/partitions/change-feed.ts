@@ -159,8 +159,7 @@ export function readFeed(
 }
 
 /**
- * Returns the LSN at which a page ends. A page has whole transactions, at least one, within the limits of items and
- * bytes.
+ * Returns the LSN at which a page ends: after whole transactions, at least one, within the limits of items and bytes.
  */
 function endOfPage(
   edge: readonly [lsn: number, bytes: number][],

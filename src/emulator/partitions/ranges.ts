@@ -24,8 +24,7 @@ export interface RangeModel {
   /** The machine time until which requests are answered with 410/1007, because the range is being split. */
   splittingUntilMs: number | undefined;
   /**
-   * Recent transactions with their times, from which follows what a lagging replica has seen. Kept only while
-   * `replicaLagMs` is set.
+   * Recent transactions and their times, from which follows what a lagging replica sees. Empty without `replicaLagMs`.
    */
   commits: { lsn: number; atMs: number }[];
 }
@@ -69,7 +68,7 @@ export function rangeOf(ranges: readonly RangeModel[], epk: string): RangeModel 
   return must(ranges[low], 'a container has at least one range');
 }
 
-/** Returns the range that a request names. Throws the service's refusal if the range is gone or being split. */
+/** Returns the range that a request names. Throws the service's refusal if it does not exist or is being split. */
 export function rangeById(ranges: readonly RangeModel[], id: string, nowMs: number): RangeModel {
   const range = ranges.find((candidate) => String(candidate.id) === id);
   if (range === undefined) {

@@ -85,10 +85,7 @@ export function mergeRanges(
   return merged;
 }
 
-/**
- * Splits ranges until the container has `count`: always the widest, among equally wide ranges the one with the most
- * bytes.
- */
+/** Splits the widest range, of equally wide ranges the one with the most bytes, until the container has `count`. */
 function growTo(account: LocalAccount, container: ContainerModel, count: number): void {
   const { kind } = container.definition;
   while (container.ranges.length < count) {
@@ -99,10 +96,7 @@ function growTo(account: LocalAccount, container: ContainerModel, count: number)
   }
 }
 
-/**
- * Returns a range's share of the hash space in millionths, so that halves that differ by one hash count as equally
- * wide.
- */
+/** Returns a range's share of the hash space. It is in millionths, so that halves that differ by one hash are equal. */
 function shareOf(kind: KeyKind, { min, max }: RangeModel): number {
   return Math.round((positionOf(kind, max) - positionOf(kind, min)) * 1_000_000);
 }

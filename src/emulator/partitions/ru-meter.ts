@@ -42,15 +42,12 @@ export class RuMeter {
   readonly #nowMs: () => number;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `nowMs` must return ascending times. */
+  /** `nowMs` must never return an earlier time than before. */
   constructor(options: { readonly nowMs: () => number }) {
     this.#nowMs = options.nowMs;
   }
 
-  /**
-   * Returns undefined for an admitted request, otherwise the milliseconds to wait (429/3200). A changed budget applies
-   * from this call on.
-   */
+  /** Returns undefined to admit a request, or the milliseconds to wait (429/3200). A changed budget applies at once. */
   admit(bucket: string, budgetRuPerSecond: number, priority: Priority): number | undefined {
     const nowMs = this.#nowMs();
     const state = this.#at(bucket, nowMs);
@@ -142,10 +139,7 @@ function setBudget(state: Bucket, budgetRu: number): void {
   state.reserveRu = Math.min(state.reserveRu, budgetRu);
 }
 
-/**
- * Returns the wait until refills have paid the debt and RU are left. With a budget of 0 it is the wait for the next
- * second.
- */
+/** Returns the wait until refills have paid the debt and RU are left; with a budget of 0, until the next second. */
 function waitMs(state: Bucket, nowMs: number): number {
   const refills =
     state.budgetRu > 0 ? Math.floor(Math.max(0, DUST_RU - state.leftRu) / state.budgetRu) + 1 : 1;

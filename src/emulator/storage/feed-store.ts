@@ -24,7 +24,7 @@ export interface FeedWindow {
   readonly upTo: number;
   readonly min: string;
   readonly max: string;
-  /** Only documents written after this second (epoch) are read, for a reader that starts at a time; -1 reads all. */
+  /** The second (epoch) after which documents must be written, for a reader that starts at a time; -1 for all. */
   readonly afterTs: number;
   /** The current time in epoch seconds. Documents that have expired by then are left out. */
   readonly nowTs: number;

@@ -25,10 +25,7 @@ export function containerRid(databaseNumber: number, containerNumber: number): s
   return encode(containerBytes(databaseNumber, containerNumber));
 }
 
-/**
- * Returns a function from number to resource id, for a container's documents or scripts. The last byte states the
- * kind.
- */
+/** Returns a function from number to resource id, for a container's documents or scripts. The last byte is the kind. */
 export function childRidMaker(
   databaseNumber: number,
   containerNumber: number,

@@ -38,10 +38,7 @@ export function isSqlObject(value: SqlValue): value is SqlObject {
   return typeof value === 'object' && value !== null && !isSqlArray(value);
 }
 
-/**
- * Returns the value at the end of the steps. Only own properties count, so `__proto__` and `length` are ordinary
- * names.
- */
+/** Returns the value at the end of the steps. Only own properties count: `__proto__` is an ordinary name. */
 export function stepInto(value: SqlValue, steps: readonly PathStep[]): SqlValue {
   let at = value;
   for (const step of steps) {

@@ -56,7 +56,7 @@ export interface CompiledQuery {
 /** A position lower than that of every document. */
 const BEFORE_ALL = -1;
 
-/** Reads documents, and counts them and their bytes. */
+/** Reads documents, and counts their number and bytes. */
 class Scan {
   #scanned = 0;
   #scannedBytes = 0;

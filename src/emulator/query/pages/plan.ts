@@ -72,10 +72,7 @@ function columnsOf(selection: Selection): readonly Column[] {
   });
 }
 
-/**
- * Writes the query for each range. A new line follows every part of the original text, because it may end in a
- * comment.
- */
+/** Writes the query for each range. A new line ends every part of the original text, which may end in a comment. */
 function rewritten(statement: Statement): string {
   const { alias, whereText, orderBy, top, offset, limit } = statement;
   const conditions = whereText === undefined ? [] : [`(${whereText}\n)`];

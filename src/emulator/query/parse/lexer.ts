@@ -13,10 +13,7 @@ export interface Token {
   readonly at: number;
 }
 
-/**
- * The reserved words. As on the service, they are reserved everywhere: `c.value` is a syntax error, `c["value"]` is
- * not.
- */
+/** The words that the service reserves everywhere: `c.value` is a syntax error there too, `c["value"]` is not. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
     'AND ARRAY AS ASC BETWEEN BY DESC DISTINCT ESCAPE EXISTS FALSE FROM GROUP IN JOIN LIKE LIMIT NOT NULL ' +

@@ -110,10 +110,7 @@ class StatementParser {
     return { kind: 'list', items };
   }
 
-  /**
-   * Reads FROM and returns the alias. Any container name is accepted, because the path of the request selects the
-   * container.
-   */
+  /** Reads FROM and returns the alias. Any container name is accepted: the request's path selects the container. */
   #from(): string {
     const reader = this.#reader;
     if (reader.isAt('(')) throw unsupported('A subquery', reader.token.at);
@@ -165,10 +162,7 @@ class StatementParser {
     throw syntaxError(this.#source, unknown.at, `Identifier '${unknown.name}' could not be resolved.`);
   }
 
-  /**
-   * Returns whether the query aggregates. If so, it may select nothing but aggregates, and they may occur nowhere
-   * else.
-   */
+  /** Returns whether the query aggregates. It may then select only aggregates, and have them nowhere else. */
   #checkAggregates(selected: Selected): boolean {
     const [first] = this.#expressions.aggregates;
     if (first === undefined) return false;
