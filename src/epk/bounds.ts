@@ -1,4 +1,4 @@
-/** The bounds of physical ranges in the hash space: those of a new container, and the middle of a range that is split. */
+/** The bounds of physical ranges in the hash space: of a new container, and the middle of a range to split. */
 import { assert } from '../lib/assert.ts';
 import type { KeyKind } from './effective-key.ts';
 import { readOrderedNumber, scratchOf, writeOrderedNumber } from './encoding.ts';
@@ -8,8 +8,8 @@ const START = '';
 const END = 'FF';
 
 /**
- * The `count + 1` bounds of `count` ranges of equal size, from '' to 'FF'. They are fractions of the last hash, which gives
- * the bounds that the service shows: 1FFF...FF between two ranges, in V1 05C1DFFFFFFFFC.
+ * Returns the `count + 1` bounds of `count` ranges of equal size, from '' to 'FF'. The bounds are fractions of the
+ * highest hash, which gives the bounds that the service shows: 1FFF...FF between two ranges, in V1 05C1DFFFFFFFFC.
  */
 export function initialBounds(kind: KeyKind, count: number): string[] {
   assert(Number.isInteger(count) && count > 0, 'a container has at least one range');
@@ -20,8 +20,8 @@ export function initialBounds(kind: KeyKind, count: number): string[] {
 }
 
 /**
- * The bound that halves the hash space of [min, max), strictly inside, with as few levels as possible: a hierarchical
- * range that holds a single prefix is split below that prefix. Undefined for a range of one hash, which cannot be split.
+ * Returns the bound that halves [min, max), strictly inside, with as few levels as possible: a hierarchical range
+ * that holds a single prefix is split below that prefix. Undefined for a range of one hash, which cannot be split.
  */
 export function middleOf(kind: KeyKind, min: string, max: string): string | undefined {
   const { bitsPerLevel, levelsMax } = SPACES[kind];
@@ -29,16 +29,16 @@ export function middleOf(kind: KeyKind, min: string, max: string): string | unde
   const high = toPosition(kind, max);
   for (let levels = 1; levels <= levelsMax; levels += 1) {
     const unitBits = bitsPerLevel * BigInt(levelsMax - levels);
-    // With at least two units in the range, the middle rounded down to a unit is above `low`.
+    // A range of at least two units has a middle above `low`, even when the middle is rounded down to a unit.
     if (high - low >= 2n << unitBits) return toBound(kind, (low + high) >> (unitBits + 1n), levels);
   }
   return undefined;
 }
 
 interface Space {
-  /** Bits of a level's hash. */
+  /** Number of bits in the hash of one level. */
   readonly bitsPerLevel: bigint;
-  /** How many levels a bound may have. */
+  /** The most levels that a bound may have. */
   readonly levelsMax: number;
 }
 
@@ -50,7 +50,7 @@ const SPACES: Readonly<Record<KeyKind, Space>> = {
 
 const LEVEL_DIGITS = 32;
 
-/** A bound as an integer: the hashes of its levels side by side, missing levels as zero. */
+/** Returns a bound as an integer: the hashes of its levels side by side, with missing levels as zero. */
 function toPosition(kind: KeyKind, bound: string): bigint {
   const { bitsPerLevel, levelsMax } = SPACES[kind];
   const missing = (levels: number): bigint => bitsPerLevel * BigInt(levelsMax - levels);

@@ -1,7 +1,8 @@
 /**
- * The effective partition key (EPK) of a key value: where it is in the hash space, as upper-case hex that is compared as
- * text. It decides which physical range holds a document. It agrees byte for byte with what Microsoft's SDK computes, with
- * one exception, -0 (encoding.ts). Invariant: functions are pure; the scratch memory is in use within one call only.
+ * Computes the effective partition key (EPK) of a key value: its place in the hash space, as upper-case hex that is
+ * compared as text. The EPK decides which physical range holds a document. It equals what Microsoft's SDK computes,
+ * byte for byte, with one exception, -0 (encoding.ts). Invariant: functions are pure; the scratch memory is in use
+ * within one call only.
  */
 import { UsageError } from '../lib/errors.ts';
 import { roomFor, scratchOf, writeHashed, writeOrdered, writeOrderedNumber } from './encoding.ts';
@@ -20,7 +21,7 @@ export interface KeyDefinition {
   readonly paths: readonly string[];
 }
 
-/** The kind that a container definition asks for. Hash without a version is V1, as in the SDK. */
+/** Returns the kind that a container definition asks for. Hash without a version is V1, as in the SDK. */
 export function keyKindOf({ kind = 'Hash', version }: KeyDefinition): KeyKind {
   if (kind === 'MultiHash') return 'multi-hash';
   if (kind === 'Hash') return version === 2 ? 'hash-v2' : 'hash-v1';
@@ -31,8 +32,8 @@ export function keyKindOf({ kind = 'Hash', version }: KeyDefinition): KeyKind {
 }
 
 /**
- * The EPK of a key value, one component per path. A hierarchical key with fewer values than levels gives the
- * prefix that all keys below it share; '' without any value.
+ * Returns the EPK of a key value with one component per path. A hierarchical key with fewer values than levels gives
+ * the prefix of all keys below it; without any value, ''.
  */
 export function effectiveKey(kind: KeyKind, values: readonly KeyComponent[]): string {
   if (kind === 'hash-v1') return hashV1(values[0]);
@@ -40,18 +41,21 @@ export function effectiveKey(kind: KeyKind, values: readonly KeyComponent[]): st
   return values.map((value) => hashV2([value])).join('');
 }
 
-/** The part of the hash space below a prefix of a hierarchical key; `max` is excluded, and above every hex digit. */
+/** Returns the hash space below a prefix of a hierarchical key. `max` is excluded, and above every hex digit. */
 export function prefixRange(values: readonly KeyComponent[]): { min: string; max: string } {
   const prefix = effectiveKey('multi-hash', values);
   return { min: prefix, max: `${prefix}FF` };
 }
 
-/** The service accepts key values of up to 2,048 bytes; a longer one gets memory of its own. */
+/** Memory for a key value. The service accepts values of up to 2,048 bytes; a longer value gets memory of its own. */
 const shared = scratchOf(8 * 1024);
-/** The longest EPK is V1's: a number and 100 UTF-16 units. */
+/** Memory for an EPK. The longest is one of V1: a number and 100 UTF-16 units. */
 const out = scratchOf(512);
 
-/** V1 looks at one component only, and at 100 UTF-16 units of a string: half of a surrogate pair becomes U+FFFD. */
+/**
+ * Computes a V1 EPK from one component; of a string only 100 UTF-16 units count, and half a surrogate pair becomes
+ * U+FFFD.
+ */
 function hashV1(component: KeyComponent): string {
   const value = typeof component === 'string' ? component.substring(0, 100) : component;
   const length = writeHashed(shared, 0, value, 0x00);
@@ -60,7 +64,7 @@ function hashV1(component: KeyComponent): string {
   return out.bytes.toString('hex', 0, end).toUpperCase();
 }
 
-/** 128 bits of all components together; the two highest are cleared, so that an EPK is below "40". */
+/** Computes a V2 EPK: 128 bits of all components. The two highest bits are cleared, so an EPK is below "40". */
 function hashV2(values: readonly KeyComponent[]): string {
   let room = BLOCK_BYTES;
   for (const value of values) room += roomFor(value);

@@ -1,16 +1,17 @@
 /**
- * Key components as bytes: the form that is hashed, and the order-preserving form that V1 adds after the hash.
+ * Writes key components as bytes, in the form that is hashed, and in the order-preserving form that V1 adds after the
+ * hash.
  *
- * Every function writes at a position and returns the next one. -0 is written as 0: JSON has both, but the service stores
- * 0, and two documents that are equal there must not belong to two ranges. A lone surrogate becomes U+FFFD (EF BF BD), as in
- * TextEncoder and on the wire.
+ * Every function writes at an offset and returns the next offset. -0 is written as 0: JSON has both, but the service
+ * stores 0, and two documents that are equal there must not belong to two ranges. A lone surrogate becomes U+FFFD (EF
+ * BF BD), as in TextEncoder and on the wire.
  */
 import { assert } from '../lib/assert.ts';
 
-/** The key value of one level; undefined is a missing value (None in the SDK). */
+/** The key value of one level; undefined for a missing value (None in the SDK). */
 export type KeyComponent = string | number | boolean | null | undefined;
 
-/** Reused memory: the same bytes as a Buffer and as a DataView. */
+/** Reused memory, as a Buffer and as a DataView of the same bytes. */
 export interface Scratch {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -31,15 +32,15 @@ export const TEXT = 0x08;
 
 const SIGN = 1n << 63n;
 
-/** Shorter ASCII strings are copied by a loop, which is faster than a call into Buffer. */
+/** ASCII strings shorter than this are copied by a loop, which is faster than a call into Buffer. */
 const SHORT_UNITS = 48;
 
-/** An upper bound for the bytes of a component. A UTF-16 unit becomes three bytes at most. */
+/** Returns an upper bound for the bytes of a component. A UTF-16 unit becomes three bytes at most. */
 export function roomFor(value: KeyComponent): number {
   return typeof value === 'string' ? value.length * 3 + 2 : 16;
 }
 
-/** The hashed form; a string ends with `terminator` (00 in V1, FF in V2). */
+/** Writes the form that is hashed. A string ends with `terminator` (00 in V1, FF in V2). */
 export function writeHashed(scratch: Scratch, at: number, value: KeyComponent, terminator: number): number {
   const { view } = scratch;
   if (typeof value === 'string') {
@@ -57,13 +58,13 @@ export function writeHashed(scratch: Scratch, at: number, value: KeyComponent, t
   return at + 1;
 }
 
-/** The form that V1 adds after the hash. Each byte of a string is increased by one, so that 00 can end it. */
+/** Writes the form that V1 adds after the hash. Each byte of a string is increased by one, so 00 can end it. */
 export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent): number {
   const { view } = scratch;
   if (typeof value === 'string') {
     view.setUint8(at, TEXT);
     const end = writeText(scratch, at + 1, value);
-    // No byte of UTF-8 is FF, so this does not overflow.
+    // UTF-8 has no byte FF, so adding one never overflows.
     for (let i = at + 1; i < end; i += 1) view.setUint8(i, view.getUint8(i) + 1);
     view.setUint8(end, 0);
     return end + 1;
@@ -74,8 +75,9 @@ export function writeOrdered(scratch: Scratch, at: number, value: KeyComponent):
 }
 
 /**
- * A double whose bytes compare as the numbers do. The bits are made unsigned; the first byte has eight of them, the others
- * seven and a last bit that is set when another byte follows. Trailing zero groups are left out (as in the JS SDK).
+ * Writes a double so that the bytes compare as the numbers do. The bits are made unsigned. The first byte has eight
+ * of them; each other byte has seven, and a last bit that is set if another byte follows. Zero groups at the end are
+ * omitted.
  */
 export function writeOrderedNumber(view: DataView, at: number, value: number): number {
   view.setFloat64(at, withoutMinusZero(value));
@@ -102,7 +104,7 @@ export function writeOrderedNumber(view: DataView, at: number, value: number): n
   return end;
 }
 
-/** The number that `writeOrderedNumber` wrote as this hex text. */
+/** Reads the number that `writeOrderedNumber` wrote as this hex text. */
 export function readOrderedNumber(hex: string): number {
   const [type, first = 0, ...groups] = Buffer.from(hex, 'hex');
   assert(type === NUMBER, 'an ordered number starts with its type');

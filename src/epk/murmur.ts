@@ -1,15 +1,15 @@
 /**
  * MurmurHash3 with seed 0, in the two variants that Cosmos DB uses for partition keys.
  *
- * 64-bit words are pairs of int32 (`h`igh and `l`ow): BigInt would allocate at every step, and cosmig hashes every document.
- * Both functions read whole blocks. The bytes from `length` to the end of the block must be zero; the tail is then an
- * ordinary block, since zeros add nothing, and needs no cases of its own.
+ * A 64-bit word is a pair of int32 (`h`igh and `l`ow): a BigInt would allocate memory at every step, and cosmig
+ * hashes every document. Both functions read whole blocks, so the bytes from `length` to the end of the block must be
+ * zero. Zeros add nothing to the hash, so the last block needs no special cases.
  */
 
-/** How far past `length` the hashed bytes must be zero. */
+/** The bytes after `length` must be zero up to the next multiple of this. */
 export const BLOCK_BYTES = 16;
 
-/** x86 variant, 32 bits: an unsigned integer. */
+/** Returns the hash of the x86 variant: an unsigned integer of 32 bits. */
 export function murmur32(bytes: DataView, length: number): number {
   let h = 0;
   for (let at = 0; at < length; at += 4) {
@@ -34,7 +34,8 @@ const C2H = 0x4cf5ad43;
 const C2L = 0x2745937f;
 
 /**
- * x64 variant, 128 bits, written to the first 16 bytes of `out` in the order of Cosmos DB: h2, then h1, both big-endian.
+ * Writes the hash of the x64 variant to the first 16 bytes of `out`, in the order of Cosmos DB: h2, then h1, both
+ * big-endian.
  */
 export function murmur128(bytes: DataView, length: number, out: DataView): void {
   let h1h = 0;
@@ -103,11 +104,11 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
   add(out, H2, H1);
 }
 
-/** Offsets of the two halves in the result. */
+/** Offsets of the two halves h1 and h2 in the result. */
 const H1 = 8;
 const H2 = 0;
 
-/** The final mix of one half: xor with itself >> 33, times a constant, twice; then another xor. */
+/** Mixes one half a last time: xor with itself >> 33, times a constant, both twice, and another xor. */
 function mix(words: DataView, at: number): void {
   let h = words.getInt32(at);
   let l = words.getInt32(at + 4) ^ (h >>> 1);
@@ -129,7 +130,7 @@ function put(words: DataView, at: number, high: number, low: number): void {
   words.setInt32(at + 4, low);
 }
 
-/** The upper word of the 64-bit product of a and b; the lower one is `Math.imul(al, bl)`. */
+/** Returns the upper word of the 64-bit product of a and b. The lower word is `Math.imul(al, bl)`. */
 function multiplyHigh(al: number, ah: number, bl: number, bh: number): number {
   const a0 = al & 0xffff;
   const a1 = al >>> 16;
@@ -141,7 +142,7 @@ function multiplyHigh(al: number, ah: number, bl: number, bh: number): number {
   return (upper + Math.imul(ah, bl) + Math.imul(al, bh)) | 0;
 }
 
-/** 1 if an addition to `before` that gave `sum` went past 32 bits. */
+/** Returns the carry of an addition to `before` that gave `sum`: 1 if it exceeded 32 bits. */
 function carry(before: number, sum: number): number {
   return sum >>> 0 < before >>> 0 ? 1 : 0;
 }

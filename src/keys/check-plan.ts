@@ -1,7 +1,6 @@
 /**
- * Refuses key options that cannot work. Each rule has a reason: without its source key a document could not be
- * distinguished from others with the same id, only the service writes system properties, and nothing can be stored
- * below a text.
+ * Refuses key options that cannot work. The reasons: without its source key a document could not be distinguished
+ * from others with the same id; only the service writes system properties; nothing can be stored below a text.
  */
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { UsageError } from '../lib/errors.ts';
@@ -10,7 +9,7 @@ import type { Derivation } from './strategies/parse.ts';
 import { isSamePath, overlap, printPath } from './path.ts';
 import type { Path } from './strategies/strategy.ts';
 
-/** A plan before it is checked. */
+/** The options of a plan, parsed but not yet checked. */
 export interface Draft {
   readonly source: readonly Path[];
   readonly key: readonly Path[];
@@ -19,13 +18,13 @@ export interface Draft {
 }
 
 /**
- * Names that a derived value must not have: the identity, the lifetime, and a name that a plain assignment would
- * lose.
+ * Names that a derived value must not have: the identity, the lifetime and the system properties (RESERVED), and a
+ * name that a plain assignment would lose (LOST).
  */
 const RESERVED = ['id', 'ttl', ...SYSTEM_PROPERTIES];
 const LOST = '__proto__';
 
-/** All problems of a draft. */
+/** Returns all problems of a draft. */
 export function problemsOf(draft: Draft): UsageError[] {
   return [
     ...aboutKey(draft),
@@ -35,7 +34,7 @@ export function problemsOf(draft: Draft): UsageError[] {
   ];
 }
 
-/** The source key paths that a derived value replaces. */
+/** Returns the source key paths that a derived value replaces. */
 export function replacedPaths({ source, derivations }: Draft): Path[] {
   return source.filter((path) => derivations.some((derivation) => isSamePath(derivation.path, path)));
 }
@@ -231,7 +230,7 @@ function aboutKeeping(draft: Draft): UsageError[] {
   return problems;
 }
 
-/** The step that must not be written. Names of the service are special only at the top level. */
+/** Returns the step of a path that must not be written. The service's names are reserved only at the top level. */
 function reservedName(path: Path): string | undefined {
   return path.find((step, index) => step === LOST || (index === 0 && RESERVED.includes(step)));
 }
@@ -244,9 +243,9 @@ function problem(message: string, why: string, hint: string): UsageError {
   return new UsageError(message, { why, hint });
 }
 
-/** One error for all problems; a single one is thrown unchanged. */
+/** Returns one error for all problems. A single problem is returned unchanged. */
 export function inOne(found: readonly UsageError[]): UsageError {
-  // A path that is derived twice would report its other problems twice.
+  // A path that is derived twice would report each of its other problems twice.
   const problems = [...new Map(found.map((one) => [one.message, one])).values()];
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) return only;

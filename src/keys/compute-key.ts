@@ -1,6 +1,6 @@
 /**
- * Computes keys in an application, with the code that migrates documents: what the application writes then has the
- * same key as the migrated documents.
+ * Computes keys in an application, with the code that migrates documents, so documents that the application writes
+ * have the same keys as migrated documents.
  */
 import { UsageError } from '../lib/errors.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -19,7 +19,7 @@ export interface KeyRecipe {
   readonly keyBytesMax?: number;
 }
 
-/** A document's key. */
+/** The key of a document, and the properties that the document must have for this key. */
 export interface DocumentKey {
   /** The key, one component for each level; undefined where the document has no value. */
   readonly values: readonly KeyComponent[];
@@ -31,7 +31,7 @@ export interface DocumentKey {
 }
 
 /**
- * The key of one document, and the derived properties it must carry.
+ * Computes the key of one document, and the derived properties that the document must have.
  *
  * ```ts
  * const { values, properties } = computeKey({ derive: '/pk={tenantId}-{createdAt|month}' }, order);
@@ -47,7 +47,7 @@ export function computeKey(recipe: KeyRecipe, document: object): DocumentKey {
   return prepareKey(recipe)(document);
 }
 
-/** `computeKey` for many documents: the recipe is read once. */
+/** Returns a function that works as `computeKey` with this recipe. The recipe is read only once, for many documents. */
 export function prepareKey(recipe: KeyRecipe): (document: object) => DocumentKey {
   const { partitionKey = [], derive = [], missingKey = 'keep', keyBytesMax } = recipe;
   const plan = makePlan({
@@ -79,14 +79,14 @@ function propertiesOf(
   let properties: Record<string, unknown> = {};
   for (const path of additionPaths) {
     const addition = additions.find((candidate) => candidate.path === path);
-    // An old derived value is removed, or the document would be written with a key that it no longer has.
+    // An old derived value is removed: with it, the document would be written with its old key.
     if (addition === undefined && valueAt(document, path) === undefined) continue;
     properties = withValue(properties, document, path, addition?.value);
   }
   return properties;
 }
 
-/** A copy of `object` with `value` at `path`. Objects on the path are copied from `document` where it has them. */
+/** Returns a copy of `object` with `value` at `path`. Objects on the path are copied from `document` if it has them. */
 function withValue(
   object: Record<string, unknown>,
   document: unknown,

@@ -1,24 +1,24 @@
 /**
- * Caches computed keys by the bytes of their inputs: many documents share a tenant or a customer, and a key is a
- * pure function of these bytes. Invariant: a cached key was computed from exactly the same bytes, and the size of
- * the cache is bounded.
+ * Caches computed keys by the bytes from which they are computed. Many documents share a tenant or a customer, and a
+ * key is a pure function of these bytes. Invariant: a cached key was computed from exactly the same bytes; the size
+ * of the cache is bounded.
  */
 import { isComposite } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import { assert } from '../lib/assert.ts';
 import type { ComputedKey } from './plan.ts';
 
-/** Keys in a bucket; a new key replaces the oldest of them. */
+/** Keys in a bucket. A new key replaces the oldest key of its bucket. */
 const WAYS = 4;
 const PLACES = 32_768 / WAYS;
-/** Longer inputs are hardly ever shared. */
+/** The longest input that is cached. Longer inputs are hardly ever shared. */
 const BYTES_MAX = 64;
-/** Ends each value, also a missing one. JSON values have no control characters, so no value contains it. */
+/** Ends each value, also a missing value. JSON values have no control characters, so no value contains this byte. */
 const END = 0;
 
 export interface KnownKey {
   readonly computed: ComputedKey;
-  /** Its effective partition key, once it was needed. */
+  /** Effective key of this key; undefined until it is needed. */
   place: string | undefined;
 }
 
@@ -30,19 +30,19 @@ export class KeyCache {
   readonly #hashes = new Int32Array(PLACES * WAYS);
   readonly #bytes = new Uint8Array(PLACES * WAYS * BYTES_MAX);
   readonly #oldest = new Uint8Array(PLACES);
-  /** The last lookup: its bytes, their hash, and their bucket, or -1 if it is not cached. */
+  /** Bytes of the last lookup. Its hash and its bucket follow; the bucket is -1 if the input cannot be cached. */
   readonly #asked = new Uint8Array(BYTES_MAX);
   #askedHash = 0;
   #askedBytes = 0;
   #place = -1;
 
-  /** `inputs`: the nodes of all values from which a key is computed. */
+  /** `inputs` are the nodes of all values from which a key is computed. */
   constructor(scan: PageScan, inputs: readonly number[]) {
     this.#scan = scan;
     this.#inputs = inputs;
   }
 
-  /** The cached key of a row. */
+  /** Returns the cached key of a row; undefined if it is not cached. */
   find(row: number): KnownKey | undefined {
     this.#place = this.#ask(row);
     if (this.#place < 0) return undefined;
@@ -52,7 +52,7 @@ export class KeyCache {
     return undefined;
   }
 
-  /** Stores the key of the row that was looked up last and not found. */
+  /** Stores the key of the row of the last lookup, which was not found. */
   remember(computed: ComputedKey): KnownKey {
     const known: KnownKey = { computed, place: undefined };
     const place = this.#place;
@@ -76,7 +76,7 @@ export class KeyCache {
     return true;
   }
 
-  /** Collects the bytes of a row; returns their bucket, or -1. */
+  /** Collects the input bytes of a row; returns their bucket, or -1 if they cannot be cached. */
   #ask(row: number): number {
     const scan = this.#scan;
     const { page } = scan;

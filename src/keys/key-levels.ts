@@ -1,20 +1,18 @@
-/**
- * Makes a key of one to three levels: decides what a level without a value means, and checks the length of the key.
- */
+/** Makes a key of one to three levels. Decides what a level without a value means, and checks the length of the key. */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { printPath } from './path.ts';
 import type { Derived, Path } from './strategies/strategy.ts';
 
-/** The maximum of Cosmos DB. */
+/** The most levels that a key of Cosmos DB has. */
 export const LEVELS_MAX = 3;
 
-/** One level: its path in the target, and what was found or derived for it. */
+/** One level: its path in the target, and the value that was found or derived for it. */
 export interface KeyLevel {
   readonly path: Path;
   readonly derived: Derived;
 }
 
-/** The levels' values, or why there is no key. */
+/** The values of all levels, or the reason why the document has no key. */
 export type Levels =
   | { readonly kind: 'key'; readonly values: readonly KeyComponent[]; readonly missing: boolean }
   | KeyRefusal;
@@ -25,7 +23,7 @@ export interface KeyRefusal {
   readonly why: string;
 }
 
-/** The key of these levels. With `mayMiss` a level without a value is the undefined of Cosmos DB. */
+/** Returns the key of these levels. If `mayMiss`, a level without a value becomes the undefined value of Cosmos DB. */
 export function keyOfLevels(levels: readonly KeyLevel[], mayMiss: boolean, keyBytesMax: number): Levels {
   const values: KeyComponent[] = [];
   let missing = false;
@@ -46,7 +44,7 @@ export function keyOfLevels(levels: readonly KeyLevel[], mayMiss: boolean, keyBy
   return { kind: 'refused', reason: 'key-too-long', why };
 }
 
-/** Why a document without this value has no key; undefined if the value may be missing. */
+/** Returns the reason why a document without this value has no key; undefined if the value may be missing. */
 export function refusalOf(
   path: Path,
   derived: Exclude<Derived, { readonly kind: 'value' }>,

@@ -1,41 +1,42 @@
 /**
- * Statistics of the keys of many documents: how many there are, which are the largest, and how they spread.
- * Invariant: memory is bounded. Beyond a limit new keys are no longer distinguished, and `isExact` is false.
+ * Collects statistics of the keys of many documents: how many keys there are, which are the largest, and how evenly
+ * they spread. Invariant: memory is bounded. Beyond KEYS_MAX keys, new keys are no longer distinguished and `isExact`
+ * is false.
  */
 import { assert } from '../lib/assert.ts';
 import { initialBounds } from '../epk/bounds.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import type { ComputedKey } from './plan.ts';
 
-/** About 30 MB of keys, and far more than needed to judge a key. */
+/** The most keys to distinguish: about 30 MB of memory, and far more keys than a decision about a key needs. */
 const KEYS_MAX = 100_000;
 
-/** A key and how many documents have it. */
+/** A key, and how many documents have it. */
 export interface KeyCount {
   readonly values: readonly KeyComponent[];
   readonly documents: number;
 }
 
-/** The effective partition key. */
+/** Where a key is in the hash space. */
 export interface KeyPosition {
   readonly effectiveKey: string;
-  /** The number of the even range that contains it, from 1. */
+  /** Number of the range that contains the key, from 1. All ranges have the same size. */
   readonly range: number;
 }
 
-/** See the module. */
+/** Counts the keys of documents. Ranges are those of a container whose hash space is divided evenly. */
 export class KeyTally {
   documents = 0;
-  /** Documents whose key has an undefined level. */
+  /** Number of documents whose key has an undefined level. */
   missing = 0;
   readonly refused: Record<Extract<ComputedKey, { kind: 'refused' }>['reason'], number> = {
     'missing-key': 0,
     'invalid-key': 0,
     'key-too-long': 0,
   };
-  /** Documents in each of the even ranges. */
+  /** Number of documents in each range. */
   readonly inRanges: number[];
-  /** False if there were too many keys to distinguish all of them. */
+  /** False if there were more than KEYS_MAX keys. */
   isExact = true;
   readonly #kind: KeyKind;
   readonly #bounds: readonly string[];
@@ -74,7 +75,7 @@ export class KeyTally {
     return { effectiveKey: key, range: next };
   }
 
-  /** The keys with the most documents, in descending order. */
+  /** Returns the keys with the most documents, in descending order. */
   biggest(count: number): KeyCount[] {
     const top: KeyCount[] = [];
     for (const key of this.#keys.values()) {

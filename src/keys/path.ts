@@ -1,21 +1,21 @@
 /**
- * Property paths: '/a/"b c"/d' as text, ['a', 'b c', 'd'] as steps. Steps that are not plain words are quoted, with
- * a backslash before quotes and backslashes. Invariant: only own properties are read, so `__proto__` and
- * `constructor` are ordinary names.
+ * Property paths: '/a/"b c"/d' as text, ['a', 'b c', 'd'] as steps. Steps that are not plain words are quoted, with a
+ * backslash before quotes and backslashes. Invariant: only own properties are read, so `__proto__` and `constructor`
+ * are ordinary names.
  */
 import { UsageError } from '../lib/errors.ts';
 import { composite, type Path, type Value } from './strategies/strategy.ts';
 
 const EXAMPLE = 'write a path like /tenantId, /address/zip or /a/"b c"';
 
-/** The path of a whole text. */
+/** Parses a text that is a path from beginning to end. */
 export function parsePath(text: string): Path {
   const { path, end } = readPath(text, 0, '');
   if (end < text.length) throw wrongPath(text, end, 'nothing may follow a quoted step but another one');
   return path;
 }
 
-/** The path at `start` of a longer text, up to one of the characters `stops`. */
+/** Parses the path that begins at `start` in a longer text and ends at one of the characters `stops`. */
 export function readPath(text: string, start: number, stops: string): { path: Path; end: number } {
   if (text[start] !== '/') throw wrongPath(text, start, 'a path begins with a slash');
   const path: string[] = [];
@@ -28,7 +28,7 @@ export function readPath(text: string, start: number, stops: string): { path: Pa
   return { path, end: at };
 }
 
-/** One step, quoted or not, up to one of the characters `stops`. */
+/** Parses one step, quoted or not, up to one of the characters `stops`. */
 export function readStep(text: string, start: number, stops: string): { name: string; end: number } {
   const first = text[start];
   if (first === '"' || first === "'") {
@@ -49,7 +49,7 @@ export function readStep(text: string, start: number, stops: string): { name: st
   return { name, end };
 }
 
-/** The quoted text that begins at `start`; undefined if it does not end. */
+/** Reads the quoted text that begins at `start`; undefined if the closing quote is missing. */
 export function readQuoted(text: string, start: number): { text: string; end: number } | undefined {
   const quote = text[start];
   let inner = '';
@@ -61,7 +61,7 @@ export function readQuoted(text: string, start: number): { text: string; end: nu
   return undefined;
 }
 
-/** An error in a text of the operator; positions are counted from 1. */
+/** Returns an error about a text of the operator. Positions are counted from 1. */
 export function wrongAt(text: string, at: number, why: string, hint: string): UsageError {
   const position = at + 1;
   return new UsageError(`${text} is wrong at character ${position}`, {
@@ -75,7 +75,7 @@ function wrongPath(text: string, at: number, why: string): UsageError {
   return wrongAt(text === '' ? 'an empty path' : text, at, why, EXAMPLE);
 }
 
-/** The path as text, which `parsePath` can read. */
+/** Returns the path as a text that `parsePath` can read. */
 export function printPath(path: Path): string {
   return path.map((step) => `/${/^\w+$/.test(step) ? step : quote(step)}`).join('');
 }
@@ -88,19 +88,19 @@ export function isSamePath(one: Path, other: Path): boolean {
   return one.length === other.length && isAtOrBelow(one, other);
 }
 
-/** Whether `path` is `above`, or leads to something inside it. */
+/** Whether `path` equals `above`, or leads to something inside it. */
 export function isAtOrBelow(path: Path, above: Path): boolean {
   return above.every((step, index) => step === path[index]);
 }
 
-/** Whether writing one of the paths would change what the other reads. */
+/** Whether writing a value at one path would change what is read at the other path. */
 export function overlap(one: Path, other: Path): boolean {
   return isAtOrBelow(one, other) || isAtOrBelow(other, one);
 }
 
 /**
- * The value at a path of a document in memory. A Date is the text that JSON would store; what JSON omits
- * (functions, symbols) is missing.
+ * Returns the value at a path of a document in memory. A Date counts as the text that JSON would store. What JSON
+ * omits (functions, symbols) counts as missing.
  */
 export function valueAt(document: unknown, path: Path): Value {
   let at = document;
@@ -117,10 +117,10 @@ export function valueAt(document: unknown, path: Path): Value {
       return at;
     case 'object':
       if (at === null) return null;
-      // An invalid date is null to JSON.
+      // JSON stores an invalid date as null.
       return at instanceof Date ? at.toJSON() : composite;
     case 'bigint':
-      // JSON cannot represent it.
+      // JSON cannot represent a bigint.
       return composite;
     default:
       return undefined;

@@ -1,6 +1,6 @@
 /**
- * The plan of a migration's keys: the key paths of the target, the properties that are derived, and the treatment
- * of documents without a value. A plan is pure and reads decoded values only.
+ * The plan of a migration's keys: the key paths of the target, the derived properties, and the treatment of documents
+ * without a key value. Invariant: a plan is pure and reads decoded values only.
  */
 import { must } from '../lib/assert.ts';
 import { UsageError } from '../lib/errors.ts';
@@ -13,18 +13,18 @@ import { isSamePath, parsePath, printPath } from './path.ts';
 import { show } from './show.ts';
 import type { Derived, Path, Strategy, Value } from './strategies/strategy.ts';
 
-/** The options of the operator, with paths and templates as text. */
+/** The operator's options, with paths and templates as text. */
 export interface PlanOptions {
-  /** The key paths of the source; empty if they are unknown (`cosmig key`). */
+  /** Key paths of the source; empty if they are unknown (`cosmig key`). */
   readonly sourcePaths: readonly string[];
-  /** The key paths of the target, one to three; empty: the one derived path is the key. */
+  /** Key paths of the target, one to three. If empty, the only derived path is the key. */
   readonly partitionKey: readonly string[];
   /** Properties to write, each as '/path=template'. */
   readonly derive: readonly string[];
   readonly missingKey: MissingKey;
-  /** Where the old key value is kept if a derived path is a source key path. */
+  /** Path that keeps the old key value if a derived path is a source key path. */
   readonly keepSourceKeyAs?: string;
-  /** The longest key of the target: 2,048 bytes, or 101 for V1 (without large partition keys). */
+  /** The longest key of the target in bytes: 2,048, or 101 for V1 (without large partition keys). */
   readonly keyBytesMax?: number;
 }
 
@@ -37,47 +37,47 @@ export interface Addition {
   readonly value: string | number | boolean | null;
 }
 
-/** A document's new key, or why it has none. */
+/** The new key of a document, or the reason why it has none. */
 export type ComputedKey =
   | {
       readonly kind: 'key';
-      /** One component for each level; undefined where a missing value is allowed. */
+      /** One component for each level; undefined for a missing value that is allowed. */
       readonly values: readonly KeyComponent[];
       readonly additions: readonly Addition[];
-      /** True when a level is undefined. */
+      /** Whether a level is undefined. */
       readonly missing: boolean;
     }
-  /** `why` is for the operator; it names paths and never shows values. */
+  /** `why` is for the operator. It names paths and never shows values. */
   | KeyRefusal;
 
-/** See the module. */
+/** Computes the new keys of documents; the header of this file says from what. */
 export interface KeyPlan {
   readonly sourcePaths: readonly Path[];
   readonly targetPaths: readonly Path[];
-  /** The paths whose values `compute` takes, in this order, each once. */
+  /** The paths of the values that `compute` takes, in this order. Each path occurs once. */
   readonly inputs: readonly Path[];
   /**
-   * The paths at which `compute` may add a value. Another value there, or any value if none is added, would read as
-   * another key: key-conflict. `replacedPaths` are exempt.
+   * The paths at which `compute` may add a value. A document with another value there, or with any value if none is
+   * added, would seem to have another key, so it is refused (key-conflict). `replacedPaths` are exempt.
    */
   readonly additionPaths: readonly Path[];
-  /** Source key paths whose value is replaced; the old value is added at another path. */
+  /** Source key paths whose value is replaced. The old value is added at another path. */
   readonly replacedPaths: readonly Path[];
   /**
-   * The paths of the source key in a target document, level by level: `sourcePaths`, or where their values are
-   * kept.
+   * The paths of the source key in a target document, level by level: `sourcePaths`, or the paths that keep the old
+   * values.
    */
   readonly sourcePathsInTarget: readonly Path[];
-  /** The key of a document with these values at `inputs`. Never throws. */
+  /** Returns the key of a document with these values at `inputs`. Never throws. */
   compute(values: readonly Value[]): ComputedKey;
-  /** The computation of that key, step by step. */
+  /** Explains how `compute` gets its result, step by step. */
   explain(values: readonly Value[]): readonly string[];
 }
 
-/** The limit of the service for a key value of version 2. */
+/** The longest key value in bytes that the service accepts with version 2. */
 const KEY_BYTES_MAX = 2048;
 
-/** The plan for these options. A UsageError reports all their problems at once. */
+/** Returns the plan for these options. A UsageError reports all their problems at once. */
 export function makePlan(options: PlanOptions): KeyPlan {
   const draft = readDraft(options);
   return new Plan(draft, options.missingKey === 'keep', options.keyBytesMax ?? KEY_BYTES_MAX);
@@ -102,17 +102,17 @@ function readDraft({ sourcePaths, partitionKey, derive, keepSourceKeyAs }: PlanO
   const isDerivedAlone = partitionKey.length === 0 && derivations.length === 1;
   const key = isDerivedAlone ? derivations.map(({ path }) => path) : named;
   const draft: Draft = { source, key, derivations, keep };
-  // The rules would miss what could not be read.
+  // The rules need readable options, so they are checked only if every option could be read.
   const problems = mistakes.length > 0 ? mistakes : problemsOf(draft);
   if (problems.length > 0) throw inOne(problems);
   return draft;
 }
 
-/** A value that a plan determines for each document: a property to write, or an existing key level. */
+/** Gives one value of each document: a property to write, or a key level that the document has. */
 interface Step {
   readonly path: Path;
   readonly strategy: Strategy;
-  /** The indexes of its values in the inputs. */
+  /** Indexes of the step's values in the inputs. */
   readonly at: readonly number[];
   readonly does: 'derive' | 'keep' | 'read';
 }
@@ -125,7 +125,7 @@ class Plan implements KeyPlan {
   readonly replacedPaths: readonly Path[];
   readonly sourcePathsInTarget: readonly Path[];
   readonly #steps: readonly Step[];
-  /** For each level the step that gives it. */
+  /** For each key level, the index of the step that gives its value. */
   readonly #levels: readonly number[];
   readonly #mayMiss: boolean;
   readonly #keyBytesMax: number;
@@ -175,7 +175,7 @@ class Plan implements KeyPlan {
     return { kind: 'key', values: key.values, additions, missing: key.missing };
   }
 
-  /** Why a document must have the value that this step did not find. */
+  /** Returns the reason if a document must have the value that this step did not find. */
   #refusalOf(
     { path, does }: Step,
     derived: Exclude<Derived, { readonly kind: 'value' }>,

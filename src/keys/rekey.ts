@@ -3,8 +3,8 @@
  * mover writes and the verifier expects exactly what this module returns; no other code decides what a target
  * document looks like.
  *
- * It reads the rows of a scan that looks for `rekeyPaths`, and is pure: the same bytes, plan and time give the same
- * document. Between rows it keeps only reusable memory and a cache of keys.
+ * The module reads the rows of a scan that looks for `rekeyPaths`, and is pure: the same bytes, plan and time give
+ * the same document. Between rows it keeps only reusable memory and a cache of keys.
  */
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
 import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
@@ -22,22 +22,23 @@ import type { ComputedKey, KeyPlan } from './plan.ts';
 import { composite } from './strategies/strategy.ts';
 import type { Path, Value } from './strategies/strategy.ts';
 
-/** 2 MB, the limit of the service for an item (fact SVC-8). */
+/** The service's limit for an item: 2 MB (fact SVC-8). */
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
 /** The longest id that the service accepts (fact SVC-2). */
 const ID_BYTES_MAX = 1023;
-/** The longest time to live (fact SVC-11). */
+/** The longest time to live in seconds (fact SVC-11). */
 const TTL_MAX = 2_147_483_647;
 
-/** Why a document cannot be moved: reasons of dead letters. */
+/** The reason why a document cannot be moved, which becomes the reason of its dead letter. */
 export interface DocumentRefusal {
   readonly reason: 'missing-key' | 'invalid-key' | 'key-conflict' | 'too-large' | 'key-too-long' | 'bad-id';
   readonly why: string;
 }
 
 /**
- * `restart`: the bytes are unchanged, and the countdown starts again with the copy. `remaining`: `ttl` is rewritten
- * so that the copy expires with the original; `defaultTtl` is that of the source container in seconds, or -1.
+ * What becomes of a time to live. `restart`: the bytes are unchanged, and the countdown starts again with the copy.
+ * `remaining`: `ttl` is rewritten so that the copy expires with the original; `defaultTtl` is that of the source
+ * container in seconds, or -1.
  */
 export type TtlMode =
   | { readonly mode: 'restart' }
@@ -50,7 +51,7 @@ export interface RekeyOptions {
   readonly ttl: TtlMode;
 }
 
-/** The paths that a scan must look for, so that a `Rekey` or a `Placement` can read its rows. */
+/** Returns the paths that a scan must look for, so that a `Rekey` or a `Placement` can read its rows. */
 export function rekeyPaths(plan: KeyPlan): readonly Path[] {
   return [
     ...plan.inputs,
@@ -68,11 +69,11 @@ export function rekeyPaths(plan: KeyPlan): readonly Path[] {
 export type RowFate = 'moves' | 'refused' | 'expired';
 
 export class Rekey {
-  /** The identity of the last read row and, if it moves, its slot: four words each. */
+  /** Eight 32-bit words: four of the last read row's identity and, if the row moves, four of its slot. */
   readonly hashes = new Uint32Array(8);
-  /** The key of the row in the target, level by level, if it moves. */
+  /** Key of the last read row in the target, level by level, if the row moves. */
   key: readonly KeyComponent[] = [];
-  /** The reason, if the row is refused. */
+  /** The reason, if the last read row is refused. */
   refusal: DocumentRefusal | undefined;
   /** The `ttl` in the last written row, and its offset in the output. */
   lifetime: Lifetime | undefined;
@@ -83,11 +84,11 @@ export class Rekey {
   readonly #hasher = new IdentityHasher();
   readonly #inputs: readonly number[];
   readonly #identity: RowIdentity;
-  /** With a plan that derives nothing, slots need no decoding either. */
+  /** Reads slots without decoding values; undefined for a plan that derives values. */
   readonly #slot: RowIdentity | undefined;
   readonly #adder: Adder | undefined;
   readonly #additionPaths: readonly Path[];
-  /** One for each added path, then one for `ttl`. */
+  /** The value for each added path, then the value for `ttl`. */
   readonly #added: Array<Scalar | undefined>;
   readonly #edits = new Edits();
   readonly #cache: KeyCache;
@@ -120,7 +121,7 @@ export class Rekey {
     this.#added = added.map(() => undefined);
   }
 
-  /** Reads a row of the last scan; `nowTs` is the time of the service in seconds, for documents that expire. */
+  /** Reads a row of the last scan. `nowTs`, the service's time in seconds, decides what has expired. */
   read(row: number, nowTs: number): RowFate {
     this.#row = row;
     this.#nowTs = nowTs;
@@ -146,14 +147,14 @@ export class Rekey {
     return 'moves';
   }
 
-  /** The effective partition key of the last read row in the target. */
+  /** Returns the effective key of the last read row in the target. */
   effectiveKey(): string {
     const place = this.#known?.place ?? effectiveKey(this.#kind, this.key);
     if (this.#known !== undefined) this.#known.place = place;
     return place;
   }
 
-  /** Writes the target document of the last read row, which must move. */
+  /** Writes the target document of the last read row. The row must move. */
   write(out: DocumentOutput): void {
     assert(this.refusal === undefined, 'only what moves is written');
     spliceDocument(out, this.#scan, this.#row, this.#edits);
@@ -166,7 +167,7 @@ export class Rekey {
     const scan = this.#scan;
     const { nodes } = scan;
     const own = scan.start(this.#row, nodes.ttl);
-    // Added properties come before the last brace, `ttl` last of all.
+    // Added properties are written before the last brace, and `ttl` after all others.
     const end = this.#edits.endOf(own === 0 ? scan.end(this.#row, nodes.document) - 1 : own);
     return { end, digits: String(left).length, endsTs: this.#nowTs + left };
   }
@@ -192,13 +193,13 @@ export class Rekey {
     const end = this.#scan.end(this.#row, nodes.id);
     const writtenBytes = end - start - 2;
     if (writtenBytes === 0) return { reason: 'bad-id', why: 'id is empty' };
-    // Escapes only make a text longer, so a short enough text in the page is short enough.
+    // Escapes only make a text longer, so an id whose JSON text is short enough is short enough.
     if (writtenBytes <= ID_BYTES_MAX || Buffer.byteLength(decodeText(page, start, end)) <= ID_BYTES_MAX)
       return undefined;
     return { reason: 'bad-id', why: `id is longer than ${ID_BYTES_MAX} bytes` };
   }
 
-  /** Sets the key and the values to add, or returns why there is no key. */
+  /** Sets the key and the values to add, or returns the reason why there is no key. */
   #readKey(): DocumentRefusal | undefined {
     this.#known = this.#cache.find(this.#row) ?? this.#cache.remember(this.#computeKey());
     const { computed } = this.#known;
@@ -229,9 +230,7 @@ export class Rekey {
     return decodeScalar(scan.page, start, scan.end(this.#row, node));
   }
 
-  /**
-   * Seconds until the document expires in the source; undefined if it never does, or if its `ttl` stays unchanged.
-   */
+  /** Returns seconds until expiry in the source; undefined if the document never expires, or keeps its `ttl`. */
   #secondsLeft(defaultTtl: number, nowTs: number): number | undefined {
     const { nodes } = this.#scan;
     const own = this.#valueAt(nodes.ttl);
@@ -243,7 +242,7 @@ export class Rekey {
     return decodeNumber(this.#scan.page, start, this.#scan.end(this.#row, nodes.ts)) + ttl - nowTs;
   }
 
-  /** The size of the target document, or an upper bound if that is below the limit. */
+  /** Returns the size of the target document, or an upper bound for it that is below the limit. */
   #sizeBytes(): number {
     const scan = this.#scan;
     const edits = this.#edits;
@@ -262,18 +261,18 @@ export class Rekey {
   }
 }
 
-/** The source key path whose old value is kept at `path`, if there is one. */
+/** Returns the source key path whose old value is kept at `path`; undefined if there is none. */
 function keptFrom({ sourcePaths, sourcePathsInTarget }: KeyPlan, path: Path): Path | undefined {
   const level = sourcePathsInTarget.findIndex((kept) => isSamePath(kept, path));
   return level < 0 ? undefined : sourcePaths[level];
 }
 
 /**
- * Reads documents of the target: the source identity, from the properties with the source key, and the slot, from
- * the target key.
+ * Reads documents of the target. The properties with the source key give the source identity, and the target key
+ * gives the slot.
  */
 export class Placement {
-  /** Identity and slot of the last read row: four words each. */
+  /** Eight 32-bit words: four of the last read row's identity, then four of its slot. */
   readonly hashes = new Uint32Array(8);
   readonly #identity: RowIdentity;
   readonly #slot: RowIdentity;
@@ -290,19 +289,19 @@ export class Placement {
   }
 }
 
-/** The identity of a deleted document, from any known shape of a delete in the all-versions feed. */
+/** Reads the identity of a deleted document, from any known shape of a delete in the all-versions feed. */
 export class Deletion {
   readonly #scan: PageScan<EnvelopeNodes>;
   readonly #hasher = new IdentityHasher();
 
-  /** The scan must have the source paths of the plan as its key paths. */
+  /** The scan's key paths must be the source paths of the plan. */
   constructor(scan: PageScan<EnvelopeNodes>) {
     this.#scan = scan;
   }
 
   /**
-   * Writes the identity of the row to `out[at]`. False if it cannot be determined: an absent level may have been
-   * missing in the document, or the delete may have an unknown shape.
+   * Writes the identity of a row to `out[at]`. Returns false if the identity cannot be determined: a level that the
+   * delete lacks may have been missing in the document, or the delete may have an unknown shape.
    */
   read(row: number, out: Uint32Array, at: number): boolean {
     const nodes = this.#nodesOf(row);
@@ -314,7 +313,7 @@ export class Deletion {
     return true;
   }
 
-  /** The id and the levels of the key as JSON texts of the page, for a row whose identity was determined. */
+  /** Returns the id and the key levels as JSON texts of the page, for a row whose identity was determined. */
   name(row: number): (string | null)[] {
     const scan = this.#scan;
     return (this.#nodesOf(row) ?? []).map((node) =>
@@ -324,16 +323,16 @@ export class Deletion {
     );
   }
 
-  /** The nodes that have the id and the levels. */
+  /** Returns the nodes of the id and the levels; undefined if they cannot be determined. */
   #nodesOf(row: number): readonly number[] | undefined {
     const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
-    // An object or an array is not a key value. {} may mean a missing one, as in batches, but that is not documented.
+    // An object or array is not a key value. {} may mean a missing value, as in batches, but that is not documented.
     const isKeyValue = (node: number): boolean =>
       isThere(node) && !isComposite(this.#scan.page, this.#scan.start(row, node));
     const levels = deletedKey.map((places) => places.find(isKeyValue) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
-    // If the feed sends the previous image, that shows missing levels too.
+    // A previous image, if the feed sends it, also shows which levels were missing.
     return isThere(previousId) ? [previousId, ...previousKey] : undefined;
   }
 }

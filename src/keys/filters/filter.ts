@@ -1,26 +1,26 @@
 /**
- * The contract of filters, which follow a bar in a placeholder: `{createdAt|month}`. Invariant: a filter is pure
- * and total: it returns a value for every value, or the reason why it cannot.
+ * The contract of filters, which follow a bar in a placeholder: `{createdAt|month}`. Invariant: a filter is pure and
+ * total: for every value it returns a value, or the reason why it cannot.
  */
 import type { Scalar } from '../../documents/scalar.ts';
 
-/** Why a value cannot be used, in words for the operator. */
+/** The reason why a value cannot be used, in words for the operator. */
 export interface Unfit {
   readonly why: string;
 }
 
 export interface Filter {
-  /** Set by the one filter that replaces a missing value; all others leave it missing. */
+  /** Replaces a missing value. Only the filter `default` sets it; all others leave a missing value missing. */
   readonly standIn?: Scalar;
   apply(value: Scalar): Scalar | Unfit;
 }
 
-/** A filter by its name, with an example. */
+/** A kind of filter: its name, an example, and how to make a filter from an argument. */
 export interface FilterKind {
   readonly name: string;
-  /** The name with a valid argument. */
+  /** The name with a valid argument, for the help. */
   readonly example: string;
-  /** The filter for this argument (undefined: none was given), or why the argument is invalid. */
+  /** Returns the filter for an argument (undefined: none was given), or the reason why the argument is invalid. */
   make(argument: string | undefined): Filter | Unfit;
 }
 
@@ -29,8 +29,8 @@ export function isUnfit(result: Scalar | Filter | Unfit | undefined): result is 
 }
 
 /**
- * A value as text: strings unchanged, others as in JSON (1.0 as 1, -0 as 0, 1e21 as 1e+21, null as null), so that
- * every language can reproduce it.
+ * Returns a value as text: strings unchanged, others as in JSON (1.0 as 1, -0 as 0, 1e21 as 1e+21, null as null), so
+ * that every language can compute the same text.
  */
 export function textOf(value: Scalar): string {
   return typeof value === 'string' ? value : String(value);

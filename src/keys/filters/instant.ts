@@ -1,8 +1,8 @@
 /**
- * The point in time that a value means. Text is ISO 8601: a date, or a date and a time, in UTC if it has no zone. A
- * number counts from 1970: seconds if its absolute value is below 10^11, otherwise milliseconds. 10^11 seconds are
- * in the year 5138 and 10^11 milliseconds in March 1973, so only milliseconds of the early seventies are misread.
- * Invariant: a value that is not clearly a date is refused, and so are microseconds.
+ * Finds the point in time that a value means. Text is ISO 8601: a date, or a date and a time, in UTC if it has no
+ * zone. A number counts from 1970: seconds if its absolute value is below 10^11, otherwise milliseconds. 10^11
+ * seconds are in the year 5138 and 10^11 milliseconds in March 1973, so only milliseconds of the early seventies are
+ * misread. Invariant: a value that is not clearly a date is refused, and so are microseconds.
  */
 import type { Scalar } from '../../documents/scalar.ts';
 import type { Unfit } from './filter.ts';
@@ -24,7 +24,7 @@ const NO_DAY: Unfit = { why: 'the text looks like a date, but that day or time d
 const NO_YEAR: Unfit = { why: 'the time is not in the years 1 to 9999' };
 const NO_TIME: Unfit = { why: 'only a text or a number can be a date' };
 
-/** The point in time that `value` means. */
+/** Returns the point in time that `value` means, or the reason why it does not mean one. */
 export function instantOf(value: Scalar): Instant | Unfit {
   if (typeof value === 'string') return readIso(value);
   if (typeof value !== 'number') return NO_TIME;
@@ -46,7 +46,7 @@ function readIso(text: string): Instant | Unfit {
   if (!isTime || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return NO_DAY;
   const fraction = match[7];
   const ms = fraction === undefined ? 0 : numberIn(fraction.slice(0, 3).padEnd(3, '0'));
-  // Date.UTC reads years below 100 as 19xx. The calendar repeats after 400 years.
+  // Date.UTC reads years below 100 as 19xx, so 400 years are added first. The calendar repeats after 400 years.
   const local = Date.UTC(year + 400, month - 1, day, hour, minute, second, ms) - FOUR_CENTURIES_MS;
   const zoneMs = (zoneHour * 60 + zoneMinute) * MINUTE_MS;
   return inYears(match[8] === '-' ? local + zoneMs : local - zoneMs);

@@ -1,23 +1,23 @@
 /**
- * Filters for text: lower, upper, trim, slice, pad, default. Invariant: they do not depend on a locale: letters
- * change by the tables of Unicode ('İ' and 'ß' become two letters, without Turkish or German rules).
+ * Filters for text: lower, upper, trim, slice, pad, default. Invariant: the filters do not depend on a locale.
+ * Letters change by the tables of Unicode ('İ' and 'ß' become two letters, without Turkish or German rules).
  */
 import type { Scalar } from '../../documents/scalar.ts';
 import { textOf, type Filter, type FilterKind, type Unfit } from './filter.ts';
 
-/** No number has more digits than this. */
+/** The most digits that `pad` fills up to: no number has more. */
 const PLACES_MAX = 64;
 
 export const lower: FilterKind = onText('lower', (text) => text.toLowerCase());
 
 export const upper: FilterKind = onText('upper', (text) => text.toUpperCase());
 
-/** Removes white space and line ends, as Unicode and JavaScript define them. */
+/** Removes white space and line ends at both ends, as Unicode and JavaScript define them. */
 export const trim: FilterKind = onText('trim', (text) => text.trim());
 
 /**
- * Characters from a position up to and excluding another; negative ones count from the end. Surrogate pairs stay
- * together.
+ * Keeps the characters from one position up to and excluding another. Negative positions count from the end. A
+ * surrogate pair is not divided.
  */
 export const slice: FilterKind = {
   name: 'slice',
@@ -31,7 +31,7 @@ export const slice: FilterKind = {
   },
 };
 
-/** Adds leading zeros up to a number of characters; a minus stays first. */
+/** Adds leading zeros up to a number of characters. A minus sign stays first. */
 export const pad: FilterKind = {
   name: 'pad',
   example: 'pad:3',
@@ -42,7 +42,7 @@ export const pad: FilterKind = {
   },
 };
 
-/** Replaces a missing value. null is not missing, and stays. */
+/** Replaces a missing value. null is not missing, so it stays. */
 export const byDefault: FilterKind = {
   name: 'default',
   example: 'default:x',
@@ -62,7 +62,7 @@ function onText(name: string, change: (text: string) => string): FilterKind {
 }
 
 function sliceCharacters(text: string, start: number, end: number | undefined): string {
-  // Without surrogates every character is one unit, and no array is needed.
+  // Without surrogates every character is one UTF-16 unit, so no array is needed.
   if (!/[\ud800-\udfff]/.test(text)) return text.slice(start, end);
   return Array.from(text).slice(start, end).join('');
 }

@@ -1,13 +1,13 @@
 /**
- * Filters that turn a time into a bucket: day, week, month, quarter, year, and date with a pattern. All are in UTC.
- * Weeks are ISO weeks: they begin on Monday, the first one contains January 4, and the year is that of the week,
- * which may differ around New Year: 2021-01-03 is in 2020-W53. Invariant: texts sort as times do.
+ * Filters that turn a time into a bucket: day, week, month, quarter, year, and date with a pattern. All buckets are
+ * in UTC. A week is an ISO week: it begins on Monday, and week 1 contains January 4. The year in its text is that of
+ * the week, which may differ from the calendar year: 2021-01-03 is in 2020-W53. Invariant: texts sort as times do.
  */
 import type { Scalar } from '../../documents/scalar.ts';
 import { isUnfit, type Filter, type FilterKind, type Unfit } from './filter.ts';
 import { instantOf, type Instant } from './instant.ts';
 
-/** What a pattern may contain besides punctuation, digits and spaces. */
+/** The tokens of a pattern and their number of digits. A pattern may also contain punctuation, digits and spaces. */
 const TOKENS = { yyyy: 4, MM: 2, dd: 2, HH: 2, mm: 2, ss: 2, SSS: 3 } as const;
 const TOKEN = new RegExp(`(${Object.keys(TOKENS).join('|')})`);
 
@@ -22,7 +22,7 @@ export const quarter: FilterKind = plain('quarter', (instant) => {
 
 export const week: FilterKind = plain('week', weekOf);
 
-/** The parts of a time that a pattern names. */
+/** Gives the parts of a time that a pattern names. */
 export const date: FilterKind = {
   name: 'date',
   example: 'date:yyyy-MM',
@@ -94,10 +94,10 @@ function partOf(date: Date, token: Token): number {
 
 const DAY_MS = 86_400_000;
 
-/** A week belongs to the year of its Thursday, and its number is that of the Thursday in the year. */
+/** Returns the ISO week of a time. Its year and its number are those of the Thursday of the week. */
 function weekOf(instant: Instant): string {
   const days = Math.floor(instant / DAY_MS);
-  // 1970-01-01 was a Thursday: with 3 added, Mondays are multiples of 7.
+  // 1970-01-01 was a Thursday. With 3 added, the day numbers of Mondays are multiples of 7.
   const weekday = (((days + 3) % 7) + 7) % 7;
   const thursday = days - weekday + 3;
   const inYear = new Date(thursday * DAY_MS);

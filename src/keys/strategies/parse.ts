@@ -1,7 +1,7 @@
 /**
- * Parses templates, as in `--derive '/pk={tenantId}-{createdAt|month}'`. A template is literal text with
- * placeholders in braces; a literal brace is written twice. A placeholder names a value, as `a.b` or as the path
- * `/a/b`, and then filters after bars. Steps and arguments with special characters are quoted.
+ * Parses templates, as in `--derive '/pk={tenantId}-{createdAt|month}'`. A template is literal text with placeholders
+ * in braces; a literal brace is written twice. A placeholder names a value, as `a.b` or as the path `/a/b`, followed
+ * by filters, each after a bar. Steps and arguments with special characters are quoted.
  */
 import type { UsageError } from '../../lib/errors.ts';
 import { concat, type NamedFilter, type Placeholder } from './template.ts';
@@ -12,7 +12,7 @@ import type { Path, Strategy } from './strategy.ts';
 import { byDefault, lower, pad, slice, trim, upper } from '../filters/text-filters.ts';
 import { date, day, month, quarter, week, year } from '../filters/times.ts';
 
-/** All filters. This order is the order of the help: text filters first, then times, then numbers. */
+/** All filters, in the order in which the help lists them. */
 export const FILTERS: readonly FilterKind[] = [
   lower,
   upper,
@@ -39,7 +39,7 @@ const EXAMPLE = "for example '/pk={tenantId}-{createdAt|month}'";
 const BRACES = 'write {{ and }} for braces of the text itself';
 const FILTER_HINT = `the filters are ${FILTERS.map(({ example }) => example).join(', ')}`;
 
-/** The derivation that `text` describes: '/path=template'. */
+/** Reads a derivation from its text: '/path=template'. */
 export function parseDerivation(text: string): Derivation {
   if (!text.startsWith('/'))
     throw wrongAt(text === '' ? 'an empty derivation' : text, 0, 'it begins with the path to write', EXAMPLE);
@@ -77,7 +77,7 @@ function readTemplate(text: string, start: number): Array<string | Placeholder> 
   return parts;
 }
 
-/** The placeholder whose opening brace is at `start`. */
+/** Reads the placeholder whose opening brace is at `start`. */
 function readPlaceholder(text: string, start: number): { placeholder: Placeholder; end: number } {
   let at = skipSpaces(text, start + 1);
   if (text[at] === '}' || text[at] === undefined) {
@@ -101,7 +101,7 @@ function readPlaceholder(text: string, start: number): { placeholder: Placeholde
   return { placeholder: { path: read.path, filters }, end: at + 1 };
 }
 
-/** Characters that end a name in a placeholder; a name that contains one is quoted. */
+/** Characters that end a name in a placeholder. A name that contains such a character is quoted. */
 const STOPS = ' |{}:';
 
 function readDotted(text: string, start: number): { path: Path; end: number } {
@@ -140,8 +140,8 @@ function wrongFilter(text: string, at: number, why: string, { example }: FilterK
 }
 
 /**
- * Everything up to a bar or a brace, or a text in double quotes. Spaces before the bar or brace are ignored, as
- * after a name: at the end of a key they would be invisible. An empty argument counts as missing.
+ * Reads an argument: everything up to a bar or a brace, or a text in double quotes. Spaces before the bar or brace
+ * are ignored, as after a name: at the end of a key they would be invisible. An empty argument counts as missing.
  */
 function readArgument(text: string, start: number): { argument: string | undefined; end: number } {
   if (text[start] === '"') {

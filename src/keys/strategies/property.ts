@@ -1,12 +1,12 @@
 /**
- * The strategy for a key that is already in the document: the value at one top-level or nested path. Invariant: its
- * type is kept.
+ * The strategy for a key that the document already has: the value at one top-level or nested path. Invariant: the
+ * value keeps its type.
  */
 import { printPath } from '../path.ts';
 import { composite, type Derived, type Path, type Strategy, type Value } from './strategy.ts';
 import { show } from '../show.ts';
 
-/** The unchanged value at `path`. */
+/** Returns the strategy that gives the unchanged value at `path`. */
 export function existing(path: Path): Strategy {
   return {
     paths: [path],
@@ -23,10 +23,10 @@ function asKey(path: Path, value: Value): Derived {
     : { kind: 'invalid', path, why };
 }
 
-/** Why an existing value can be neither a key nor a part of one. */
+/** Returns why an existing value can be neither a key nor a part of a key; undefined if it can. */
 export function whyUnfit(value: Value): string | undefined {
   if (value === composite) return 'a key is a text, a number, a boolean or null';
-  // 1e400 is valid JSON, but exceeds a double, as which a key is sent.
+  // 1e400 is valid JSON, but exceeds a double, and a key is sent as a double.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'the number is beyond what a key can hold';
   return undefined;
 }

@@ -1,33 +1,33 @@
 /**
- * The contract of a key: which values of a document it reads, and what it makes of them. Invariant: a strategy is
- * pure: the same values give the same key on every machine and in every run; otherwise a replay would write a
- * document twice. It gets only decoded values at the paths that it names, not the document, so the mover can read
- * them from bytes and an application from an object.
+ * The contract of a strategy: which values of a document it reads, and which key it makes of them. Invariant: a
+ * strategy is pure: the same values give the same key on every machine and in every run. Otherwise a replay would
+ * write a document twice. A strategy gets only decoded values at the paths that it names, not the document, so the
+ * mover can read the values from bytes and an application from an object.
  */
 import type { KeyComponent } from '../../epk/effective-key.ts';
 
-/** A property path as its steps: '/address/"zip code"' is ['address', 'zip code']. Arrays are not walked into. */
+/** The steps of a property path: '/address/"zip code"' is ['address', 'zip code']. A path does not lead into arrays. */
 export type Path = readonly string[];
 
 /**
- * A value of a document: numbers as doubles, undefined if it is missing, `composite` for an object or an array,
+ * A value of a document: numbers are doubles, undefined is a missing value, and `composite` is an object or an array,
  * which cannot be a key.
  */
 export type Value = KeyComponent | typeof composite;
 export const composite: unique symbol = Symbol('object or array');
 
-/** What a strategy makes of a document's values. */
+/** What a strategy makes of the values of a document. */
 export type Derived =
   | { readonly kind: 'value'; readonly value: KeyComponent }
-  /** A value that it needs is missing; `path` names it. */
+  /** A value that the strategy needs is missing; `path` names the value. */
   | { readonly kind: 'missing'; readonly path: Path }
-  /** A value cannot be used; `why` explains it to the operator. */
+  /** A value cannot be used; `why` gives the operator the reason. */
   | { readonly kind: 'invalid'; readonly path: Path; readonly why: string };
 
 export interface Strategy {
-  /** The values it reads, in the order in which `derive` takes them. */
+  /** The paths of the values that the strategy reads, in the order in which `derive` takes the values. */
   readonly paths: readonly Path[];
   derive(values: readonly Value[]): Derived;
-  /** The computation of the key, step by step, for `cosmig key --explain`. */
+  /** Explains how the key is computed, step by step, for `cosmig key --explain`. */
   explain(values: readonly Value[]): readonly string[];
 }

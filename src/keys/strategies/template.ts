@@ -1,6 +1,6 @@
 /**
- * Keys from a template: `{deviceId}-{createdAt|month}`. A template of text and placeholders gives text; a single
- * placeholder without filters gives the value itself and keeps its type. A missing value makes the whole key
+ * Makes keys from a template such as `{deviceId}-{createdAt|month}`. A template of text and placeholders gives text.
+ * A single placeholder without filters gives the value itself and keeps its type. A missing value makes the whole key
  * missing, because an incomplete key would mix unrelated documents. null is a value and becomes `null`, as in JSON:
  * optional properties are often null, and refusing them would leave many documents behind.
  */
@@ -11,13 +11,13 @@ import { isSamePath, printPath } from '../path.ts';
 import { show } from '../show.ts';
 import type { Derived, Path, Strategy, Value } from './strategy.ts';
 
-/** A filter and its text. */
+/** A filter, with its text in the template. */
 export interface NamedFilter {
   readonly text: string;
   readonly filter: Filter;
 }
 
-/** A part of a template that takes a value. */
+/** A part of a template that is replaced by a value. */
 export interface Placeholder {
   readonly path: Path;
   readonly filters: readonly NamedFilter[];
@@ -26,7 +26,7 @@ export interface Placeholder {
 /** A template: literal texts and placeholders, in order. */
 export type Template = ReadonlyArray<string | Placeholder>;
 
-/** The strategy of a template with this text. */
+/** Returns the strategy of a template. `text` is the template as the operator wrote it. */
 export function concat(template: Template, text: string): Strategy {
   const [only, ...rest] = template;
   if (rest.length === 0 && typeof only === 'object' && only.filters.length === 0) return existing(only.path);
@@ -62,15 +62,15 @@ function join(parts: readonly Part[], values: readonly Value[]): Derived {
 }
 
 /**
- * A long integer is rounded to a double. Two of them could have the same text, and an application in another
- * language with exact integers would compute a different one.
+ * Returns why an integer cannot be part of a text. A long integer is rounded to a double: two of them could give the
+ * same text, and an application with exact integers would compute another text.
  */
 function whyInexact(value: Value): string | undefined {
   const isInexact = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
   return isInexact ? 'the number is beyond 2^53, where neighbours read alike' : undefined;
 }
 
-/** The result of the filters; `step` receives each intermediate value. */
+/** Applies the filters to a value; `step` receives each intermediate value. */
 function fill(
   { filters }: Placeholder,
   value: Value,
@@ -100,7 +100,7 @@ function explain(parts: readonly Part[], values: readonly Value[], text: string)
       });
       return isUnfit(filled) ? `${line}: ${filled.why}` : line;
     });
-  // A single placeholder is explained already.
+  // The explanation of a single placeholder already has the result.
   const derived = parts.length > 1 ? join(parts, values) : undefined;
   return derived?.kind === 'value' ? [...lines, `${text} gives ${show(derived.value)}`] : lines;
 }
