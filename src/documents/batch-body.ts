@@ -1,6 +1,6 @@
 /**
- * The body of a batch request: a JSON array of operations, whose documents are bytes already (fact SDK-8). The partition key
- * of an operation is JSON text inside a JSON string, with {} for a missing level.
+ * Writes the body of a batch request: a JSON array of operations, whose documents are copied as bytes (fact SDK-8). The
+ * partition key of an operation is JSON text inside a JSON string, with {} for a missing level.
  */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
@@ -24,16 +24,16 @@ const TEXT_MARK = bytesOf('\\"');
 const KEY_CLOSE = bytesOf(']"');
 const [OPEN, CLOSE, COMMA, END] = [0x5b, 0x5d, 0x2c, 0x7d];
 
-/** The document of an operation, besides its key. */
+/** Which document an operation is about: its id and its expected version. The key is given separately. */
 export interface Addressed {
-  /** The id: decoded, or the bytes of its JSON text with the quotes. */
+  /** The id as text, or as the bytes of its JSON text with the quotes. */
   readonly id: string | Uint8Array;
   /** The operation succeeds only if the document has this etag. */
   readonly ifMatch?: string;
 }
 
 export class BatchBody {
-  /** A document is written here between `create` or `replace` and `end`. */
+  /** The bytes of the body. The caller writes a document here between `create` or `replace` and `end`. */
   readonly out: ByteOutput;
   #count = 0;
 
@@ -48,13 +48,13 @@ export class BatchBody {
     this.out.putByte(OPEN);
   }
 
-  /** A create; its document follows, then `end`. */
+  /** Begins a create. The caller writes the document to `out`, then calls `end`. */
   create(key: Key): void {
     this.#open('Create', key);
     this.out.putBytes(RESOURCE_BODY);
   }
 
-  /** A replace; its document follows, then `end`. */
+  /** Begins a replace. The caller writes the document to `out`, then calls `end`. */
   replace(key: Key, addressed: Addressed): void {
     this.#open('Replace', key);
     this.#address(addressed);
@@ -78,7 +78,7 @@ export class BatchBody {
     this.end();
   }
 
-  /** The whole body; valid until `clear`. */
+  /** Ends the body and returns its bytes, which are valid until `clear`. */
   finish(): Buffer {
     this.out.putByte(CLOSE);
     return this.out.view();
@@ -101,7 +101,7 @@ export class BatchBody {
   }
 }
 
-/** Writes a create up to its document. The document must follow, then `}`. */
+/** Writes a create operation up to its document. The caller then writes the document and `}`. */
 export function putCreate(out: ByteOutput, key: Key): void {
   out.putBytes(OPENING.Create);
   putKey(out, key);
@@ -130,7 +130,9 @@ export function putKey(out: ByteOutput, key: Key): void {
   out.putBytes(KEY_CLOSE);
 }
 
-/** Writes a key with a text that needs escapes, once or twice. */
+/**
+ * Writes a key with a text that needs escapes: in the JSON of the key, or in the string around this JSON, or in both.
+ */
 function putAnyKey(out: ByteOutput, key: Key): void {
   out.putText(JSON.stringify(JSON.stringify(key.map((value) => (value === undefined ? {} : value)))));
 }

@@ -1,34 +1,34 @@
-/** Bytes that are written one piece after the other. Invariant: `clear` keeps the memory, which is then reused. */
+/** A growing sequence of bytes, written piece by piece. Invariant: `clear` keeps the memory for the next use. */
 import { writeUnits } from './name-tree.ts';
 
-/** Shorter pieces are copied by a loop, which is faster than a call. */
+/** Pieces up to this size are copied by a loop, which is faster than a call for so few bytes. */
 const SHORT_BYTES = 24;
 
 export class ByteOutput {
   #bytes: Uint8Array;
-  /** How many bytes were written. */
+  /** The number of bytes written. */
   length = 0;
 
   constructor(sizeBytes = 64 * 1024) {
     this.#bytes = new Uint8Array(sizeBytes);
   }
 
-  /** The memory, of which `length` bytes were written. It is replaced when it has to grow. */
+  /** The memory, whose first `length` bytes are written. Another array replaces it when more memory is needed. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
-  /** The written bytes; valid until the next write. */
+  /** Returns the written bytes without a copy; valid until the next write. */
   view(): Buffer {
     return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset, this.length);
   }
 
-  /** Goes back to an earlier length, by default to 0. */
+  /** Drops the bytes after the first `length`. Default: all bytes. */
   clear(length = 0): void {
     this.length = length;
   }
 
-  /** The bytes from `from` to `to`. */
+  /** Writes the bytes of `source` from `from` up to and excluding `to`. */
   putSlice(source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     const at = this.#advance(size);
@@ -53,14 +53,19 @@ export class ByteOutput {
     this.#bytes[at] = byte;
   }
 
-  /** Text as UTF-8. JSON.stringify escapes lone surrogates; others are written one to one (`writeUnits`). */
+  /**
+   * Writes a text as UTF-8, and a lone surrogate as three bytes (`writeUnits`). JSON.stringify leaves none in its
+   * texts.
+   */
   putText(text: string): void {
     const { length } = this;
     this.#advance(text.length * 3);
     this.length = writeUnits(this.#bytes, length, text);
   }
 
-  /** Writes ASCII text that needs no escape in a JSON string; returns false and writes nothing for other text. */
+  /**
+   * Writes an ASCII text that needs no escape in a JSON string. For any other text writes nothing and returns false.
+   */
   putPlain(text: string): boolean {
     const { length } = this;
     const at = this.#advance(text.length);
@@ -76,7 +81,7 @@ export class ByteOutput {
     return true;
   }
 
-  /** Reserves `size` bytes and returns where they start. */
+  /** Reserves `size` bytes; returns the offset of the first of them. */
   #advance(size: number): number {
     const at = this.length;
     this.length = at + size;

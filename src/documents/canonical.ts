@@ -1,10 +1,10 @@
 /**
- * Compares documents by their meaning. The order of members does not matter, and of a repeated name the last one counts.
- * Texts are compared by UTF-16 units, numbers as decimals without a detour over doubles: 1.10 equals 1.1 and 11e-1, and
- * 9223372036854775807 differs from 9223372036854775808.
+ * Compares documents by their meaning as JSON. The order of members does not matter. If a name is repeated, its last
+ * value counts. Texts are compared by UTF-16 units. Numbers are compared as decimals and never become doubles: 1.10
+ * equals 1.1 and 11e-1, and 9223372036854775807 differs from 9223372036854775808.
  *
- * Only documents whose bytes differ are compared here, so this may be slower than the scan, but not less exact. Values are
- * never shown: a difference is reported as its path.
+ * Only documents whose bytes differ are compared here, so this may be slower than the scan, but not less exact.
+ * Invariant: a difference is reported as its path, never with a value of the document.
  */
 import { isUtf8 } from 'node:buffer';
 import { assert } from '../lib/assert.ts';
@@ -12,13 +12,13 @@ import { DEPTH_MAX } from './wasm-kernel.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { SYSTEM_PROPERTIES } from './system-properties.ts';
 
-/** The meaning of a document. */
+/** A JSON value in a form that is the same for values of the same meaning. */
 export type Canonical =
   | { readonly kind: 'text' | 'number' | 'word'; readonly text: string }
   | { readonly kind: 'array'; readonly items: readonly Canonical[] }
   | { readonly kind: 'object'; readonly members: Map<string, Canonical> };
 
-/** Where two documents differ: property names and array indexes. */
+/** The place at which two documents differ, as property names and array indexes from the root. */
 export type DifferencePath = ReadonlyArray<string | number>;
 
 /** Reads a document without its top-level system properties and without the values at the paths `omitted`. */
@@ -28,7 +28,7 @@ export function readCanonical(json: Uint8Array, omitted: ReadonlyArray<readonly 
   try {
     JSON.parse(text);
   } catch {
-    // The message of JSON.parse would quote the document.
+    // The error of JSON.parse is not passed on, because its message quotes the document.
     throw new PageError('a document is not JSON', 0);
   }
   const form = new Reader(text).read();
@@ -49,7 +49,7 @@ function omit(form: Canonical, path: readonly string[]): void {
 const SPACE = /[ \n\r\t]*/y;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Reads a text that JSON.parse accepts. */
+/** Reads a JSON text that JSON.parse has accepted, so its syntax needs no check. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -101,7 +101,7 @@ class Reader {
     return { kind: 'array', items };
   }
 
-  /** Reads from an opening bracket to the end of the closing one. */
+  /** Reads the items between an opening bracket and `close`, and both brackets. */
   #list(close: string, readItem: () => void): void {
     this.#at += 1;
     this.#match(SPACE);
@@ -142,7 +142,9 @@ class Reader {
   }
 }
 
-/** A number as its digits without leading and trailing zeros, and their power of ten. */
+/**
+ * Returns a number as text that is the same for equal numbers: digits without zeros at both ends, and a power of ten.
+ */
 export function decimalOf(json: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(json) ?? [];
@@ -156,7 +158,7 @@ export function decimalOf(json: string): string {
   return `${sign}${digits.slice(start, end)}e${power}`;
 }
 
-/** Where two documents first differ, in the order of the first one; undefined if they are equal. */
+/** Returns the first place at which two documents differ, in the order of `a`; undefined if they are equal. */
 export function firstDifference(a: Canonical, b: Canonical): DifferencePath | undefined {
   if (a.kind === 'array' && b.kind === 'array') {
     for (let i = 0; i < Math.max(a.items.length, b.items.length); i += 1) {

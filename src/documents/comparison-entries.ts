@@ -1,30 +1,32 @@
 /**
- * Entries by which two sides are compared: the identity of a document and its contribution to a sum. The kernel
- * makes them for all rows of a page at once. Invariant: an entry equals what reading its row value by value would
- * give; a row whose values must be decoded gets no entry and is left to the caller.
+ * Makes the entries by which two sides are compared. An entry has the identity of a document and its contribution to a
+ * sum. The kernel makes the entries for all rows of a page in one call. Invariant: an entry is the same as if its row
+ * were read value by value; the kernel makes no entry for a row whose values must be decoded, and the caller reads that
+ * row itself.
  *
- * An entry consists of words: size in bytes 1 | identity 4 | contribution 4 | name. The name has the values of some
- * nodes as in the page, each followed by a line feed, and zeros up to the next word. The contribution is the hash
- * of identity, slot and content, concatenated.
+ * An entry consists of words of 32 bits: one for the size of the entry in bytes, four for the identity, four for the
+ * contribution, and the rest for the name. The name contains the values of some nodes as on the page, each followed by
+ * a line feed, and ends with zeros up to the next word. The contribution is a hash over the hashes of identity, slot
+ * and content.
  */
 import { packNodes, type AskedOfRows } from './wasm-kernel.ts';
 import { PageError } from './page-error.ts';
 import type { PageScan } from './page-scan.ts';
 
-/** Offsets in an entry, in words. */
+/** The offset of each part of an entry, in words. */
 export const ENTRY = { size: 0, identity: 1, contribution: 5, name: 9 } as const;
 
 /** The nodes from which the entries of a side are made. */
 export interface EntryNodes {
-  /** The id first, then the levels of the key. */
+  /** The nodes of the id and of the levels of the source key, in this order. */
   readonly identity: readonly number[];
   readonly slot: readonly number[];
   readonly name: readonly number[];
-  /** Rows that have a value here get no entry. */
+  /** A row that has a value at this node gets no entry. */
   readonly stop: number | undefined;
   /**
-   * Rows get no entry unless the id and all levels of the slot are texts, and the levels have at most this many
-   * bytes together.
+   * A row gets an entry only if the id and all levels of the target key are texts, and the levels have at most this
+   * many bytes together. Undefined: rows are not limited in this way.
    */
   readonly plainKeyBytesMax: number | undefined;
   readonly documentBytesMax: number;
@@ -35,13 +37,15 @@ const LEFT = 1;
 const NO_LSN = 2;
 const FIRST_ENTRY = 4;
 
-/** Receives the rows of a page. */
+/** The functions that receive the rows of a page. */
 export interface EntryTakers {
-  /** Called first, with all entries, which are valid until it returns. */
+  /** Called first, with all entries of the page. The bytes are valid until the call returns. */
   readonly take: (entries: Uint8Array) => void;
-  /** A row with an entry: the word where it starts, and how many bytes of the document were hashed. */
+  /**
+   * Called for a row with an entry: the word at which the entry starts, and how many bytes of the document were hashed.
+   */
   readonly entry: (row: number, atWord: number, sizeBytes: number) => void;
-  /** A row without an entry. */
+  /** Called for a row up to the fence that has no entry. */
   readonly left: (row: number) => void;
 }
 
@@ -65,13 +69,13 @@ export class Digests {
   }
 
   /**
-   * Reports the rows of the last scan up to a fence, and returns their number. A row without an LSN means a damaged
-   * page.
+   * Passes the rows of the last scan up to a fence to the functions; returns the number of these rows. Throws a
+   * PageError if a row has no LSN.
    */
   read(fenceLsn: number, { take, entry, left }: EntryTakers): number {
     const scan = this.#scan;
     const found = scan.digest(this.#asked, fenceLsn);
-    // Copied, since the kernel reuses its memory as soon as a row is read.
+    // The table is copied, because the functions read rows, for which the kernel reuses its memory.
     if (this.#table.length < found.table.length) this.#table = new Uint32Array(found.table.length * 2);
     const table = this.#table;
     table.set(found.table);

@@ -1,6 +1,6 @@
 /**
- * Hashes of 128 bits in their three forms: four words while a page is read, 16 bytes in the ledger (words are written high
- * byte first, so that bytes sort as words do), and a short string as the key of a map.
+ * Hashes of 128 bits, in three forms: four words of 32 bits while a page is read; 16 bytes in the ledger, each word
+ * with its high byte first, so that the bytes sort like the words; and a short string as the key of a Map.
  */
 import { hashKernel } from './wasm-kernel.ts';
 
@@ -8,7 +8,7 @@ import { hashKernel } from './wasm-kernel.ts';
 export const HASH_WORDS = 4;
 export const HASH_BYTES = 16;
 
-/** Hashes a few bytes, to four words at `out[at]`. */
+/** Writes the hash of a few bytes as four words to `out[at]`. */
 export function hashBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
   const kernel = hashKernel();
   kernel.reserve(bytes.length);
@@ -16,7 +16,7 @@ export function hashBytes(bytes: Uint8Array, out: Uint32Array, at: number): void
   kernel.hash(kernel.start + bytes.length, out, at);
 }
 
-/** Another hash, which is faster for many bytes; equal to `PageScan.hashContent` of the same bytes. */
+/** Writes another hash, which is faster for many bytes, to `out[at]`. `PageScan.hashContent` computes the same hash. */
 export function hashContentBytes(bytes: Uint8Array, out: Uint32Array, at: number): void {
   const kernel = hashKernel();
   kernel.reserve(bytes.length);
@@ -24,14 +24,14 @@ export function hashContentBytes(bytes: Uint8Array, out: Uint32Array, at: number
   kernel.hashLong(kernel.start + bytes.length, out, at);
 }
 
-/** The four words at `words[at]` as bytes. */
+/** Returns the hash at `words[at]` in the form of the ledger. */
 export function hashToBytes(words: Uint32Array, at = 0): Buffer {
   const bytes = Buffer.alloc(HASH_BYTES);
   for (let i = 0; i < HASH_WORDS; i += 1) writeWord(bytes, 4 * i, words[at + i] ?? 0);
   return bytes;
 }
 
-/** Hashes of the ledger as words, one after the other. */
+/** Returns hashes of the ledger as words, four for each hash. */
 export function wordsOf(...hashes: readonly Buffer[]): Uint32Array {
   const words = new Uint32Array(hashes.length * HASH_WORDS);
   hashes.forEach((hash, i) => toWords(hash, words, i * HASH_WORDS));
@@ -43,20 +43,20 @@ export function toWords(hash: Buffer, out: Uint32Array, at: number): void {
   for (let i = 0; i < HASH_WORDS; i += 1) out[at + i] = hash.readUInt32BE(4 * i);
 }
 
-/** The bytes of a hash as the key of a map. */
+/** Returns a hash of the ledger as the key of a Map. Its keys are not those of `mapKeyOfWords`. */
 export function mapKey(hash: Buffer): string {
   return hash.toString('latin1');
 }
 
-/** The four words at `words[at]` as the key of a map: eight UTF-16 units, which is faster than digits. */
+/** Returns the hash at `words[at]` as the key of a Map: eight UTF-16 units, which are faster to make than digits. */
 export function mapKeyOfWords(words: Uint32Array, at: number): string {
   const [a, b] = [words[at] ?? 0, words[at + 1] ?? 0];
   const [c, d] = [words[at + 2] ?? 0, words[at + 3] ?? 0];
-  // fromCharCode takes the lower 16 bits.
+  // fromCharCode uses only the lower 16 bits of each number.
   return String.fromCharCode(a, a >>> 16, b, b >>> 16, c, c >>> 16, d, d >>> 16);
 }
 
-/** Writes a word, high byte first. */
+/** Writes a word of 32 bits to `out[at]`, high byte first. */
 export function writeWord(out: Uint8Array, at: number, word: number): void {
   out[at] = word >>> 24;
   out[at + 1] = word >>> 16;

@@ -1,12 +1,13 @@
 /**
- * The identity of a document: a 128-bit hash of its id and its key values, in this order. Source documents and target slots
- * are identified in the same way.
+ * Computes the identity of a document: a 128-bit hash of its id and its key values, in this order. The slot of a
+ * document is computed in the same way, from its target key.
  *
- * The hashed bytes contain the type of each value and the length of each text, so different identities never have the same
- * bytes: 1 and "1" differ, null and missing, ("ab","c") and ("a","bc"). Texts are hashed by UTF-16 units, so lone surrogates
- * stay distinct; numbers are doubles, with -0 as 0. The spelling in JSON does not matter: bytes without escapes are hashed
- * as they are, everything else is decoded first, with the same result. The kernel does this alone for a row whose values
- * need no decoding.
+ * Invariant: different values are never hashed from the same bytes, because the bytes contain the type of each value
+ * and the length of each text. So 1 and "1" differ, null and a missing value, ("ab","c") and ("a","bc"). Texts are
+ * hashed by UTF-16 units, so different lone surrogates stay different. Numbers are hashed as doubles, with -0 as 0. How
+ * a value is written in JSON does not matter: a text without escapes is hashed as it is on the page, any other value is
+ * decoded first, and both ways have the same result. If no value of a row needs decoding, the kernel computes the whole
+ * hash.
  */
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -17,25 +18,30 @@ import { writeUnits } from './name-tree.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
 
-/** Not a type of the service: a key value that is an object or an array. */
+/** The type of a key value that is an object or an array. The service has no such type of key. */
 const COMPOSITE = 9;
 
-/** The bytes of a value without its text: type and length, or type and double. */
+/**
+ * The bytes hashed before the text of a value: its type and the length of the text; or, for a number, type and double.
+ */
 const HEAD_BYTES = 9;
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Hashes values one by one: `clear`, the values, `finish`, without an interruption. For values that must be decoded. */
+/**
+ * Hashes values one by one, for rows whose values must be decoded. The caller calls `clear`, then `add` or `addRaw` for
+ * each value, then `finish`, and uses no other hasher in between.
+ */
 export class IdentityHasher {
   readonly #kernel = hashKernel();
   #end = this.#kernel.start;
 
-  /** Forgets what was added. */
+  /** Drops the values that were added. */
   clear(): void {
     this.#end = this.#kernel.start;
   }
 
-  /** The next value as JSON text in the page; `start` 0 means that the document has none. */
+  /** Adds the value whose JSON text is in the page from `start` to `end`; if `start` is 0, the value is missing. */
   addRaw(page: Buffer, start: number, end: number): void {
     if (start === 0) return this.#word(MISSING);
     switch (page[start]) {
@@ -50,7 +56,8 @@ export class IdentityHasher {
         return this.#word(NULL);
       default:
         if (isComposite(page, start)) {
-          // The service does not store such a key. It only has to differ from other values, by its bytes.
+          // The service does not accept an object or array as a key. Its hash only has to differ from those of other
+          // values.
           const text = page.toString('latin1', start, end);
           this.#word(COMPOSITE);
           this.add(text);
@@ -58,7 +65,7 @@ export class IdentityHasher {
     }
   }
 
-  /** The next value, decoded. */
+  /** Adds a decoded value. */
   add(value: KeyComponent): void {
     if (typeof value === 'string') {
       const at = this.#reserve(value.length * 3);
@@ -76,7 +83,7 @@ export class IdentityHasher {
     else this.#word(value ? TRUE : FALSE);
   }
 
-  /** Writes the hash as four words to `out[at]`. */
+  /** Writes the hash of all added values as four words to `out[at]`. */
   finish(out: Uint32Array, at: number): void {
     this.#kernel.hash(this.#end, out, at);
   }
@@ -87,7 +94,7 @@ export class IdentityHasher {
     this.#end = at + 1;
   }
 
-  /** Adds the bytes as they are; returns false and adds nothing if one of them is a backslash. */
+  /** Adds the bytes of a text as they are. If they contain a backslash, adds nothing and returns false. */
   #slice(type: number, page: Buffer, from: number, to: number): boolean {
     const at = this.#reserve(to - from);
     const { bytes } = this.#kernel;
@@ -117,7 +124,7 @@ export class IdentityHasher {
   }
 }
 
-/** The identity of each row of a scan, from the values at the given nodes: the id and the levels of the key. */
+/** Computes the identity of a row from the values at the given nodes, which are the id and the levels of the key. */
 export class RowIdentity {
   readonly #scan: PageScan;
   readonly #hasher = new IdentityHasher();
@@ -131,7 +138,7 @@ export class RowIdentity {
     this.#packed = packNodes(this.#nodes);
   }
 
-  /** Writes the hash of a row as four words to `out[at]`. */
+  /** Writes the identity of a row as four words to `out[at]`. */
   read(row: number, out: Uint32Array, at: number): void {
     const scan = this.#scan;
     if (scan.hashIdentity(row, this.#packed, out, at)) return;

@@ -1,17 +1,18 @@
 /**
- * The names that a scan looks for, as a tree in flat tables that the kernel reads.
+ * Builds the tree of the names that a scan looks for, in flat tables that the kernel reads.
  *
- * A node is a wanted value, or one on the path to it. Node 1 is the root; 0 means that a value is not wanted. Nodes
- * are numbered in preorder, so the nodes below a node are the numbers up to `last[node]`. The children of a node
- * are in a small hash table of their own, where most names of a document meet an empty bucket and cost one load.
+ * A node is a value that a scan looks for, or a value on the path to one. Node 1 is the root; 0 in place of a node
+ * means that the scan does not look for a value. Nodes are numbered in preorder, so the nodes below a node have the
+ * following numbers, up to its NODE_LAST. Each node has a small hash table of its children. Most names of a document
+ * fall into an empty bucket of this table, and cost a single load.
  */
 import { assert } from '../lib/assert.ts';
 
-/** A wanted value, and the wanted values below it by name. */
+/** A value that a scan looks for, and those below it by name. */
 export interface Wanted {
-  /** The value is the document, whose system properties are to be cut out. */
+  /** Whether the value is the document, from which the system properties are cut out. */
   document?: boolean;
-  /** A top-level system property of the document. */
+  /** Whether the value is a top-level system property of the document. */
   system?: boolean;
   readonly below: Map<string, Wanted>;
 }
@@ -20,7 +21,7 @@ export function wanted(): Wanted {
   return { below: new Map() };
 }
 
-/** The value at `path` below `from`, which is created if it was not wanted before. */
+/** Returns the wanted value at `path` below `from`; adds it and the values on the path if they are missing. */
 export function want(from: Wanted, path: readonly string[]): Wanted {
   let node = from;
   for (const name of path) {
@@ -35,39 +36,42 @@ export const ROOT = 1;
 /** Flags of a node. */
 export const DOCUMENT = 1;
 export const SYSTEM = 2;
-/** Buckets in the hash table of a node's children; a power of two. */
+/** The number of buckets in the hash table of a node's children; a power of two. */
 export const PLACES = 32;
-/** A node number must fit in a byte; key levels, inputs and system properties are far fewer. */
+/**
+ * The most nodes in a tree: a node number must fit in a byte. Key levels, their inputs and system properties need far
+ * fewer.
+ */
 const NODES_MAX = 255;
 
 /** Fields of one node in `NameTree.nodes`. */
 export const NODE_FIELDS = 6;
 export const NODE_FLAGS = 0;
 export const NODE_LAST = 1;
-/** The next node in the same bucket of the parent's table. */
+/** The field with the next node in the same bucket of the parent's hash table; 0: none. */
 export const NODE_NEXT = 2;
 export const NODE_NAME = 3;
 export const NODE_NAME_BYTES = 4;
-/** Set when the node has children. */
+/** The field that is set if the node has children. */
 export const NODE_PARENT = 5;
 
 export interface NameTree {
   readonly count: number;
-  /** `NODE_FIELDS` numbers for each node, from 0. */
+  /** `NODE_FIELDS` numbers for each node, beginning with node 0. */
   readonly nodes: Int32Array;
-  /** `PLACES` node numbers for each node. */
+  /** The hash table of each node: `PLACES` node numbers. */
   readonly places: Uint8Array;
   readonly names: Uint8Array;
-  /** Bytes of the longest name. */
+  /** The size of the longest name in bytes. */
   readonly longest: number;
 }
 
-/** The bucket of a name; the kernel computes the same. */
+/** Returns the bucket of a name, from its first byte, its last byte and its size. The kernel uses the same formula. */
 export function placeOf(first: number, last: number, sizeBytes: number): number {
   return (first + 3 * last + 5 * sizeBytes) & (PLACES - 1);
 }
 
-/** The tables, and the node of each wanted value. */
+/** Builds the tables below `root`; returns them with the node of each wanted value. */
 export function nameTree(root: Wanted): { tree: NameTree; nodeOf: ReadonlyMap<Wanted, number> } {
   const nodeOf = new Map<Wanted, number>();
   const listed: Array<{ name: string; parent: number; wanted: Wanted; last: number }> = [
@@ -101,15 +105,15 @@ export function nameTree(root: Wanted): { tree: NameTree; nodeOf: ReadonlyMap<Wa
 }
 
 /**
- * UTF-16 units as bytes, one to one: UTF-8, with three bytes for a lone surrogate. A page has these bytes for a
- * text without escapes, and two texts have the same bytes only if all their units are equal.
+ * Encodes the UTF-16 units of a text as UTF-8, a lone surrogate as three bytes. Two texts have the same bytes only if
+ * all their units are equal. On a page a text without escapes has the same bytes.
  */
 export function encodeUnits(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length * 3);
   return bytes.subarray(0, writeUnits(bytes, 0, text));
 }
 
-/** Writes `encodeUnits(text)` at `at`, where there must be space; returns the next offset. */
+/** Writes `encodeUnits(text)` to `bytes[at]`, which must have space for it; returns the offset after it. */
 export function writeUnits(bytes: Uint8Array, at: number, text: string): number {
   const { length } = text;
   let i = 0;

@@ -1,12 +1,12 @@
-/** Owns the error for a page whose bytes are not what the scan expects. */
+/** The error for a page whose bytes are not what the scan expects. */
 import { ServiceError } from '../lib/errors.ts';
 
 /**
- * A damaged page, with the byte of the fault. Nothing of such a page is used. The message never shows its bytes,
- * which are the operator's data.
+ * A page is damaged at the byte `offset`, and nothing of it is used. Invariant: the message contains no bytes of the
+ * page, which are the operator's data.
  */
 export class PageError extends ServiceError {
-  /** Byte offset of the fault in the page. */
+  /** The offset of the first wrong byte in the page. */
   readonly offset: number;
 
   constructor(what: string, offset: number) {
@@ -19,7 +19,7 @@ export class PageError extends ServiceError {
   }
 }
 
-/** The faults of the kernel by number; 0 is not a fault. */
+/** The faults that the kernel reports, as texts by their numbers. Number 0 means no fault. */
 export const FAULTS: readonly string[] = [
   'nothing',
   'it ends in the middle',

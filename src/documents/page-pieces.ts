@@ -1,31 +1,31 @@
 /**
- * Target documents as pieces of their source page and of added texts. Bytes of a page are copied only when a
- * document is written into a request; the page must be kept until then.
+ * Keeps target documents as lists of pieces: parts of their source page, and added texts. The bytes of a page are
+ * copied only when a document is written into a request, so the caller must keep the page until then.
  */
 import { ByteOutput } from './byte-output.ts';
 
-/** Shorter pieces are copied by a loop, which is faster than a call. */
+/** Pieces up to this size are copied by a loop, which is faster than a call for so few bytes. */
 const SHORT_BYTES = 96;
 
 export class Pieces {
-  /** Added texts. After a write to it, `own` must be called. */
+  /** The added texts. A caller that writes a text here must then call `own`. */
   readonly texts = new ByteOutput(32 * 1024);
   /** The number of pieces. */
   count = 0;
-  /** The number of their bytes. */
+  /** The bytes of all pieces together. */
   length = 0;
   #page: Uint8Array = new Uint8Array(0);
-  /** The start and the end of each piece: an offset in the page, or -1 minus an offset in the texts. */
+  /** The start and the end of each piece. An offset from 0 on is in the page; -1 minus an offset is in the texts. */
   #places = new Int32Array(8192);
 
-  /** Drops all pieces and takes the next page. */
+  /** Drops all pieces; the next pieces are parts of `page`. */
   begin(page: Uint8Array): void {
     this.#page = page;
     this.texts.clear();
     this.count = this.length = 0;
   }
 
-  /** The page's bytes from `from` to `to`. */
+  /** Adds the bytes of the page from `from` up to and excluding `to` as a piece. */
   putSlice(_page: Uint8Array, from: number, to: number): void {
     if (to > from) this.#add(from, to, to - from);
   }
@@ -36,13 +36,15 @@ export class Pieces {
     this.own(from);
   }
 
-  /** Adds what was written to the texts from `from` on as a piece. */
+  /** Adds the bytes of `texts` from `from` to its end as a piece. */
   own(from: number): void {
     const { length } = this.texts;
     if (length > from) this.#add(-1 - from, -1 - length, length - from);
   }
 
-  /** Writes pieces to `out[at]`; returns their end. */
+  /**
+   * Writes the pieces from `first` up to and excluding `behind` to `out[at]`; returns the offset after the last byte.
+   */
   write(first: number, behind: number, out: Uint8Array, at: number): number {
     const places = this.#places;
     let end = at;

@@ -1,10 +1,10 @@
 /**
- * Finds the documents of a page, and wanted values in each of them, without parsing the page.
+ * Finds the documents of a page, and the values at some paths of each document, without parsing the page.
  *
- * A scanner is created once for a shape of page and the paths to find. `scan` reads every byte once. Invariant: it
- * refuses what JSON.parse refuses, naming the byte, and understands everything else as JSON.parse does: names are
- * compared unescaped, of a repeated name the last one counts, and a path through an array or a scalar finds
- * nothing. It allocates nothing for a document. Results are valid until the next scan.
+ * A PageScan is created once for a shape of page and the paths to find. `scan` reads every byte once. Invariant: `scan`
+ * refuses a page that JSON.parse refuses, with the offset of the wrong byte, and finds the same values as JSON.parse:
+ * names are compared without their escapes, the last value of a repeated name counts, and a path through an array or a
+ * scalar finds nothing. `scan` allocates no memory for a document. Its results are valid until the next scan.
  */
 import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
@@ -15,10 +15,10 @@ import type { NameTree, Wanted } from './name-tree.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { SYSTEM_PROPERTIES } from './system-properties.ts';
 
-/** A property path as its steps. */
+/** A property path: the names of the properties from the top of a document. */
 type Path = readonly string[];
 
-/** Nodes of a document, by which a `PageScan` is asked for values. */
+/** The nodes of values in a document. A caller passes a node to `PageScan` to get the value of a row. */
 export interface DocumentNodes {
   readonly document: number;
   readonly id: number;
@@ -31,21 +31,21 @@ export interface DocumentNodes {
   readonly lsn: number;
 }
 
-/** Nodes around a document in the all-versions feed (fact SVC-18). */
+/** The nodes of values around a document in the all-versions feed (fact SVC-18). */
 export interface EnvelopeNodes {
   readonly operationType: number;
   readonly lsn: number;
   readonly crts: number;
   readonly timeToLiveExpired: number;
-  /** The identity of a deleted document: its id, and for each level of the key the nodes that may have its value. */
+  /** The id of a deleted document. For each level of its key, `deletedKey` has the nodes that may have the value. */
   readonly deletedId: number;
   readonly deletedKey: ReadonlyArray<readonly number[]>;
-  /** The same two in `previous`, if the service sends one. */
+  /** The id and the key of the document in `previous`, if the service sends this property. */
   readonly previousId: number;
   readonly previousKey: readonly number[];
 }
 
-/** Nodes around a document in the reply to a batch; the document is its `resourceBody`. */
+/** The nodes of values around a document in the reply to a batch. The document itself is `resourceBody`. */
 export interface ReplyNodes {
   readonly statusCode: number;
   readonly subStatusCode: number;
@@ -54,19 +54,22 @@ export interface ReplyNodes {
   readonly retryAfterMilliseconds: number;
 }
 
-/** The result of the last scan: a row for each element of the page. An offset of 0 means that a value is missing. */
+/**
+ * Scans pages of one shape, and returns the values that the last scan has found. There is a row for each element of the
+ * page. An offset of 0 means that a value is missing.
+ */
 export class PageScan<Around = unknown> {
-  /** The document in each row. */
+  /** The nodes of the document in each row. */
   readonly nodes: DocumentNodes;
-  /** The nodes around it. */
+  /** The nodes of the values around the document in each row. */
   readonly around: Around;
-  /** A page of a feed, or an array of outcomes. */
+  /** `feed`: an object with an array of documents. `array`: an array of outcomes. */
   readonly shape: 'feed' | 'array';
-  /** The names that it looks for. */
+  /** The names that the scan looks for. */
   readonly tree: NameTree;
   /** The last scanned page. */
   page: Buffer = Buffer.alloc(0);
-  /** The number of its rows. */
+  /** The number of rows of the last scanned page. */
   count = 0;
   readonly #stride: number;
   readonly #paths: ReadonlyMap<string, number>;
@@ -113,12 +116,12 @@ export class PageScan<Around = unknown> {
     this.#paths = new Map(known.map((path) => [keyOf(path), node(want(document, path))]));
   }
 
-  /** The node of a path that was wanted, or of a prefix of one. */
+  /** Returns the node of a path that was given to the constructor, or of a prefix of such a path. */
   nodeAt(path: Path): number {
     return must(this.#paths.get(keyOf(path)), 'only paths that were asked for are looked up');
   }
 
-  /** Reads a page; throws a PageError if it is damaged. Earlier results are dropped in any case. */
+  /** Reads a page, and drops the results of the scan before. Throws a PageError if the page is damaged. */
   scan(page: Uint8Array): this {
     this.count = 0;
     this.page = Buffer.from(page.buffer, page.byteOffset, page.byteLength);
@@ -135,7 +138,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * Whether a row has a document. A delete or an outcome without one may omit it, or have null or an empty object.
+   * Returns whether a row has a document. A delete, or an outcome without a document, may omit the property, or have
+   * null or an empty object in it.
    */
   hasDocument(row: number): boolean {
     let at = this.start(row, this.nodes.document);
@@ -145,29 +149,29 @@ export class PageScan<Around = unknown> {
     return this.page[at] !== 0x7d;
   }
 
-  /** The offset of a row's value in the page; 0 if it is missing. */
+  /** Returns the offset in the page at which a row's value starts; 0 if the value is missing. */
   start(row: number, node: number): number {
     return this.#rows[row * this.#stride + ROW_HEAD + 2 * node] ?? 0;
   }
 
-  /** The offset after a row's value; 0 if it is missing. */
+  /** Returns the offset in the page after a row's value; 0 if the value is missing. */
   end(row: number, node: number): number {
     return this.#rows[row * this.#stride + ROW_HEAD + 2 * node + 1] ?? 0;
   }
 
-  /** The bytes of a row's value, in the page; empty if it is missing. */
+  /** Returns the bytes of a row's value without a copy; empty if the value is missing. */
   bytes(row: number, node: number): Buffer {
     return this.page.subarray(this.start(row, node), this.end(row, node));
   }
 
-  /** The start of the row's element, which includes the document. */
+  /** Returns the offset at which the element of a row starts. The element contains the document. */
   elementStart(row: number): number {
     return this.#rows[row * this.#stride] ?? 0;
   }
 
   /**
-   * The cuts that remove the system properties from a row's document, with one comma each: those from `firstCut` up
-   * to and excluding `lastCut`, in ascending order.
+   * Returns the number of the row's first cut. A cut is a part of the page that has system properties of the document
+   * and their commas. The cuts of a row are those from `firstCut` up to and excluding `lastCut`, in ascending order.
    */
   firstCut(row: number): number {
     return this.#rows[row * this.#stride + 2] ?? 0;
@@ -186,8 +190,9 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * The identity hash of a row's values at the nodes; false if they must be decoded (identity.ts does that). Must
-   * be called before another scan, as `hashContent`.
+   * Writes the identity hash of a row's values at the nodes as four words to `out[at]`. Returns false if a value must
+   * be decoded first, which identity.ts does. Must be called before any scan of another page, because it reads the
+   * kernel's memory.
    */
   hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
     const kernel = scanKernel();
@@ -196,8 +201,8 @@ export class PageScan<Around = unknown> {
   }
 
   /**
-   * Writes the content hash of a row's document, its bytes without the system properties, as four words to
-   * `out[at]`. It reads the kernel's memory, so it must be called before another scan.
+   * Writes the content hash of a row's document as four words to `out[at]`: the hash of its bytes without the system
+   * properties. Must be called before any scan of another page, because it reads the kernel's memory.
    */
   hashContent(row: number, out: Uint32Array, at: number): void {
     const kernel = scanKernel();
@@ -206,7 +211,9 @@ export class PageScan<Around = unknown> {
     kernel.hashKept(row, this.start(row, document), this.end(row, document), out, at);
   }
 
-  /** Entries of the rows up to a fence (comparison-entries.ts); valid until the next call of any kind. */
+  /**
+   * Makes entries of the rows up to a fence (comparison-entries.ts). They are valid until the next call of any method.
+   */
   digest(asked: AskedOfRows, fenceLsn: number): KernelEntries {
     const kernel = scanKernel();
     assert(kernel.generation === this.#generation, 'entries are made before another page is scanned');
@@ -214,20 +221,22 @@ export class PageScan<Around = unknown> {
   }
 }
 
-/** A page of the latest-version feed, or of a query: the documents themselves. */
+/** Creates the scan for pages of the latest-version feed or of a query, whose elements are the documents. */
 export function latestVersionScan(paths: readonly Path[]): PageScan {
   const root = wanted();
   return new PageScan({ shape: 'feed', root, document: root, paths, around: () => undefined });
 }
 
 /**
- * A page of the all-versions feed; `keyPaths` are the key paths of the source, which a delete uses to name its key.
+ * Creates the scan for pages of the all-versions feed. `keyPaths` are the key paths of the source: in a delete, the key
+ * values have these paths as their names.
  */
 export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[]): PageScan<EnvelopeNodes> {
   const root = wanted();
   const document = want(root, ['current']);
   const inMetadata = (...path: string[]): Wanted => want(root, ['metadata', ...path]);
-  // A level is named without its slash. How a nested path is named is unknown, so both forms are looked for.
+  // The name of a level in a delete is its path without the first slash. Whether a nested path is one name or nested
+  // objects is not documented, so the scan looks for both.
   const deletedKey = keyPaths.map((path) => [
     inMetadata('partitionKey', path.join('/')),
     inMetadata('partitionKey', ...path),
@@ -249,7 +258,7 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
   return new PageScan({ shape: 'feed', root, document, paths, around });
 }
 
-/** The reply to a batch: an array of outcomes, with the document where one was asked for. */
+/** Creates the scan for replies to batches: arrays of outcomes, which have the document if the operation returns it. */
 export function replyScan(paths: readonly Path[]): PageScan<ReplyNodes> {
   const root = wanted();
   const document = want(root, ['resourceBody']);
@@ -269,7 +278,7 @@ function keyOf(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** The first byte that is not UTF-8, in a page that has one. */
+/** Returns the offset of the first byte that is not UTF-8. The page must have such a byte. */
 function invalidAt(page: Uint8Array): number {
   let at = 0;
   while (at < page.length) {

@@ -1,6 +1,6 @@
 /**
- * Decodes single values of a page. Usual values, short texts without escapes and small integers, take a few
- * nanoseconds; all others go through JSON.parse, with the same result.
+ * Decodes single values of a page. The usual values, short texts without escapes and small integers, take a few
+ * nanoseconds. JSON.parse decodes all others. Invariant: the result is always that of JSON.parse.
  */
 import type { PageScan } from './page-scan.ts';
 
@@ -9,10 +9,10 @@ export type Scalar = string | number | boolean | null;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** A number with at most this many digits is a small integer. */
+/** The most digits of an integer that is decoded without JSON.parse. */
 const SMALL_DIGITS = 9;
 
-/** Whether the value that starts here is an object or an array. */
+/** Returns whether the value that starts at `start` is an object or an array. */
 export function isComposite(page: Uint8Array, start: number): boolean {
   const byte = page[start];
   return byte === 0x7b || byte === 0x5b;
@@ -22,7 +22,7 @@ export function isText(page: Uint8Array, start: number): boolean {
   return page[start] === QUOTE;
 }
 
-/** The value of the bytes from `start` to `end`, which the scan found to be a string, a number or a word. */
+/** Returns the value of the bytes from `start` to `end`, which must be a JSON string, number, true, false or null. */
 export function decodeScalar(page: Buffer, start: number, end: number): Scalar {
   switch (page[start]) {
     case QUOTE:
@@ -38,7 +38,7 @@ export function decodeScalar(page: Buffer, start: number, end: number): Scalar {
   }
 }
 
-/** The kind of bytes between the quotes of a text. */
+/** Returns the kind of the bytes between the quotes of a text: only ASCII, UTF-8 without escapes, or with escapes. */
 function kindOfText(page: Uint8Array, start: number, end: number): 'ascii' | 'plain' | 'escaped' {
   let union = 0;
   for (let at = start + 1; at < end - 1; at += 1) {
@@ -49,7 +49,7 @@ function kindOfText(page: Uint8Array, start: number, end: number): 'ascii' | 'pl
   return union < 0x80 ? 'ascii' : 'plain';
 }
 
-/** The text of a JSON string; `start` and `end` include its quotes. */
+/** Returns the text of the JSON string from `start` to `end`, which include its quotes. */
 export function decodeText(page: Buffer, start: number, end: number): string {
   switch (kindOfText(page, start, end)) {
     case 'ascii':
@@ -61,7 +61,7 @@ export function decodeText(page: Buffer, start: number, end: number): string {
   }
 }
 
-/** A number as the double that JSON.parse returns. */
+/** Returns a number as a double, the same as JSON.parse. */
 export function decodeNumber(page: Buffer, start: number, end: number): number {
   const negative = page[start] === 0x2d;
   const first = negative ? start + 1 : start;
@@ -75,7 +75,10 @@ export function decodeNumber(page: Buffer, start: number, end: number): number {
   return negative ? -value : value;
 }
 
-/** The whole number at a node, read digit by digit (an LSN, a time, a status code); null where there is none, or another value. */
+/**
+ * Returns the whole number at a node, such as an LSN, a time or a status code, read digit by digit; null: the row has
+ * no value at the node, or another value.
+ */
 export function integerAt(scan: PageScan, row: number, node: number): number | null {
   const start = scan.start(row, node);
   if (start === 0) return null;

@@ -1,16 +1,16 @@
 /**
- * Makes the target document from the bytes of the source: without the system properties, with the added ones.
- * Invariant: everything that is not cut or edited is copied byte for byte.
+ * Makes the target document from the bytes of the source document: leaves out the system properties, and adds others.
+ * Invariant: all other bytes are copied unchanged.
  */
 import { assert } from '../lib/assert.ts';
 import { decodeScalar, isComposite } from './scalar.ts';
 import type { Scalar } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
 
-/** A property path as its steps. */
+/** A property path: the names of the properties from the top of a document. */
 type Path = readonly string[];
 
-/** Texts that replace bytes, in ascending order; reused for every document. */
+/** A list of edits, in ascending order. An edit replaces some bytes of a page by a text. Reused for every document. */
 export class Edits {
   count = 0;
   readonly #from: number[] = [];
@@ -22,7 +22,7 @@ export class Edits {
     this.count = 0;
   }
 
-  /** Replaces the bytes from `from` to `to` by `text`. Texts for the same offset keep their order. */
+  /** Adds an edit that replaces the bytes from `from` to `to` by `text`. Edits at the same offset keep their order. */
   add(from: number, to: number, text: string): void {
     let at = this.count;
     this.count += 1;
@@ -48,12 +48,12 @@ export class Edits {
     return this.#texts[edit] ?? '';
   }
 
-  /** Records where the text ends in the output. */
+  /** Records the offset in the output at which the text of an edit ends. */
   wrote(edit: number, end: number): void {
     this.#ends[edit] = end;
   }
 
-  /** The end, in the output, of the text that replaced bytes at `from`. */
+  /** Returns the offset in the output at which the text ends that replaced the bytes at `from`. */
   endOf(from: number): number {
     for (let edit = 0; edit < this.count; edit += 1)
       if (this.#from[edit] === from) return this.#ends[edit] ?? 0;
@@ -61,11 +61,11 @@ export class Edits {
   }
 }
 
-/** The output of a document, piece by piece. */
+/** Receives a document piece by piece. */
 export interface DocumentOutput {
   /** The number of bytes written. */
   readonly length: number;
-  /** The bytes from `from` to `to`. */
+  /** Writes the bytes of `source` from `from` up to and excluding `to`. */
   putSlice(source: Uint8Array, from: number, to: number): void;
   putText(text: string): void;
 }
@@ -95,29 +95,33 @@ export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number,
   out.putSlice(page, from, scan.end(row, nodes.document));
 }
 
-/** How an added property treats an existing one. */
+/** What happens if the document already has a property that is to be added. */
 export type OnPresent =
-  /** An equal value stays; any other is a conflict, even if nothing is to be added. */
+  /** An equal value stays. Any other value is a conflict, even if there is no new value. */
   | 'keep'
-  /** The value is replaced; without a new value it is a conflict. */
+  /** The new value replaces the existing one. If there is no new value, the existing one is a conflict. */
   | 'replace'
-  /** The value is replaced if there is a new one, even an equal one. */
+  /**
+   * The new value replaces the existing one, even if they are equal. If there is no new value, the existing one stays.
+   */
   | 'replace-or-leave';
 
 export interface AddedPath {
   readonly path: Path;
-  /** The node that has the value in the document: its text is copied unchanged. */
+  /**
+   * The path in the document from which the JSON text of the value is copied; undefined: the value is written as JSON.
+   */
   readonly from?: Path | undefined;
   readonly onPresent: OnPresent;
 }
 
 interface Branch {
-  /** The name as JSON. */
+  /** The property name as JSON text. */
   readonly name: string;
   readonly node: number;
-  /** The index of the added path that ends here, or -1. */
+  /** The index of the added path that ends at this branch; -1: none does. */
   readonly leaf: number;
-  /** Where the text of its value is, or -1. */
+  /** The node from which the JSON text of the value is copied; -1: the value is written as JSON. */
   readonly from: number;
   readonly below: Branch[];
 }
@@ -128,7 +132,7 @@ export class Adder {
   readonly #paths: readonly AddedPath[];
   readonly #branches: Branch[] = [];
 
-  /** No path leads through another one, and the scan looks for all of them. */
+  /** The scan must look for all the paths, and no path may be the beginning of another. */
   constructor(scan: PageScan, paths: readonly AddedPath[]) {
     this.#scan = scan;
     this.#paths = paths;
@@ -150,7 +154,10 @@ export class Adder {
     });
   }
 
-  /** Appends the edits for these values, one for each path (undefined: none), or returns the path in conflict. */
+  /**
+   * Appends the edits that add `values` to the document of a row. There is a value for each path; undefined: it adds
+   * nothing. Returns the path of the first conflict, if there is one.
+   */
   plan(row: number, values: ReadonlyArray<Scalar | undefined>, edits: Edits): Path | undefined {
     return this.#planObject(row, this.#scan.nodes.document, this.#branches, { values, edits });
   }
@@ -178,7 +185,7 @@ export class Adder {
   #planBelow(row: number, branch: Branch, job: Job): Path | undefined {
     if (this.#scan.page[this.#scan.start(row, branch.node)] === 0x7b)
       return this.#planObject(row, branch.node, branch.below, job);
-    // Nothing can be added below a scalar or an array. That is fine if nothing has to be.
+    // Nothing can be added below a scalar or an array, which is a conflict only if there is a value to add.
     const leaf = firstLeaf(branch, (index) => job.values[index] !== undefined);
     return leaf === undefined ? undefined : this.#paths[leaf]?.path;
   }
@@ -189,7 +196,8 @@ export class Adder {
     const value = job.values[branch.leaf];
     const [start, end] = [scan.start(row, branch.node), scan.end(row, branch.node)];
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
-    // A refreshed value is written even if it is equal, so that it can be refreshed again.
+    // A value of `replace-or-leave` is written even if it is equal: its place in the output must be known, since it may
+    // be refreshed later.
     const isReckoned = onPresent === 'replace-or-leave';
     if (!isReckoned && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
       return undefined;
@@ -198,7 +206,7 @@ export class Adder {
     return undefined;
   }
 
-  /** A branch with all values below it as a member; empty without values. */
+  /** Returns the JSON text of a member with all new values at or below a branch; empty if there are none. */
   #memberOf(row: number, branch: Branch, values: Job['values']): string {
     if (branch.leaf >= 0) {
       const value = values[branch.leaf];
@@ -216,12 +224,12 @@ export class Adder {
     return scan.page.toString('utf8', scan.start(row, from), scan.end(row, from));
   }
 
-  /** Whether an object is empty; for the document: after its system properties were cut. */
+  /** Returns whether an object is empty. The document counts as empty if it has only system properties. */
   #isEmpty(row: number, object: number): boolean {
     const scan = this.#scan;
     const isDocument = object === scan.nodes.document;
     let at = scan.start(row, object) + 1;
-    // If nothing is kept, there is a single cut, which starts at the first member.
+    // If a document has only system properties, there is a single cut, which starts at the first member.
     const cut = scan.firstCut(row);
     if (isDocument && cut < scan.lastCut(row) && scan.cutStart(cut) === at) at = scan.cutEnd(cut);
     const { page } = scan;

@@ -1,2 +1,2 @@
-/** The top-level properties that the service owns; they are never copied (fact SVC-45). */
+/** The top-level properties that the service adds to a document. They are never copied (fact SVC-45). */
 export const SYSTEM_PROPERTIES: readonly string[] = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn'];

@@ -1,8 +1,8 @@
 /**
- * The only access to the WebAssembly kernel (source: wasm/kernel.ts; built by `npm run build`). Invariant: every call is
- * synchronous and completes, so one memory serves all scans of the process, and another one all hashes.
+ * The only file that calls the WebAssembly kernel (source: wasm/kernel.ts; built by `npm run build`). Invariant: every
+ * call is synchronous, so all scans of the process share one memory, and all hashes share another.
  *
- * The file is loaded from dist also when this runs from src, so that tests use what is shipped.
+ * The kernel is loaded from dist also when this file runs from src, so that tests use the kernel that is shipped.
  */
 import { readFileSync } from 'node:fs';
 import { assert } from '../lib/assert.ts';
@@ -37,22 +37,24 @@ interface KernelExports {
   readonly digest: (fenceLsn: number, ...asked: number[]) => number;
 }
 
-/** The part of WebAssembly that is used here; TypeScript declares it for browsers only. */
+/** The part of WebAssembly that this file uses. TypeScript declares WebAssembly for browsers only. */
 interface Engine {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: KernelExports };
 }
 
 const WASM_PAGE_BYTES = 65_536;
-/** The kernel's own data ends below this. */
+/** The first offset in the memory that the kernel does not use for its own data. */
 const FREE_AT = 1024;
 /** The deepest nesting that the kernel's stack can hold; the service stops at 128. */
 export const DEPTH_MAX = 1024;
-/** Zeros after a page, so that the kernel can look ahead. */
+/**
+ * The number of zeros after a page: the kernel loads several bytes at once, and may read beyond the end of the page.
+ */
 const PADDING_BYTES = 64;
-/** Pages of the service have at most 4 MB; those of an emulator may be larger. */
+/** The largest page that is scanned. Pages of the service have at most 4 MB; those of an emulator may be larger. */
 export const PAGE_BYTES_MAX = 64 * 1024 * 1024;
-/** Numbers at the start of a row: start, end, first cut, end of the cuts. */
+/** How many numbers precede the values in a row: start and end of the element, first cut and end of the cuts. */
 export const ROW_HEAD = 4;
 
 let compiled: object | undefined;
@@ -74,14 +76,14 @@ function readKernel(): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Up to eight nodes in two numbers, one byte each, the first node in the lowest byte. */
+/** Up to eight nodes in two numbers: one byte for each node, the first node in the lowest byte. */
 export interface PackedNodes {
   readonly first: number;
   readonly others: number;
   readonly count: number;
 }
 
-/** As many as two numbers hold. */
+/** How many nodes fit into the two numbers of PackedNodes. */
 export const NODES_MAX = 8;
 
 export function packNodes(nodes: readonly number[]): PackedNodes {
@@ -94,42 +96,42 @@ export function packNodes(nodes: readonly number[]): PackedNodes {
   };
 }
 
-/** The kernel hashes an identity itself if its texts have at most this many bytes. */
+/** The kernel hashes an identity only if its texts have at most this many bytes together. */
 export const IDENTITY_BYTES_MAX = 4096;
-/** For the texts of an identity, its other bytes and its hash. */
+/** The memory that the kernel needs for the texts of an identity, its other bytes and its hash. */
 const IDENTITY_ROOM_BYTES = IDENTITY_BYTES_MAX + 256;
 
-/** For a hash and its last block. */
+/** The memory that the kernel needs for a hash and for the last block of its input. */
 const HASH_ROOM_BYTES = 64;
 
-/** The result of a scan. The arrays are the kernel's memory, which the next scan overwrites. */
+/** The result of a scan. The arrays are views of the kernel's memory, which the next scan overwrites. */
 export interface KernelResult {
   readonly count: number;
   readonly rows: Int32Array;
   readonly cuts: Int32Array;
 }
 
-/** The nodes from which entries are made (comparison-entries.ts). */
+/** From which nodes, and for which rows, the kernel makes entries (comparison-entries.ts). */
 export interface AskedOfRows {
   readonly lsn: number;
   readonly document: number;
   readonly documentBytesMax: number;
-  /** Rows that have this value get no entry; 0: not used. */
+  /** A row that has a value at this node gets no entry; 0: no node has this effect. */
   readonly stop: number;
-  /** Rows without an id, or without short texts as the key of their slot, get no entry; 0: not used. */
+  /** A row gets an entry only if its id and target key are texts, the key with at most this many bytes; 0: no limit. */
   readonly plainKeyBytesMax: number;
   readonly identity: PackedNodes;
   readonly slot: PackedNodes;
   readonly name: PackedNodes;
 }
 
-/** Two numbers for each row, and the entries, in the kernel's memory, which the next call overwrites. */
+/** A table with two numbers for each row, and the entries. Both are views of memory that the next call overwrites. */
 export interface KernelEntries {
   readonly table: Uint32Array;
   readonly entries: Uint8Array;
 }
 
-/** A page in the kernel's memory. */
+/** Scans one page at a time, in a memory of its own. */
 class ScanKernel {
   readonly #exports = instantiate();
   #bytes = new Uint8Array(this.#exports.memory.buffer);
@@ -139,7 +141,7 @@ class ScanKernel {
   #rowBytes = 0;
   #freeAt = 0;
   #pageBytes = 0;
-  /** The number of scans; a result belongs to one of them. */
+  /** The number of scans so far. A caller detects by it that a later scan has overwritten a result. */
   generation = 0;
 
   scan(shape: 'feed' | 'array', tree: NameTree, page: Uint8Array): KernelResult {
@@ -147,7 +149,8 @@ class ScanKernel {
     if (page.length > PAGE_BYTES_MAX) throw new PageError(TOO_LARGE, PAGE_BYTES_MAX);
     if (this.#tree !== tree) this.#setNames(tree);
     const cutsAt = align(this.#pageAt + page.length + PADDING_BYTES);
-    // A cut takes eight bytes, and removes more than that: the shortest is "_ts":0, so the cuts fit.
+    // The cuts fit into as many bytes as the page has: a cut takes eight bytes, and no system property is shorter than
+    // the eight bytes of "_ts":0 and a comma.
     this.#rowsAt = align(cutsAt + page.length + PADDING_BYTES);
     this.#grow(this.#rowsAt);
     this.#bytes.set(page, this.#pageAt);
@@ -161,7 +164,7 @@ class ScanKernel {
     return { count, rows, cuts: new Int32Array(this.#exports.memory.buffer, cutsAt, cutCount * 2) };
   }
 
-  /** The identity hash of a row's values; false if they must be decoded. */
+  /** Writes the identity hash of a row's values to `out[at]`; returns false if a value must be decoded first. */
   hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
     const hashAt = align(this.#freeAt);
@@ -172,7 +175,7 @@ class ScanKernel {
     return true;
   }
 
-  /** The hash of a row's bytes from `from` to `until`, without its cuts. */
+  /** Writes the hash of the page's bytes from `from` to `until`, without the cuts of the row, to `out[at]`. */
   hashKept(row: number, from: number, until: number, out: Uint32Array, at: number): void {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
     const hashAt = align(this.#freeAt);
@@ -183,7 +186,7 @@ class ScanKernel {
     copyHash(this.#bytes, hashAt, out, at);
   }
 
-  /** Entries of the rows up to a fence. */
+  /** Makes entries of the rows of the last scan up to a fence. */
   digest(asked: AskedOfRows, fenceLsn: number): KernelEntries {
     const { identity, slot, name } = asked;
     const count = (this.#freeAt - this.#rowsAt) / this.#rowBytes;
@@ -217,14 +220,16 @@ class ScanKernel {
       (shape === 'feed' ? scanFeed : scanArray)(this.#pageAt, sizeBytes, cutsAt, this.#rowsAt);
     } catch (error) {
       const kind = faultKind.value;
-      // If the page has no fault, the kernel has one.
+      // If the kernel has recorded no fault of the page, it has failed by a fault of its own.
       if (kind === 0) throw new InternalError('the kernel stays within its memory', { cause: error });
       throw new PageError(FAULTS[kind] ?? '', faultAt.value);
     }
     return { count: count.value };
   }
 
-  /** Memory layout: tables | stack | space for an escaped name | page | cuts | rows. */
+  /**
+   * Writes the tables of names. The memory contains: tables | stack | space for an unescaped name | page | cuts | rows.
+   */
   #setNames(tree: NameTree): void {
     const nodesAt = FREE_AT;
     const placesAt = align(nodesAt + tree.nodes.byteLength);
@@ -248,7 +253,7 @@ class ScanKernel {
     this.#refresh();
   }
 
-  /** Growing the memory, which the kernel also does, detaches the old views. */
+  /** Takes a new view of the memory if it has grown, which detaches old views. The kernel, too, may grow the memory. */
   #refresh(): void {
     const { buffer } = this.#exports.memory;
     if (this.#bytes.buffer !== buffer) this.#bytes = new Uint8Array(buffer);
@@ -261,10 +266,10 @@ class HashKernel {
   readonly start = FREE_AT + HASH_ROOM_BYTES;
   bytes = new Uint8Array(this.#exports.memory.buffer);
 
-  /** Makes space for that many bytes. Afterwards `bytes` may be another array with the same contents. */
+  /** Makes space for `sizeBytes` bytes. Afterwards `bytes` may be another array with the same contents. */
   reserve(sizeBytes: number): void {
     const neededBytes = this.start + sizeBytes + PADDING_BYTES;
-    // `bytes.length`, because access to the memory object takes longer than hashing.
+    // This compares with `bytes.length`, because access to the memory object would take longer than hashing.
     if (neededBytes <= this.bytes.length) return;
     growTo(this.#exports.memory, neededBytes);
     this.bytes = new Uint8Array(this.#exports.memory.buffer);
