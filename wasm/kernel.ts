@@ -1,14 +1,16 @@
 /**
- * The hot loops over bytes: the scan of a page and the 128-bit hash. AssemblyScript, compiled by `npm run build` to
- * dist/documents/kernel.wasm. Its only user is src/documents/wasm-kernel.ts; name-tree.ts explains the tables that
- * it reads. Tests compare it with a plain implementation of the scan, test/unit/documents/plain-walk.ts.
+ * The loops over bytes that take most of the time: the scan of a page, and the 128-bit hashes. Written in
+ * AssemblyScript and compiled by `npm run build` to dist/documents/kernel.wasm. Only src/documents/wasm-kernel.ts calls
+ * this code; src/documents/name-tree.ts explains the tables. Tests compare the scan with a plain implementation,
+ * test/unit/documents/plain-walk.ts.
  *
- * The user lays out the memory: tables | stack | scratch | page | 64 zero bytes, so that wide loads need no check |
- * cuts | rows, which grow. Offsets in rows and cuts count from the first byte of the page. A fault is recorded in
- * `faultKind` and `faultAt`, and ends the call with a trap.
+ * The caller divides the memory: tables | stack | scratch | page | 64 zero bytes | cuts | rows. The zero bytes allow
+ * loads of several bytes at the end of the page without a check. The rows are last, because they grow. Offsets in rows
+ * and cuts count from the first byte of the page. Invariant: a fault is recorded in `faultKind` and `faultAt`, and ends
+ * the call with a trap.
  */
 
-// Faults; src/documents/page-error.ts has their texts.
+// The numbers of the faults. Their texts are in src/documents/page-error.ts.
 const END = 1;
 const TRAILING = 2;
 const PAGE = 3;
@@ -30,13 +32,16 @@ export let faultAt: i32 = 0;
 export let count: i32 = 0;
 
 const DEPTH_MAX: i32 = 1024;
-/** A row: start, end, first cut and end of the cuts of an element, then start and end of the value of each node. */
+/**
+ * The bytes of a row before its values. A row has four numbers for its element: start, end, first cut and end of the
+ * cuts. Two numbers for each node follow: the start and the end of its value.
+ */
 const ROW_HEAD: usize = 16;
 const NODE_BYTES: usize = 24;
 const FLAG_DOCUMENT: u32 = 1;
 const FLAG_SYSTEM: u32 = 2;
 const ROOT: i32 = 1;
-/** Buckets in the hash table of a node's children: a power of two. */
+/** The number of buckets in the hash table of a node's children; a power of two. */
 const PLACES: u32 = 32;
 
 let nodes: usize = 0;
@@ -52,10 +57,13 @@ let cuts: usize = 0;
 let rows: usize = 0;
 let row: usize = 0;
 let cutEnd: usize = 0;
-/** Whether the last string had an escape. */
+/** Whether the string that was read last had an escape. */
 let escaped: bool = false;
 
-/** Sets the names to look for. `stackAt` has space for DEPTH_MAX + 1 numbers, `scratchAt` for an escaped name. */
+/**
+ * Sets the names to look for. There must be space for DEPTH_MAX + 1 numbers at `stackAt`, and for a name without its
+ * escapes at `scratchAt`.
+ */
 export function setNames(
   nodesAt: usize,
   placesAt: usize,
@@ -95,7 +103,7 @@ function reset(): void {
   count = 0;
 }
 
-/** A feed page: an object with an array `Documents`. */
+/** Scans a page of a feed: an object with an array `Documents`. */
 export function scanFeed(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt: usize): void {
   open(pageAt, sizeBytes, cutsAt, rowsAt);
   let found = false;
@@ -129,7 +137,7 @@ export function scanFeed(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt:
   if (!found) fail(DOCUMENTS, at);
 }
 
-/** An array of objects, as in a batch's reply. */
+/** Scans an array of objects, such as the reply to a batch. */
 export function scanArray(pageAt: usize, sizeBytes: usize, cutsAt: usize, rowsAt: usize): void {
   open(pageAt, sizeBytes, cutsAt, rowsAt);
   const at = space(page);
@@ -143,7 +151,7 @@ function trailing(from: usize): void {
 }
 
 function array(from: usize, above: i32): usize {
-  // If `Documents` is repeated, the last one counts.
+  // If the page has several members `Documents`, the last one counts, so the rows of earlier ones are dropped.
   reset();
   let at = space(from + 1);
   if (load<u8>(at) == 0x5d) return at + 1;
@@ -151,7 +159,7 @@ function array(from: usize, above: i32): usize {
     if (load<u8>(at) != 0x7b) fail(ELEMENT, at);
     const room = usize(memory.size()) << 16;
     if (row + stride > room) {
-      // One and a half times as much, so that growing is rare.
+      // The memory for rows grows to one and a half times its size, so that it grows rarely.
       const more = i32((stride + (room >> 1)) >> 16) + 1;
       if (memory.grow(more) < 0) fail(MEMORY, at);
     }
@@ -172,14 +180,14 @@ function array(from: usize, above: i32): usize {
   }
 }
 
-/** Reads one value for the node `asked`, inside `above` containers; returns its end. */
+/** Reads the value of the node `asked`, which is inside `above` objects and arrays; returns the end of the value. */
 function value(from: usize, asked: i32, above: i32): usize {
   let at = from;
   let node = asked;
   let depth: i32 = 0;
-  // The container around the current value: its node, doubled, and 1 for an object.
+  // The object or array around the current value: twice its node, plus 1 for an object.
   let top: u32 = 0;
-  // Within a document: where its current member starts, and whether one was kept.
+  // Inside a document: where its current member starts, and whether an earlier member was kept.
   let memberStart: usize = 0;
   let kept = false;
   let inDocument: i32 = -1;
@@ -207,7 +215,7 @@ function value(from: usize, asked: i32, above: i32): usize {
     } else at = scalar(at, byte);
 
     if (!opened) {
-      // A value is complete, and perhaps those around it.
+      // Here a value has ended. The objects and arrays around it may end as well.
       while (true) {
         if (node != 0) store<u32>(row + ROW_HEAD + (usize(node) << 3), u32(at - page), 4);
         if (depth == 0) return at;
@@ -236,7 +244,7 @@ function value(from: usize, asked: i32, above: i32): usize {
         depth -= 1;
       }
     }
-    // At the next member or element.
+    // Here the next member or element begins.
     if (top & 1) {
       const name = at + 1;
       if (load<u8>(at) != 0x22) fail(NAME, at);
@@ -256,7 +264,10 @@ function flagsOf(node: i32): u32 {
   return load<u32>(nodes + usize(node) * NODE_BYTES);
 }
 
-/** Records where the value of a node starts. Of a repeated name the last one counts, with everything below it. */
+/**
+ * Records where the value of a node starts. If its name is repeated, the earlier value and all values in it are
+ * dropped.
+ */
 function begin(node: i32, at: usize): void {
   const first = row + ROW_HEAD + (usize(node) << 3);
   if (load<u32>(first) != 0) {
@@ -273,7 +284,7 @@ function begin(node: i32, at: usize): void {
   store<u32>(first, u32(at - page));
 }
 
-/** Records the bytes of a system property to cut; adjacent ones become a single cut. */
+/** Records a cut, that is, the bytes of a system property to leave out. Adjacent cuts become a single one. */
 function cut(from: usize, to: usize): void {
   if (u32(cutEnd - cuts) >> 3 > load<u32>(row, 8) && load<u32>(cutEnd - 4) == u32(from - page)) {
     store<u32>(cutEnd - 4, u32(to - page));
@@ -295,7 +306,7 @@ function space(from: usize): usize {
   }
 }
 
-/** Reads from after the opening quote to after the closing one. */
+/** Reads a string whose opening quote is before `from`; returns the address after the closing quote. */
 function string(from: usize): usize {
   let at = from;
   escaped = false;
@@ -313,7 +324,7 @@ function string(from: usize): usize {
     }
     at += usize(ctz(found));
     const byte = load<u8>(at);
-    // A zero, which is a control character, follows the page, so no text extends beyond its end.
+    // Zeros follow the page. A zero is a control character, which ends the loop, so no string extends beyond the page.
     if (byte == 0x22) return at + 1;
     if (byte != 0x5c) fail(CONTROL, at);
     escaped = true;
@@ -321,7 +332,7 @@ function string(from: usize): usize {
   }
 }
 
-/** Reads an escape, from its backslash to its end. */
+/** Reads an escape whose backslash is at `from`; returns the address after the escape. */
 function escape(from: usize): usize {
   const kind = load<u8>(from + 1);
   if (kind == 0x75) {
@@ -332,7 +343,7 @@ function escape(from: usize): usize {
   return from + 2;
 }
 
-/** The character of a short escape; 0 for others. */
+/** Returns the character that a short escape such as \n stands for; 0: this is not a short escape. */
 function escapedByte(kind: u32): u32 {
   if (kind == 0x22 || kind == 0x5c || kind == 0x2f) return kind;
   if (kind == 0x6e) return 0x0a;
@@ -383,7 +394,7 @@ function scalar(from: usize, byte: u32): usize {
   return at;
 }
 
-/** Fails at the first byte that is not as in `word`. */
+/** Fails at the first byte that differs from `word`. */
 function wrongLiteral(from: usize, word: u32, i: u32): usize {
   while (u32(load<u8>(from + usize(i))) == ((word >> (i << 3)) & 0xff)) i += 1;
   fail(VALUE, from + usize(i));
@@ -397,12 +408,12 @@ function digits(from: usize): usize {
   return at;
 }
 
-/** The child of a node with the name from `from` to `to` in the page; 0 for none. */
+/** Returns the child of a node by its name, which is in the page from `from` to `to`; 0: there is no such child. */
 function child(parent: i32, from: usize, to: usize): i32 {
   let at = from;
   let sizeBytes = to - from;
   if (escaped) {
-    // No wanted name can be written this long.
+    // The longest escape has six bytes for one byte of a name, so a longer text cannot be a wanted name.
     if (sizeBytes > nameBytesMax * 6) return 0;
     sizeBytes = unescape(from, to);
     at = scratch;
@@ -439,7 +450,8 @@ function isDocumentsName(from: usize, to: usize): bool {
 }
 
 /**
- * Writes the unescaped contents of a string to the scratch memory, encoded as in name-tree.ts; returns their size.
+ * Writes the contents of a string without escapes to the scratch memory, encoded as in name-tree.ts; returns the size
+ * in bytes.
  */
 function unescape(from: usize, to: usize): usize {
   let at = from;
@@ -504,8 +516,8 @@ const C1: u64 = 0x87c37b91114253d5;
 const C2: u64 = 0x4cf5ad432745937f;
 
 /**
- * MurmurHash3 x64 with 128 bits and seed 0: h1, then h2, little-endian, at `out`. Up to 15 bytes after the text are
- * overwritten with zeros, which makes its last block an ordinary one.
+ * Writes the MurmurHash3 (x64, 128 bits, seed 0) of some bytes to `out`: h1, then h2, both little-endian. Up to 15
+ * bytes after the input are overwritten with zeros, so that its last block is as long as all others.
  */
 export function hash(at: usize, sizeBytes: usize, out: usize): void {
   let h1: u64 = 0;
@@ -544,9 +556,9 @@ function mix(half: u64): u64 {
 }
 
 /**
- * The hash for long inputs, 128 bits at `out`. Blocks of 16 bytes go alternately into two hashes as above, which
- * can run in parallel; both and the size are then hashed together. Up to 31 bytes after the text are overwritten
- * with zeros; `work` has space for 48 bytes.
+ * Writes another hash of 128 bits, which is faster for long inputs, to `out`. Blocks of 16 bytes go alternately into
+ * two MurmurHash3 computations, which the processor can run in parallel. Their two results and the size are then hashed
+ * together. Up to 31 bytes after the input are overwritten with zeros. There must be space for 48 bytes at `work`.
  */
 export function hashLong(at: usize, sizeBytes: usize, work: usize, out: usize): void {
   let a1: u64 = 0;
@@ -574,7 +586,9 @@ export function hashLong(at: usize, sizeBytes: usize, work: usize, out: usize): 
   hash(work, 40, out);
 }
 
-/** Copies the bytes from `from` to `until` without the cuts of the row to `to`; returns their end. */
+/**
+ * Copies the page's bytes from `from` to `until`, without the cuts of the row, to `to`; returns the end of the copy.
+ */
 export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): usize {
   let out = to;
   let start = page + from;
@@ -591,7 +605,7 @@ export function copyKept(rowAt: usize, from: usize, until: usize, to: usize): us
   return out + (stop - start);
 }
 
-// Types of values in an identity, as in src/epk/encoding.ts.
+// The types of values in the input of an identity hash, the same as in src/epk/encoding.ts.
 const TYPE_MISSING: u32 = 0;
 const TYPE_NULL: u32 = 1;
 const TYPE_FALSE: u32 = 2;
@@ -599,13 +613,16 @@ const TYPE_TRUE: u32 = 3;
 const TYPE_NUMBER: u32 = 5;
 const TYPE_TEXT: u32 = 8;
 
-/** The texts of an identity are usually far shorter together; longer ones are left to the caller. */
+/**
+ * The most bytes that the texts of an identity may have together. Usually they are far shorter; the caller hashes
+ * longer ones.
+ */
 const IDENTITY_BYTES_MAX: usize = 4096;
 
 /**
- * The identity hash of a row's values at `count` nodes, at `out`. The nodes are packed into numbers, one byte each,
- * the first one lowest. Only values that need no decoding are hashed: texts without escapes, small integers, words.
- * For others it returns false, and the caller decodes them.
+ * Writes the identity hash of a row's values at `nodeCount` nodes to `out`. The nodes are packed into two numbers, one
+ * byte for each node, the first in the lowest byte. Returns false if a value must be decoded first: a text with escapes,
+ * or a number other than a small integer.
  */
 export function identity(
   rowAt: usize,
@@ -635,7 +652,8 @@ export function identity(
       store<u8>(to, TYPE_TEXT);
       store<u32>(to, u32(size), 1);
       to += 5;
-      // Copied by blocks of 16, beyond its end too, where the next value or the hash's zeros follow.
+      // The text is copied in blocks of 16 bytes. The last block may end after the text; the next value, or the zeros
+      // of the hash, overwrite what follows the text.
       for (let at: usize = 0; at < size; at += 16) {
         const bytes = v128.load(from + 1 + at);
         const escapes = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(0x5c)));
@@ -651,7 +669,8 @@ export function identity(
       to += 1;
     } else {
       const first = from + usize(byte == 0x2d);
-      // 18 digits always fit an integer, 15 a double; objects and arrays fail at their first byte.
+      // 15 digits always fit into a double without loss, 18 into an integer of 64 bits. An object or an array fails
+      // below, because its first byte is not a digit.
       if (until - first > 15) return false;
       let whole: i64 = 0;
       for (let at = first; at < until; at += 1) {
@@ -668,22 +687,25 @@ export function identity(
   return true;
 }
 
-/** What `digest` writes for a row without an entry. */
+/**
+ * What `digest` writes into its table for a row without an entry. BEYOND: the row is beyond the fence. LEFT: the caller
+ * has to read the row. NO_LSN: the row has no LSN.
+ */
 const BEYOND: u32 = 0;
 const LEFT: u32 = 1;
 const NO_LSN: u32 = 2;
 const FIRST_ENTRY: u32 = 4;
-/** The bytes of the size, identity and contribution of an entry. */
+/** The bytes of an entry before its name: size, identity and contribution. */
 const ENTRY_HEAD: usize = 36;
 const ENTRY_NAME_MAX: usize = 2048;
 
 let entryEnd: usize = 0;
 
 /**
- * Entries of the rows of the last scan, at `out`, for comparing both sides (src/documents/comparison-entries.ts explains them):
- * size, identity, contribution, name, and zeros up to the next word. `table` has room for two numbers a row: where
- * its entry starts, counted from FIRST_ENTRY, or why it has none; and the bytes that were hashed. `work` has room for
- * 112 bytes, an identity's texts and the largest document. Gives where the entries end.
+ * Writes the entries of the rows of the last scan to `out`, in the layout of src/documents/comparison-entries.ts.
+ * Writes two numbers for each row to `table`: where its entry starts, plus FIRST_ENTRY, or else why it has no entry;
+ * and how many bytes of its document were hashed. There must be space at `work` for 112 bytes, the texts of an identity
+ * and the largest document. Returns the end of the entries.
  */
 export function digest(
   fenceLsn: f64,
@@ -745,7 +767,7 @@ function nodeIn(first: u32, others: u32, i: u32): usize {
   return usize(((i < 4 ? first : others) >> ((i & 3) << 3)) & 0xff);
 }
 
-/** An integer without a sign; -1 if there is none. */
+/** Returns the integer without a sign at a node of a row; -1: the row has no such value. */
 function wholeAt(rowAt: usize, node: usize): i64 {
   const entry = rowAt + ROW_HEAD + (node << 3);
   const start = load<u32>(entry);
@@ -760,7 +782,7 @@ function wholeAt(rowAt: usize, node: usize): i64 {
   return whole;
 }
 
-/** Whether a row has a text as its id, neither empty nor too long, and short texts as its key. */
+/** Returns whether the id of a row is a text, neither empty nor too long, and all levels of its key are short texts. */
 function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytesMax: u32): bool {
   let keyBytes: u32 = 0;
   for (let i: u32 = 0; i < nodeCount; i += 1) {
@@ -775,8 +797,8 @@ function isPlain(rowAt: usize, first: u32, others: u32, nodeCount: u32, keyBytes
 }
 
 /**
- * Writes the values at the nodes, each followed by a line feed, then zeros up to the next word; false if that is
- * too long.
+ * Writes the name of an entry to `to`: the values at the nodes, each followed by a line feed, then zeros up to the next
+ * word. Returns false if the name is too long.
  */
 function putName(rowAt: usize, first: u32, others: u32, nodeCount: u32, to: usize): bool {
   let at = to;
