@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { CUTOVER_RULES } from './faults/mutations-cutover.ts';
 import { PATCHES } from './faults/mutations-patches.ts';
 import { VERIFY_RULES } from './faults/mutations-verify.ts';
+import { FOUND_MUTATIONS, MUTATIONS } from './model/mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const RULES = [...VERIFY_RULES, ...CUTOVER_RULES];
@@ -27,4 +28,16 @@ test.each(RULES)('mutation $name: the test that must notice it exists', ({ test:
   // `by` is a pattern, and a test.each fills its name from a table: so word by word.
   const text = readFileSync(`${ROOT}${file}`, 'utf8');
   expect(by.split(/[\s.]+/).filter((word) => !text.includes(word))).toEqual([]);
+});
+
+test('documents: the numbers of rules -> are those of the lists', () => {
+  const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8').replaceAll(/\s+/g, ' ');
+  const readme = read('README.md');
+  expect(readme).toContain(`found ${FOUND_MUTATIONS.length} rules that the first design lacked`);
+  expect(readme).toContain(
+    `${MUTATIONS.length + RULES.length} rules of the model, the comparison and the cutover`,
+  );
+  const testing = read('docs/internals/testing.md');
+  expect(testing).toContain(`Each of the ${MUTATIONS.length} rules of the model`);
+  expect(testing).toContain(`${PATCHES.length} of them also have an edit`);
 });
