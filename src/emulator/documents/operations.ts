@@ -42,7 +42,7 @@ export interface OperationOutcome {
   readonly etag?: string;
   /** The document after the operation, as JSON text. */
   readonly text?: string;
-  /** The LSN of the newest transaction that a read saw. On a lagging replica it is lower than the range's LSN. */
+  /** The LSN of the newest transaction that a read saw. On a lagging replica it may be lower than the range's. */
   readonly seenLsn?: number;
 }
 

@@ -85,7 +85,7 @@ export function readQuerySpec(request: GatewayRequest): QuerySpec {
   return { query: own(body, 'query'), parameters: own(body, 'parameters') ?? [] };
 }
 
-/** Returns whether the request names neither a range nor a key. The number of ranges does not matter on the service. */
+/** Returns whether the request names neither a range nor a key, even if the container has a single range. */
 function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
