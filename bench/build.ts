@@ -1,7 +1,7 @@
 /**
- * Compiles the program, as it is shipped, into a temporary folder. The build is always new, since a figure for old
- * code is misleading; it is compiled before it runs, as at the user; and it does not use `dist`, which another
- * process may be using.
+ * Compiles the program, as it is shipped, into a temporary folder. Each benchmark makes a new build, since a figure
+ * for old code is misleading. The code is compiled in advance, as users get it. The folder is not `dist`, which
+ * another process may be using.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';

@@ -11,7 +11,7 @@ export interface Setting {
   readonly profileDir: string | undefined;
 }
 
-/** Runs the client once with all counts. Yields the measurement for each count as soon as it ends. */
+/** Runs the client in one process with all counts. Yields the measurement for each count as soon as that part ends. */
 export async function* runClient(
   { build, service, profileDir }: Setting,
   [script, ...words]: readonly [script: string, ...words: readonly string[]],

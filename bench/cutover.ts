@@ -1,7 +1,7 @@
 /**
- * Measures how long a cutover keeps the writers stopped: containers of several sizes with the same number of changes
- * since the last clean comparison, and a container with more changes. The time includes --quiet-for, which is the
- * same in every case; both sides are compared during it.
+ * Measures how long a cutover keeps the writers stopped, for containers of several sizes with the same number of
+ * changes since the last clean comparison, and for a container with more changes. The measured time includes
+ * --quiet-for, which is the same in every case. The cutover compares both sides during that time.
  */
 import { AccountClient, textOf } from './account-client.ts';
 import { Build } from './build.ts';

@@ -116,7 +116,10 @@ function sampleOf(state: string, name: string): Sample {
   };
 }
 
-/** Returns the samples from the last one before the first document to the first one with all documents. */
+/**
+ * Returns the samples of the time in which documents were written: from the last sample without a document to the
+ * first sample with all documents.
+ */
 function busyPart(samples: readonly Sample[]): readonly Sample[] {
   const last = samples.at(-1)?.documents ?? 0;
   const from = samples.findLastIndex(({ documents }) => documents === 0);

@@ -67,7 +67,7 @@ export interface ChoicesOption extends OptionParts {
  */
 export interface RawOption extends OptionParts {
   readonly type: 'raw';
-  /** Whether the flag takes no value; its text is then "true" or "false". */
+  /** Whether the flag takes no value. The text of such an option is "true" or "false". */
   readonly switch?: boolean;
   /** The one letter of the short flag: `c` for `-c`. */
   readonly alias?: string;

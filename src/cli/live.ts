@@ -94,7 +94,7 @@ export class LiveLine implements Live {
   #draw(): void {
     if (this.#render === undefined || this.#spinner === undefined) return;
     this.#spinner.text = this.#render(Math.max(1, this.#columns - FRAME_COLUMNS));
-    // A spinner that is spinning redraws by itself at its next frame.
+    // A running spinner shows the new text with its next frame.
     if (!this.#spinner.isSpinning) this.#spinner.start();
   }
 }

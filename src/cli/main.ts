@@ -1,6 +1,6 @@
 /**
- * From a command line to an exit code. Invariant: every error is explained once, in this module, and the exit code is
- * that of the error's class.
+ * Runs a command line and ends with its exit code. Invariant: every error is explained once, in this module, and the
+ * exit code is that of the error's class.
  */
 import { commands as allCommands } from '../commands/all.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';

@@ -221,8 +221,8 @@ function refuseSecrets(flags: Flags, commands: readonly Command[]): void {
 }
 
 /**
- * Refuses an unknown flag. Without a command the flags of every command are known, so that the error is the missing
- * command and not the flag.
+ * Refuses an unknown flag. If the command is missing, the flags of all commands are accepted here, so that the error
+ * reports the missing command.
  */
 function refuseUnknown(flags: Flags, command: Command | undefined, commands: readonly Command[]): void {
   const program = command === undefined ? 'cosmig' : `cosmig ${command.name}`;

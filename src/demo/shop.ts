@@ -78,7 +78,7 @@ function pick(from: readonly string[], random: Random): string {
   return from[random.below(from.length)] ?? HOT_TENANT;
 }
 
-/** What the source is filled with. It includes some documents of each kind that needs attention. */
+/** The documents with which the source is filled. Some documents of each kind that needs attention are among them. */
 export interface Seed {
   readonly documents: readonly { readonly key: string; readonly json: string }[];
   /** The orders that the application changes. */

@@ -78,7 +78,8 @@ export class CutoverLine implements CutoverWatcher, LiveView {
 
 function proofParts({ stage, source, target, open, expected }: VerifyProgress): LinePart[] {
   if (stage === 'rechecking') return [{ text: `${wide(open)} documents to recheck`, rank: 2 }];
-  // A cutover usually compares only what has changed. The share of all documents would then stay at 0%.
+  // Shown only above 1 %: a cutover usually compares only what has changed, and that share of all documents would
+  // stay at 0%.
   const share =
     expected !== null && source > expected / 100 ? `${formatPercent(source, expected).padStart(3)}  ` : '';
   return [

@@ -44,8 +44,8 @@ interface KeyOfDocument {
  */
 export function keyLines(one: KeyOfDocument, isExplained: boolean): string[] {
   const { plan, tally, document, values, computed } = one;
-  // A document without a key shows its reason in parentheses. No JSON value begins with one, so a script can
-  // distinguish them.
+  // A document without a key shows its reason in parentheses. A script can distinguish such a line from a key, since
+  // no JSON value begins with a parenthesis.
   const shown = computed.kind === 'key' ? keyText(computed.values) : `(${computed.reason}: ${computed.why})`;
   const id = valueAt(document, ['id']);
   const line = `${shown}\t${typeof id === 'string' && /^[\x21-\x7e]+$/.test(id) ? id : show(id)}`;

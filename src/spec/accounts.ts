@@ -58,8 +58,8 @@ export function connectionsFrom(problems: ProblemList): Connections | undefined 
 }
 
 /**
- * Reports a problem when Entra ID would have to sign in without TLS. Its tokens are not sent without TLS, not even on
- * this machine.
+ * Reports a problem when Entra ID would have to sign in without TLS. cosmig never sends an Entra ID token without
+ * TLS, not even on this machine.
  */
 function needTls(connection: Connection, from: Given | undefined, side: Side, problems: ProblemList): void {
   const { key, connectionString } = SIDES[side];

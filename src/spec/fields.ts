@@ -232,8 +232,8 @@ type Options<K extends FieldName> = {
 };
 
 /**
- * Returns the options of some fields, for a section of help. Without a section, help lists them with the options of
- * the command itself.
+ * Returns the options of some fields, for a section of help. Without a section, help lists these options together
+ * with those of the command itself.
  */
 function optionsOf<const K extends FieldName>(names: readonly K[], section?: Section): Options<K> {
   return Object.fromEntries(names.map((name) => [name, optionOf(name, section)])) as Options<K>;
@@ -278,8 +278,8 @@ export const SOURCE_OPTIONS = optionsOf(
 );
 
 /**
- * The options that identify a migration. Every command that opens a migration takes them all, since the ledger
- * refuses a run with changed settings.
+ * The options that identify a migration. Every command that opens a migration takes all of these options, since the
+ * ledger refuses a run with changed settings.
  */
 export const MIGRATION_OPTIONS = {
   config: CONFIG_OPTION,

@@ -127,10 +127,10 @@ function problemsOfPlan(options: PlanOptions): readonly PlanProblem[] {
   }
 }
 
-/** Returns the single problems of an error from making a plan. */
+/** Returns the problems of a plan one by one, from the error that reports them. */
 function listed(error: UsageError): readonly PlanProblem[] {
   const { problems } = error.details;
-  // keys/check-plan.ts makes this list in this shape.
+  // The cast is safe: keys/check-plan.ts makes the list and its items have this type.
   if (Array.isArray(problems)) return problems as readonly PlanProblem[];
   return [{ message: error.message, why: error.why, hint: error.hint }];
 }

@@ -148,8 +148,8 @@ function fromVariable(field: FieldName, env: Env): Given | undefined {
 const VARIABLES = [CONFIG_VARIABLE, ...FIELD_NAMES.flatMap((field) => fieldOf(field).env ?? [])];
 const PREFIX = 'COSMIG_';
 /**
- * In how many letters a misspelt name may differ. More would include variables of other programs that begin with
- * COSMIG_ too.
+ * The maximum number of wrong letters in a misspelt name. A higher limit would also match variables of other programs
+ * that begin with COSMIG_.
  */
 const SLIPS_MAX = 2;
 
@@ -171,8 +171,8 @@ function misspelt(env: Env): readonly Problem[] {
 }
 
 /**
- * Returns whether the value of another setting contains a secret. cosmig would store such a value in the ledger and
- * show it.
+ * Returns whether a setting that is not a secret contains the text of one. cosmig would store such a value in the
+ * ledger and show it.
  */
 function isAstray({ field, texts }: Given, secrets: readonly string[]): boolean {
   return fieldOf(field).type !== 'secret' && texts.some((text) => holdsAny(text, secrets));

@@ -40,7 +40,7 @@ export type StopTime =
 export interface MigrationSpec {
   readonly source: ContainerAddress;
   readonly target: ContainerAddress;
-  /** One to three key paths of the target, as text. They are filled in also when the operator gave only `derive`. */
+  /** One to three key paths of the target, as text. If the operator gave only `derive`, this is the derived path. */
   readonly partitionKey: readonly string[];
   readonly derive: readonly string[];
   readonly missingKey: 'keep' | 'dead-letter' | 'fail';

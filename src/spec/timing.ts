@@ -1,7 +1,10 @@
 /** Time limits and intervals of a run. */
 
 export interface Timing {
-  /** How long a request may take before it counts as lost. Its write may still arrive within the same time after that. */
+  /**
+   * How long a request may take before it counts as lost. The service may still execute a lost request within the
+   * same time again.
+   */
   readonly requestTimeoutMs: number;
   /** How long a reader waits after it has reached the end of its feed. */
   readonly pollMs: number;

@@ -42,8 +42,8 @@ export async function compareAndRepair(
     return { ...found, ru: { ...ru }, durationMs: clock.now() - beganAtMs };
   };
   const swept = unsweptIn(parts);
-  // A feed has lost deletes. An interrupted comparison may have passed these documents before they were deleted, so
-  // it must not be resumed.
+  // If a feed has lost deletes, the comparison starts from scratch. An interrupted comparison may have read the
+  // documents before their deletion, and resuming it would miss the deletes.
   let verdict = await compareWhileTailing(swept.length > 0 ? 'all' : 'as asked');
   let before = '';
   for (let round = 0; round < ROUNDS_MAX; round += 1) {

@@ -14,7 +14,7 @@ import type { RunParts } from '../engine/run.ts';
 import { CosmigError, NotReadyError } from '../lib/errors.ts';
 import type { ContainerAddress } from '../spec/migration-spec.ts';
 
-/** From the names that a comparison of settings uses to those of `--like-source`. */
+/** The name of a setting for `--like-source`, by its name in a comparison of settings. */
 const NAMES: Readonly<Record<string, Changeable>> = {
   TTL: 'ttl',
   indexing: 'indexing',

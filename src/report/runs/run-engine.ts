@@ -82,7 +82,7 @@ export async function runWithProgress(
     refuseOpenLetters(snapshot);
     return { json: runJson(command, snapshot), text: runText(snapshot) };
   } catch (error) {
-    // Another run has begun after the check above and before this run tried to take the lock.
+    // Another run has taken the lock after this run found it free.
     if (spec.skipsIfRunning && progress.last === undefined && Ledger.isRunning(spec.ledger))
       return skippedResult(command, spec);
     if (progress.last !== undefined) {

@@ -68,7 +68,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
       verdict = await compare('as asked', signal);
     }
   } catch (error) {
-    // Another run has begun after the check above and before this run tried to take the lock.
+    // Another run has taken the lock after this run found it free.
     if (spec.skipsIfRunning && !hasBegun && isTaken()) return skippedResult('verify', spec);
     const compared = { migration: migrationName(spec), level };
     if (error instanceof CosmigError) out.announce({ json: unfinishedJson(compared, error), text: '' });
