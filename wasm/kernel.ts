@@ -621,8 +621,8 @@ const IDENTITY_BYTES_MAX: usize = 4096;
 
 /**
  * Writes the identity hash of a row's values at `nodeCount` nodes to `out`. The nodes are packed into two numbers, one
- * byte for each node, the first in the lowest byte. Returns false if a value must be decoded first: a text with escapes,
- * or a number other than a small integer.
+ * byte for each node, the first in the lowest byte. Returns false for values that the caller has to hash: a text with
+ * escapes, a number other than a small integer, an object or an array, or texts that are too long.
  */
 export function identity(
   rowAt: usize,
