@@ -1,4 +1,4 @@
--- One Cosmos account of the emulator. Documents are stored as text, with the columns that queries need.
+-- One Cosmos DB account of the emulator. Documents are stored as text, next to the columns that queries need.
 
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
@@ -6,10 +6,10 @@ CREATE TABLE settings (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE databases (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: a recreated database is a new one
+  number INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: a database that is created again is another database
   id     TEXT NOT NULL UNIQUE,
   rid    TEXT NOT NULL,
-  body   TEXT NOT NULL, -- as the client sent it, without system properties
+  body   TEXT NOT NULL, -- the definition as the client sent it, without system properties
   etag   TEXT NOT NULL,
   ts     INTEGER NOT NULL
 ) STRICT;
@@ -29,7 +29,7 @@ CREATE TABLE containers (
 
 CREATE TABLE offers (
   id       TEXT PRIMARY KEY,
-  resource TEXT NOT NULL UNIQUE, -- _self of the database or container that it belongs to
+  resource TEXT NOT NULL UNIQUE, -- the _self of the database or container that the offer belongs to
   content  TEXT NOT NULL,
   etag     TEXT NOT NULL,
   ts       INTEGER NOT NULL
@@ -47,22 +47,22 @@ CREATE TABLE scripts (
   UNIQUE (container, kind, id)
 ) STRICT;
 
--- The present physical partitions; together they cover the key space from an empty key to FF.
+-- The current physical partitions of each container. Together they cover the key space from an empty key to FF.
 CREATE TABLE ranges (
   container  INTEGER NOT NULL REFERENCES containers (number) ON DELETE CASCADE,
   id         INTEGER NOT NULL,
   min        TEXT NOT NULL,
   max        TEXT NOT NULL,
-  parents    TEXT NOT NULL, -- JSON array of the ids of its ancestors, oldest first
-  lsn        INTEGER NOT NULL, -- of the newest transaction; never decreases, also when a document is deleted
+  parents    TEXT NOT NULL, -- JSON array of the ids of the ranges from which this one descends, oldest first
+  lsn        INTEGER NOT NULL, -- the LSN of the newest transaction; never decreases, even if that document is deleted
   documents  INTEGER NOT NULL,
   bytes      INTEGER NOT NULL,
-  avad_floor INTEGER NOT NULL, -- the LSN up to which changes were dropped
+  avad_floor INTEGER NOT NULL, -- the LSN up to which changes were deleted from the table `changes`
   PRIMARY KEY (container, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE documents (
-  position   INTEGER PRIMARY KEY, -- container number and order of creation, as in the _rid of the document
+  position   INTEGER PRIMARY KEY, -- the container's number and the order of creation, as in the document's _rid
   container  INTEGER NOT NULL,
   range      INTEGER NOT NULL,
   epk        TEXT NOT NULL,
@@ -73,7 +73,7 @@ CREATE TABLE documents (
   expires_at INTEGER, -- epoch seconds; null: never
   bytes      INTEGER NOT NULL,
   terms      INTEGER NOT NULL,
-  key        TEXT NOT NULL, -- the key values as a JSON array, {} for a missing one
+  key        TEXT NOT NULL, -- the key values as a JSON array, with {} for a missing value
   text       TEXT NOT NULL  -- the document with its system properties last, without the closing brace
 ) STRICT;
 CREATE UNIQUE INDEX documents_by_identity ON documents (container, epk, id);
@@ -83,14 +83,14 @@ CREATE INDEX documents_by_expiry ON documents (expires_at) WHERE expires_at IS N
 CREATE TABLE unique_values (
   container INTEGER NOT NULL,
   epk       TEXT NOT NULL,
-  number    INTEGER NOT NULL, -- of the constraint in the policy of the container
+  number    INTEGER NOT NULL, -- the number of the constraint in the unique key policy of the container
   value     TEXT NOT NULL,
   position  INTEGER NOT NULL,
   PRIMARY KEY (container, epk, number, value)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unique_values_by_document ON unique_values (position);
 
--- Every version and every delete, as long as the account serves all versions and deletes.
+-- Every version and every delete of a document. Written while the account offers the feed of all versions and deletes.
 CREATE TABLE changes (
   number    INTEGER PRIMARY KEY,
   container INTEGER NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE changes (
 CREATE INDEX changes_by_lsn ON changes (container, range, lsn);
 CREATE INDEX changes_by_time ON changes (ts);
 
--- Versions that were replaced or deleted a moment ago, which a lagging replica still returns.
+-- Versions that were replaced or deleted a moment ago. A simulated replica that lags still returns these versions.
 CREATE TABLE superseded (
   number     INTEGER PRIMARY KEY,
   container  INTEGER NOT NULL,

@@ -1,26 +1,27 @@
 -- The ledger: everything that cosmig remembers about one migration.
 --
+-- These columns have the same meaning in every table:
 -- identity     16 bytes: a hash of a source document's id and source partition key
--- slot         16 bytes: a hash of an id and a target partition key, which is where a copy is stored in the target
+-- slot         16 bytes: a hash of an id and a target partition key, the place of a copy in the target
 -- etag          8 bytes: a hash of the _etag of the source version that was written
 -- target_key   the target partition key: typed values, packed (src/state/segments/key-bytes.ts)
 -- feed         LV: the change feed in latest-version mode; AVAD: the feed of all versions and deletes
--- index_id     names an index: leases that descend from the same range share one
+-- index_id     the number of an index; leases that descend from the same range share an index
 
 CREATE TABLE migration (
   id                 INTEGER PRIMARY KEY CHECK (id = 1), -- the table has one row
   pinned_spec        TEXT NOT NULL, -- JSON: the settings that may not change, each as text
-  fingerprint        TEXT NOT NULL, -- of these settings
+  fingerprint        TEXT NOT NULL, -- a hash of these settings
   created_at_ms      INTEGER NOT NULL,
   source_rid         TEXT, -- null until both containers were inspected
   target_rid         TEXT,
   source_ttl         INTEGER, -- the source container's default TTL in seconds; -1: on without a default; null: off
   delete_mode        TEXT, -- avad, marker or reconcile; null until it is decided
   phase              TEXT NOT NULL, -- src/engine/phases.ts lists the phases
-  last_sequence      INTEGER NOT NULL DEFAULT 0 -- the newest outcome number that is durable
+  last_sequence      INTEGER NOT NULL DEFAULT 0 -- the highest outcome number that is durable
 ) STRICT;
 
--- Which part of the key space was read up to which position. After a split or merge the old leases stay as history.
+-- The position up to which each part of the key space was read. After a split or merge the old leases stay as history.
 CREATE TABLE leases (
   number             INTEGER PRIMARY KEY AUTOINCREMENT,
   index_id           INTEGER NOT NULL,
@@ -35,17 +36,17 @@ CREATE TABLE leases (
   anchor_etag        TEXT CHECK (anchor_etag <> ''),
   anchor_lsn         INTEGER,
   anchor_session     TEXT,
-  sweep_pending      INTEGER NOT NULL DEFAULT 0 CHECK (sweep_pending IN (0, 1)), -- deletes may have been missed
+  sweep_pending      INTEGER NOT NULL DEFAULT 0 CHECK (sweep_pending IN (0, 1)), -- 1: deletes may have been missed
   documents_read     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- The newest session token of each source range. Later reads of the range never see an older state.
+-- The newest session token of each source range. Later reads of the range send it, so they never see an older state.
 CREATE TABLE source_session_tokens (
   range_id           TEXT PRIMARY KEY,
   token              TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The newest session token of each target range as of the last commit. A comparison never reads an older state.
+-- The newest session token of each target range at the last commit. A comparison sends it, so it never sees an older state.
 CREATE TABLE target_session_tokens (
   range_id           TEXT PRIMARY KEY,
   token              TEXT NOT NULL
@@ -64,14 +65,14 @@ CREATE TABLE claims (
   unit               INTEGER NOT NULL REFERENCES intents (unit),
   number             INTEGER NOT NULL,
   kind               TEXT NOT NULL CHECK (kind IN ('write', 'remove', 'takeover')),
-  identity           BLOB NOT NULL, -- of a takeover: the document that may have lost the slot
+  identity           BLOB NOT NULL, -- in a takeover: the identity of the document that may have lost the slot
   slot               BLOB NOT NULL,
   target_key         BLOB NOT NULL,
-  name               BLOB NOT NULL, -- id and source key as JSON texts
+  name               BLOB NOT NULL, -- the id and the source key of the document as JSON texts
   PRIMARY KEY (unit, number)
 ) STRICT, WITHOUT ROWID;
 
--- Documents of the bulk copy, packed (src/state/segments/segment.ts). A segment is written with its unit's intent.
+-- Documents of the bulk copy, packed (src/state/segments/segment.ts). A segment is written with the intent of its unit.
 CREATE TABLE segments (
   number             INTEGER PRIMARY KEY AUTOINCREMENT,
   index_id           INTEGER NOT NULL,
@@ -81,7 +82,7 @@ CREATE TABLE segments (
   entries            BLOB NOT NULL
 ) STRICT;
 
--- The ids and source keys of the documents in a segment. Only a resume needs them; the commit deletes them.
+-- The ids and source keys of the documents in a segment. Only a resume needs a row, so the commit deletes it.
 CREATE TABLE segment_names (
   unit               INTEGER NOT NULL,
   segment            INTEGER NOT NULL,
@@ -89,21 +90,21 @@ CREATE TABLE segment_names (
   PRIMARY KEY (unit, segment)
 ) STRICT;
 
--- A segment that has a row here is committed. Document i of it has outcome number first_sequence + offset i - 1;
--- offset 0: it was not written.
+-- A segment that has a row here is committed. Its document i has the outcome number first_sequence + offset i - 1. Offset 0
+-- means that the document was not written.
 CREATE TABLE outcomes (
   segment            INTEGER PRIMARY KEY,
   first_sequence     INTEGER NOT NULL,
-  offsets            BLOB -- null: all were written, and their outcome numbers are consecutive
+  offsets            BLOB -- null: all documents were written, and their outcome numbers are consecutive
 ) STRICT;
 
 -- How far the build of an index over the segments has come (src/state/index/build.ts).
 CREATE TABLE index_builds (
   index_id           INTEGER PRIMARY KEY,
   phase              TEXT NOT NULL CHECK (phase IN ('collect', 'merge', 'done')),
-  last_segment       INTEGER NOT NULL DEFAULT 0, -- segments up to this one are in a run
-  output_run         INTEGER, -- the run that is being written
-  last_entry         BLOB -- the last entry that is in this run, or was left out of it
+  last_segment       INTEGER NOT NULL DEFAULT 0, -- all segments up to this number are in a run
+  output_run         INTEGER, -- the number of the run that is being written
+  last_entry         BLOB -- the last entry that was written to this run or left out of it
 ) STRICT;
 
 -- Sorted runs of an index under construction; a finished index is one run.
@@ -123,7 +124,7 @@ CREATE TABLE index_blocks (
 ) STRICT;
 CREATE UNIQUE INDEX index_blocks_by_first_entry ON index_blocks (run, first_entry);
 
--- Index entries that are void: the identity has no copy in the slot from an outcome before this sequence.
+-- Index entries that are void: the identity has no copy in the slot from an outcome with a number below this sequence.
 CREATE TABLE overrides (
   identity           BLOB NOT NULL,
   slot               BLOB NOT NULL,
@@ -135,7 +136,7 @@ CREATE TABLE overrides (
 CREATE TABLE documents (
   identity           BLOB PRIMARY KEY,
   state              TEXT NOT NULL CHECK (state IN ('live', 'tombstone', 'quarantined')),
-  slot               BLOB, -- a quarantined document may still have an outdated copy there
+  slot               BLOB, -- the slot of the copy; null: no copy. A quarantined document may have an outdated copy
   target_key         BLOB,
   etag               BLOB, -- null: the version is unknown
   lsn                INTEGER,
@@ -145,7 +146,7 @@ CREATE TABLE documents (
 
 -- Documents that could not be written, and why.
 CREATE TABLE dead_letters (
-  number             INTEGER PRIMARY KEY AUTOINCREMENT, -- the oldest is retried first
+  number             INTEGER PRIMARY KEY AUTOINCREMENT, -- dead letters are retried in this order
   identity           BLOB NOT NULL,
   state              TEXT NOT NULL CHECK (state IN ('open', 'closed', 'discarded')),
   reason             TEXT NOT NULL,
@@ -178,8 +179,8 @@ CREATE TABLE runs (
   started_at_ms      INTEGER NOT NULL,
   ended_at_ms        INTEGER, -- null: still running, or killed
   outcome            TEXT,
-  reported_at_ms     INTEGER, -- when it last reported its progress
-  report             TEXT -- JSON (RunReport in src/state/runs.ts)
+  reported_at_ms     INTEGER, -- when the command last reported its progress
+  report             TEXT -- the last report as JSON (RunReport in src/state/runs.ts)
 ) STRICT;
 
 -- What happened, in order (src/state/journal.ts lists the events).

@@ -1,18 +1,18 @@
--- The verify file: one comparison of both sides, and the last proof. It is a file of its own next to the ledger.
+-- The verify file: one comparison of both sides, and the last proof. The file is next to the ledger.
 
 CREATE TABLE comparison (
   id                 INTEGER PRIMARY KEY CHECK (id = 1), -- the table has one row at most
-  fingerprint        TEXT NOT NULL, -- of the migration's settings
+  fingerprint        TEXT NOT NULL, -- a hash of the migration's settings
   source_rid         TEXT NOT NULL,
   target_rid         TEXT NOT NULL,
   started_at_ms      INTEGER NOT NULL,
   stage              TEXT NOT NULL CHECK (stage IN ('reading', 'listed', 'done')),
-  extent             TEXT NOT NULL CHECK (extent IN ('all', 'changes')), -- changes: since the last proof
-  listed_at_ms       INTEGER, -- when the candidates were listed; null: not yet
-  is_after_repair    INTEGER NOT NULL CHECK (is_after_repair IN (0, 1)) -- differences of an earlier one were repaired
+  extent             TEXT NOT NULL CHECK (extent IN ('all', 'changes')), -- changes: only those since the last proof
+  listed_at_ms       INTEGER, -- when the candidates were listed; null: not listed yet
+  is_after_repair    INTEGER NOT NULL CHECK (is_after_repair IN (0, 1)) -- 1: differences found before were repaired
 ) STRICT;
 
--- How far each range of a side was read. The parts of a side tile the key space.
+-- The position up to which each part of a side was read. The parts of a side cover the key space without overlaps.
 CREATE TABLE parts (
   side               TEXT NOT NULL CHECK (side IN ('source', 'target')),
   min                TEXT NOT NULL,
@@ -30,10 +30,10 @@ CREATE TABLE sums (
   side               TEXT PRIMARY KEY,
   buckets            BLOB NOT NULL,
   refused            TEXT NOT NULL, -- JSON: the number of documents without a digest, by reason
-  repeated           INTEGER NOT NULL DEFAULT 0 -- documents that are counted twice: a merge of ranges had them read again
+  repeated           INTEGER NOT NULL DEFAULT 0 -- documents that count twice, because a merge of ranges had them read again
 ) STRICT, WITHOUT ROWID;
 
--- Where the entries of a side are in the file of entries next to this one (src/verify/pass/chunk-file.ts).
+-- The places of a side's entries in the chunk file, which is next to this file (src/verify/pass/chunk-file.ts).
 CREATE TABLE chunks (
   number             INTEGER PRIMARY KEY,
   side               TEXT NOT NULL CHECK (side IN ('source', 'target')),
@@ -41,15 +41,15 @@ CREATE TABLE chunks (
   shelf_ends         BLOB NOT NULL -- the end of each shelf in the chunk, 32 bits each
 ) STRICT;
 
--- Documents in buckets whose sums differ, with what the last look at both sides showed.
+-- The documents that may differ, with the result of the last check on both sides.
 CREATE TABLE candidates (
   identity           BLOB PRIMARY KEY CHECK (length(identity) = 16),
   name               TEXT NOT NULL, -- JSON: id, source key, and the target keys under which a copy may exist
   state              TEXT NOT NULL CHECK (state IN ('open', 'equal', 'letter', 'waived', 'expired', 'confirmed')),
-  kind               TEXT, -- how it differed
-  seen               TEXT, -- what was seen on both sides
-  fence_lsn          INTEGER, -- the end of the source when this was first seen
-  since_ms           INTEGER -- when this was first seen
+  kind               TEXT, -- how the document differed
+  seen               TEXT, -- what the last check saw on both sides
+  fence_lsn          INTEGER, -- the LSN of the source when a check first saw this
+  since_ms           INTEGER -- when the document was first found to differ
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidates_by_state ON candidates (state, identity);
 
@@ -58,5 +58,5 @@ CREATE TABLE proofs (
   number             INTEGER PRIMARY KEY,
   at_ms              INTEGER NOT NULL,
   fingerprint        TEXT NOT NULL,
-  details            TEXT NOT NULL -- JSON: counts, and for each range of both sides up to where it was compared
+  details            TEXT NOT NULL -- JSON: the counts, and the position up to which each range of both sides was compared
 ) STRICT;
