@@ -22,7 +22,8 @@ export function scratchOf(sizeBytes: number): Scratch {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, sizeBytes) };
 }
 
-// The first byte is the type. Identities (documents/identity.ts) and packed keys of the ledger use the same numbers.
+// The first byte of a component is its type. Identities (documents/identity.ts) and packed keys of the ledger use the
+// same numbers.
 export const MISSING = 0x00;
 export const NULL = 0x01;
 export const FALSE = 0x02;

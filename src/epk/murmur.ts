@@ -46,7 +46,7 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
   let rest = 0;
 
   for (let at = 0; at < length; at += 16) {
-    // k1 * c1, turned left by 31, * c2
+    // k1 * c1, rotated left by 31, * c2
     let kl = bytes.getInt32(at, true);
     let kh = multiplyHigh(kl, bytes.getInt32(at + 4, true), C1L, C1H);
     kl = Math.imul(kl, C1L);
@@ -55,7 +55,7 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
     h1h ^= multiplyHigh(low, rest, C2L, C2H);
     h1l ^= Math.imul(low, C2L);
 
-    // k2 * c2, turned left by 33, * c1
+    // k2 * c2, rotated left by 33, * c1
     kl = bytes.getInt32(at + 8, true);
     kh = multiplyHigh(kl, bytes.getInt32(at + 12, true), C2L, C2H);
     kl = Math.imul(kl, C2L);
@@ -71,7 +71,7 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
       break;
     }
 
-    // h1 turned left by 27, + h2, * 5 + 0x52dce729
+    // h1 rotated left by 27, + h2, * 5 + 0x52dce729
     low = (h1l << 27) | (h1h >>> 5);
     rest = (h1h << 27) | (h1l >>> 5);
     h1l = (low + h2l) | 0;
@@ -81,7 +81,7 @@ export function murmur128(bytes: DataView, length: number, out: DataView): void 
     h1l = (low + 0x52dce729) | 0;
     h1h = (h1h + carry(low, h1l)) | 0;
 
-    // h2 turned left by 31, + h1, * 5 + 0x38495ab5
+    // h2 rotated left by 31, + h1, * 5 + 0x38495ab5
     h2h ^= k2h;
     h2l ^= k2l;
     low = (h2l << 31) | (h2h >>> 1);

@@ -28,7 +28,7 @@ export interface PlanOptions {
   readonly keyBytesMax?: number;
 }
 
-/** How to treat a document without a key value; to a plan `dead-letter` and `fail` are the same refusal. */
+/** How to treat a document without a key value. A plan refuses it alike for `dead-letter` and `fail`. */
 export type MissingKey = 'keep' | 'dead-letter' | 'fail';
 
 /** A property that is added to the target document. */
@@ -205,7 +205,7 @@ class Plan implements KeyPlan {
   }
 }
 
-/** The step. The paths that it reads are added to `inputs`, each once. */
+/** Makes a step, and adds the paths that it reads to `inputs`, each once. */
 function step({ path, strategy }: Derivation, does: Step['does'], inputs: Path[]): Step {
   const at = strategy.paths.map((input) => {
     const index = inputs.findIndex((known) => isSamePath(known, input));

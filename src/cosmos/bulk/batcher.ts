@@ -20,7 +20,7 @@ export const BODY_BYTES_MAX = 200 * 1024;
 /** A busy range waits this long for more operations: shorter than a round trip, longer than making an operation takes. */
 const LINGER_MS = 5;
 
-/** Bodies take memory in multiples of this: little is wasted, and most bodies fit where an earlier one was. */
+/** Body memory comes in multiples of this size: little is wasted, and most bodies can reuse earlier memory. */
 const BODY_STEP_BYTES = 64 * 1024;
 /** Pooled memory for bodies: more than the requests in flight usually need. Excess is garbage-collected. */
 const IDLE_BYTES_MAX = 16 * 1024 * 1024;
@@ -34,7 +34,7 @@ export interface Batch<T extends OperationText> {
 }
 
 export function batchOf<T extends OperationText>(operations: readonly T[]): Batch<T> {
-  // Each operation has a bracket or a comma before it; the closing bracket is the 1.
+  // One byte for the bracket or comma before each operation, and one for the closing bracket.
   return { operations, sizeBytes: operations.reduce((sum, { sizeBytes }) => sum + sizeBytes + 1, 1) };
 }
 

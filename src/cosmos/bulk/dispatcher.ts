@@ -105,7 +105,7 @@ export class RangeDispatcher<V> {
     this.#schedule(queue);
   }
 
-  /** Ends the intake of operations: batches no longer wait to fill, and `run` returns after the last operation. */
+  /** Stops taking operations: batches no longer wait to fill, and `run` returns after the last operation. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;

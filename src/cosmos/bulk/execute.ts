@@ -12,7 +12,7 @@ import { sendBatch, type BatchResult, type OperationReply } from './batch-reques
 import { batchOf, RequestBodies, type Batch } from './batcher.ts';
 import type { BatchReply, OperationResult, RangeOperation, Refused } from './operation.ts';
 
-/** The service's answer to one operation that it carried out or rejected for good. */
+/** The service's final answer to one operation: carried out, or rejected. */
 export interface Decision<D> {
   readonly status: number;
   readonly substatus: number;
@@ -66,7 +66,7 @@ export class BatchExecutor<D> {
     return refusal ?? this.#send(range, batch, signal);
   }
 
-  /** Sends a write that makes the session of the range cover all our writes. Returns its refusal, if it was refused. */
+  /** Sends a write that makes the session of the range cover all our writes. Returns the reply if the write failed. */
   async #probe(
     range: string,
     { probe, ...read }: RangeOperation<Decision<D>>,

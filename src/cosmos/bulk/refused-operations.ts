@@ -7,9 +7,9 @@ import type { BatchReply, OperationResult, RangeOperation, Refused } from './ope
 interface Refusals<V> {
   /** Operations to be sent again, in their order. */
   readonly again: readonly RangeOperation<V>[];
-  /** How many were throttled, and the one for which the service asks the longest wait. */
+  /** How many operations were throttled, and the one for which the service asks the longest wait. */
   readonly throttled: { readonly count: number; readonly longest: Refused | undefined };
-  /** Among operations refused for other trouble, the one for which the service asks the longest wait. */
+  /** Among operations refused for other reasons, the one for which the service asks the longest wait. */
   readonly troubled: Refused | undefined;
   /** The trouble of an operation that was refused because the range was split or merged. */
   readonly split: Trouble | undefined;

@@ -21,7 +21,7 @@ export interface CountCall extends Call {
 /** The most pages of one count. The service may return a count in several pages, each with a part of it. */
 const PAGES_MAX = 10_000;
 
-/** Counts the documents of a range; returns also the last session token. Throws a TroubleError for a split. */
+/** Returns the number of documents in a range and the last session token; throws a TroubleError for a split. */
 export async function countRange(
   requests: ContainerRequests,
   range: FeedRange,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { memberOf } from '../../lib/json/json.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
 
-/** The settings for which the CLI has a flag. */
+/** The settings for which the CLI has a flag, and their flags. */
 const FLAGS: Readonly<Record<string, string>> = {
   defaultTtl: '--ttl',
   indexingPolicy: '--idx',

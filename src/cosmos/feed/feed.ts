@@ -53,7 +53,7 @@ export interface FeedSettings {
 }
 
 export interface PageCall extends Call {
-  /** What the reader has seen already. A replica that is older does not answer. */
+  /** Token for what the reader has seen already. A replica that is older does not answer. */
   readonly sessionToken?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface PagesCall extends Omit<PageCall, 'sessionToken'> {
   readonly patience: Patience;
   /** Counts the RU, and lets the range rest after throttling. */
   readonly governor?: Governor;
-  /** Called before every page. */
+  /** Returns the session token for a page. Called before every page. */
   readonly sessionToken?: () => string | undefined;
 }
 

@@ -15,7 +15,7 @@ import type { FeedRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 import type { SessionTokens } from './session-tokens.ts';
 
-/** The most requests. Their steps double, so this many reach any end. */
+/** The most requests. The steps from LSN to LSN double, so this many requests reach any end. */
 const ASKS_MAX = 128;
 /** The most answers that differ from what was asked for: there are four replicas (fact SVC-10), and writers. */
 const OTHERS_MAX = 16;
@@ -33,7 +33,7 @@ export interface Asker {
 export async function seeNewestOf(asker: Asker, range: FeedRange, signal: AbortSignal): Promise<void> {
   const { sessions } = asker;
   const seen = sessions.of(range.range);
-  // Without a token of the range there is no LSN to go beyond, so the first request only gets one.
+  // Without a token of the range there is no LSN to go beyond. This request only gets a token.
   if (seen === undefined) await askFor(asker, { range, sessionToken: seen }, signal);
   let step = 1;
   let others = 0;

@@ -10,7 +10,7 @@ interface Waiting {
   dueMs: number;
 }
 
-/** A range that is later than this is not coming back. Timers are late on a busy machine, so it is not shorter. */
+/** How late a range may come back, because timers are late on a busy machine. A later range is forgotten. */
 const LATE_MS = 100;
 
 export class FairQueue {

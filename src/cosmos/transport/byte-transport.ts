@@ -48,7 +48,7 @@ export class CutShort extends Error {
   }
 }
 
-/** A reply as it came. */
+/** A whole reply of the service, unchanged. */
 export interface RawReply {
   readonly status: number;
   /** Returns the header with this lower-case name. */
@@ -58,7 +58,7 @@ export interface RawReply {
   readonly free: () => void;
 }
 
-/** What a passage carries. */
+/** What to send in a passage, and whether the SDK sees the reply. */
 export interface Parcel {
   readonly body?: Uint8Array | undefined;
   readonly isShown?: boolean;
