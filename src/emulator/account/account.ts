@@ -76,7 +76,7 @@ export class LocalAccount {
     return this.#settings;
   }
 
-  /** Changes some settings. `avad` starts or stops the recording of changes. A changed lag starts from the current state. */
+  /** Changes some settings. `avad` starts or stops the recording of changes. A changed lag starts from now. */
   configure(changes: unknown): void {
     const next = changeSettings(this.#settings, changes);
     const before = this.#settings;
