@@ -1,4 +1,4 @@
-/** Owns the totals of the migration, by name. They change in the transaction of the commit that they count. */
+/** Owns the totals of the migration, by name. A commit changes the totals in its own transaction. */
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { number, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
@@ -16,7 +16,7 @@ export class CounterStore {
     };
   }
 
-  /** Within a transaction. */
+  /** Adds to a total. Called inside a transaction of units.ts; opens none. */
   add(name: string, delta: number): void {
     if (delta !== 0) this.#sql.add.run({ name, delta });
   }

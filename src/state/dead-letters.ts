@@ -1,6 +1,7 @@
 /**
- * Owns the dead letters. A letter may wait for a slot or for a target key value, by which the engine finds the next letter to
- * retry. Closed and discarded letters are kept as history. Invariant: a document has at most one open letter.
+ * Owns the dead letters. A letter may wait for a slot or for a target key value, and the engine looks up the next letter
+ * to retry by these. Closed and discarded letters are kept as history. Invariant: a document has at most one open
+ * letter.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -28,7 +29,10 @@ export type Reason = (typeof REASONS)[number];
 export const LETTER_STATES = ['open', 'closed', 'discarded'] as const;
 export type LetterState = (typeof LETTER_STATES)[number];
 
-/** What the document waits for: that another one leaves its slot, or changes within its target key value. */
+/**
+ * What a refused document waits for. `slot`: another document leaves this slot. `key`: another document with this target
+ * key value changes or leaves, which may free a unique value.
+ */
 export type Waits =
   | { readonly for: 'slot'; readonly slot: Buffer }
   | { readonly for: 'key'; readonly key: readonly KeyComponent[] }
@@ -40,14 +44,14 @@ export interface Letter {
   readonly identity: Buffer;
   readonly state: LetterState;
   readonly reason: Reason;
-  /** For scripts: the status of the service, or a word of cosmig. */
+  /** A code for scripts: the status of the service, or a word of cosmig. */
   readonly code: string;
   readonly why: string;
-  /** JSON text, exactly as in the document. */
+  /** The id as JSON text, exactly as in the document. */
   readonly id: string;
-  /** JSON array. */
+  /** The source key as a JSON array. */
   readonly sourceKey: string;
-  /** JSON array; null: the document has no target key. */
+  /** The target key as a JSON array; null if the document has no target key. */
   readonly targetKey: string | null;
   readonly slot: Buffer | null;
   readonly waits: Waits;
@@ -55,17 +59,17 @@ export interface Letter {
   readonly atMs: number;
 }
 
-/** A letter is opened, or stays open with one more attempt; a later success closes it; the operator may discard it. */
+/** A change of a letter. `open` opens a letter, or adds attempts to an open one. A later success closes the letter. */
 export type LetterChange =
   | {
       readonly change: 'open';
       readonly letter: Omit<Letter, 'number' | 'state' | 'attempts'>;
-      /** Attempts since the last change; 1 by default. */
+      /** Attempts since the last change of the letter; 1 by default. */
       readonly attempts?: number;
     }
   | { readonly change: 'close' | 'discard'; readonly identity: Buffer; readonly atMs: number };
 
-/** Which letters to list, in parts. */
+/** Which letters to list. A long list is read in parts. */
 export interface LetterWindow {
   readonly state: LetterState | 'any';
   /** The number of the last letter of the previous part; 0 for the first part. */
@@ -123,7 +127,7 @@ export class LetterStore {
     };
   }
 
-  /** Within a commit. */
+  /** Stores a change of a letter. Called inside a transaction; opens none. */
   change(change: LetterChange): void {
     if (change.change === 'open') {
       const { letter: opened, attempts = 1 } = change;
@@ -140,7 +144,7 @@ export class LetterStore {
     }
   }
 
-  /** Discards a letter; returns whether it was open. Durable. */
+  /** Discards a letter and returns whether it was open. Durable. */
   discard(letter: number, atMs: number): boolean {
     return this.#transactions.durable(() => {
       const found = this.get(letter);
@@ -150,7 +154,7 @@ export class LetterStore {
     });
   }
 
-  /** Discards all open letters of a reason; returns their number. Durable. */
+  /** Discards all open letters with this reason and returns how many they were. Durable. */
   discardAll(reason: Reason, atMs: number): number {
     return this.#transactions.durable(() => this.#sql.discardAll.run({ reason, atMs }).changes);
   }
@@ -163,12 +167,12 @@ export class LetterStore {
     return this.#one(() => this.#sql.openOf.get(identity));
   }
 
-  /** The first open letter after `after` that waits for a slot. */
+  /** Returns the first open letter with a number above `after` that waits for this slot. */
   nextForSlot({ slot, after }: { readonly slot: Buffer; readonly after: number }): Letter | null {
     return this.#one(() => this.#sql.bySlot.get({ slot, after }));
   }
 
-  /** The first open letter after `after` that waits for a target key value. */
+  /** Returns the first open letter with a number above `after` that waits for this target key value. */
   nextForKey({
     key,
     after,
@@ -184,7 +188,9 @@ export class LetterStore {
     return this.#transactions.read(() => statement.all(window).map(parseLetter));
   }
 
-  /** All letters in a state, by number, read in pages; letters may be opened and closed meanwhile. */
+  /**
+   * Yields all letters in a state, by number. It reads them in parts, so letters may be opened and closed in between.
+   */
   *each(state: LetterState): Generator<Letter> {
     for (let after = 0; ;) {
       const letters = this.list({ state, after, limit: PAGE_LETTERS });

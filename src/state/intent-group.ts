@@ -1,6 +1,6 @@
 /**
- * Groups intents: all that are added in one turn of the event loop become durable with one sync. So many ranges can share the
- * disk: a sync costs more than the intents it covers.
+ * Groups intents: all intents that are added in one turn of the event loop become durable with one sync of the disk. A
+ * sync takes longer than writing the intents, so many ranges can share one.
  */
 import type { PageStore } from './units.ts';
 import type { SessionToken } from './session-tokens.ts';
@@ -12,7 +12,7 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Session tokens that are new since the last transaction: they go with every intent. */
+/** Returns the session tokens that are new since the last transaction. Every transaction of intents records them. */
 interface TokenSource {
   newTokens(): readonly SessionToken[];
 }
@@ -27,10 +27,10 @@ export class IntentGroup {
     this.#totals = totals;
   }
 
-  /** Resolves when the intent is on the disk: then its writes may be sent. */
+  /** Adds an intent. When the promise resolves the intent is on the disk, and its writes may be sent. */
   async add(intent: Intent): Promise<void> {
     return new Promise((resolve, reject) => {
-      // After the replies of this turn, which may bring more pages.
+      // Waits for the other replies of this turn of the event loop, which may bring more pages.
       if (this.#waiting.length === 0) setImmediate(() => this.#flush());
       this.#waiting.push({ intent, resolve, reject });
     });

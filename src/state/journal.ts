@@ -1,6 +1,6 @@
 /**
- * Owns the journal: what happened to a migration, in order. Every event has a name, typed fields, and one place that writes
- * and parses it. Names and fields are persisted and stay as they are.
+ * Owns the journal: what happened to a migration, in order. Every event has a name and typed fields, and only this
+ * module writes and parses it. Names and fields are persisted, so they never change.
  */
 import { LedgerError } from '../lib/errors.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
@@ -9,10 +9,10 @@ import type { Columns } from '../lib/sqlite/column.ts';
 import type { Phase } from './migration.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 
-/** The migration entered a phase; some phases keep more than their name. */
+/** The migration has entered a phase. Some phases have more fields than their name. */
 export type PhaseEntry =
   | { readonly phase: Exclude<Phase, 'tailing' | 'committed'> }
-  /** `why`: the cutover that ended here did not commit; null at the end of the copy. */
+  /** `why`: the reason why a cutover ended without a commit; null at the end of the copy. */
   | { readonly phase: 'tailing'; readonly why: string | null }
   | ({ readonly phase: 'committed' } & Commitment);
 
@@ -20,7 +20,7 @@ export type PhaseEntry =
 export interface Commitment {
   /** How long the writers were stopped. */
   readonly stoppedMs: number;
-  /** Settings of the target that are still to be made equal to the source's. */
+  /** Settings of the target that the cutover has to set to the source's values after the commit. */
   readonly likeSource: readonly string[];
 }
 
@@ -35,23 +35,23 @@ export interface SourceChange {
 
 export type JournalEvent =
   | ({ readonly event: 'phase' } & PhaseEntry)
-  /** A cutover gave up, and its hook let the application write to the source again. */
+  /** A cutover backed out, and its hook let the application write to the source again. */
   | { readonly event: 'writers resumed' }
-  /** The source changed after the writers were stopped, so the cutover waited again. */
+  /** The source changed after the writers were stopped, so the cutover started its fence from scratch. */
   | ({ readonly event: 'fence restarted' } & SourceChange)
-  /** The source changed after the commit; this change is not in the target. */
+  /** The source changed after the commit. This change is not in the target. */
   | ({ readonly event: 'late write' } & SourceChange)
   | { readonly event: 'target settings applied'; readonly settings: readonly string[] }
-  /** The hook that points the application to the target has succeeded, or there is none. */
+  /** The hook that points the application to the target has succeeded, or the cutover has no such hook. */
   | { readonly event: 'application switched' }
-  /** `isForgotten`: the source no longer has its changes since the commit. */
+  /** `isForgotten`: the feed of the source no longer had the changes since the commit. */
   | { readonly event: 'late write watch ended'; readonly isForgotten: boolean }
-  /** An older copy of the ledger was put back; `missedRun` is the newest run that it does not have. */
+  /** The ledger was restored from an older copy. `missedRun`: the newest run that this copy does not have. */
   | { readonly event: 'ledger restored'; readonly missedRun: number }
   | {
       readonly event: 'dead letters discarded';
       readonly discarded: number;
-      /** The one that was named by its number, or the reason of all of them; the other is null. */
+      /** The number of the letter, if the operator discarded a single one. Otherwise null, and `reason` is set. */
       readonly letter: number | null;
       readonly reason: string | null;
     };
@@ -59,7 +59,7 @@ export type JournalEvent =
 /** An event with its time. */
 export type JournalEntry = JournalEvent & { readonly number: number; readonly atMs: number };
 
-/** The commit, and what has happened since. */
+/** The commit of the migration, and the events that followed it. */
 export interface Committed extends Commitment {
   readonly atMs: number;
   readonly since: ReadonlySet<JournalEvent['event']>;
@@ -110,14 +110,14 @@ export class Journal {
   }
 
   /**
-   * What happened since a cutover last passed its gate; nothing when none did: the newest `limit` changes of the source, which
-   * may occur without end, and the newest `limit` other events.
+   * Returns the events since a cutover last passed its gate; none if no cutover has. Changes of the source may be
+   * without number, so only the newest `limit` of them are returned, and the newest `limit` other events.
    */
   lastCutover(limit: number): JournalEntry[] {
     return this.#sql.lastCutover.all(limit).map(parseEntry).toReversed();
   }
 
-  /** Null before the commit. */
+  /** Returns the commit of the migration; null before the commit. */
   commit(): Committed | null {
     const row = this.#sql.commit.get();
     if (row === undefined) return null;
@@ -128,7 +128,7 @@ export class Journal {
     return { atMs, stoppedMs, likeSource, since: new Set(since) };
   }
 
-  /** Whether a cutover had the writers stopped, and none has recorded since that they were resumed. */
+  /** Whether a cutover has begun to stop the writers, and the journal does not say that they resumed later. */
   mayWritersBeStopped(): boolean {
     return this.#sql.lastStop.get() === 'phase fencing';
   }
@@ -164,7 +164,7 @@ function nameIn(row: Columns): JournalEvent['event'] {
   });
 }
 
-/** The fields are those that `columnsOf` wrote: only this module writes them. */
+/** Parses an entry. Its fields are those that `columnsOf` wrote, since only this module writes the journal. */
 function parseEntry(row: Columns): JournalEntry {
   const event = nameIn(row);
   const name = event === 'phase' ? { event, phase: text(row, 'event').slice(PHASE.length) } : { event };

@@ -1,6 +1,6 @@
 /**
- * Owns the leases: which part of the key space was read up to which position. Invariant: the leases that are not replaced
- * cover the key space without gap or overlap, and no position is empty.
+ * Owns the leases: up to which position each part of the key space was read. Invariant: the leases that are not replaced
+ * cover the key space without gap or overlap, and no position is an empty text.
  */
 import { assert, must } from '../lib/assert.ts';
 import { NotReadyError } from '../lib/errors.ts';
@@ -10,14 +10,17 @@ import type { Columns } from '../lib/sqlite/column.ts';
 import type { FeedName } from './rows.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 
-/** Up to the anchor; again, after history was lost; behind the anchor; and replaced by others after a split or merge. */
+/**
+ * `copy`: read up to the anchor. `recopy`: read again up to a new anchor, because the source has forgotten changes.
+ * `tail`: read from the anchor on. `replaced`: other leases read this part after a split or a merge.
+ */
 const PHASES = ['copy', 'recopy', 'tail', 'replaced'] as const;
 export type LeasePhase = (typeof PHASES)[number];
 
 /** The whole key space, as [min, max). */
 export const KEY_SPACE = { min: '', max: 'FF' } as const;
 
-/** The end of the change feed before the copy starts, or after history was lost. */
+/** The end of the change feed before the copy starts, or after the source has forgotten changes. */
 export interface Anchor {
   readonly etag: string;
   readonly lsn: number;
@@ -29,38 +32,38 @@ export interface Lease {
   /** Leases that descend from the same range share one index. */
   readonly indexId: number;
   readonly rangeId: string;
-  /** Numbers of the leases it came from. */
+  /** The numbers of the leases that this lease has replaced. */
   readonly parents: readonly number[];
   readonly min: string;
   readonly max: string;
   readonly phase: LeasePhase;
-  /** Null: from the beginning. */
+  /** The position in LV; null: at the beginning. */
   readonly lvPosition: string | null;
-  /** Null: AVAD is not read. */
+  /** The position in AVAD; null: AVAD is not read. */
   readonly avadPosition: string | null;
-  /** A position of LV from before AVAD was primed. Where history was lost, reading starts again from here. */
+  /** A position in LV from before AVAD was primed. `recopy` starts here. */
   readonly restartPosition: string | null;
   readonly anchor: Anchor | null;
-  /** Deletes may have been missed, so a full comparison is due. */
+  /** Whether deletes may have been missed, so that a full comparison is due. */
   readonly sweepPending: boolean;
-  /** How many documents were read. */
+  /** How many documents the lease has read. */
   readonly documents: number;
 }
 
-/** A lease before it is stored; without `indexId` it begins an index of its own. */
+/** A lease before it is stored. Without `indexId` it gets an index of its own. */
 export type NewLease = Omit<Lease, 'number' | 'indexId' | 'documents'> & { readonly indexId?: number };
 
 /** The move of a position to the end of a page. */
 export interface Move {
   readonly lease: number;
   readonly feed: FeedName;
-  /** Null: the position stays, since a part of the page belongs to the tail, which reads it again. */
+  /** The new position. Null: the position stays, because the tail reads a part of the page again. */
   readonly position: string | null;
   /** How many documents the page had. */
   readonly documents?: number;
 }
 
-/** Changes of a lease besides the move of its position. */
+/** Changes of a lease other than the move of its position by a commit. */
 export type LeaseChange = Partial<
   Pick<Lease, 'phase' | 'lvPosition' | 'avadPosition' | 'restartPosition' | 'anchor' | 'sweepPending'>
 >;
@@ -107,12 +110,12 @@ export class LeaseStore {
     };
   }
 
-  /** The leases that are read, in the order of the key space. */
+  /** Returns the leases that are not replaced, in the order of the key space. */
   live(): Lease[] {
     return this.#transactions.read(() => this.#sql.live.all().map(parseLease));
   }
 
-  /** Includes replaced leases. */
+  /** Returns all leases, including replaced ones. */
   all(): Lease[] {
     return this.#transactions.read(() => this.#sql.all.all().map(parseLease));
   }
@@ -122,7 +125,7 @@ export class LeaseStore {
     return parseLease(row);
   }
 
-  /** Stores all anchored ranges before the copy starts. Durable. */
+  /** Stores the leases of all ranges when the anchors are taken, before the copy starts. Durable. */
   begin(leases: readonly NewLease[]): Lease[] {
     assert(this.live().length === 0, 'a migration is anchored once');
     return this.#transactions.durable(() => {
@@ -132,7 +135,7 @@ export class LeaseStore {
     });
   }
 
-  /** Replaces a lease by those of a split, or several by that of a merge. All that was read of them must be committed. Durable. */
+  /** Replaces leases after a split or a merge. All pages that were read of the parents must be committed. Durable. */
   replace(parents: readonly number[], children: readonly NewLease[]): Lease[] {
     return this.#transactions.durable(() => {
       for (const parent of parents) {
@@ -153,7 +156,7 @@ export class LeaseStore {
     });
   }
 
-  /** Durable. */
+  /** Changes a lease and returns it. Durable. */
   change(lease: number, change: LeaseChange): Lease {
     return this.#transactions.durable(() => {
       this.#sql.update.run(columnsOf({ ...this.get(lease), ...change }));
@@ -161,7 +164,7 @@ export class LeaseStore {
     });
   }
 
-  /** Within a commit. */
+  /** Moves a position. Called inside a COMMIT of units.ts; opens no transaction. */
   move({ lease, feed, position, documents = 0 }: Move): void {
     assert(position !== '', 'a position is never empty');
     const statement = feed === 'LV' ? this.#sql.moveLv : this.#sql.moveAvad;
@@ -176,7 +179,10 @@ export class LeaseStore {
     return inserted;
   }
 
-  /** Two indexes become one, which is built from scratch: a lookup may ask it for a document of either. */
+  /**
+   * Joins two indexes into one, which is then built from scratch, because look-ups need the documents of both in one
+   * index.
+   */
   #join(indexId: number, into: number): void {
     for (const one of [indexId, into]) {
       this.#sql.dropBlocks.run(one);

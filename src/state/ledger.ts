@@ -1,9 +1,10 @@
 /**
- * The ledger of one migration: one SQLite file, and next to it a small one with the mover's lock (lock.ts).
+ * The ledger of one migration: one SQLite file. A second, small file next to it holds the mover's lock (lock.ts).
  *
- * While a mover works the file is in WAL mode, and other processes read it through the -wal and -shm of the mover. A clean
- * close switches back to the rollback journal, so that the file alone is complete and can be read in a read-only folder.
- * After a crash -wal and -shm remain; SQLite reads them, and keeps -shm in memory where it cannot write.
+ * While a mover works, the file is in WAL mode, and other processes read it through the mover's -wal and -shm files. A
+ * clean close switches back to the rollback journal, so that the file alone is complete and can be read in a read-only
+ * folder. After a crash the -wal and -shm files remain. SQLite reads both, and keeps -shm in memory if it cannot write
+ * to the folder.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
@@ -34,9 +35,9 @@ import { RunStore } from './runs.ts';
 import { TokenStore } from './session-tokens.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
 
-/** An index block fills one page. */
+/** The page size of the file in bytes. An index block fills one page. */
 const PAGE_SIZE = 4096;
-/** A small cache is enough: the copy only appends, and a lookup reads two pages of a file that may be larger than memory. */
+/** The cache of SQLite. A small one is enough: the copy only appends, and a look-up reads two pages of a large file. */
 const CACHE_KIB = 4096;
 
 export interface OpenLedger {
@@ -91,13 +92,13 @@ export class Ledger {
     this.lookup = new Lookup(this.#index);
   }
 
-  /** For the mover: creates or opens the file, and takes the lock. */
+  /** Creates or opens the ledger for a mover, and takes the mover's lock. */
   static open({ path, spec, nowMs, create, containers }: OpenLedger): Ledger {
     if (create === 'never') refuseMissingLedger(path);
     return Ledger.#take(path, (ledger) => ledger.migration.pin(spec, nowMs, containers));
   }
 
-  /** For decisions of the operator: takes the mover's lock, needs no settings and creates nothing. */
+  /** Opens the ledger for a decision of the operator: takes the mover's lock, needs no spec, and creates no file. */
   static openForOperator(path: string): Ledger {
     refuseMissingLedger(path);
     return Ledger.#take(path, () => {});
@@ -121,7 +122,7 @@ export class Ledger {
     }
   }
 
-  /** For all other commands: changes no byte of the file, also while a mover works and after a crash. */
+  /** Opens the ledger to read it, even while a mover works or after a crash. Changes no byte of the file. */
   static openReadonly(path: string): Ledger {
     refuseMissingLedger(path);
     const database = withDatabaseErrors(openDatabase({ path, readonly: true }));
@@ -139,8 +140,9 @@ export class Ledger {
   }
 
   /**
-   * Whether the migration has anchored its ranges. False for a file whose creation was interrupted by a full disk or a
-   * SIGKILL, so that the first command completes it. A file of a newer cosmig or of another program is refused.
+   * Whether the migration has anchored its ranges. Returns false for a file whose creation was interrupted, for example
+   * by a full disk or a SIGKILL; the first command then completes the file. Refuses a file of a newer cosmig or another
+   * program.
    */
   static hasBegun(path: string): boolean {
     if (!existsSync(path)) return false;
@@ -161,14 +163,17 @@ export class Ledger {
     return MoverLock.isHeld(path);
   }
 
-  /** If this ledger is an older copy that was put back: how far the migration had come with the newer one. Otherwise null. */
+  /**
+   * Returns how far the migration had come with a newer ledger, if this file was restored from an older copy. Otherwise
+   * returns null.
+   */
   missed(): MigrationProgress | null {
     const known = this.#lock?.read() ?? null;
     const own = this.#progress();
     return known !== null && known.createdAtMs === own.createdAtMs && known.run > own.run ? known : null;
   }
 
-  /** Records in the lock file that this ledger is the newest. Durable. */
+  /** Records the progress of this ledger in the lock file, so that an older copy is recognized later. Durable. */
   noteProgress(): void {
     this.#lock?.note(this.#progress());
   }
@@ -178,22 +183,22 @@ export class Ledger {
     return { createdAtMs, phase, run: this.runs.last()?.number ?? 0 };
   }
 
-  /** `body` reads one consistent state, also while a mover works. */
+  /** Calls `body`, which reads one consistent state of the ledger even while a mover works. */
   atOnce<T>(body: () => T): T {
     return this.#index.transactions.atOnce(body);
   }
 
-  /** Builds an index over its segments, step by step. */
+  /** Returns a build of this index over its segments. The caller runs the build step by step. */
   buildIndex(indexId: number, sizes?: BuildSizes): IndexBuild {
     return new IndexBuild(this.#index, indexId, sizes);
   }
 
-  /** Whether `lookup` finds the documents of this index. */
+  /** Whether this index is finished, so that `lookup` finds its documents. */
   isIndexed(indexId: number): boolean {
     return this.#index.runs.state(indexId)?.phase === 'done';
   }
 
-  /** Writes a consistent copy. A mover continues meanwhile, also in another process. Refuses to overwrite a file. */
+  /** Writes a consistent copy of the ledger, while a mover may continue. Refuses to overwrite a file. */
   backup(to: string): void {
     if (existsSync(to)) {
       throw new NotReadyError(`${to} exists already`, {
@@ -201,7 +206,7 @@ export class Ledger {
         hint: 'give another path, or remove that file',
       });
     }
-    // Not `backup()` of better-sqlite3, which is asynchronous.
+    // `backup()` of better-sqlite3 is not used, because it is asynchronous.
     const part = `${to}.part`;
     try {
       rmSync(part, { force: true });
@@ -218,7 +223,7 @@ export class Ledger {
     }
   }
 
-  /** Leaves one file, unless another process is reading it. */
+  /** Closes the ledger and leaves one complete file, unless another process is reading it. */
   close(): void {
     try {
       if (this.#lock !== null) this.#database.pragma('journal_mode = DELETE');
@@ -255,7 +260,7 @@ export function refuseMissingLedger(path: string): void {
   });
 }
 
-/** A statement that cannot be prepared shows that the tables are not those of the migrations. */
+/** Converts an error of SQLite. If a statement could not be prepared, the tables are not those of a ledger. */
 function asLedgerError(error: unknown, path: string): unknown {
   const isStrange = error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR';
   if (!isStrange) return asDatabaseError(error, path);
@@ -270,7 +275,7 @@ function isFull(trouble: unknown): boolean {
   return trouble instanceof LedgerError && codeOf(trouble) === 'SQLITE_FULL';
 }
 
-/** The error of `migrate` when migrations are missing and the file is read-only. */
+/** Whether an error of `migrate` means that SQL migrations are missing, and the file was opened to read only. */
 function isUnmigrated(trouble: LedgerError): boolean {
   return codeOf(trouble) === 'SQLITE_READONLY';
 }

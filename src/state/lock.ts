@@ -1,22 +1,22 @@
 /**
- * The mover's lock. Invariant: at most one mover works with a ledger. The operating system holds an exclusive lock on a small
- * SQLite file next to the ledger and releases it when the process ends, however it ends; a pid file could not do that. Other
- * processes can ask whether it is held without changing a byte.
+ * The mover's lock. Invariant: at most one mover works with a ledger. The mover holds an exclusive lock on a small
+ * SQLite file next to the ledger. The operating system releases this lock when the process ends, even after a kill,
+ * which a pid file could not ensure. Other processes can find out whether the lock is held without changing a byte.
  *
- * The holder also records there how far the migration has come. An older copy of the ledger that is put back lacks this
- * progress, and is recognized by that.
+ * The holder also records in the small file how far the migration has come. A ledger that was restored from an older
+ * copy lacks this progress, and so is recognized.
  */
 import { existsSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { openDatabase } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 
-// Two processes that start at once may both create the file for some milliseconds.
+// Two processes that start at the same time may both be creating the file, for some milliseconds.
 const BUSY_TIMEOUT_MS = 250;
 
 /** How far a migration has come. */
 export interface MigrationProgress {
-  /** When the ledger was created; distinguishes it from the ledger of an earlier migration at this path. */
+  /** When the ledger was created. This distinguishes the ledger from that of an earlier migration at the same path. */
   readonly createdAtMs: number;
   /** The number of the newest run. */
   readonly run: number;
@@ -35,10 +35,10 @@ export class MoverLock {
     let database: Database | undefined;
     try {
       const path = lockPath(ledger);
-      // In WAL mode readers would not be blocked; with a rollback journal the holder excludes all others.
+      // With a rollback journal the holder excludes all other processes. In WAL mode it would not exclude readers.
       database = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS });
       database.pragma('journal_mode = DELETE');
-      // Held from the first transaction on; its commit does not release it.
+      // In this mode the first transaction takes the lock, and its commit does not release it.
       database.pragma('locking_mode = EXCLUSIVE');
       database.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS progress (text TEXT NOT NULL); COMMIT');
       return new MoverLock(database);
@@ -70,13 +70,13 @@ export class MoverLock {
     }
   }
 
-  /** The recorded progress. */
+  /** Returns the recorded progress; null if there is none. */
   read(): MigrationProgress | null {
     const text = this.#database.prepare<[], string>('SELECT text FROM progress').pluck().get();
     return text === undefined ? null : parse(text);
   }
 
-  /** Durable. */
+  /** Records the progress. Durable. */
   note(progress: MigrationProgress): void {
     const text = JSON.stringify(progress);
     if (this.#database.prepare('UPDATE progress SET text = ?').run(text).changes === 0)
@@ -88,7 +88,7 @@ export class MoverLock {
   }
 }
 
-/** Null for a format that this cosmig does not know: a newer one may record something else. */
+/** Parses recorded progress. Returns null for an unknown format, which a newer cosmig may have written. */
 function parse(text: string): MigrationProgress | null {
   const { createdAtMs, run, phase } = Object(JSON.parse(text)) as Record<string, unknown>;
   if (typeof createdAtMs !== 'number' || typeof run !== 'number' || typeof phase !== 'string') return null;
@@ -99,7 +99,7 @@ function lockPath(ledger: string): string {
   return `${ledger}-lock`;
 }
 
-/** A holder was killed while it recorded progress; only the next holder can roll that back. */
+/** Whether an earlier holder was killed while it recorded progress. Only the next holder can roll that back. */
 function isInterrupted(error: unknown): boolean {
   const cause: unknown = error instanceof LedgerError ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_READONLY_ROLLBACK';

@@ -1,6 +1,7 @@
 /**
- * Owns the record of the migration: the settings and containers that are pinned when it begins, how deletes are detected,
- * and the phase. Invariant: what is pinned never changes; a command with other settings or containers is refused.
+ * Owns the record of the migration: the settings and containers that are pinned when the migration begins, how deletes
+ * are detected, and the phase. Invariant: pinned values never change, and a command with other settings or containers is
+ * refused.
  */
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import { containerRecreated, ttlText } from '../spec/refusals.ts';
@@ -17,7 +18,7 @@ const DELETE_MODES = ['avad', 'marker', 'reconcile'] as const;
 /** How deletes of the source are detected. */
 export type DeleteMode = (typeof DELETE_MODES)[number];
 
-/** engine/phases.ts draws the moves between them. */
+/** The phases of a migration. engine/phases.ts draws the moves between them. */
 const PHASES = ['new', 'copying', 'tailing', 'ready', 'fencing', 'drained', 'proven', 'committed'] as const;
 export type Phase = (typeof PHASES)[number];
 
@@ -25,7 +26,7 @@ export type Phase = (typeof PHASES)[number];
 export interface FirstContainers {
   readonly sourceRid: string;
   readonly targetRid: string;
-  /** Default TTL in seconds; -1: on without a default; null: off. */
+  /** The default TTL of the source in seconds; -1: on without a default; null: off. */
   readonly sourceTtl: number | null;
 }
 
@@ -33,9 +34,9 @@ export interface MigrationRecord {
   readonly pinned: Pinned;
   readonly fingerprint: string;
   readonly createdAtMs: number;
-  /** Null until they were inspected. */
+  /** The pinned containers; null until a command has inspected them. */
   readonly containers: FirstContainers | null;
-  /** Null until it is decided; it never changes after that. */
+  /** How deletes are detected; null until this is decided. It never changes after that. */
   readonly deletes: DeleteMode | null;
   readonly phase: Phase;
 }
@@ -65,8 +66,9 @@ export class MigrationStore {
   }
 
   /**
-   * Pins the settings, or refuses others and names them. Durable. An endpoint may change, for example after a fail-over, as
-   * long as the containers behind it are the pinned ones.
+   * Pins the settings of a new migration. For an existing one, refuses settings that differ from the pinned ones and
+   * names them. Durable. An endpoint may change, for example after a fail-over, as long as it leads to the pinned
+   * containers.
    */
   pin(spec: MigrationSpec, nowMs: number, seen?: FirstContainers): void {
     const pinned = JSON.stringify(pinnedOf(spec));
@@ -94,7 +96,7 @@ export class MigrationStore {
     }
     const sourceRid = orNull(row, 'source_rid', text);
     return {
-      // A field that a later cosmig added is missing here, and therefore differs from every value.
+      // A field that a later cosmig has added is missing in an older record, and therefore differs from every value.
       pinned: texts(row, 'pinned_spec') as Pinned,
       fingerprint: text(row, 'fingerprint'),
       createdAtMs: number(row, 'created_at_ms'),
@@ -107,7 +109,7 @@ export class MigrationStore {
     };
   }
 
-  /** Pins the containers, or refuses others. Durable. */
+  /** Pins the containers, or refuses containers other than the pinned ones. Durable. */
   pinContainers(seen: FirstContainers): void {
     const { containers } = this.read();
     if (containers === null) {
@@ -126,7 +128,7 @@ export class MigrationStore {
     }
   }
 
-  /** Decides how deletes are detected, once. Durable. */
+  /** Records how deletes are detected. Refuses a second, different decision. Durable. */
   decideDeleteMode(mode: DeleteMode): void {
     const { deletes } = this.read();
     if (deletes === mode) return;
@@ -139,7 +141,7 @@ export class MigrationStore {
     this.#transactions.durable(() => this.#sql.deleteMode.run(mode));
   }
 
-  /** The move to another phase and its line in the journal. Durable. */
+  /** Moves the migration to another phase, and appends the move to the journal. Durable. */
   enter(entry: PhaseEntry, nowMs: number): void {
     this.#transactions.durable(() => {
       this.#sql.phase.run(entry.phase);

@@ -23,9 +23,9 @@ export interface Overview {
   readonly isRunning: boolean;
 }
 
-// A run that begins or ends during the look makes the overview inconsistent, so it is read again, three times at most.
+// If a run begins or ends during the reading, the overview is inconsistent and is read again, three times at most.
 const LOOKS_MAX = 3;
-/** A cutover writes about ten entries, and one for each change of the source that it sees. */
+/** How many journal entries are read. A cutover writes about ten, and one for each change of the source that it sees. */
 const ENTRIES_MAX = 1000;
 
 export function readOverview(path: string): Overview {
@@ -40,7 +40,7 @@ export function readOverview(path: string): Overview {
       lastRun: ledger.runs.last(),
       cutover: ledger.journal.lastCutover(ENTRIES_MAX),
     }));
-    // Otherwise a run that has just ended would look like one that crashed.
+    // Without this check, a run that has just ended would look like a run that has crashed.
     if (Ledger.isRunning(path) === isRunning || look === LOOKS_MAX) return { ...written, isRunning };
   }
 }

@@ -1,4 +1,4 @@
-/** Owns the rows of the documents that the tail has changed, and the overrides that void entries of segments. */
+/** Owns the rows of documents, and the overrides that make entries of segments void. */
 import { ETAG_BYTES } from './segments/etag-hash.ts';
 import { HASH_BYTES } from '../documents/hash.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -12,21 +12,23 @@ export type FeedName = (typeof FEEDS)[number];
 
 const STATES = ['live', 'tombstone', 'quarantined'] as const;
 
-/** The state of a document. */
+/** What the ledger knows of one document. */
 export interface LedgerRow {
   readonly identity: Buffer;
   readonly state: (typeof STATES)[number];
-  /** Where its copy is, by hash and by key. A quarantined document may still have an outdated copy. */
+  /**
+   * The slot that holds the document's copy; null if there is no copy. A quarantined document may have an outdated copy.
+   */
   readonly slot: Buffer | null;
   readonly targetKey: readonly KeyComponent[] | null;
-  /** `etagToBytes` of the source version that was written; null if it is unknown. */
+  /** `etagToBytes` of the source version that was written; null if the version is unknown. */
   readonly etag: Buffer | null;
   readonly lsn: number | null;
-  /** The feed of `lsn`: LSNs of different feeds are not compared. */
+  /** The feed of `lsn`. LSNs of different feeds are never compared. */
   readonly feed: FeedName;
 }
 
-/** Voids what was written of `identity` to `slot` before `sequence`. */
+/** Makes segment entries void: those that put `identity` into `slot` and have an outcome number below `sequence`. */
 export interface Override {
   readonly identity: Buffer;
   readonly slot: Buffer;
@@ -70,27 +72,27 @@ export class RowStore {
     return row === undefined ? null : parseRow(row);
   }
 
-  /** All identities that have a row, in parts. */
+  /** Returns the next identities that have a row, in order, after the given one. */
   identitiesAfter(identity: Buffer, limit: number): Buffer[] {
     return this.#sql.identitiesAfter.all(identity, limit);
   }
 
-  /** Within a commit. */
+  /** Stores a row. Called inside a transaction of units.ts (COMMIT or settlement); opens none. */
   put(row: LedgerRow): void {
     this.#sql.put.run({ ...row, targetKey: row.targetKey === null ? null : packKey(row.targetKey) });
   }
 
-  /** Within a commit. */
+  /** Stores an override. Called inside a transaction of units.ts (COMMIT or settlement); opens none. */
   override(override: Override): void {
     this.#sql.override.run(override);
   }
 
-  /** Whether the write with outcome number `sequence` was voided since. */
+  /** Whether a later override has made the entry with outcome number `sequence` void. */
   isOverridden({ identity, slot, sequence }: Override): boolean {
     return (this.#sql.overrideOf.get(identity, slot) ?? -1) > sequence;
   }
 
-  /** Identities from `first` to `last` that have an override. */
+  /** Returns the identities from `first` to `last` that have an override. */
   overriddenBetween(first: Buffer, last: Buffer): Buffer[] {
     return this.#sql.overridden.all(first, last);
   }

@@ -1,4 +1,4 @@
-/** Owns the runs: which commands have worked with the ledger, how they ended, and what the present one last reported. */
+/** Owns the runs: which commands have worked with the ledger, how each ended, and what the newest last reported. */
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { jsonText, number, orNull, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
@@ -7,23 +7,23 @@ import type { Transactions } from '../lib/sqlite/transaction.ts';
 export interface Run {
   readonly number: number;
   readonly command: string;
-  /** For people: only the lock says whether the process still runs. */
+  /** The process, for the operator to read. Only the lock says whether the process still runs. */
   readonly pid: number;
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
   readonly outcome: string | null;
-  /** Null before the first report. */
+  /** The last report of the run; null before the first one. */
   readonly report: RunReport | null;
 }
 
-/** How a run gets on, for other processes to read. */
+/** The progress of a run, for other processes to read. */
 export interface RunReport {
   readonly atMs: number;
-  /** Null: a range is still being copied, or the lag is unknown. */
+  /** The lag of the range that is farthest behind; null while a range is being copied, or if the lag is unknown. */
   readonly lagSeconds: number | null;
-  /** What it waits for, in a few words; null when it works. */
+  /** What the run waits for, in a few words; null while documents are moving. */
   readonly waitsFor: string | null;
-  /** How many documents the source had at the start of the run; null where the service does not report it. */
+  /** How many documents the source had at the start of the run; null if the service does not report it. */
   readonly expected: number | null;
 }
 
@@ -45,7 +45,7 @@ export class RunStore {
     };
   }
 
-  /** Durable. */
+  /** Stores a run that begins, and returns its number. Durable. */
   begin(run: { readonly command: string; readonly pid: number; readonly nowMs: number }): number {
     return this.#transactions.durable(() => Number(this.#sql.begin.run(run).lastInsertRowid));
   }
@@ -54,7 +54,7 @@ export class RunStore {
     this.#transactions.run(() => this.#sql.end.run({ run, outcome, nowMs }));
   }
 
-  /** Of the newest run. */
+  /** Stores a report of the newest run. */
   report({ atMs, ...report }: RunReport): void {
     this.#transactions.run(() => this.#sql.report.run({ atMs, report: JSON.stringify(report) }));
   }

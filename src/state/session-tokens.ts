@@ -1,6 +1,6 @@
 /**
- * Owns the newest known session token of each range. Point reads of the source never see an older state, in later runs
- * either; a comparison uses those of the target, so that it sees every committed write.
+ * Owns the newest known session token of each range. With the tokens of the source, point reads in this and later runs
+ * never see an older state. With the tokens of the target, a comparison sees every committed write.
  */
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { text } from '../lib/sqlite/column.ts';
@@ -24,7 +24,7 @@ export class TokenStore {
     };
   }
 
-  /** Within a transaction. The caller decides which of two tokens is newer. */
+  /** Stores a token, which the caller knows to be newer. Called inside a transaction of units.ts; opens none. */
   keep({ rangeId, token }: SessionToken): void {
     this.#sql.keep.run({ rangeId, token });
   }

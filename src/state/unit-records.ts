@@ -1,4 +1,4 @@
-/** Units of work as they are recorded in the ledger, and as the next run finds them: pages of a feed, and retries. */
+/** The records of units of work in the ledger: what a run writes, and what the next run finds after a crash. */
 import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Move } from './leases.ts';
 import type { LetterChange } from './dead-letters.ts';
@@ -8,9 +8,10 @@ import type { SessionToken } from './session-tokens.ts';
 
 export const CLAIM_KINDS = ['write', 'remove', 'takeover'] as const;
 
-/** One write, removal or takeover that may have happened; of a takeover, `identity` is the document that may have lost the slot. */
+/** One write, removal or takeover that may have happened. */
 export interface Claim {
   readonly kind: (typeof CLAIM_KINDS)[number];
+  /** The document that is written or removed. In a takeover: the document that may have lost its slot. */
   readonly identity: Buffer;
   readonly slot: Buffer;
   readonly targetKey: readonly KeyComponent[];
@@ -18,14 +19,14 @@ export interface Claim {
   readonly name: readonly (string | null)[];
 }
 
-/** A unit of work before its first write. May be given again with what became known later. */
+/** A unit of work before its first write. A unit may store several intents, to add claims that become known later. */
 export interface Intent {
-  /** From `nextPage`, in the order in which a lease's pages were read. */
+  /** The number of the unit, from `nextPage`: it grows in the order in which a lease's pages are read. */
   readonly page: number;
-  /** Null for a retry or a promotion, which moves no position. */
+  /** The lease of the page; null for a dead letter or a repair, which moves no position. */
   readonly lease: number | null;
   readonly feed: FeedName;
-  /** Documents of the copy. */
+  /** The segments of documents that the copy creates. */
   readonly copied?: { readonly indexId: number; readonly parts: readonly FinishedSegment[] };
   readonly claims?: readonly Claim[];
 }
@@ -34,22 +35,22 @@ export interface Intent {
 export interface Commit {
   readonly page: number;
   readonly move: Move | null;
-  /** For each document of the segments, in their order: the number of its outcome, or 0 if it has no copy of ours. */
+  /** The outcome number of each document in the unit's segments, in order; 0 if the target has no copy of ours. */
   readonly outcomes?: readonly number[] | Float64Array;
-  /** The newest that is known of each document, not the page's own. */
+  /** The newest row of each document that the unit has touched, even if a later unit has set it. */
   readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
   readonly letters?: readonly LetterChange[];
 }
 
-/** A segment of an intent. */
+/** A segment of an intent, with the names of its documents. */
 export interface IntendedSegment {
   readonly indexId: number;
   readonly part: FinishedSegment;
   readonly names: ReadonlyArray<readonly (string | null)[]>;
 }
 
-/** An intent as a resume finds it. */
+/** An intent without a commit, as the next run finds it. */
 export interface Unsettled {
   readonly page: number;
   readonly lease: number | null;
@@ -58,19 +59,19 @@ export interface Unsettled {
   readonly claims: readonly Claim[];
 }
 
-/** What settling has found. */
+/** What settling writes to the ledger. */
 export interface Settlement {
   readonly pages: readonly number[];
   readonly rows?: readonly LedgerRow[];
   readonly overrides?: readonly Override[];
 }
 
-/** What a transaction records for the whole migration. */
+/** What a transaction of units records for the whole migration. */
 export interface Alongside {
-  /** The newest of each source range. */
+  /** The newest session token of each source range. */
   readonly tokens?: readonly SessionToken[];
-  /** The newest of each target range: what is committed can be seen with these. */
+  /** The newest session token of each target range. Reads with these tokens see all committed writes. */
   readonly targetTokens?: readonly SessionToken[];
-  /** Added to what the counters hold. */
+  /** Numbers to add to the counters. */
   readonly counters?: Readonly<Record<string, number>>;
 }

@@ -1,9 +1,9 @@
 /**
- * Owns the two transactions of a unit of work. INTENT: what may be written, removed or taken over; it is on the disk before
- * the first byte is sent. COMMIT: the outcomes and the position, when every outcome is known.
+ * Owns the two transactions of a unit of work. INTENT stores what may be written, removed or taken over. It is on the
+ * disk before the first byte is sent. COMMIT stores the outcomes and the position, when every outcome is known.
  *
- * Invariant: an intent stays until its unit is committed or settled; a lease's position moves past a page
- * only when every older page of that lease is done; a segment without an outcome counts for nothing.
+ * Invariant: an intent stays until its unit is committed or settled. A lease's position moves past a page only when
+ * every older page of that lease is committed. A segment without outcomes is ignored.
  */
 import { HASH_BYTES } from '../documents/hash.ts';
 import { assert } from '../lib/assert.ts';
@@ -88,19 +88,19 @@ export class PageStore {
     this.#sequence = this.#sql.sequence.get() ?? 0;
   }
 
-  /** Numbers units of work, in the order in which pages are read. */
+  /** Returns the number of the next unit of work. Pages get their numbers in the order in which they are read. */
   nextPage(): number {
     this.#page += 1;
     return this.#page;
   }
 
-  /** Numbers outcomes and overrides in the order in which they become known. */
+  /** Returns the next number of an outcome or an override. The numbers follow the order in which these become known. */
   nextSequence(): number {
     this.#sequence += 1;
     return this.#sequence;
   }
 
-  /** INTENT of any number of units with one sync; on the disk when it returns. */
+  /** Writes the INTENT of any number of units with one sync. All are on the disk when it returns. */
   intend(intents: readonly Intent[], { tokens = [] }: Alongside = {}): void {
     this.#parts.transactions.durable(() => {
       for (const intent of intents) this.#intend(intent);
@@ -108,7 +108,10 @@ export class PageStore {
     });
   }
 
-  /** COMMIT of any number of units, all or none. A power cut may take it, with everything after it. */
+  /**
+   * Writes the COMMIT of any number of units, all or none. A power cut may undo the last commits; a crash of cosmig does
+   * not.
+   */
   commit(
     commits: readonly Commit[],
     { tokens = [], targetTokens = [], counters = {} }: Alongside = {},
@@ -122,12 +125,14 @@ export class PageStore {
     });
   }
 
-  /** Units that the last run has not committed, oldest first. */
+  /** Returns the numbers of the units that have an intent and no commit, oldest first. */
   unsettled(): number[] {
     return this.#parts.transactions.read(() => this.#sql.pages.all());
   }
 
-  /** `keyLevels` of the source: a document is named by its id and so many values. */
+  /**
+   * Reads the intent of a unit. `keyLevels`: how many levels the source key has, which the names of documents contain.
+   */
   readIntent(page: number, keyLevels: number): Unsettled {
     const width = 1 + keyLevels;
     return this.#parts.transactions.read(() => {
@@ -153,7 +158,7 @@ export class PageStore {
     });
   }
 
-  /** Ends settling: the intents go, and the ledger knows what they left in the target. Durable. */
+  /** Ends settling: deletes the intents, and stores what their units have left in the target. Durable. */
   settle({ pages, rows = [], overrides = [] }: Settlement, { tokens = [] }: Alongside = {}): void {
     this.#parts.transactions.durable(() => {
       for (const page of pages) {
@@ -169,7 +174,7 @@ export class PageStore {
   #intend({ page, lease, feed, copied, claims = [] }: Intent): void {
     this.#sql.intend.run({ page, lease, feed });
     if (lease !== null && copied !== undefined) {
-      // A merge may have joined its index to another one meanwhile; with the old lease the page would miss the new index.
+      // A merge may have joined the lease's index to another one. A page with the old index id would miss the new index.
       assert(
         this.#parts.leases.get(lease).indexId === copied.indexId,
         'a page goes to the index that its lease has now',

@@ -2,12 +2,12 @@
  * Builds an index by an external merge sort over its segments:
  *
  *   collect   up to 65,536 entries are sorted in memory and become a run of level 0, until every segment is scanned
- *   merge     up to 64 runs of the lowest level become one of the next, until one is left
- *   done      that one is the index
+ *   merge     up to 64 runs of the lowest level become one run of the next level, until one run is left
+ *   done      the last run is the index
  *
- * A step takes a few milliseconds and at most one transaction, so that the event loop stays responsive. Invariant: a crash
- * loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in the
- * transaction that writes its entries elsewhere. Memory does not grow with the number of documents.
+ * A step takes a few milliseconds and at most one transaction, so that the event loop stays responsive. Invariant: a
+ * crash loses only what is in memory. The progress is written together with the runs, and a merged block is deleted in
+ * the transaction that writes its entries elsewhere. Memory does not grow with the number of documents.
  */
 import { assert, must } from '../../lib/assert.ts';
 import type { EntryStore } from '../segments/segment-reader.ts';
@@ -19,9 +19,9 @@ import type { RowStore } from '../rows.ts';
 import { SEGMENT_ENTRIES_MAX } from '../segments/segment.ts';
 import type { Transactions } from '../../lib/sqlite/transaction.ts';
 
-/** The size of a step. */
+/** The sizes of a step and of a run. */
 export interface BuildSizes {
-  /** At most 65,536 entries are sorted at once. */
+  /** Entries that are sorted at once; at most 65,536. */
   readonly runEntries: number;
   readonly segmentsAStep: number;
   readonly blocksAStep: number;
@@ -29,7 +29,10 @@ export interface BuildSizes {
 
 /** A step reads 8,192 entries or merges 8,736, which takes a few milliseconds. */
 const SIZES: BuildSizes = { runEntries: SORTED_MAX, segmentsAStep: 32, blocksAStep: 48 };
-/** One block of each run is in memory, 256 KB in all. 64 runs hold four million documents, so two passes are enough for 268 million. */
+/**
+ * How many runs are merged at once. One block of each is in memory, 256 KB in all. 64 runs hold four million documents,
+ * so two passes are enough for 268 million.
+ */
 const FAN_IN = 64;
 
 interface Stores {
@@ -44,7 +47,7 @@ export class IndexBuild {
   readonly #indexId: number;
   readonly #sizes: BuildSizes;
   #state: BuildState;
-  /** Entries that are collected and not yet sorted. */
+  /** Entries that were collected and are not sorted yet. */
   #collected: Buffer;
   #count = 0;
   #scannedTo: number;
@@ -72,7 +75,7 @@ export class IndexBuild {
     return this.#state.phase;
   }
 
-  /** Does one step; returns false when the index is finished. After an error a new build must be created. */
+  /** Does one step and returns false when the index is finished. After an error the caller must create a new build. */
   step(): boolean {
     switch (this.#state.phase) {
       case 'collect':
@@ -108,7 +111,7 @@ export class IndexBuild {
         this.#count += 1;
       }
       this.#scannedTo = segment.number;
-      // The segments after it are read again when this run is written.
+      // The segments after this one are read again when the run is written.
       if (this.#count + SEGMENT_ENTRIES_MAX > this.#sizes.runEntries) return this.#beginRun('collect');
     }
     if (segments.length < this.#sizes.segmentsAStep) this.#beginRun('merge');
@@ -120,7 +123,7 @@ export class IndexBuild {
     this.#writing = { next, sorted, at: 0, writer: undefined };
   }
 
-  /** The run counts when its last block is written: only then the state records its segments as scanned. */
+  /** Writes more blocks of a run. The state records its segments as scanned only after its last block. */
   #writeMore(): void {
     const { runs } = this.#stores;
     const writing = must(this.#writing, 'a run is being written');
@@ -142,7 +145,7 @@ export class IndexBuild {
     this.#writing = undefined;
   }
 
-  /** A run of the collect phase that a crash interrupted is dropped and written again. */
+  /** Drops a run of the collect phase that a crash left unfinished. It is then written from scratch. */
   #dropUnfinished(): void {
     const { phase, output } = this.#state;
     if (phase !== 'collect' || output === null) return;
@@ -170,14 +173,15 @@ export class IndexBuild {
     this.#merge = undefined;
   }
 
-  /** The merge that a crash interrupted, or the next one; undefined when one run is left. */
+  /** Opens the merge that a crash interrupted, or the next merge. Returns undefined when one run is left. */
   #openMerge(): Merge | undefined {
     const { runs } = this.#stores;
     const { output, consumed } = this.#state;
     const inputs = runs.runs(this.#indexId).filter(({ number }) => number !== output);
     if (output === null && inputs.length <= 1) return undefined;
     const lowest = inputs[0]?.level ?? 0;
-    // Runs of the lowest level, or of any level if that has only one. In order, so that a resume takes the same ones.
+    // Takes runs of the lowest level, or of any level if the lowest has only one run. The order is fixed, so that a
+    // merge that resumes after a crash takes the same runs.
     const same = inputs.filter(({ level }) => level === lowest);
     const taken = (same.length > 1 ? same : inputs).slice(0, FAN_IN).map(({ number }) => number);
     const level =
@@ -208,14 +212,14 @@ interface Cursor {
   prefix: number;
 }
 
-/** Merges several runs into one by taking the smallest entry of all cursors. */
+/** Merges several runs into one. Each run has a cursor, and the smallest entry of all cursors is written next. */
 class Merge {
   readonly inputs: readonly number[];
   readonly writer: IndexWriter;
   readonly #runs: IndexRunStore;
-  /** Sorted by their entry in descending order. */
+  /** The cursors, sorted by their current entry in descending order. */
   readonly #cursors: Cursor[] = [];
-  /** Blocks that were read completely, with their last entry; deleted when that is written. */
+  /** Blocks that were read completely, each with its last entry. A block is deleted when this entry is written. */
   #spent: Array<{ block: number; last: Buffer }> = [];
 
   constructor(stores: Stores, { inputs, output, consumed }: MergeOptions) {
@@ -225,7 +229,7 @@ class Merge {
     for (const run of inputs) this.#openCursor(run, consumed);
   }
 
-  /** Writes some blocks; returns false when no entry is left. */
+  /** Writes this many blocks and returns false when no entry is left. */
   advance(blocks: number): boolean {
     const end = this.writer.blocks + blocks;
     while (this.writer.blocks < end) {
@@ -252,7 +256,7 @@ class Merge {
     const block = this.#runs.blockWith(run, from) ?? this.#runs.blockAfter(run, from);
     if (block === null) return;
     const cursor: Cursor = { run, block: block.number, data: block.data, at: 0, prefix: 0 };
-    // Zeros sort before every entry, since segment numbers begin at 1.
+    // A `from` of zeros is before every entry, since segment numbers begin at 1.
     while (compareEntries(cursor.data, cursor.at, from, 0) <= 0) {
       cursor.at += INDEX_BYTES;
       if (cursor.at === cursor.data.length && !this.#nextBlock(cursor)) return;
@@ -275,7 +279,7 @@ class Merge {
     cursor.prefix = prefixOf(cursor.data, cursor.at);
     const cursors = this.#cursors;
     let to = cursors.length;
-    // There are at most 64, and moving them by hand is faster than a call.
+    // There are at most 64 cursors, and this loop is faster than a call of `splice`.
     for (let other = cursors[to - 1]; other !== undefined && isBehind(cursor, other);) {
       cursors[to] = other;
       to -= 1;

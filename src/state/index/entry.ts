@@ -1,4 +1,7 @@
-/** An entry of the index as bytes: identity 16 | segment 4 | position in the segment 2. Entries sort as bytes; no two are equal. */
+/**
+ * An entry of the index as bytes: identity 16 | segment 4 | position in the segment 2. Entries are sorted by their
+ * bytes, and no two are equal.
+ */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import { copyIdentity } from '../segments/segment.ts';
 import type { EntryPosition } from '../segments/segment-reader.ts';
@@ -6,7 +9,7 @@ import type { EntryPosition } from '../segments/segment-reader.ts';
 export const INDEX_BYTES = 22;
 const SEGMENT_AT = 16;
 const POSITION_AT = 20;
-/** A block of this size fills a page of 4096 bytes with its row, without overflow (SQLite keeps up to 4061 bytes in a leaf). */
+/** Entries in a block. A row with such a block fills a page of 4096 bytes (SQLite keeps up to 4061 bytes in a leaf). */
 export const BLOCK_ENTRIES = 182;
 
 export function writeIndexEntry(
@@ -24,7 +27,7 @@ export function positionIn(entries: Buffer, at: number): EntryPosition {
   return { segment: entries.readUInt32BE(at + SEGMENT_AT), position: entries.readUInt16BE(at + POSITION_AT) };
 }
 
-/** The first 48 bits: enough to order nearly all entries by comparing numbers. */
+/** Returns the first 48 bits of an entry as a number. Comparing these numbers is enough to order nearly all entries. */
 export function prefixOf(entries: Buffer, at: number): number {
   return (
     (((entries[at] ?? 0) << 16) | ((entries[at + 1] ?? 0) << 8) | (entries[at + 2] ?? 0)) * 0x100_0000 +
@@ -36,7 +39,7 @@ export function compareEntries(one: Buffer, oneAt: number, other: Buffer, otherA
   return one.compare(other, otherAt, otherAt + INDEX_BYTES, oneAt, oneAt + INDEX_BYTES);
 }
 
-/** By hand: a call takes longer than copying so few bytes. */
+/** Copies an entry. The loop is faster than a call that copies so few bytes. */
 export function copyEntry(from: Buffer, fromAt: number, to: Buffer, toAt: number): void {
   for (let i = 0; i < INDEX_BYTES; i += 1) to[toAt + i] = from[fromAt + i] ?? 0;
 }
@@ -46,7 +49,7 @@ export function isSameIdentity(one: Buffer, oneAt: number, other: Buffer, otherA
   return true;
 }
 
-/** The offset of an identity in a block, or -1. */
+/** Returns the offset of the entry of an identity in a block, or -1. */
 export function findIdentity(block: Buffer, identity: Buffer): number {
   let [low, high] = [0, block.length / INDEX_BYTES];
   while (low < high) {
@@ -61,9 +64,9 @@ export function findIdentity(block: Buffer, identity: Buffer): number {
   return -1;
 }
 
-/** The first `count` entries, sorted. */
+/** Returns the first `count` entries, sorted. */
 export function sortEntries(entries: Buffer, count: number): Buffer {
-  // A double holds 37 bits of the identity and 16 of the number of the entry. Sorting numbers is the fastest sort available.
+  // Numbers are the fastest to sort. Each holds 37 bits of an identity and, below them, the 16-bit number of its entry.
   const keys = new Float64Array(count);
   for (let i = 0; i < count; i += 1) {
     keys[i] = Math.floor(prefixOf(entries, i * INDEX_BYTES) / 2048) * SORTED_MAX + i;
@@ -76,7 +79,7 @@ export function sortEntries(entries: Buffer, count: number): Buffer {
     const bits = Math.floor(key / SORTED_MAX);
     const from = (key - bits * SORTED_MAX) * INDEX_BYTES;
     let to = i * INDEX_BYTES;
-    // Equal in 37 bits: the entry may belong before earlier ones.
+    // The entry is equal to the one before in 37 bits, so it may belong before earlier entries.
     if (bits === before) {
       while (to > 0 && compareEntries(out, to - INDEX_BYTES, entries, from) > 0) {
         copyEntry(out, to - INDEX_BYTES, out, to);
@@ -89,5 +92,5 @@ export function sortEntries(entries: Buffer, count: number): Buffer {
   return out;
 }
 
-/** The number of an entry has 16 bits. */
+/** How many entries are sorted at most, because the number of an entry has 16 bits. */
 export const SORTED_MAX = 65_536;

@@ -1,4 +1,7 @@
-/** Looks up what is known of a document. Invariant: a row takes precedence over the index, and an override voids index entries. */
+/**
+ * Looks up what the ledger knows of a document. Invariant: a row has precedence over the index, and void entries are
+ * skipped.
+ */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import type { EntryStore, Landed } from '../segments/segment-reader.ts';
 import { findIdentity, INDEX_BYTES } from './entry.ts';
@@ -22,8 +25,9 @@ export class Lookup {
   }
 
   /**
-   * The row of a document, from the tail or from the copy; null if nothing is known, or the copy is not indexed yet. With
-   * null for `indexId` all finished indexes are asked. `isCanceled` reports overrides that are not committed yet.
+   * Returns the row of a document, stored or made from its index entry. Returns null if the document is unknown, or its
+   * copy is not indexed yet. If `indexId` is null all finished indexes are searched. `isCanceled` says whether an
+   * override that is not committed yet makes an entry void.
    */
   find(
     identity: Buffer,

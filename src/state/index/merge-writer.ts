@@ -1,7 +1,8 @@
 /**
- * Writes sorted entries to a run and keeps one for each identity: entries that an override voids are dropped, and of the
- * others the newest stays. Invariant: these all name the same slot, because the copy reads each document once up to the
- * anchor, and settling overrides the entries of documents that it removed. Another slot would be a bug, so it is asserted.
+ * Writes sorted entries to a run and keeps one entry for each identity: the newest that no override has made void.
+ * Invariant: all entries of an identity that are not void name the same slot. The reason is that the copy reads each
+ * document once up to the anchor, and settling overrides the entries of documents that it removed. Another slot would be
+ * a bug, so this is asserted.
  */
 import { HASH_BYTES } from '../../documents/hash.ts';
 import { assert } from '../../lib/assert.ts';
@@ -10,7 +11,9 @@ import { BLOCK_ENTRIES, copyEntry, INDEX_BYTES, isSameIdentity } from './entry.t
 import type { IndexRunStore } from './runs.ts';
 import type { RowStore } from '../rows.ts';
 
-/** Entries of one document, which was copied again after crashes; each crash adds at most one. */
+/**
+ * The limit of entries of one document. A document is copied again after a crash, so each crash adds at most one entry.
+ */
 const RIVALS_MAX = 1000;
 
 export class IndexWriter {
@@ -18,12 +21,12 @@ export class IndexWriter {
   readonly #run: number;
   readonly #block = Buffer.alloc(BLOCK_ENTRIES * INDEX_BYTES);
   #filled = 0;
-  /** The entries of one identity, until an entry of the next identity arrives. */
+  /** The entries of the current identity, until an entry of the next identity arrives. */
   #rivals = Buffer.alloc(INDEX_BYTES * 4);
   #rivalCount = 0;
-  /** The number of blocks written. */
+  /** How many blocks were written. */
   blocks = 0;
-  /** Entries up to this one were written or left out. */
+  /** The last entry that was written to a block or left out. All entries before it are done too. */
   readonly consumed = Buffer.alloc(INDEX_BYTES);
 
   constructor(stores: IndexWriter['stores'], run: number) {
@@ -44,7 +47,7 @@ export class IndexWriter {
     this.#rivalCount += 1;
   }
 
-  /** Writes the rest, after the last entry. */
+  /** Writes the remaining entries. Called after the last `add`. */
   finish(): void {
     if (this.#rivalCount > 0) this.#writeRivals();
     this.#flush();
@@ -62,10 +65,10 @@ export class IndexWriter {
     this.#rivalCount = 0;
   }
 
-  /** The last entry that is in the block, or was left out of it. */
+  /** The last entry that was put into the current block or left out. */
   readonly #lastDone = Buffer.alloc(INDEX_BYTES);
 
-  /** The offset of the newest entry that is not void, or -1. */
+  /** Returns the offset of the newest rival that is not void, or -1. */
   #choose(): number {
     let best: { at: number; landed: Landed } | null = null;
     for (let at = 0; at < this.#rivalCount * INDEX_BYTES; at += INDEX_BYTES) {
@@ -88,7 +91,7 @@ export class IndexWriter {
     this.#filled = 0;
   }
 
-  /** Overrides are rare, so they are looked up once for a whole block. */
+  /** Returns a block without void entries. Overrides are rare, so one query finds those of the whole block. */
   #withoutOverridden(block: Buffer): Buffer {
     if (block.length === 0) return block;
     const last = block.length - INDEX_BYTES;

@@ -1,4 +1,6 @@
-/** Owns the sorted runs of an index on disk: it writes blocks, reads them in order, and finds one identity. */
+/**
+ * Owns the sorted runs of an index on the disk: writes blocks, reads blocks in order, and finds the block of an entry.
+ */
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
 import type { Columns } from '../../lib/sqlite/column.ts';
@@ -11,9 +13,9 @@ export interface BuildState {
   readonly phase: (typeof PHASES)[number];
   /** The last segment whose entries are in a run. */
   readonly scannedTo: number;
-  /** The run that is being merged into. */
+  /** The run that is being written; null if there is none. */
   readonly output: number | null;
-  /** The last entry that is in this run, or was left out of it. */
+  /** The last entry that was written to `output` or left out; null at the start. */
   readonly consumed: Buffer | null;
 }
 
@@ -91,12 +93,12 @@ export class IndexRunStore {
     this.#sql.keepState.run({ indexId, ...state });
   }
 
-  /** Whether a unit with documents of this index is not committed. */
+  /** Whether a unit of work with documents of this index is not committed. */
   hasOpenSegments(indexId: number): boolean {
     return (this.#sql.open.get(indexId) ?? 0) > 0;
   }
 
-  /** Lowest level first. */
+  /** Returns the runs of an index, those of the lowest level first. */
   runs(indexId: number): IndexRun[] {
     return this.#sql.runs
       .all(indexId)
@@ -120,17 +122,17 @@ export class IndexRunStore {
     this.#sql.dropBlock.run(block);
   }
 
-  /** The only block of a run that can contain an entry. */
+  /** Returns the only block of a run that can contain this entry. */
   blockWith(run: number, entry: Buffer): Block | null {
     return parseBlock(this.#sql.blockWith.get(run, entry));
   }
 
-  /** The first block of a run that begins after an entry. */
+  /** Returns the first block of a run that begins after this entry. */
   blockAfter(run: number, entry: Buffer): Block | null {
     return parseBlock(this.#sql.blockAfter.get(run, entry));
   }
 
-  /** The run of a finished index, or with null the runs of all finished ones. */
+  /** Returns the run of an index if it is finished. With null, returns the runs of all finished indexes. */
   finished(indexId: number | null): number[] {
     return indexId === null ? this.#sql.done.all() : this.#sql.doneOf.all(indexId);
   }

@@ -1,15 +1,15 @@
 /**
- * Etags as the ledger keeps them: 64 bits, which is enough to distinguish the versions of one document. Invariant: a hash is
- * never all zeros, since zeros stand for an unknown etag.
+ * Etags as the ledger keeps them: hashes of 64 bits, which distinguish the versions of one document. Invariant: a hash
+ * is never all zeros, since zeros stand for an unknown etag.
  */
 import { writeWord } from '../../documents/hash.ts';
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 export const ETAG_BYTES = 8;
-/** Stands for an unknown etag. */
+/** The bytes that stand for an unknown etag. */
 export const NO_ETAG = Buffer.alloc(ETAG_BYTES);
 
-/** The hash of an etag. */
+/** Returns the hash of an etag. */
 export function etagToBytes(etag: string): Buffer {
   const bytes = Buffer.alloc(ETAG_BYTES);
   writeEtag(bytes, 0, etag);
@@ -18,7 +18,7 @@ export function etagToBytes(etag: string): Buffer {
 
 const FRESH = [0xdead_beef, 0x41c6_ce57] as const;
 
-/** Two halves that are mixed into each other at the end (as in cyrb53), because etags differ in few characters. */
+/** Hashes an etag in two halves. They are mixed at the end (as in cyrb53), because etags differ in few characters. */
 class EtagHash {
   #one = 0;
   #two = 0;
@@ -36,7 +36,7 @@ class EtagHash {
     return this;
   }
 
-  /** Reads a JSON text of ASCII in which only quotes are escaped, as in the etags of the service; returns false for others. */
+  /** Reads an etag as JSON text. Returns false if it is not ASCII, or if a character other than a quote is escaped. */
   readPlain(page: Uint8Array, start: number, end: number): boolean {
     if (page[start] !== QUOTE) return false;
     let one: number = FRESH[0];
@@ -70,14 +70,14 @@ class EtagHash {
 
 const hash = new EtagHash();
 
-/** Writes the hash of an etag; null: it is unknown. */
+/** Writes the hash of an etag, or zeros if the etag is null. */
 export function writeEtag(out: Buffer, at: number, etag: string | null): void {
   if (etag !== null) return hash.readText(etag).write(out, at);
   writeWord(out, at, 0);
   writeWord(out, at + 4, 0);
 }
 
-/** Writes the hash of an etag that is a JSON text in the page; `start` 0 means that there is none. */
+/** Writes the hash of an etag that is JSON text in a page. `start` 0 means that the document has no etag. */
 export function writeEtagOf(page: Uint8Array, start: number, end: number, out: Buffer, at: number): void {
   if (start > 0 && hash.readPlain(page, start, end)) hash.write(out, at);
   else writeEtag(out, at, decoded(page, start, end));

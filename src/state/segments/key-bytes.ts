@@ -1,25 +1,25 @@
 /**
  * A target key as bytes: typed values, level by level. Invariant: equal keys have equal bytes (-0 is 0), and unpacking
- * restores the key. Texts are stored by UTF-16 units, so lone surrogates survive.
+ * restores the key. Lone surrogates in texts are preserved.
  */
 import { writeUnits } from '../../documents/name-tree.ts';
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../epk/encoding.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { assert, must } from '../../lib/assert.ts';
 
-/** Type and length, or type and double. */
+/** An upper bound for the bytes of a value besides its text: a type and a length, or a type and a double. */
 const HEAD_BYTES = 9;
-/** The service allows 2 KB for a key; this leaves space for keys that it will refuse. */
+/** The longest text. The service allows 2 KB for a key; this leaves space for keys that the service will refuse. */
 const TEXT_BYTES_MAX = 0xff_ff;
 
-/** An upper bound for the bytes that `writeKey` writes. */
+/** Returns an upper bound for the bytes that `writeKey` writes. */
 export function keyBytesMax(key: readonly KeyComponent[]): number {
   let size = 0;
   for (const value of key) size += HEAD_BYTES + (typeof value === 'string' ? value.length * 3 : 0);
   return size;
 }
 
-/** Writes the key at `at`, where there must be space; returns the next offset. */
+/** Writes the key at `at` and returns the offset after it. `out` must have enough space. */
 export function writeKey(out: Buffer, at: number, key: readonly KeyComponent[]): number {
   let end = at;
   for (const value of key) {
@@ -44,13 +44,13 @@ export function writeKey(out: Buffer, at: number, key: readonly KeyComponent[]):
   return end;
 }
 
-/** The bytes of one key. */
+/** Returns the bytes of a key. */
 export function packKey(key: readonly KeyComponent[]): Buffer {
   const out = Buffer.alloc(keyBytesMax(key));
   return out.subarray(0, writeKey(out, 0, key));
 }
 
-/** The key of these bytes. */
+/** Returns the key that `packKey` packed. */
 export function unpackKey(bytes: Uint8Array): KeyComponent[] {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const key: KeyComponent[] = [];
@@ -72,7 +72,7 @@ export function unpackKey(bytes: Uint8Array): KeyComponent[] {
   return key;
 }
 
-/** The text that `writeUnits` wrote: UTF-8, except for lone surrogates. */
+/** Reads a text that `writeUnits` wrote: UTF-8, except for lone surrogates. */
 function readUnits(bytes: Buffer, start: number, end: number): string {
   let text = '';
   let from = start;

@@ -1,4 +1,4 @@
-/** The outcome numbers of a segment, packed: usually two bytes each, and none at all if they are consecutive. */
+/** Packs the outcome numbers of a segment: usually into two bytes each, and into no bytes if they are consecutive. */
 import { assert } from '../../lib/assert.ts';
 
 export interface Marks {
@@ -6,7 +6,7 @@ export interface Marks {
   readonly marks: Buffer | null;
 }
 
-/** A number of 0 means that the document was not written. */
+/** Packs the numbers. A number of 0 means that the document was not written. */
 export function packMarks(sequences: ArrayLike<number>): Marks {
   let [base, last] = [Infinity, 0];
   let isConsecutive = true;
@@ -33,7 +33,7 @@ export function packMarks(sequences: ArrayLike<number>): Marks {
   return { base, marks };
 }
 
-/** The outcome number of the document at `position` of `count`; 0 if it was not written. */
+/** Returns the outcome number of the document at `position` of `count` documents; 0 if it was not written. */
 export function markAt({ base, marks }: Marks, count: number, position: number): number {
   if (marks === null) return base + position;
   const mark =

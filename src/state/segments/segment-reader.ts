@@ -1,4 +1,6 @@
-/** Reads single entries of committed segments. Invariant: an entry is the one that the index names, or the ledger is damaged. */
+/**
+ * Reads single entries of committed segments. Invariant: an entry has the identity in the index, or an error is thrown.
+ */
 import { InternalError, LedgerError } from '../../lib/errors.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
@@ -11,16 +13,16 @@ import type { FeedName } from '../rows.ts';
 import { readEntry } from './segment.ts';
 import type { FinishedSegment, Stored } from './segment.ts';
 
-/** The position of an entry. */
+/** Where an entry is: the number of its segment, and its position in the segment. */
 export interface EntryPosition {
   readonly segment: number;
   readonly position: number;
 }
 
-/** A document as the copy wrote it. */
+/** A document as the copy has written it. */
 export interface Landed extends Stored {
   readonly feed: FeedName;
-  /** Its outcome number; 0 if it was not written. */
+  /** The outcome number of the document; 0 if it was not written. */
   readonly sequence: number;
 }
 
@@ -34,7 +36,7 @@ const COLUMNS = 'number, feed, documents, lsn_base, entries, first_sequence, off
 
 export class EntryStore {
   readonly #sql;
-  /** Cached, since the entries of one identity are often read one after the other. */
+  /** The segment that was read last. It is kept, because consecutive reads often need the same segment. */
   #last: Segment | undefined;
 
   constructor(database: Database) {
@@ -49,7 +51,7 @@ export class EntryStore {
     };
   }
 
-  /** The document of an index entry. */
+  /** Reads the document that an index entry names. */
   read(entries: Buffer, at: number): Landed {
     const { segment, position } = positionIn(entries, at);
     if (this.#last?.number !== segment) {
@@ -62,7 +64,7 @@ export class EntryStore {
     return landed;
   }
 
-  /** The next committed segments of an index. */
+  /** Returns the next committed segments of an index. */
   after(window: { readonly indexId: number; readonly after: number; readonly limit: number }): Segment[] {
     return this.#sql.after.all(window).map(parseSegment);
   }
@@ -73,7 +75,7 @@ function landedAt(segment: Segment, position: number): Landed {
   try {
     return { ...readEntry(segment, position), feed, sequence: markAt(segment, count, position) };
   } catch (error) {
-    // Bytes that cosmig has packed unpack without an error, so these are damaged.
+    // Bytes that cosmig has packed can be unpacked without an error, so these bytes are damaged.
     if (!(error instanceof RangeError || error instanceof InternalError)) throw error;
     throw strange({ segment: ofSegment, position }, error);
   }

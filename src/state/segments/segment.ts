@@ -1,8 +1,8 @@
 /**
- * The bytes of a segment: documents of one page of the copy, packed. Pure; `units.ts` stores them, `segment-reader.ts` reads
- * them. Sizes are in bytes:
+ * The bytes of a segment: packed documents of one page of the copy. This module does no input or output: `units.ts`
+ * stores segments, and `segment-reader.ts` reads them. Sizes are in bytes:
  *
- *   entries   for each document: identity 16 | slot 16 | etag 8 | lsn - base 4 | number of its key 2
+ *   entries   for each document: identity 16 | slot 16 | etag 8 | lsn - lsnBase 4 | number of its key 2
  *   keys      after the last entry: length 2 | typed values; consecutive documents with the same key share it
  *   names     stored separately until the commit: id and source key of each document, as JSON texts of the page
  */
@@ -18,17 +18,20 @@ const SLOT_AT = 16;
 const ETAG_AT = 32;
 const LSN_AT = 40;
 const KEY_AT = 44;
-/** The version is unknown. */
+/** Stands for an unknown LSN. */
 const NO_LSN = 0xffff_ffff;
-/** A lookup reads a whole segment, so it should be small; SQLite wastes part of a page for each, so not tiny. */
+/**
+ * The most documents in a segment. A look-up reads a whole segment, so it is small; each wastes a part of a page of
+ * SQLite.
+ */
 export const SEGMENT_ENTRIES_MAX = 256;
 
 /** A document that the copy is about to write. */
 export interface SegmentEntry {
-  /** Identity and slot, four words each, as in `Rekey`. */
+  /** Eight 32-bit words: four of the identity's hash, then four of the slot's, as in `Rekey`. */
   readonly hashes: Uint32Array;
   readonly targetKey: readonly KeyComponent[];
-  /** The etag of the source version; null if it is unknown. */
+  /** The etag of the source version; null if it is unknown or is added later by `SegmentBuilder.etag`. */
   readonly etag: string | null;
   readonly lsn: number | null;
 }
@@ -41,7 +44,7 @@ export interface FinishedSegment {
   readonly names: Buffer;
 }
 
-/** An entry of a segment. */
+/** An entry of a segment, as it is read. */
 export interface Stored {
   readonly identity: Buffer;
   readonly slot: Buffer;
@@ -51,7 +54,7 @@ export interface Stored {
   readonly lsn: number | null;
 }
 
-/** A complete part, by its offsets in the memory of all parts. */
+/** A complete segment, as offsets in the memory that all segments of the page share. */
 interface Closed {
   readonly count: number;
   readonly lsnBase: number;
@@ -60,7 +63,10 @@ interface Closed {
   readonly namesEnd: number;
 }
 
-/** Packs page by page without interruption: `begin` if the caller provides memory, `add` and `name` for each document, `finish`. */
+/**
+ * Packs the documents of one page after another. For each page the caller calls `begin` if it provides memory, then
+ * `add` and `name` for each document, then `finish`.
+ */
 export class SegmentBuilder {
   readonly #entries = Buffer.alloc(SEGMENT_ENTRIES_MAX * ENTRY_BYTES);
   readonly #lsns = new Float64Array(SEGMENT_ENTRIES_MAX);
@@ -76,7 +82,9 @@ export class SegmentBuilder {
   #closed: Closed[] = [];
   #memory = new ByteOutput(0);
 
-  /** The parts will be in `memory` until it is cleared; without this call they get memory of their own. */
+  /**
+   * Makes `finish` put the segments into `memory`, until it is cleared. Without this call they get memory of their own.
+   */
   begin(memory: ByteOutput): void {
     this.#memory = memory;
   }
@@ -85,7 +93,7 @@ export class SegmentBuilder {
     if (this.#count === SEGMENT_ENTRIES_MAX || this.#isTooFar(lsn)) this.#close();
     const at = this.#count * ENTRY_BYTES;
     const entries = this.#entries;
-    // Words are written high byte first, so that bytes sort as words do.
+    // Words are written high byte first, so that bytes have the same order as words.
     for (let i = 0; i < 8; i += 1) writeWord(entries, at + 4 * i, hashes[i] ?? 0);
     writeEtag(entries, at + ETAG_AT, etag);
     const number = this.#keyNumber(targetKey);
@@ -99,12 +107,15 @@ export class SegmentBuilder {
     this.#count += 1;
   }
 
-  /** The etag of the last added document, as JSON text in its page; `start` 0: it has none. */
+  /** Sets the etag of the last added document. It is JSON text in the page; `start` 0 means that there is no etag. */
   etag(page: Uint8Array, start: number, end: number): void {
     writeEtagOf(page, start, end, this.#entries, (this.#count - 1) * ENTRY_BYTES + ETAG_AT);
   }
 
-  /** The next part of the name of the last added document: its id, then its source key. `start` 0: it has none. */
+  /**
+   * Adds a value to the name of the last added document: first its id, then its source key. `start` 0: the value is
+   * missing.
+   */
   name(page: Uint8Array, start: number, end: number): void {
     this.#namesEnd = this.#appendName(page, start, end);
   }
@@ -182,7 +193,7 @@ export class SegmentBuilder {
   }
 }
 
-/** The entry at a position of a segment. */
+/** Reads the entry at a position of a segment. */
 export function readEntry(
   part: Pick<FinishedSegment, 'count' | 'lsnBase' | 'data'>,
   position: number,
@@ -209,7 +220,9 @@ export function copyIdentity(data: Buffer, position: number, out: Buffer, at: nu
   for (let i = 0; i < HASH_BYTES; i += 1) out[at + i] = data[from + i] ?? 0;
 }
 
-/** The names of the documents of a segment. Each has `width` values: the id and the levels of the source key. */
+/**
+ * Returns the names of the documents of a segment. A name has `width` values: the id and the levels of the source key.
+ */
 export function readNames(names: Buffer, width: number): Array<Array<string | null>> {
   const documents: Array<Array<string | null>> = [];
   for (let at = 0; at < names.length;) {
@@ -224,7 +237,7 @@ export function readNames(names: Buffer, width: number): Array<Array<string | nu
   return documents;
 }
 
-/** The name of one document, for `readNames`. */
+/** Packs the name of one document, so that `readNames` can read it. */
 export function packName(values: readonly (string | null)[]): Buffer {
   const texts = values.map((value) => Buffer.from(value ?? ''));
   return Buffer.concat(
@@ -236,7 +249,7 @@ export function packName(values: readonly (string | null)[]): Buffer {
   );
 }
 
-/** By hand: for so few bytes a call would be slower. */
+/** Compares two parts of `bytes`. For so few bytes the loop is faster than a call. */
 function isEqual(bytes: Buffer, one: number, other: number, count: number): boolean {
   for (let i = 0; i < count; i += 1) if (bytes[one + i] !== bytes[other + i]) return false;
   return true;
