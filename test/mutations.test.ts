@@ -40,4 +40,9 @@ test('documents: the numbers of rules -> are those of the lists', () => {
   const testing = read('docs/internals/testing.md');
   expect(testing).toContain(`Each of the ${MUTATIONS.length} rules of the model`);
   expect(testing).toContain(`${PATCHES.length} of them also have an edit`);
+  const named = [...testing.matchAll(/npm run mutations -- (?<name>[a-z][a-z-]+)/g)].map(
+    ({ groups }) => groups?.['name'],
+  );
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((name) => ![...PATCHES, ...RULES].some((rule) => rule.name === name))).toEqual([]);
 });
