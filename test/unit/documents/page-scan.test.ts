@@ -141,7 +141,7 @@ describe('kernel', () => {
   );
 
   test.each(Object.entries(scans))(
-    'finds faults where the plain walk does, and none too many: %s',
+    'any bytes -> faults where the plain walk finds them, and no others: %s',
     (_name, [scan, pages]) => {
       fc.assert(
         fc.property(pages, fc.array(damage, { minLength: 1, maxLength: 2 }), (text, damages) => {
@@ -353,7 +353,7 @@ describe('scan of unusual pages', () => {
   });
 
   test.each(['\ud800\ud801', '\ud800x', '\udc00\ud800', '\ud83d\ude00', '\ud800\\u0061', '\u0000'])(
-    'is found under a name of half pairs, however spelled: %j',
+    'a name of half surrogate pairs, in any spelling, %j -> found',
     (name) => {
       const others = ['\ufffd\ufffd', '\ud800', '\ud83d', '\udc00'];
       const scan = latestVersionScan([[name], ...others.map((other) => [other])]);
@@ -383,7 +383,7 @@ describe('scan of unusual pages', () => {
 });
 
 describe('around a document', () => {
-  test('the all-versions feed has an envelope', () => {
+  test('the all-versions feed -> its envelope', () => {
     const scan = allVersionsScan([['a']], [['a'], ['b', 'c']]);
     const { around } = scan;
     const change =
@@ -423,13 +423,13 @@ describe('around a document', () => {
     [',"current":{"id":"i"}', true],
     [',"current": { "_ts":1}', true],
     [',"current":{"id":"i"},"current":null', false],
-  ])('a document is there or not: %j', (current, expected) => {
+  ])('%j -> whether there is a document', (current, expected) => {
     const scan = allVersionsScan([], []);
     scan.scan(Buffer.from(`{"Documents":[{"metadata":{}${current}}]}`));
     expect(scan.hasDocument(0)).toBe(expected);
   });
 
-  test('a reply to a batch has its outcome', () => {
+  test('a reply to a batch -> its outcomes', () => {
     const scan = replyScan([['a']]);
     const { around } = scan;
     scan.scan(

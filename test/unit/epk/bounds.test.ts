@@ -20,7 +20,7 @@ describe('the bounds of a new container', () => {
     expect(initialBounds(kind, count)).toEqual(bounds);
   });
 
-  test.each(KINDS)('%s: ascending, from the start to the end, and each range gets its share', (kind) => {
+  test.each(KINDS)('%s -> ascending, from the start to the end, an equal share for each range', (kind) => {
     for (const count of [1, 2, 3, 7, 10, 100]) {
       const bounds = initialBounds(kind, count);
       expect(bounds).toHaveLength(count + 1);

@@ -27,11 +27,11 @@ const VECTORS: ReadonlyArray<readonly [value: KeyComponent, v1: string, v2: stri
 ];
 
 describe('the effective key of one value', () => {
-  test.each(VECTORS)('%j in V1 is %s', (value, v1) => {
+  test.each(VECTORS)('%j in V1 -> %s', (value, v1) => {
     expect(effectiveKey('hash-v1', [value])).toBe(v1);
   });
 
-  test.each(VECTORS)('%j in V2 is not %s but the 128-bit %s', (value, _v1, v2) => {
+  test.each(VECTORS)('%j in V2 -> not %s but the 128-bit %s', (value, _v1, v2) => {
     expect(effectiveKey('hash-v2', [value])).toBe(v2);
     expect(effectiveKey('multi-hash', [value])).toBe(v2);
   });
@@ -95,7 +95,7 @@ describe('the kind of a container', () => {
     [{ paths, version: 2 }, 'hash-v2'],
     [{ paths, kind: 'MultiHash', version: 2 }, 'multi-hash'],
     [{ paths, kind: 'MultiHash' }, 'multi-hash'],
-  ])('%j hashes as %s', (definition, kind) => {
+  ])('%j -> %s', (definition, kind) => {
     expect(keyKindOf(definition)).toBe(kind);
   });
 

@@ -57,11 +57,11 @@ describe('the levels of a key', () => {
     ['🎉'.repeat(512), 2048, true],
     ['🎉'.repeat(513), 2048, false],
     ['\ud800'.repeat(34), 101, false],
-  ])('%s fits into %i bytes: %s', (text, bytesMax, fits) => {
+  ])('%s in %i bytes -> %s', (text, bytesMax, fits) => {
     expect(keyOfLevels(levels(value(text)), false, bytesMax).kind).toBe(fits ? 'key' : 'refused');
   });
 
-  test('levels count together', () => {
+  test('several levels -> their sizes are added', () => {
     expect(keyOfLevels(levels(value('a'.repeat(1024)), value('b'.repeat(1025))), false, 2048)).toEqual({
       kind: 'refused',
       reason: 'key-too-long',

@@ -20,7 +20,7 @@ describe('a path as text', () => {
     ['/größe', ['größe'], '/"größe"'],
     ['/"0"/1', ['0', '1'], '/0/1'],
     ['/a=b', ['a=b'], '/"a=b"'],
-  ])('%s is %j', (text, path, printed = text) => {
+  ])('%s -> %j', (text, path, printed = text) => {
     expect(parsePath(text)).toEqual(path);
     expect(printPath(path)).toBe(printed);
   });
@@ -36,7 +36,7 @@ describe('a path as text', () => {
     ['/"a"b', '/"a"b is wrong at character 5', 'nothing may follow a quoted step but another one'],
     ['/a"b', '/a"b is wrong at character 3', 'only a quoted step holds such a character'],
     ['/ a', '/ a is wrong at character 2', 'a step that begins or ends with a space is quoted'],
-  ])('%j is refused with its position', (text, message, why) => {
+  ])('%j -> refused with its position', (text, message, why) => {
     expect(complaint(() => parsePath(text))).toEqual([
       message,
       why,
@@ -44,7 +44,7 @@ describe('a path as text', () => {
     ]);
   });
 
-  test('any path is printed so that it reads back', () => {
+  test('any path -> printed so that it reads back', () => {
     const paths = fc.array(fc.string({ unit: 'binary', minLength: 1 }), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(paths, (path) => {
@@ -60,7 +60,7 @@ test.each<[Path, Path, same: boolean, overlapping: boolean]>([
   [['a', 'b'], ['a'], false, true],
   [['a', 'b'], ['a', 'c'], false, false],
   [['a'], ['ab'], false, false],
-])('%j and %j: the same %j, overlapping %j', (one, other, same, overlapping) => {
+])('%j and %j -> the same %j, overlapping %j', (one, other, same, overlapping) => {
   expect([isSamePath(one, other), overlap(one, other)]).toEqual([same, overlapping]);
 });
 

@@ -193,7 +193,7 @@ describe('rekey: a document is refused', () => {
     ['key-conflict', { derive: ['/pk={a}'] }, '{"id":"i","pk":"y"}'],
     ['key-conflict', { derive: ['/k/pk={a}'] }, '{"id":"i","a":"x","k":[]}'],
     ['key-conflict', { derive: ['/a={b}'], keepSourceKeyAs: '/old' }, '{"id":"i","a":1,"b":"x","old":2}'],
-  ])('%s: %o', (reason, options, source) => {
+  ])('%s -> %o', (reason, options, source) => {
     const refused = new Migration(options).move(source);
     expect(refused).toMatchObject({ verdict: 'refused', reason });
     // The reason says why without a value of the document.

@@ -7,7 +7,7 @@ import { describeFsError } from '../../../src/lib/fs-error.ts';
 test.each([
   [join(tmpdir(), 'never', 'written'), 'there is no such file or folder'],
   [tmpdir(), 'it is a folder'],
-])('%s: %s', (path, words) => {
+])('file system error: %s -> %s', (path, words) => {
   let trouble: unknown;
   try {
     readFileSync(path);

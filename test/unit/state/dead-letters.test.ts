@@ -124,18 +124,15 @@ describe('dead letters', () => {
     expect(letters.nextForSlot({ slot, after: 0 })?.number).toBe(2);
   });
 
-  test.each(['id', 'source_key', 'target_key'])(
-    'with something else than JSON as %s are damage',
-    (column) => {
-      const path = join(temporaryFolder(), 'ledger.db');
-      const ledger = openLedger(path);
-      change(ledger, open('a'));
-      ledger.close();
-      const database = openDatabase({ path });
-      database.exec(`UPDATE dead_letters SET ${column} = '["A'`);
-      database.close();
-      using damaged = openLedger(path);
-      expect(() => damaged.letters.get(1)).toThrow(/damaged/);
-    },
-  );
+  test.each(['id', 'source_key', 'target_key'])('a text that is not JSON as %s -> damage', (column) => {
+    const path = join(temporaryFolder(), 'ledger.db');
+    const ledger = openLedger(path);
+    change(ledger, open('a'));
+    ledger.close();
+    const database = openDatabase({ path });
+    database.exec(`UPDATE dead_letters SET ${column} = '["A'`);
+    database.close();
+    using damaged = openLedger(path);
+    expect(() => damaged.letters.get(1)).toThrow(/damaged/);
+  });
 });

@@ -64,11 +64,14 @@ const TABLE = [
   [504, 0, 'transient', 'ambiguous', 'ambiguous'],
 ] as const;
 
-test.each(TABLE)('%i/%i: a read is %s, a write %s, an operation %s', (status, substatus, read, write, op) => {
-  expect(classifyStatus(status, substatus, 'read')).toBe(read);
-  expect(classifyStatus(status, substatus, 'write')).toBe(write);
-  expect(classifyOperation(status, substatus, 'write')).toBe(op);
-});
+test.each(TABLE)(
+  '%i/%i -> a read is %s, a write %s, an operation %s',
+  (status, substatus, read, write, op) => {
+    expect(classifyStatus(status, substatus, 'read')).toBe(read);
+    expect(classifyStatus(status, substatus, 'write')).toBe(write);
+    expect(classifyOperation(status, substatus, 'write')).toBe(op);
+  },
+);
 
 describe('without a reply', () => {
   const coded = (code: string): Error => Object.assign(new Error(code), { code });

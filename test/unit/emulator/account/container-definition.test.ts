@@ -42,7 +42,7 @@ describe('a path', () => {
     ['/__proto__', ['__proto__']],
     ['/a b', ['a b']],
     ['/_partitionKey', ['_partitionKey']],
-  ])('%s is %j', (path, steps) => {
+  ])('%s -> %j', (path, steps) => {
     expect(parsePropertyPath(path)).toEqual(steps);
   });
 
@@ -63,7 +63,7 @@ describe('a path', () => {
     undefined,
     {},
     ['/a'],
-  ])('%j is refused', (path) => {
+  ])('%j -> refused', (path) => {
     expect(refusalOf(() => parsePropertyPath(path))).toBe(400);
   });
 });
@@ -78,7 +78,7 @@ describe('the partition key of a container', () => {
     [{ paths: ['/a', '/b'], kind: 'MultiHash', version: 2 }, 'multi-hash'],
     [{ paths: ['/a', '/b', '/c'], kind: 'MultiHash', version: 2 }, 'multi-hash'],
     [{ paths: ['/a'], kind: 'MultiHash', version: 2 }, 'multi-hash'],
-  ])('%j hashes as %s', (partitionKey, kind) => {
+  ])('%j -> %s', (partitionKey, kind) => {
     expect(parseDefinition({ partitionKey }).kind).toBe(kind);
   });
 
@@ -102,7 +102,7 @@ describe('the partition key of a container', () => {
     [{ paths: ['/a', '/b', '/c', '/d'], kind: 'MultiHash', version: 2 }],
     [{ paths: ['/a', '/a'], kind: 'MultiHash', version: 2 }],
     [{ paths: ['/a', '/"a"'], kind: 'MultiHash', version: 2 }],
-  ])('%j is refused', (partitionKey) => {
+  ])('%j -> refused', (partitionKey) => {
     expect(refusalOf(() => parseDefinition({ partitionKey }))).toBe(400);
   });
 
@@ -123,12 +123,12 @@ describe('the other settings of a container', () => {
     [-1, -1],
     [1, 1],
     [2_147_483_647, 2_147_483_647],
-  ])('defaultTtl %j means %j', (defaultTtl, meaning) => {
+  ])('defaultTtl %j -> %j', (defaultTtl, meaning) => {
     expect(parse({ defaultTtl }).defaultTtl).toBe(meaning);
   });
 
   test.each([0, -2, 1.5, '60', true, [], {}, 2_147_483_648, Infinity])(
-    'defaultTtl %j is refused',
+    'defaultTtl %j -> refused',
     (defaultTtl) => {
       expect(refusalOf(() => parse({ defaultTtl }))).toBe(400);
     },
@@ -138,15 +138,15 @@ describe('the other settings of a container', () => {
     [{}, undefined],
     [{ ttl: -1 }, -1],
     [{ ttl: 5 }, 5],
-  ])('the ttl of %j is %j', (document, ttl) => {
+  ])('the ttl of %j -> %j', (document, ttl) => {
     expect(itemTtl(document as JsonObject)).toBe(ttl);
   });
 
-  test.each([null, 0, '5', 1.5, [], 2_147_483_648])('an item with ttl %j is refused', (ttl) => {
+  test.each([null, 0, '5', 1.5, [], 2_147_483_648])('an item with ttl %j -> refused', (ttl) => {
     expect(refusalOf(() => itemTtl({ ttl }))).toBe(400);
   });
 
-  test('unique keys: at most 10, with at most 16 paths in all', () => {
+  test('more than 10 unique keys, or 16 paths in all -> refused', () => {
     const keys = (...counts: number[]) => ({
       uniqueKeyPolicy: {
         uniqueKeys: counts.map((count, key) => ({
@@ -188,7 +188,7 @@ describe('the other settings of a container', () => {
 });
 
 describe('a name', () => {
-  test.each(['a', 'A b', '日本', '.', 'x'.repeat(255), '__proto__', 'a%b'])('%.20s is allowed', (id) => {
+  test.each(['a', 'A b', '日本', '.', 'x'.repeat(255), '__proto__', 'a%b'])('%.20s -> allowed', (id) => {
     expect(requireName({ id }, 'container')).toBe(id);
   });
 
@@ -207,7 +207,7 @@ describe('a name', () => {
     'é'.repeat(128),
     '\ud800',
     'a\udc00b',
-  ])('%j is refused', (id) => {
+  ])('%j -> refused', (id) => {
     expect(refusalOf(() => requireName({ id }, 'container'))).toBe(400);
   });
 
@@ -236,11 +236,11 @@ describe('keys', () => {
     ['{"a":"b"}', [undefined]],
     ['{"a":null}', [undefined]],
     ['{}', [undefined]],
-  ])('in %s at /a/b: %j', (text, key) => {
+  ])('%s at /a/b -> %j', (text, key) => {
     expect(extractKey(nested, JSON.parse(text))).toStrictEqual(key);
   });
 
-  test.each(['{"pk":[1]}', '{"pk":{}}', '{"pk":1e400}'])('in %s the key is refused', (text) => {
+  test.each(['{"pk":[1]}', '{"pk":{}}', '{"pk":1e400}'])('%s -> the key is refused', (text) => {
     expect(refusalOf(() => extractKey(single, JSON.parse(text)))).toBe(400);
   });
 
@@ -262,7 +262,7 @@ describe('keys', () => {
     ['[1.0]', [1]],
     ['["\\u65e5"]', ['日']],
     [' [ true ] ', [true]],
-  ])('the header %s means %j', (header, key) => {
+  ])('the header %s -> %j', (header, key) => {
     expect(parseKey(single, header)).toStrictEqual(key);
   });
 
@@ -286,7 +286,7 @@ describe('keys', () => {
     '[1e400]',
     '[',
     `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
-  ])('the header %.30s is refused', (header) => {
+  ])('the header %.30s -> refused', (header) => {
     expect(refusalOf(() => parseKey(single, header))).toBe(400);
   });
 

@@ -33,7 +33,7 @@ describe('an incoming document', () => {
     ['{"id":"a","pk":"k","o":{"_ts":1}}', '{"id":"a","pk":"k","o":{"_ts":1}'],
     ['{"id":"a","id":"b","pk":"x","pk":"k"}', '{"id":"a","id":"b","pk":"x","pk":"k"'],
     ['{"id":"a","pk":"k","_lsn":5}', '{"id":"a","pk":"k","_lsn":5'],
-  ])('%s is kept as %s', (text, openText) => {
+  ])('%s -> kept as %s', (text, openText) => {
     expect(openTextOf(text)).toBe(openText);
   });
 
@@ -62,7 +62,7 @@ describe('an incoming document', () => {
     ['{"id":"a","pk":1.0}', [1]],
     ['{"id":"a","pk":"\\u006b"}', ['k']],
     ['{"id":"a","pk":"\\ud800"}', ['\ud800']],
-  ])('%s has the key %j', (text, key) => {
+  ])('%s -> the key %j', (text, key) => {
     expect(refusalOf(() => openTextOf(text, key))).toBeUndefined();
   });
 
@@ -73,7 +73,7 @@ describe('an incoming document', () => {
     ['{"id":"a","pk":null}', [undefined]],
     ['{"id":"a","pk":"k"}', []],
     ['{"id":"a","pk":"k"}', ['k', 'k']],
-  ])('%s under the key %j is 400/1001', (text, key) => {
+  ])('%s under the key %j -> 400/1001', (text, key) => {
     expect(refusalOf(() => openTextOf(text, key))).toEqual({ status: 400, substatus: 1001 });
   });
 
@@ -81,7 +81,7 @@ describe('an incoming document', () => {
     '', '{', 'null', '1', '"x"', '[]', '[{"id":"a"}]', '{"pk":"k"}', '{"id":1,"pk":"k"}', '{"id":null,"pk":"k"}', '{"id":"","pk":"k"}',
     '{"id":"a/b","pk":"k"}', '{"id":"a\\\\b","pk":"k"}', '{"id":"a\\u002fb","pk":"k"}', '{"id":"a","pk":["k"]}', '{"id":"a","pk":{}}',
     '{"id":"a","pk":"k","ttl":0}', '{"id":"a","pk":"k","ttl":null}', '{"__proto__":{"id":"a"},"pk":"k"}', '\ufeff{"id":"a","pk":"k"}',
-  ])('%s is refused', (text) => {
+  ])('%s -> refused', (text) => {
     expect(refusalOf(() => openTextOf(text))?.status).toBe(400);
   }); // prettier-ignore
 });

@@ -198,7 +198,7 @@ describe('a policy that is wrong', () => {
     ...['', 'a/?', '/a', '/a/', '//?', '/a?', '/a/*/b/?', '/"a/?', '/a"b"/?', '/[/?', '/*/', '/?/?'].map(
       (path): [unknown, string] => [paths([path]), `includedPaths[0].path ${JSON.stringify(path)} could not`],
     ),
-  ])('%j is refused by name', (policy, message) => {
+  ])('%j -> refused by name', (policy, message) => {
     const compile = (): unknown => compileIndexing(policy);
     expect(compile).toThrow(Refusal);
     expect(compile).toThrow(message);

@@ -102,7 +102,7 @@ describe('each operation changes one place of the text', () => {
   });
 });
 
-describe('an operation that does not fit is a 400', () => {
+describe('an operation that does not fit -> 400', () => {
   test.each<[string, Op]>([
     ['{"a":1}', ['replace', '/b', '1']],
     ['{"a":1}', ['remove', '/b']],
@@ -154,7 +154,7 @@ describe('an operation that does not fit is a 400', () => {
     '/deep/key',
     '/deep/key/more',
     '/_ts/x',
-  ])('the fixed path %s, by every operation', (path) => {
+  ])('the fixed path %s, by every operation -> refused', (path) => {
     for (const op of ['set', 'add', 'replace', 'remove', 'incr']) {
       expect(refusalOf(() => patched('{"id":"a","pk":1,"deep":{"key":1,"x":1}}', [op, path, '1']))).toBe(400);
     }
@@ -179,7 +179,7 @@ describe('a body', () => {
     '[{"op":"set","path":"/x"}]', '[{"op":"move","path":"/x","from":"/y"}]', '[{"op":"constructor","path":"/x","value":1}]',
     '[{"op":1,"path":"/x","value":1}]', '[{"op":"set","path":["/x"],"value":1}]', '{"condition":1,"operations":[{"op":"remove","path":"/x"}]}',
     `[${Array(11).fill('{"op":"remove","path":"/x"}').join(',')}]`, `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
-  ])('%.60s is refused', (body) => {
+  ])('%.60s -> refused', (body) => {
     expect(refusalOf(() => parsePatch(body))).toBe(400);
   }); // prettier-ignore
 
@@ -208,7 +208,7 @@ describe('a body', () => {
     ['FROM c WHERE c.missing = 1', 412],
     ['FROM c WHERE', 400],
     ['nonsense', 400],
-  ])('with the condition %s is answered with %i', (condition, status) => {
+  ])('with the condition %s -> %i', (condition, status) => {
     const body = JSON.stringify({ condition, operations: [{ op: 'set', path: '/x', value: 1 }] });
     expect(refusalOf(() => patchDocument('{"id":"a","n":1}', parsePatch(body), DEFINITION))).toBe(status);
   });

@@ -67,17 +67,17 @@ function verdict(request: AuthRequest, settings = SETTINGS): string {
   }
 }
 
-describe('master key', () => {
+describe('auth: master key', () => {
   test.each([
     ['GET', '', ''],
     ['POST', 'dbs', ''],
     ['GET', 'colls', 'dbs/My Db/colls/Käse'],
     ['PATCH', 'docs', 'dbs/D/colls/C/docs/a?b%25'],
-  ])('allows what the key has signed: %s [%s, %s]', (method, type, id) => {
+  ])('signed with the key: %s [%s, %s] -> allowed', (method, type, id) => {
     expect(verdict(signed(method, type, id))).toBe('allowed');
   });
 
-  test("allows the SDK's own token", async () => {
+  test('the token of the SDK -> allowed', async () => {
     const headers = { 'x-ms-date': '', authorization: '' };
     const resourceId = 'dbs/D/colls/C';
     const [method, resourceType] = [HTTPMethod.post, ResourceType.item];
@@ -107,7 +107,7 @@ describe('master key', () => {
     ['another type', { resourceType: 'colls' }],
     ['another path', { resourceId: 'dbs/D/colls/C2' }],
     ['another case', { resourceId: 'dbs/d/colls/c' }],
-  ])('refuses a token signed for %s', (_, other) => {
+  ])('a token signed for %s -> refused', (_, other) => {
     expect(verdict({ ...signed('GET', 'docs', 'dbs/D/colls/C'), ...other })).toBe('401/0');
   });
 
@@ -125,27 +125,27 @@ describe('master key', () => {
     [-15.1, '401/0'],
     [15, 'allowed'],
     [15.1, '401/0'],
-  ])('a token dated %s minutes off: %s', (minutes, expected) => {
+  ])('a token dated %s minutes off -> %s', (minutes, expected) => {
     const request = signed('GET', 'dbs', '', { atMs: NOW_MS + minutes * MINUTE_MS });
     expect(verdict(request)).toBe(expected);
   });
 
   test.each(['1', 'yesterday', '2026-11-18T12:00:00Z', '', 'Wed, 99 Nov 2026 12:00:00 GMT'])(
-    'refuses the date %j',
+    'the date %j -> refused',
     (date) => {
       expect(verdict(signed('GET', 'dbs', '', { headers: { 'x-ms-date': date } }))).toBe('401/0');
     },
   );
 });
 
-describe('read-only key', () => {
+describe('auth: read-only key', () => {
   const query = { 'x-ms-documentdb-isquery': 'True' };
   test.each([
     ['GET', 'docs', {}],
     ['HEAD', 'docs', {}],
     ['POST', 'docs', query],
     ['POST', 'docs', { 'x-ms-cosmos-is-query-plan-request': 'true' }],
-  ])('may %s %s %j', (method, type, headers) => {
+  ])('%s %s %j -> allowed', (method, type, headers) => {
     const request = signed(method, type, 'dbs/D/colls/C', { key: READONLY_KEY, headers });
     expect(verdict(request)).toBe('allowed');
   });
@@ -156,20 +156,20 @@ describe('read-only key', () => {
     ['DELETE', 'colls', {}],
     ['POST', 'docs', { ...query, 'x-ms-cosmos-is-batch-request': 'true' }],
     ['POST', 'docs', { ...query, 'x-ms-documentdb-is-upsert': 'true' }],
-  ])('may not %s %s %j', (method, type, headers) => {
+  ])('%s %s %j -> refused', (method, type, headers) => {
     const request = signed(method, type, 'dbs/D/colls/C', { key: READONLY_KEY, headers });
     expect(verdict(request)).toBe('403/0');
   });
 });
 
-describe('Entra tokens', () => {
+describe('auth: Entra tokens', () => {
   const aad = (token: string): string => `type=aad&ver=1.0&sig=${token}`;
   const expSeconds = NOW_MS / 1000 + 60;
 
   test.each([
     ['with an expiry ahead', jwt({ exp: expSeconds, oid: 'me' })],
     ['without an expiry', jwt({})],
-  ])('are accepted %s, encoded or not, and need no date', (_, token) => {
+  ])('%s, encoded or not, without a date -> accepted', (_, token) => {
     expect(verdict(withToken(aad(token)))).toBe('allowed');
     expect(verdict(withToken(encodeURIComponent(aad(token))))).toBe('allowed');
   });
@@ -184,11 +184,11 @@ describe('Entra tokens', () => {
     ['whose payload is not JSON', 'e30.AAAA.e30'],
     ['whose payload is an array', jwt([])],
     ['whose payload is null', jwt(null)],
-  ])('are refused when %s', (_, token) => {
+  ])('%s -> refused', (_, token) => {
     expect(verdict(withToken(aad(token)))).toBe('401/0');
   });
 
-  test('are refused when the account has them off', () => {
+  test('the account has them off -> refused', () => {
     expect(verdict(withToken(aad(jwt({}))), { ...SETTINGS, aad: false })).toBe('401/0');
   });
 
@@ -207,13 +207,13 @@ describe('Entra tokens', () => {
     ['DELETE', 'docs', 'dbs/D/colls/C/docs/1', {}, 'allowed'],
     // operations/partitionkeydelete is signed as the container, and is a data-plane call.
     ['POST', 'colls', 'dbs/D/colls/C', {}, 'allowed'],
-  ])('%s %s %j %j: %s', (method, resourceType, resourceId, headers, expected) => {
+  ])('%s %s %j %j -> %s', (method, resourceType, resourceId, headers, expected) => {
     const request = withToken(aad(jwt({})), { method, resourceType, resourceId }, headers);
     expect(verdict(request)).toBe(expected);
   });
 });
 
-describe('everything else', () => {
+describe('auth: everything else', () => {
   test.each([
     undefined,
     '',
@@ -228,7 +228,7 @@ describe('everything else', () => {
     'type=nothing&ver=1.0&sig=AAAA',
     'type=__proto__&ver=1.0&sig=AAAA',
     '&&&===',
-  ])('%j is a 401', (token) => {
+  ])('%j -> 401', (token) => {
     const request = withToken(token, {}, { 'x-ms-date': new Date(NOW_MS).toUTCString() });
     expect(verdict(request)).toBe('401/0');
   });
@@ -236,7 +236,7 @@ describe('everything else', () => {
   test.each([
     ['type=resource&ver=1.0&sig=AAAA', 'type=resource'],
     ['type=sas&ZGF0YQ==', 'type=sas'],
-  ])('%j is a 401 that names what is not supported', (token, name) => {
+  ])('%j -> 401 that names what is not supported', (token, name) => {
     const refusal = refusalOf(withToken(token));
     expect(refusal.status).toBe(401);
     expect(refusal.message).toContain(name);

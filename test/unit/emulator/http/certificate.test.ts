@@ -96,16 +96,16 @@ describe('a handshake on loopback', () => {
     }
   }
 
-  test.each(['localhost', '127.0.0.1'])('succeeds under %s when the certificate is the ca', async (host) => {
+  test.each(['localhost', '127.0.0.1'])('%s, and the certificate is the ca -> succeeds', async (host) => {
     expect(await handshake({ host })).toEqual({ status: 200 });
   });
 
-  test('fails under another name', async () => {
+  test('another name -> fails', async () => {
     const outcome = await handshake({ host: '127.0.0.1', servername: 'elsewhere.example' });
     expect(outcome).toEqual({ error: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 
-  test('fails when another emulator is trusted', async () => {
+  test('another emulator is trusted -> fails', async () => {
     const { cert } = selfSignedCertificate(['localhost'], Date.now());
     expect(await handshake({ host: 'localhost', ca: cert })).toHaveProperty('error');
   });

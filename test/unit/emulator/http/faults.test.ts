@@ -36,7 +36,7 @@ describe('what a rule matches', () => {
     [{ db: 'D', coll: 'c' }, false],
     [{ op: 'create', rangeId: '0' }, true],
     [{ op: 'create', rangeId: '1' }, false],
-  ])('%j: %s', (match, hit) => {
+  ])('%j -> %s', (match, hit) => {
     expect(faultsOf({ match, effect: THROTTLE }).strike(CREATE)).toEqual(hit ? THROTTLE : undefined);
   });
 
@@ -60,7 +60,7 @@ describe('when a rule fires', () => {
     [{ after: 1, every: 3, times: 2 }, '...x..x.....'],
     [{ probability: 0 }, '............'],
     [{ probability: 1 }, 'xxxxxxxxxxxx'],
-  ])('%j: %s', (when, expected) => {
+  ])('%j -> %s', (when, expected) => {
     expect(strikes(faultsOf({ match: {}, ...when, effect: THROTTLE }), expected.length)).toBe(expected);
   });
 
@@ -207,7 +207,7 @@ describe('the plan', () => {
       { rules: Array.from({ length: 1001 }, () => ({ effect: { status: 503 } })) },
       'faults.rules must have at most',
     ],
-  ])('%j is refused by name', (plan, message) => {
+  ])('%j -> refused by name', (plan, message) => {
     expect(messageOf(plan)).toContain(message);
   });
 

@@ -144,7 +144,7 @@ describe('a signature covers', () => {
     ['/dbs/D/colls/C/operations/partitionkeydelete', 'colls', 'dbs/D/colls/C'],
     ['/offers', 'offers', ''],
     ['/offers/AbCd', 'offers', 'abcd'],
-  ])('%s as type %j, resource %j', (path, resourceType, resourceId) => {
+  ])('%s -> type %j, resource %j', (path, resourceType, resourceId) => {
     expect(signedResource(segmentsOf(path))).toEqual({ resourceType, resourceId });
   });
 });

@@ -80,7 +80,7 @@ describe('valueSpan', () => {
     [' \n{ "a" :\t[ 1 , 2 ] } ', ['a', 1], '2'],
     ['{"a":"}\\\\"}', ['a'], '"}\\\\"'],
     ['7', [], '7'],
-  ])('of %s at %j is %s', (text, path, expected) => {
+  ])('%s at %j -> %s', (text, path, expected) => {
     const span = valueSpan(text, path);
     expect(span === undefined ? undefined : text.slice(span.start, span.end)).toBe(expected);
   });
@@ -277,7 +277,7 @@ describe('normalizeNumbers', () => {
     ['"a\\"-0 1.10"', '"a\\"-0 1.10"'],
     ['{"1.10":1.10,"-0":[-0,3.0]}', '{"1.10":1.1,"-0":[0,3]}'],
     ['[true,null]', '[true,null]'],
-  ])('%s becomes %s', (text, expected) => {
+  ])('%s -> %s', (text, expected) => {
     expect(normalizeNumbers(text)).toBe(expected);
   });
 

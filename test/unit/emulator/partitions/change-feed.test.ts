@@ -182,7 +182,7 @@ describe('the latest-version feed', () => {
     ['Thu, 01 Jan 2026 00:00:01 GMT', ['c']],
     ['Thu, 01 Jan 2026 00:00:02 GMT', []],
     ['Thu, 01 Jan 1970 00:00:00 GMT', ['a', 'b', 'c']],
-  ])('from the time %s on holds %j', (ifModifiedSince, ids) => {
+  ])('from the time %s on -> %j', (ifModifiedSince, ids) => {
     using memory = new MemoryAccount();
     const container = memory.container();
     for (const id of ['a', 'b', 'c']) {
@@ -208,7 +208,7 @@ describe('the latest-version feed', () => {
     '9'.repeat(16),
     'W/"1"',
     '"1" "2"',
-  ])('the position %j is refused', (ifNoneMatch) => {
+  ])('the position %j -> refused', (ifNoneMatch) => {
     using memory = new MemoryAccount();
     const container = memory.container();
     expect(refusalOf(() => read(memory, container, { ifNoneMatch }))?.status).toBe(400);
@@ -300,7 +300,7 @@ describe('all versions and deletes', () => {
     ['from a time', { avad: true }, { ifModifiedSince: 'Thu, 01 Jan 2026 00:00:00 GMT' }],
     ['from a position of the other feed', { avad: true }, { ifNoneMatch: '"1"' }],
     ['from a text that is not a position', { avad: true }, { ifNoneMatch: 'x' }],
-  ])('is refused %s', (_when, settings, request) => {
+  ])('%s -> refused', (_when, settings, request) => {
     using memory = new MemoryAccount({ ...settings });
     const container = memory.container();
     memory.write(container, { id: 'a' });

@@ -28,7 +28,7 @@ describe('the tables of fact SVC-31', () => {
     [512, 40.95, 184.57],
     [1024, 145.9, 625],
     [2048, 291.8, 1250],
-  ])('%i KB: %f to read, %f to write', (kb, read, write) => {
+  ])('%i KB -> %f to read, %f to write', (kb, read, write) => {
     expect(readCharge(kb * KB)).toBe(read);
     expect(writeCharge(kb * KB, 0)).toBe(write);
   });
@@ -60,7 +60,7 @@ describe('the worked examples of fact SVC-31', () => {
     expect(roundRu(charge + writes * WRITE_ROUNDED_UP_RU)).toBe(stated);
   });
 
-  test('1,000 items of 1 KB cost about 1,000 RU, however they are read', () => {
+  test('1,000 items of 1 KB, however they are read -> about 1,000 RU', () => {
     const sizes = Array.from({ length: 1000 }, () => KB);
     expect(feedCharge(sizes)).toBe(1000);
     expect(queryCharge(1, { items: 1000, bytes: 1000 * KB })).toBe(1002.5);
@@ -92,6 +92,6 @@ test.each([
   [6.949_999_999_999_999, 6.95],
   [0.1 + 0.2, 0.3],
   [1234.567, 1234.57],
-])('%f rounds to %f', (ru, expected) => {
+])('charges: %f -> rounded to %f', (ru, expected) => {
   expect(roundRu(ru)).toBe(expected);
 });

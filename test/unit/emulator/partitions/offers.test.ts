@@ -28,7 +28,7 @@ describe('what a create asks for', () => {
     [{ [MANUAL]: '1000000' }, manual(1_000_000)],
     [{ [AUTOPILOT]: '{"maxThroughput":1000}' }, autoscale(1000)],
     [{ [AUTOPILOT]: '{"maxThroughput":1000000,"more":1}' }, autoscale(1_000_000)],
-  ])('%j is %j', (headers, throughput) => {
+  ])('%j -> %j', (headers, throughput) => {
     expect(requestedThroughput(headers)).toEqual(throughput);
   });
 
@@ -51,7 +51,7 @@ describe('what a create asks for', () => {
     [{ [AUTOPILOT]: '{"maxThroughput":1500}' }],
     [{ [AUTOPILOT]: '{"maxThroughput":1001000}' }],
     [{ [MANUAL]: '400', [AUTOPILOT]: '{"maxThroughput":1000}' }],
-  ])('%j is refused', (headers) => {
+  ])('%j -> refused', (headers) => {
     expect(refusalOf(() => requestedThroughput(headers))?.status).toBe(400);
   });
 });
@@ -61,7 +61,7 @@ describe('what a replace asks for', () => {
     [{ offerThroughput: 500 }, manual(500)],
     [{ offerThroughput: 400, offerAutopilotSettings: { maxThroughput: 4000 } }, autoscale(4000)],
     [{ offerThroughput: 500, offerAutopilotSettings: null }, manual(500)],
-  ])('%j is %j', (content, throughput) => {
+  ])('%j -> %j', (content, throughput) => {
     expect(throughputOf(content)).toEqual(throughput);
   });
 
@@ -74,7 +74,7 @@ describe('what a replace asks for', () => {
     { offerThroughput: '500' },
     { offerThroughput: 450 },
     { offerAutopilotSettings: {} },
-  ])('%j is refused', (content) => {
+  ])('%j -> refused', (content) => {
     expect(refusalOf(() => throughputOf(content))?.status).toBe(400);
   });
 });
@@ -93,7 +93,7 @@ describe('how many ranges a throughput means', () => {
     [autoscale(10_000), 1, 1],
     [autoscale(11_000), 2, 2],
     [autoscale(1_000_000), 100, 100],
-  ])('%j: %i when created, %i when raised', (throughput, created, carried) => {
+  ])('%j -> %i when created, %i when raised', (throughput, created, carried) => {
     expect([rangesFor(throughput), rangesToCarry(throughput)]).toEqual([created, carried]);
   });
 });
@@ -114,7 +114,7 @@ describe('the minimum throughput', () => {
     ['autoscale', 250_000, 0, 25_000],
     ['autoscale', 1000, 100, 1000],
     ['autoscale', 1000, 101, 2000],
-  ])('%s after %i RU/s with %i GB is %i', (mode, peakRu, gb, floor) => {
+  ])('%s after %i RU/s with %i GB -> %i', (mode, peakRu, gb, floor) => {
     expect(minimumRu(mode, { peakRu, storedKb: gb * GB_IN_KB })).toBe(floor);
   });
 

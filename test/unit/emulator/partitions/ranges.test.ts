@@ -72,7 +72,7 @@ describe('a range by its id', () => {
     ['x', 0, 1002],
     ['3', 999, 1007],
     ['3', 1000, undefined],
-  ])('%j at %i ms: 410/%s', (id, nowMs, substatus) => {
+  ])('%j at %i ms -> 410/%s', (id, nowMs, substatus) => {
     expect(refusalOf(() => rangeById(ranges, id, nowMs))).toEqual(
       substatus === undefined ? undefined : { status: 410, substatus },
     );
@@ -108,7 +108,7 @@ describe('halves and unions', () => {
     );
   });
 
-  test('children continue from their parent and name all ancestors, a union continues from the higher LSN', () => {
+  test('children and unions -> continue from the parent or the higher LSN, and name all ancestors', () => {
     const parent = { ...newRange(2, '', 'FF'), parents: [0], lsn: 40, avadFloor: 7 };
     const [left, right] = halvesOf('hash-v2', parent, 5);
     expect([left, right].map(({ id, parents, lsn, avadFloor }) => ({ id, parents, lsn, avadFloor }))).toEqual(

@@ -32,7 +32,7 @@ describe('a session token', () => {
   );
 
   test.each(['5:', '5', '5:-1', '5:-1#x', '5:-1#1.5', '5:-1#1e400', '5:-1#NaN', '1:#'])(
-    '%j is refused',
+    '%j -> refused',
     (token) => {
       using memory = new MemoryAccount();
       expect(refusalOf(() => visibleLsn(memory.account, RANGE, token))?.status).toBe(400);

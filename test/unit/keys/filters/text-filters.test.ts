@@ -45,6 +45,6 @@ test.each<[filter: string, value: unknown, expected: string | undefined]>([
   ['pad:3', undefined, undefined],
   ['lower', [], 'invalid: a key is a text, a number, a boolean or null'],
   ['default:x', {}, 'invalid: a key is a text, a number, a boolean or null'],
-])('%s of %j is %j', (filter, value, expected) => {
+])('%s of %j -> %j', (filter, value, expected) => {
   expect(filtered(filter, value)).toBe(expected);
 });

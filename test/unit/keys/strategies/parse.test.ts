@@ -40,11 +40,11 @@ describe('a template', () => {
     ['{x|default:"a " }', 'a '],
     ['{ x | default:2024-05-06 | date:yyyy-MM }', '2024-05'],
     ['{ id | slice:0:1 }', 'o'],
-  ])('%s gives %j', (template, expected) => {
+  ])('%s -> %j', (template, expected) => {
     expect(derive(template, DOCUMENT)).toBe(expected);
   });
 
-  test('reads each path once, in the order of the places', () => {
+  test('a path in several places -> read once, in their order', () => {
     expect(parseDerivation('/pk={b}-{a.c}-{/b}').strategy.paths).toEqual([['b'], ['a', 'c']]);
     expect(parseDerivation('/"p=k"/"x y"=1').path).toEqual(['p=k', 'x y']);
   });
@@ -93,7 +93,7 @@ describe('a mistake is reported with its position', () => {
       "date takes a pattern of yyyy, MM, dd, HH, mm, ss, SSS, and 'YYYY-' is none of them",
       'for example date:yyyy-MM',
     ],
-  ])('%s at %i', (text, position, why, hint) => {
+  ])('%s -> refused at %i', (text, position, why, hint) => {
     expect(complaint(() => parseDerivation(text))).toEqual([
       `${text} is wrong at character ${position}`,
       why,
@@ -101,7 +101,7 @@ describe('a mistake is reported with its position', () => {
     ]);
   });
 
-  test('an empty text too', () => {
+  test('an empty text -> refused', () => {
     expect(complaint(() => parseDerivation(''))[0]).toBe('an empty derivation is wrong at character 1');
   });
 });

@@ -13,7 +13,7 @@ describe('a lone placeholder keeps the type of its value', () => {
     [{ x: [1] }, { invalid: ['x'], why: 'a key is a text, a number, a boolean or null' }],
     [JSON.parse('{"x":1e400}'), { invalid: ['x'], why: 'the number is beyond what a key can hold' }],
     [{}, { missing: ['x'] }],
-  ])('%j has none', (document, expected) => {
+  ])('%j -> none', (document, expected) => {
     expect(derive('{x}', document)).toEqual(expected);
   });
 });
@@ -34,11 +34,11 @@ describe('text around a value makes text of it, as JSON writes it', () => {
     [null, '-null'],
     ['a"b\\c', '-a"b\\c'],
     ['\ud800', '-\ud800'],
-  ])('%j gives %j', (value, expected) => {
+  ])('%j -> %j', (value, expected) => {
     expect(derive('-{x}', { x: value })).toBe(expected);
   });
 
-  test('a whole number beyond 2^53 is refused in a text, and taken where it is the key itself', () => {
+  test('a whole number beyond 2^53 -> refused in a text, accepted as the key itself', () => {
     const long = JSON.parse('{"x":9007199254740993}');
     expect(derive('-{x}', long)).toEqual({
       invalid: ['x'],
@@ -80,7 +80,7 @@ describe('what people do', () => {
     ],
     ['a region where there is none', '{region|default:eu|upper}', {}, 'EU'],
     ['a default after other filters', '{region|trim|upper|default:none}', {}, 'none'],
-  ])('%s: %s', (_what, template, document, key) => {
+  ])('%s -> %s', (_what, template, document, key) => {
     expect(derive(template, document)).toBe(key);
   });
 });

@@ -269,7 +269,7 @@ test.each([
   ['SQLITE_CONSTRAINT_UNIQUE', Error, 'as it came'],
   ['ERR_DLOPEN_FAILED', NotReadyError, 'is not built for this Node'],
   ['MODULE_NOT_FOUND', NotReadyError, 'is not built for this Node'],
-])('%s becomes %o', (code, kind, message) => {
+])('database error: %s -> %o', (code, kind, message) => {
   const error = asDatabaseError(Object.assign(new Error('as it came'), { code }), 'a.db');
   expect(error).toBeInstanceOf(kind);
   expect(error).toMatchObject({ message: expect.stringContaining(message) });

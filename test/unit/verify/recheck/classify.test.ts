@@ -120,7 +120,7 @@ const cases = (
 });
 
 describe('classify: what was seen of a document', () => {
-  test.each(cases)('%s: %s', (_what, expected, seen) => {
+  test.each(cases)('%s -> %s', (_what, expected, seen) => {
     expect(verdictOf(seen)).toBe(expected);
   });
 

@@ -55,7 +55,7 @@ describe('comparison', () => {
     ['c.list < c.other', undefined],
     ['c.o != {"a": 1}', undefined],
     ['c.o = c.list', undefined],
-  ])('%s is %s', (expression, expected) => {
+  ])('%s -> %s', (expression, expected) => {
     expect(result(expression, { o: { 'a b': 1, a: { b: 'deep' } } })).toEqual(expected);
   });
 });
@@ -92,10 +92,10 @@ describe('logic with three values', () => {
       ] as [string, string, unknown][];
     });
 
-  test.each(pairs(AND))('%s AND %s is %s', (left, right, expected) => {
+  test.each(pairs(AND))('%s AND %s -> %s', (left, right, expected) => {
     expect(result(`${left} AND ${right}`)).toEqual(expected);
   });
-  test.each(pairs(OR))('%s OR %s is %s', (left, right, expected) => {
+  test.each(pairs(OR))('%s OR %s -> %s', (left, right, expected) => {
     expect(result(`${left} OR ${right}`)).toEqual(expected);
   });
   test.each([
@@ -108,7 +108,7 @@ describe('logic with three values', () => {
     ['true AND true AND true AND false', false],
     ['c.missing AND true AND false', false],
     ['false OR c.missing OR true', true],
-  ])('%s is %s', (expression, expected) => {
+  ])('%s -> %s', (expression, expected) => {
     expect(result(expression)).toEqual(expected);
   });
 });
@@ -157,7 +157,7 @@ describe('IN, BETWEEN, LIKE', () => {
     ['c.n LIKE "5"', undefined],
     ['c.s LIKE 5', undefined],
     ['c.s LIKE c.missing', undefined],
-  ])('%s is %s', (expression, expected) => {
+  ])('%s -> %s', (expression, expected) => {
     expect(result(expression, { a: 'x', b: 'Hello' })).toEqual(expected);
   });
 
@@ -204,7 +204,7 @@ describe('operators', () => {
     ['c.f ? 1 : c.t ? 2 : 3', 2],
     ['c.t ? c.f ? 1 : 2 : 3', 2],
     ['c.n = 5 ? "five" : "other"', 'five'],
-  ])('%s is %j', (expression, expected) => {
+  ])('%s -> %j', (expression, expected) => {
     expect(result(expression)).toEqual(expected);
   });
 });
@@ -235,7 +235,7 @@ describe('paths', () => {
     ['IS_DEFINED(c.o.toString)', false],
     ['IS_DEFINED(c["__proto__"])', false],
     ['IS_DEFINED(c.list["0"])', false],
-  ])('%s is %j', (expression, expected) => {
+  ])('%s -> %j', (expression, expected) => {
     expect(result(expression, { p: { x: [1, 2] } })).toEqual(expected);
   });
 

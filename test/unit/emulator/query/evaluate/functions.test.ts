@@ -133,6 +133,6 @@ test.each([
   ['POWER(2, c.missing)', undefined],
   ['IIF(c.t, 1, 2)', 1],
   ['IIF(c.n, 1, 2)', 2],
-])('%s is %j', (expression, expected) => {
+])('%s -> %j', (expression, expected) => {
   expect(evaluate(expression, DOCUMENT)).toEqual(expected);
 });

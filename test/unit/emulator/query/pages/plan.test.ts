@@ -37,7 +37,7 @@ describe('a plan is needed', () => {
     ['SELECT TOP 3 * FROM c', true],
     ['SELECT TOP 0 * FROM c', true],
     ['SELECT * FROM c OFFSET 0 LIMIT 3', true],
-  ])('%s: %s', (query, expected) => {
+  ])('%s -> %s', (query, expected) => {
     expect(needsPlan(compileQuery({ query }).statement)).toBe(expected);
   });
 });

@@ -37,7 +37,7 @@ describe('lex', () => {
     [String.raw`'\b\f\n\r\t\/\\\u0041\ud83D'`, ['string:\b\f\n\r\t/\\A\ud83d']],
     [`''`, ['string:']],
     [`'-- not a comment'`, ['string:-- not a comment']],
-  ])('reads %j', (source, expected) => {
+  ])('%j -> its tokens', (source, expected) => {
     expect(tokens(source)).toEqual(expected);
   });
 
@@ -56,7 +56,7 @@ describe('lex', () => {
     ['12abc', 'position 0'],
     ['1e999', 'position 0'],
     ['@', 'position 0'],
-  ])('refuses %j at its place', (source, place) => {
+  ])('%j -> refused with its position', (source, place) => {
     expect(refusalOf(() => tokens(source))).toContain(place);
   });
 });

@@ -122,7 +122,7 @@ describe('syntax errors', () => {
     ['SELECT * FROM c WHERE CONTAINS(c.a) = 1', 'CONTAINS does not take 1 arguments.'],
     ['SELECT COUNT(1, 2) FROM c', 'COUNT does not take 2 arguments.'],
     ['SELECT * FROM c;', 'position 15'],
-  ])('%j: %s', (query, message) => {
+  ])('%j -> %s', (query, message) => {
     expect(refused(query, { s: 'text' })).toContain(message);
   });
 });
@@ -139,7 +139,7 @@ describe('limits', () => {
     ['sums', `SELECT VALUE ${'1+'.repeat(50_000)}1`],
     ['concatenations', `SELECT VALUE ${'"a"||'.repeat(50_000)}"a"`],
     ['conditions', `SELECT VALUE ${'true?1:'.repeat(50_000)}1`],
-  ])('refuses a hundred thousand %s', (_what, query) => {
+  ])('a hundred thousand %s -> refused', (_what, query) => {
     expect(refused(query)).toContain('nested too deeply');
   });
 
@@ -164,7 +164,7 @@ describe('limits', () => {
     [`SELECT VALUE ${'REPLACE('.repeat(9)}"a"${', "a", "aaaaaaaaaa")'.repeat(9)}`, 'grew over'],
     [`SELECT VALUE [${Array(60).fill('c.big').join(',')}] FROM c`, 'grew over'],
     [`SELECT VALUE TOSTRING([${Array(2000).fill('c.big').join(',')}]) FROM c`, 'grew over'],
-  ])('refuses a result that multiplies: %#', (query, message) => {
+  ])('a result that multiplies: %# -> refused', (query, message) => {
     const big = JSON.stringify({ big: 'x'.repeat(300_000) });
     expect(refusalOf(() => ask(query, [big]))).toContain(message);
   });
@@ -187,7 +187,7 @@ describe('the specification of a query', () => {
       },
       '@p is nested too deeply',
     ],
-  ])('is checked: case %#', (spec, message) => {
+  ])('case %# -> checked', (spec, message) => {
     expect(refusalOf(() => compileQuery(spec as never))).toContain(message);
   });
 });
