@@ -32,6 +32,7 @@ export interface EntryNodes {
   readonly documentBytesMax: number;
 }
 
+/** What the kernel writes into its table for a row: BEYOND, LEFT or NO_LSN, or FIRST_ENTRY plus an offset. */
 const BEYOND = 0;
 const LEFT = 1;
 const NO_LSN = 2;

@@ -4,7 +4,7 @@
  */
 import { hashKernel } from './wasm-kernel.ts';
 
-/** Words of 32 bits in a hash. */
+/** How many words of 32 bits a hash has. */
 export const HASH_WORDS = 4;
 export const HASH_BYTES = 16;
 

@@ -33,7 +33,7 @@ export function want(from: Wanted, path: readonly string[]): Wanted {
 }
 
 export const ROOT = 1;
-/** Flags of a node. */
+/** The flags of a node, for the properties `document` and `system` of Wanted. */
 export const DOCUMENT = 1;
 export const SYSTEM = 2;
 /** The number of buckets in the hash table of a node's children; a power of two. */
@@ -44,7 +44,7 @@ export const PLACES = 32;
  */
 const NODES_MAX = 255;
 
-/** Fields of one node in `NameTree.nodes`. */
+/** The number of fields that a node has in `NameTree.nodes`; the constants below are the indexes of the fields. */
 export const NODE_FIELDS = 6;
 export const NODE_FLAGS = 0;
 export const NODE_LAST = 1;

@@ -37,6 +37,6 @@ export const FAULTS: readonly string[] = [
   'it is nested too deeply',
   'it has too many documents for the memory',
 ];
-/** Faults that are detected outside the kernel. */
+/** Faults that are detected before the kernel reads the page. */
 export const NOT_UTF8 = 'it is not UTF-8';
 export const TOO_LARGE = 'it is larger than any page';

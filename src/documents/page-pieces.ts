@@ -10,7 +10,7 @@ const SHORT_BYTES = 96;
 export class Pieces {
   /** The added texts. A caller that writes a text here must then call `own`. */
   readonly texts = new ByteOutput(32 * 1024);
-  /** The number of pieces. */
+  /** The number of pieces of all documents. */
   count = 0;
   /** The bytes of all pieces together. */
   length = 0;

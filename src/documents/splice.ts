@@ -79,7 +79,7 @@ export function spliceDocument(out: DocumentOutput, scan: PageScan, row: number,
   let edit = 0;
   let from = scan.start(row, nodes.document);
   while (cut < last || edit < count) {
-    // An edit is never inside a cut; an edit at the end of the document comes after a cut that ends there.
+    // An edit is never inside a cut. If a cut and an edit are both at the end of the document, the cut comes first.
     if (edits === undefined || edit === count || (cut < last && scan.cutStart(cut) < edits.from(edit))) {
       out.putSlice(page, from, scan.cutStart(cut));
       from = scan.cutEnd(cut);

@@ -281,7 +281,7 @@ class HashKernel {
     copyHash(this.bytes, FREE_AT, out, at);
   }
 
-  /** The same with the hash for long inputs, which differs from `hash`. */
+  /** Writes another hash of the bytes, which is faster for long inputs, as four words to `out[at]`. */
   hashLong(end: number, out: Uint32Array, at: number): void {
     this.#exports.hashLong(this.start, end - this.start, FREE_AT + 16, FREE_AT);
     copyHash(this.bytes, FREE_AT, out, at);

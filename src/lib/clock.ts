@@ -4,7 +4,7 @@
 import { sleep } from './abort.ts';
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Returns the current time, in milliseconds since the epoch. */
   now(): number;
   /** Resolves after `delayMs`; rejects with the reason as soon as `signal` is aborted. */
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;

@@ -23,7 +23,7 @@ export interface Problem {
 
 /** An error of cosmig. The message says what happened, `why` explains it, and `hint` says what to do now. */
 export abstract class CosmigError extends Error {
-  /** Stable name of the kind, for scripts. */
+  /** The name of the kind of error. Scripts may rely on it. */
   abstract readonly code: string;
   abstract readonly exitCode: number;
   readonly why: string;

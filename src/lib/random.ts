@@ -1,9 +1,9 @@
 /** Random numbers as a parameter: a run with the same seed gets the same numbers. */
 
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a number from 0 up to and excluding 1. */
   next(): number;
-  /** An integer in [0, bound). */
+  /** Returns an integer from 0 up to and excluding `bound`. */
   below(bound: number): number;
 }
 

@@ -38,9 +38,9 @@ const WRITE_RU = [4.95, 6.29, 6.67, 7.04, 9.52, 11.23, 22.67, 48.19, 98.29, 184.
 const TERM_RU = 0.2;
 /** The assumed number of indexed values in a document, if the indexing policy lists its paths. */
 const SOME_TERMS = 5;
-/** Ledger bytes per copied document, without its key value; measured by bench/ledger. */
+/** How many bytes the ledger needs for a copied document, without its key value; measured by bench/ledger. */
 const LEDGER_BYTES = 76;
-/** Ledger bytes per changed document. */
+/** How many bytes the ledger needs for a document that changes during the migration. */
 const ROW_BYTES = 150;
 
 export function estimate(parts: EstimateParts): Estimate {

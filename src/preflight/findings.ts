@@ -38,7 +38,7 @@ export interface FindingParts {
 
 /** How many documents a sample needs at least. A smaller sample says nothing about "most documents". */
 const SIGNIFICANT_MIN = 10;
-/** A key should have hundreds of values at least (fact SVC-13). */
+/** A key with fewer values than this may be reported: it should have hundreds at least (fact SVC-13). */
 const VALUES_MIN = 100;
 /** A key with fewer than VALUES_MIN values is reported if each has this many documents or more, on average. */
 const DOCUMENTS_PER_VALUE_MAX = 1000;

@@ -17,6 +17,7 @@ import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-
 import { NO_ETAG, repeatable } from './permissions.ts';
 import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
 
+/** The documents found in a target without a ledger. */
 export interface Occupants {
   /** The number of target documents that were checked; 0: the target is empty. */
   readonly seen: number;

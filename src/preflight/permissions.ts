@@ -17,7 +17,7 @@ import { effectiveKey } from '../epk/effective-key.ts';
 import type { Random } from '../lib/random.ts';
 import type { Connection } from '../spec/connection.ts';
 
-/** An etag that no document has. */
+/** An etag that no document has, so a conditional operation with this etag never succeeds. */
 export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
 
 /**

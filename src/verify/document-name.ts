@@ -24,7 +24,7 @@ export function putName(out: ByteOutput, { scan, row, nodes, values }: NameParts
   const { page } = scan;
   for (const node of nodes) {
     const start = scan.start(row, node);
-    // An object or an array is not a key value and counts as none.
+    // An object or an array cannot be a key value, so the value counts as missing.
     if (start !== 0 && !isComposite(page, start)) out.putSlice(page, start, scan.end(row, node));
     out.putByte(NEXT);
   }

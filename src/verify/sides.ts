@@ -57,7 +57,7 @@ export function loadOf({ source, target }: Sides): {
 export interface Opened {
   readonly sides: Sides;
   readonly settings: readonly SettingDifference[];
-  /** Settings that could not be read on both sides. */
+  /** The settings that could not be compared, because one side did not allow cosmig to read them. */
   readonly settingsNotSeen: readonly SettingName[];
 }
 

@@ -10,7 +10,7 @@ export const KINDS = ['missing', 'extra', 'different', 'wrongSlot'] as const;
  */
 export type Kind = (typeof KINDS)[number];
 
-/** A document by id and keys, never by its content. */
+/** A document that differs, identified by its id and keys, never with its content. */
 export interface DifferenceSample {
   readonly kind: Kind;
   readonly id: unknown;
@@ -54,7 +54,7 @@ export interface DifferenceLists {
   readonly waived: readonly DifferenceSample[];
 }
 
-/** All documents of each list; there may be more than fit into memory. */
+/** The lists of all documents that differ. They may not fit into memory, so a caller reads them one by one. */
 export interface DifferenceStream {
   readonly differences: Iterable<DifferenceSample>;
   readonly inFlight: Iterable<InFlight>;

@@ -91,7 +91,8 @@ async function compare(parts: VerifyParts): Promise<Verdict> {
   const ledger = new LedgerView(spec.ledger);
   const moment = ledger.moment();
   const { sourceEndpoint, targetEndpoint } = pinnedOf(spec);
-  // A fail-over may change the endpoint, but not the containers behind it, which openSides checks.
+  // The endpoints may differ from those in the ledger, because a fail-over may change them. The containers may not
+  // differ; openSides checks this.
   refuseChanges({ ...moment.migration.pinned, sourceEndpoint, targetEndpoint }, spec);
   refuseUncopied(moment);
   const timing = { ...COMPARE_TIMING, ...parts.timing };

@@ -24,7 +24,7 @@ function plain(value: unknown, above: readonly object[]): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   const entries = Object.entries(value).map(([name, member]) => [name, plain(member, path)]);
   if (!(value instanceof Error)) return Object.fromEntries(entries);
-  // The message and the cause of an Error are not enumerable.
+  // The message and the cause of an Error are not enumerable, so they are added here.
   const { name, message, cause } = value;
   const described = cause === undefined ? { name, message } : { name, message, cause: plain(cause, path) };
   return { ...described, ...Object.fromEntries(entries) };

@@ -29,8 +29,8 @@ export interface OpenOptions {
   readonly cacheKib?: number;
 }
 
-// Long enough for the longest transaction of another process (the migration of a large file), short enough that the
-// command does not seem to hang.
+// How long to wait for another process. Long enough for its longest transaction, the migration of a large file; short
+// enough that the command does not seem to hang.
 const BUSY_TIMEOUT_MS = 10_000;
 
 const SHIPPED = new URL('../../../migrations/', import.meta.url);

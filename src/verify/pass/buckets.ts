@@ -152,6 +152,7 @@ export class Buckets {
   }
 }
 
+/** How a bucket differs between both sides. */
 export interface Compared {
   /** The number, the bytes or the contributions of the documents differ. All were read by the scan. */
   readonly isUnequal: boolean;
@@ -159,6 +160,7 @@ export interface Compared {
   readonly isDoubted: boolean;
 }
 
+/** What one document adds to its bucket. */
 export interface Contribution {
   readonly sizeBytes: number;
   readonly hash: Uint32Array;

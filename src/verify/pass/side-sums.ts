@@ -12,6 +12,7 @@ import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
 import { EntryBuffer } from './entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 
+/** What a page has added to the sums. */
 export interface Taken {
   /** The number of documents on the page up to the fence. */
   readonly documents: number;

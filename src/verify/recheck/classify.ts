@@ -15,6 +15,7 @@ export interface Content {
   readonly expiry: number | undefined;
 }
 
+/** What a check has seen of the document in the source. */
 export type SourceSeen =
   | { readonly is: 'gone' }
   /** The document is marked as deleted. */
@@ -35,6 +36,7 @@ export interface TargetSeen {
   readonly content: Content;
 }
 
+/** What a check has seen of one document: on both sides, and in the ledger. */
 export interface Seen {
   readonly source: SourceSeen;
   readonly targets: readonly TargetSeen[];
@@ -43,6 +45,7 @@ export interface Seen {
   readonly nowTs: number;
 }
 
+/** What a check has concluded about one document. */
 export type Finding =
   | { readonly is: 'equal' | 'letter' | 'waived' | 'expired' }
   | { readonly is: 'differs'; readonly kind: Kind };

@@ -43,7 +43,7 @@ export async function listCandidates(listing: Listing): Promise<Repeated> {
     for (const some of inGroups(buckets, sums)) {
       signal.throwIfAborted();
       store.candidates.add(candidatesIn(some, { shelf, listing, recount, repeated }));
-      // Let other tasks run.
+      // Other asynchronous work runs here, such as the handling of Ctrl-C.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }

@@ -30,6 +30,7 @@ interface Reached {
   readonly atMs: number;
 }
 
+/** How far the mover had replicated each range at one moment. */
 export class Reach {
   readonly #reached: readonly Reached[];
 
