@@ -109,7 +109,7 @@ export type OnPresent =
 export interface AddedPath {
   readonly path: Path;
   /**
-   * The path in the document from which the JSON text of the value is copied; undefined: the value is written as JSON.
+   * The path in the document from which the JSON text of the value is copied; undefined: JSON.stringify makes the text.
    */
   readonly from?: Path | undefined;
   readonly onPresent: OnPresent;
@@ -121,7 +121,7 @@ interface Branch {
   readonly node: number;
   /** The index of the added path that ends at this branch; -1: none does. */
   readonly leaf: number;
-  /** The node from which the JSON text of the value is copied; -1: the value is written as JSON. */
+  /** The node from which the JSON text of the value is copied; -1: JSON.stringify makes the text. */
   readonly from: number;
   readonly below: Branch[];
 }

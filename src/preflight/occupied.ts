@@ -118,9 +118,9 @@ async function firstDocuments(
 const TRIES_PER_RANGE = 100_000;
 
 /**
- * Returns the session token of a range from the replica that accepts its writes; undefined: no key was found for the
- * range. The token is in the reply to a delete that must fail. Without the token a lagging replica could return no
- * documents although another process has just written some.
+ * Returns the session token of a range from the replica that accepts its writes; undefined: none of the tried keys
+ * belongs to the range. The token is in the reply to a delete that must fail. Without the token a lagging replica could
+ * return no documents although another process has just written some.
  */
 async function newestToken(
   requests: ContainerRequests,

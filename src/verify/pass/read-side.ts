@@ -35,7 +35,7 @@ interface Reader {
   readonly fenceLsn: number;
   isDone: boolean;
   documents: number;
-  /** Limits the retries until a page arrives: requests for a range that stays gone become rarer, and then end. */
+  /** Limits the retries after failed requests, until a page arrives. The time between two retries grows. */
   readonly patience: Patience;
 }
 

@@ -56,7 +56,7 @@ export class SourceRows {
   expiry: number | undefined;
   /** The scan nodes of the id and the levels of the source key. */
   readonly nameNodes: readonly number[];
-  /** What the kernel needs to make entries. It makes them for all rows of a page that need no computation here. */
+  /** The nodes from which the kernel makes entries, for all rows of a page that need no computation by this class. */
   readonly entryNodes: EntryNodes;
   readonly #scan: PageScan;
   readonly #options: RowOptions;

@@ -196,7 +196,7 @@ function whyOpen(reach: Reach): string {
   return reach.behind.length === 0 ? 'documents changed each time they were checked' : describeBehind(reach);
 }
 
-/** Returns the parts of a point read in the source. Its result is the document that should be in the target. */
+/** Returns the parts of a point read in the source, which finds the document as it should be in the target. */
 function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsParts<SourceFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new SourceRows(replies, options);
@@ -215,7 +215,7 @@ function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsPar
   return { side: source, replies, keep };
 }
 
-/** Returns the parts of a point read in the target. Its result has the identity of the document and its content. */
+/** Returns the parts of a point read in the target, which finds the identity and the content of the document. */
 function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsParts<TargetFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new TargetRows(replies, options);

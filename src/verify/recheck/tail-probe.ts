@@ -44,7 +44,7 @@ export class Reach {
     return reached !== undefined && reached.lsn >= lsn;
   }
 
-  /** The time of the service, in seconds since the epoch. The clock of this machine may be wrong. */
+  /** The time in seconds since the epoch, by the clock of the service, because that of this machine may be wrong. */
   get nowTs(): number {
     return Math.floor(Math.max(0, ...this.#reached.map(({ atMs }) => atMs)) / 1000);
   }
