@@ -27,7 +27,7 @@ export interface Commitment {
 /** Documents of one source range that were changed after the writers were stopped. */
 export interface SourceChange {
   readonly range: string;
-  /** Some of the documents, by id as JSON text; empty when they cannot be named. */
+  /** The ids of some of the documents, as JSON texts; empty if the feed does not name the documents. */
   readonly ids: readonly string[];
   /** `split`: the range was split or merged, so its end has to be read again. */
   readonly what: 'written' | 'deleted' | 'split';
@@ -56,7 +56,7 @@ export type JournalEvent =
       readonly reason: string | null;
     };
 
-/** An event with its time. */
+/** An event with its number and its time. */
 export type JournalEntry = JournalEvent & { readonly number: number; readonly atMs: number };
 
 /** The commit of the migration, and the events that followed it. */

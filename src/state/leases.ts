@@ -17,7 +17,7 @@ import type { Transactions } from '../lib/sqlite/transaction.ts';
 const PHASES = ['copy', 'recopy', 'tail', 'replaced'] as const;
 export type LeasePhase = (typeof PHASES)[number];
 
-/** The whole key space, as [min, max). */
+/** The whole key space: `min` is included, `max` is not. */
 export const KEY_SPACE = { min: '', max: 'FF' } as const;
 
 /** The end of the change feed before the copy starts, or after the source has forgotten changes. */

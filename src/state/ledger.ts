@@ -46,7 +46,7 @@ export interface OpenLedger {
   readonly nowMs: number;
   /** Only the first command of a migration may create the file. */
   readonly create: 'if-missing' | 'never';
-  /** The containers, if they were inspected. */
+  /** The containers, if the command has inspected them. */
   readonly containers?: FirstContainers;
 }
 
@@ -210,7 +210,7 @@ export class Ledger {
     const part = `${to}.part`;
     try {
       rmSync(part, { force: true });
-      // exec instead of a prepared statement, whose errors would name the ledger instead of the copy.
+      // Errors of a prepared statement would name the ledger instead of the copy, so `exec` is used.
       this.#database.exec(`VACUUM INTO '${part.replaceAll("'", "''")}'`);
       const file = openSync(part, 'r+');
       fsyncSync(file);

@@ -8,7 +8,7 @@ import type { Run } from './runs.ts';
 
 export interface Overview {
   readonly migration: MigrationRecord;
-  /** The leases that are read, in the order of the key space. */
+  /** The leases that are not replaced, in the order of the key space. */
   readonly leases: readonly Lease[];
   readonly counters: Readonly<Record<string, number>>;
   readonly letters: ReadonlyArray<{

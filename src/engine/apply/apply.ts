@@ -189,7 +189,8 @@ async function write(subject: Subject, version: Version, first: WriteOutcome | u
     const hasWaited = isWaiting(subject, version);
     await refuseFailed(subject, version, result);
     if (hasWaited) return;
-    // The document that held the value may have left between the refusal and the opening of our letter.
+    // The document that held the unique value may have left between the refusal and the opening of the letter. No retry
+    // would then follow, so the write is tried a second time.
     const kept = context.pending.rowOf(identity.hash, change.indexId)?.slot ?? null;
     result = await putInSlot({ ...put, isThere: kept !== null && kept.equals(slot.hash) });
   }

@@ -7,7 +7,7 @@ import type { PageScan } from '../../documents/page-scan.ts';
 
 /** The identity of a source document. */
 export interface SourceIdentity {
-  /** 16 bytes. */
+  /** The hash of the name, 16 bytes. */
   readonly hash: Buffer;
   /** The id, then the levels of the source key, as JSON texts; null for a missing value. */
   readonly name: readonly (string | null)[];

@@ -112,7 +112,7 @@ function isCopyOfOurs({ pending, ledger }: RunContext, other: SourceIdentity, sl
   return !isIndexed && other.name.slice(1).some((level) => level !== null);
 }
 
-/** Whether the source still maps `other` to this slot. */
+/** Whether the document `other` still belongs in this slot, according to the source. */
 async function stillMaps({ source }: RunContext, other: SourceIdentity, slot: Slot): Promise<boolean> {
   const version = await source.read(other);
   if (version === 'gone') return false;

@@ -31,7 +31,7 @@ export class CopyReader {
   readonly #scan: PageScan;
   readonly #versions: VersionReader;
   readonly #segment = new SegmentBuilder();
-  /** Nodes of the values that name a document; the last one is its etag. */
+  /** The nodes of the values that name a document, and last the node of its etag. */
   readonly #names: readonly number[];
   readonly #idle: FlatPage[] = [];
 

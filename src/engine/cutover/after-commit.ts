@@ -13,7 +13,7 @@ import { committedEnds, readSourceEnds, stragglers, type SourceEnds, type Stragg
 import { describeStraggler, formatSeconds } from './wording.ts';
 import type { RunContext } from '../context.ts';
 
-/** The application stays stopped until the settings are done, so they may not take longer than this. */
+/** The time limit for applying settings: the application stays stopped until these are done. */
 const SETTINGS_MAX_MS = 10_000;
 /** After this time since the commit, a cutover that is run again no longer looks at the source. */
 const RECHECK_MAX_MS = 24 * 3600 * 1000;
@@ -132,7 +132,7 @@ async function watch(
   const named = new Set<string>();
   let from = first;
   const endMs = context.clock.now() + watchMs;
-  // At least one look, unless watching is switched off.
+  // The loop looks at least once, unless watching is switched off.
   for (let isDue = watchMs > 0; isDue; isDue = context.clock.now() < endMs) {
     await context.clock.sleep(Math.max(1, Math.min(quietMs, endMs - context.clock.now())), signal);
     const to = await readSourceEnds(context, 'any replica', signal);

@@ -10,7 +10,7 @@ import { formatSeconds } from './wording.ts';
 
 export class Attempt {
   readonly options: CutoverOptions;
-  /** Its `reading` signal is aborted at the deadline. */
+  /** The leases of the run. Their `reading` signal is aborted at the deadline. */
   readonly leases: LeasesParts;
   readonly stoppedAtMs: number;
   /** Settles when the hook that stops the writers has ended, whether it succeeded or failed. */

@@ -10,7 +10,7 @@ export async function catchUp(leases: LeasesParts): Promise<void> {
   leases.reading.throwIfAborted();
 }
 
-/** Catches up again and again, until `reading` is aborted. */
+/** Runs one round after another, until `reading` is aborted. */
 export async function keepCatchingUp(leases: LeasesParts): Promise<void> {
   const { context, reading } = leases;
   while (!reading.aborted) {

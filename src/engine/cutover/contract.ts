@@ -49,7 +49,7 @@ export interface AfterCommitOptions {
     signal: AbortSignal,
   ) => Promise<readonly SettingOutcome[]>;
   readonly say: (text: string) => void;
-  /** The source must receive no write for this long. */
+  /** How long the source must receive no write before the commit. After the commit: the time between two looks at it. */
   readonly quietMs: number;
   /** How long to watch the source for late writes after the commit. */
   readonly watchMs: number;
@@ -64,7 +64,7 @@ export interface CutoverOptions extends AfterCommitOptions {
   /** Returns when a comparison of all documents was last clean; null if none ever was. */
   readonly lastCleanMs: () => number | null;
   readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;
-  /** Longest time from stopping the writers to the commit; after that the cutover backs out. */
+  /** The longest time from stopping the writers to the commit. After that the cutover backs out. */
   readonly deadlineMs: number;
 }
 

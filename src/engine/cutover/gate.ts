@@ -90,7 +90,7 @@ async function requireCountPermission(
       const part = wholeOf(must(ranges.list[0], 'a container has a range'));
       const { id } = part.range;
       try {
-        // Costs as little as a query that finds nothing.
+        // The filter is always false, so the count costs as little as a query without results.
         return await countRange(requests, part, {
           signal,
           timeoutMs: timing.requestTimeoutMs,

@@ -30,7 +30,7 @@ export type SourceEnds = ReadonlyMap<string, RangeEnd>;
 /** Changes to one range after its end was read. */
 export interface Straggler {
   readonly range: string;
-  /** Some of the documents, by id as JSON text. */
+  /** The ids of some of the changed documents, as JSON texts. */
   readonly ids: readonly string[];
   /** `split`: the range was split or merged, so it is not known whether a document changed. */
   readonly what: 'written' | 'deleted' | 'split';

@@ -30,7 +30,7 @@ export class LeaseRun {
     this.#progress = runs.reporter.rangeOf(lease);
   }
 
-  /** Ends when the goal of the run is reached, when the lease was replaced, or when the run stops. */
+  /** Runs the lease until the goal of the run is reached, the lease is replaced, or the run stops. */
   async run(): Promise<void> {
     for (;;) {
       const { phase } = this.#lease;

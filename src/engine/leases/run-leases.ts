@@ -107,7 +107,7 @@ async function buildIndexes({ ledger, points }: RunContext, signal: AbortSignal)
   }
 }
 
-/** What the leases of a run share. */
+/** The readers and limits that all leases of a run share. */
 export class LeaseRuns {
   readonly #context: RunContext;
   readonly #members: Group;

@@ -17,8 +17,9 @@ const AT_ONCE = 64;
 
 export class Promoter {
   readonly #context: RunContext;
-  /** By document: the retry that has begun, and below it the retry that will follow. */
+  /** The retry of each document that has begun. */
   readonly #begun = new Map<string, Promise<void>>();
+  /** The retry of each document that follows the one in `#begun`. */
   readonly #next = new Map<string, Promise<void>>();
   #roundWanted = false;
   #roundRunning = false;

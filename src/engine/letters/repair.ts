@@ -13,7 +13,7 @@ import type { UnitOfWork } from '../unit/unit-of-work.ts';
 import { reapply } from './reapply.ts';
 import { keyOf, type Slot, type SourceIdentity } from '../apply/identity.ts';
 
-/** A document that differs, and where the target holds copies of it. */
+/** A document in which a comparison found a difference. */
 export interface Suspect {
   /** The id, then the levels of the source key, as JSON texts; null for a missing value. */
   readonly name: readonly (string | null)[];
@@ -74,7 +74,7 @@ async function removeStray(
 /** Returns the hash of an identity or a slot, from the id (JSON text) and the key. */
 function hashOf(id: string | null, key: readonly KeyComponent[]): Buffer {
   const hasher = new IdentityHasher();
-  // The id starts at offset 1, because offset 0 means that there is none.
+  // The text starts with a space, so that the id is at offset 1: offset 0 would mean that there is no id.
   const text = Buffer.from(` ${id ?? ''}`);
   hasher.clear();
   hasher.addRaw(text, id === null ? 0 : 1, text.length);

@@ -1,4 +1,4 @@
-/** The service's time, taken from the Date headers of its replies: the clock of this machine may be wrong. */
+/** Keeps the service's time, from the Date headers of its replies, because the clock of this machine may be wrong. */
 import type { Clock } from '../../lib/clock.ts';
 
 /** A date that is behind by less than this is normal: dates have whole seconds, and replies overtake each other. */

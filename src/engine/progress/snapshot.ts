@@ -43,14 +43,14 @@ export interface Outlook {
   readonly targetRu: number | null;
 }
 
-/** One range of the source; its lease keeps it current while the run lasts. */
+/** The progress of one range of the source. The range's lease updates it while the run lasts. */
 export interface RangeProgress {
   readonly id: string;
   readonly min: string;
   readonly max: string;
   phase: LeasePhase;
   documents: number;
-  /** Service time of the newest committed change, in seconds. */
+  /** The time of the newest committed change, in seconds, by the service's clock. */
   lastTs: number | null;
   /** When the range's feed last had no more changes and all earlier changes were committed. */
   caughtUpMs: number | null;
@@ -58,5 +58,8 @@ export interface RangeProgress {
   askedMs: number | null;
 }
 
-/** `copy` ends at the anchors, `catch-up` where the feeds ended when the run began, `tail` when it is stopped. */
+/**
+ * What a run has to reach. `copy` ends at the anchors. `catch-up` ends where the feeds ended when the run began. `tail`
+ * ends when the operator stops it.
+ */
 export type Goal = 'copy' | 'tail' | 'catch-up';

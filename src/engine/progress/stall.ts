@@ -8,7 +8,7 @@ import type { RangeWait, WaitReason } from '../../cosmos/bulk/operation.ts';
 
 /** Waits that are shorter than this are normal and not reported. */
 const REPORT_AFTER_MS = 2000;
-/** The stall warning is repeated at this interval. */
+/** How long a run must stall before a warning, and before each further warning. */
 const WARN_EVERY_MS = 30_000;
 /**
  * After the delay of a retry, its side counts as waiting for this much longer, until the next request reports a result.
@@ -35,7 +35,7 @@ export interface PendingRequests {
   readonly feeds: ReadonlyArray<{ readonly range: string; readonly sinceMs: number | null }>;
 }
 
-/** Remembers the retries of both sides, and words what a run is waiting for. */
+/** Remembers the retries of requests to both sides, and says in words what a run is waiting for. */
 export class ServiceWaits {
   readonly #clock: Clock;
   readonly #retries = new Map<

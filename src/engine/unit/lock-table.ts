@@ -9,7 +9,7 @@ import { assert } from '../../lib/assert.ts';
 const FIRST_CAPACITY = 1024;
 
 export class LockTable {
-  // Signed integers, which V8 handles without allocating.
+  // The hashes, four words for each number. They are signed integers, which V8 handles without allocating.
   #words = new Int32Array(FIRST_CAPACITY * HASH_WORDS);
   // The next lock of the same bucket, as its number + 1; 0 ends the chain. Dropped numbers form a chain too.
   #next = new Int32Array(FIRST_CAPACITY);

@@ -129,7 +129,7 @@ async function settleOne(
     });
     return;
   }
-  // Older segments may still say that a copy is there.
+  // Older segments may still name these slots as the place of the copy.
   for (const { hash } of candidates.values())
     findings.overrides.push({ identity: identity.hash, slot: hash, sequence: ledger.pages.nextSequence() });
 }

@@ -85,7 +85,8 @@ export class UnitOfWork {
    */
   async begin(claims: readonly Claiming[], copied?: CopiedDocuments): Promise<void> {
     for (const { kind, identity, slot } of claims) {
-      // A takeover claims the removal of the slot's former document, not a write by that document.
+      // A takeover only notes that the former document may lose the slot. It allows no write or removal for that
+      // document.
       if (kind !== 'takeover') this.#claimed.add(nameOf(identity.hash, slot.hash));
     }
     const intent = { page: this.page, lease: this.#lease, feed: this.feed, claims: claims.map(asClaim) };

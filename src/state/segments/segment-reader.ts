@@ -26,7 +26,7 @@ export interface Landed extends Stored {
   readonly sequence: number;
 }
 
-/** A committed segment. */
+/** A committed segment, with the outcome numbers of its documents. */
 export interface Segment extends Pick<FinishedSegment, 'count' | 'lsnBase' | 'data'>, Marks {
   readonly number: number;
   readonly feed: FeedName;

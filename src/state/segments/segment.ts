@@ -36,7 +36,7 @@ export interface SegmentEntry {
   readonly lsn: number | null;
 }
 
-/** A finished segment. */
+/** A finished segment: entries and keys in `data`, and the names separately. */
 export interface FinishedSegment {
   readonly count: number;
   readonly lsnBase: number;
