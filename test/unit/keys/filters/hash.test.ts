@@ -19,7 +19,7 @@ test.each<[value: Scalar, of2: number, of100: number, of400: number, ofMillion: 
   [true, 1, 45, 345, 269145],
   [false, 0, 46, 146, 293746],
   [null, 0, 18, 118, 482518],
-])('%j is in buckets %i of 2, %i of 100, %i of 400, %i of 1,000,000', (value, ...buckets) => {
+])('hash suffix: %j -> %i of 2, %i of 100, %i of 400, %i of 1,000,000', (value, ...buckets) => {
   expect([2, 100, 400, 1_000_000].map((count) => bucketOf(value, count))).toEqual(buckets);
 });
 

@@ -68,7 +68,7 @@ describe('what is read as a time', () => {
     [true, 'invalid: only a text or a number can be a date'],
     [undefined, undefined],
     [null, 'invalid: only a text or a number can be a date'],
-  ])('%j is %s', (value, expected) => {
+  ])('%j -> %s', (value, expected) => {
     expect(filtered(WHOLE, value)).toBe(expected);
   });
 });
@@ -95,7 +95,7 @@ describe('buckets', () => {
     ['1969-12-29', '1970-W01', '1969-Q4'],
     ['0001-01-01', '0001-W01', '0001-Q1'],
     ['9999-12-31', '9999-W52', '9999-Q4'],
-  ])('%s is in week %s and quarter %s', (date, week, quarter) => {
+  ])('%s -> week %s and quarter %s', (date, week, quarter) => {
     expect([filtered('week', date), filtered('quarter', date)]).toEqual([week, quarter]);
     expect([filtered('day', date), filtered('month', date), filtered('year', date)]).toEqual([
       date,
@@ -111,11 +111,11 @@ describe('buckets', () => {
     ['date:yyyy.MM.dd HH', '2024.05.17 08'],
     ['date:"yyyy|MM"', '2024|05'],
     ['date:MMdd', '0517'],
-  ])('%s is %s', (filter, expected) => {
+  ])('%s -> %s', (filter, expected) => {
     expect(filtered(filter, '2024-05-17T08:09:10Z')).toBe(expected);
   });
 
-  test('any time agrees with what JavaScript prints, as text and as a number', () => {
+  test('any time, as text or a number -> what JavaScript prints', () => {
     const times = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
     fc.assert(
       fc.property(times, (time) => {
@@ -127,7 +127,7 @@ describe('buckets', () => {
     );
   });
 
-  test('seven days make a week, and weeks sort as their days do', () => {
+  test('days in a row -> seven make a week, and weeks sort as their days do', () => {
     const days = fc.integer({ min: -700_000, max: 2_900_000 });
     fc.assert(
       fc.property(days, (day) => {
