@@ -669,8 +669,8 @@ export function identity(
       to += 1;
     } else {
       const first = from + usize(byte == 0x2d);
-      // 15 digits always fit into a double without loss, 18 into an integer of 64 bits. An object or an array fails
-      // below, because its first byte is not a digit.
+      // 15 digits always fit into a double without loss, 18 into an integer of 64 bits. For an object or an array the
+      // loop below returns false, because its first byte is not a digit.
       if (until - first > 15) return false;
       let whole: i64 = 0;
       for (let at = first; at < until; at += 1) {

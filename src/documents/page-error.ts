@@ -1,9 +1,9 @@
-/** The error for a page whose bytes are not what the scan expects. */
+/** Owns the error for a damaged page, and the texts of the faults that a page may have. */
 import { ServiceError } from '../lib/errors.ts';
 
 /**
- * A page is damaged at the byte `offset`, and nothing of it is used. Invariant: the message contains no bytes of the
- * page, which are the operator's data.
+ * The error for a page that is damaged at the byte `offset`. Nothing of the page is used. Invariant: the message
+ * contains no bytes of the page, which are the operator's data.
  */
 export class PageError extends ServiceError {
   /** The offset of the first wrong byte in the page. */

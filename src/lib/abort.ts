@@ -97,8 +97,7 @@ export class Deadline implements Disposable {
   constructor(delayMs: number, what: string, parent: AbortSignal) {
     assert(delayMs <= DELAY_MAX_MS, 'a deadline is at most 24 days away');
     this.#child = new ChildSignal(parent);
-    // Creating an error captures the stack, which takes time. Most deadlines do not pass, so it is created when one
-    // does.
+    // Creating an error captures the stack, which takes time. Most deadlines do not pass, so the error is created late.
     this.#timer = setTimeout(
       () => this.#child.abort(new DeadlinePassed(`${what} took longer than ${delayMs} ms`)),
       delayMs,

@@ -21,7 +21,7 @@ import type { CompareTiming } from '../../spec/timing.ts';
 /** How many ranges are read at the same time. Each holds one page of at most 4 MB in memory. */
 const READERS_MAX = 3;
 /**
- * How many requests for the end of a range run at the same time. More than readers, because their replies are small.
+ * How many requests for the end of a range run at the same time. There are fewer readers, because pages are larger.
  */
 const FENCES_MAX = 16;
 /** How many bytes of entries are kept in memory before a checkpoint writes them, together with the sums. */

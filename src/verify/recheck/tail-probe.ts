@@ -22,7 +22,7 @@ const READERS_MAX = 16;
 
 interface Reached {
   readonly lease: Lease;
-  /** The LSN up to which everything is replicated. */
+  /** The LSN up to which everything in the range is replicated. */
   readonly lsn: number;
   /** Whether every change in the range is replicated. */
   readonly isAll: boolean;
