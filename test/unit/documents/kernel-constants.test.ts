@@ -36,7 +36,7 @@ test.each([
 });
 
 test('kernel: fault numbers -> one for each text', () => {
-  const start = SOURCE.indexOf('// Faults;');
+  const start = SOURCE.indexOf('\nconst END = 1;');
   const faults = SOURCE.slice(start, SOURCE.indexOf('\n\n', start)).matchAll(/= (\d+);/g);
   const numbers = Array.from(faults, ([, number]) => Number(number));
   expect(numbers).toEqual(FAULTS.map((_text, number) => number).slice(1));
