@@ -70,8 +70,8 @@ export class Digests {
   }
 
   /**
-   * Passes the rows of the last scan up to a fence to the functions; returns the number of these rows. Throws a
-   * PageError if a row has no LSN.
+   * Passes to the given functions each row of the last scan whose LSN is not above the fence, and returns how many
+   * rows these are. Throws a PageError if a row has no LSN.
    */
   read(fenceLsn: number, { take, entry, left }: EntryTakers): number {
     const scan = this.#scan;

@@ -198,8 +198,8 @@ export class Adder {
     if (value === undefined) return onPresent === 'replace-or-leave' ? undefined : path;
     // A value of `replace-or-leave` is written even if it is equal: its place in the output must be known, since it may
     // be refreshed later.
-    const isReckoned = onPresent === 'replace-or-leave';
-    if (!isReckoned && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
+    const mayReplace = onPresent === 'replace-or-leave';
+    if (!mayReplace && !isComposite(scan.page, start) && decodeScalar(scan.page, start, end) === value)
       return undefined;
     if (onPresent === 'keep') return path;
     job.edits.add(start, end, this.#textOf(row, branch, value));

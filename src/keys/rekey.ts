@@ -147,7 +147,7 @@ export class Rekey {
     return 'moves';
   }
 
-  /** Returns the effective key of the last read row in the target. */
+  /** Returns the effective key that the row read last gets in the target. */
   effectiveKey(): string {
     const place = this.#known?.place ?? effectiveKey(this.#kind, this.key);
     if (this.#known !== undefined) this.#known.place = place;
@@ -261,7 +261,7 @@ export class Rekey {
   }
 }
 
-/** Returns the source key path whose old value is kept at `path`; undefined if there is none. */
+/** Returns the key path of the source whose value the target document keeps at `path`; undefined if there is none. */
 function keptFrom({ sourcePaths, sourcePathsInTarget }: KeyPlan, path: Path): Path | undefined {
   const level = sourcePathsInTarget.findIndex((kept) => isSamePath(kept, path));
   return level < 0 ? undefined : sourcePaths[level];

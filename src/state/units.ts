@@ -125,7 +125,7 @@ export class PageStore {
     });
   }
 
-  /** Returns the numbers of the units that have an intent and no commit, oldest first. */
+  /** Returns the unit numbers that have an intent and no commit, oldest first. */
   unsettled(): number[] {
     return this.#parts.transactions.read(() => this.#sql.pages.all());
   }

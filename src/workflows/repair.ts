@@ -84,8 +84,8 @@ async function whileTailing<T>(parts: RunParts, work: (signal: AbortSignal) => P
 }
 
 /**
- * Returns the numbers of the leases whose feed has lost deletes. Opens the ledger for writing, since this also
- * migrates the ledger of an older cosmig.
+ * Returns the lease numbers whose feed has lost deletes. Opens the ledger for writing, since opening it also migrates
+ * the ledger of an older cosmig.
  */
 function unsweptIn({ spec, clock }: RunParts): readonly number[] {
   using ledger = Ledger.open({ path: spec.ledger, spec, nowMs: clock.now(), create: 'never' });

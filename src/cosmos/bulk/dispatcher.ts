@@ -82,7 +82,7 @@ export class RangeDispatcher<V> {
   /** Returns what every range waits for. */
   waits(): RangeWait[] {
     return [...this.#queues.values()].map(({ range, batches, inFlight, ...queue }) => {
-      // Refused operations are being sent again. Until they are answered, the refusal is still the reason.
+      // While refused operations are sent again and have no answer yet, the refusal remains the reason for the wait.
       const [reason, sinceMs] =
         queue.refusedSinceMs !== undefined && queue.reason === 'in flight'
           ? [queue.refusedFor, queue.refusedSinceMs]

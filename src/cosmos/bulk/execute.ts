@@ -165,7 +165,7 @@ export class BatchExecutor<D> {
     const { kind, status, substatus, etag = '' } = reply;
     if (kind === 'done')
       return { is: 'done', value: { status, substatus, document: this.#parts.keep(row, etag), lsn } };
-    // 400: the request itself was accepted, so the service rejects the id of this read.
+    // 400 for one read of an accepted batch: the service does not allow this id, so no document can have it.
     if (kind === 'missing' || status === 400) return { is: 'done', value: { status, substatus, lsn } };
     const trouble = troubleIn(reply, 'a read');
     // 413: the reply had no room left for this document. The read succeeds in another batch.

@@ -82,7 +82,7 @@ export class RuMeter {
     return { totalRu, throttled, lastSecondRu };
   }
 
-  /** Returns the bucket as it is in the second of `nowMs`. */
+  /** Returns the state of the bucket in the one-second interval that contains `nowMs`. */
   #at(name: string, nowMs: number): Bucket {
     const second = Math.floor(nowMs / SECOND_MS);
     const known = this.#buckets.get(name);

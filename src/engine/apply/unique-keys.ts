@@ -54,12 +54,12 @@ export class UniqueKeys {
     }
   }
 
-  /** Whether the document is known to want exactly these values. */
+  /** Returns whether exactly these values are recorded as those that the document waits for. */
   wants(identity: Buffer, held: UniqueValues): boolean {
     return this.#wanted.get(mapKey(identity))?.join() === held.join();
   }
 
-  /** Whether the document may want one of the values that were given up. */
+  /** Returns whether the document may wait for one of the values that another document has given up. */
   mayWant(identity: Buffer, given: UniqueValues): boolean {
     const wanted = this.#wanted.get(mapKey(identity));
     return wanted === undefined || wanted.some((one) => given.some((other) => meet(one, other)));

@@ -85,7 +85,7 @@ export class CopyReader {
     }
   }
 
-  /** Adds a document that is refused or deleted. A deleted document is left out if the ledger cannot know it. */
+  /** Adds a document that is refused or deleted. Skips a deleted document that has no row in the ledger. */
   #addOther(row: number, { others, indexId }: FlatPage, nowTs: number): void {
     const { identity, version, lsn } = this.#versions.read(row, nowTs);
     if (version !== 'gone' || this.#context.pending.filter.mayHave(this.#versions.rekey.hashes, 0))

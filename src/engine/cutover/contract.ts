@@ -10,7 +10,7 @@ export interface ComparisonResult {
   readonly why: string;
   /** Documents to repair before the next comparison; deletes that no feed reports are among them. */
   readonly suspects: readonly Suspect[];
-  /** Whether `suspects` holds all differences, and each is a document in the target that is no longer in the source. */
+  /** True if the list `suspects` is complete, and names only documents that the target has and the source no longer has. */
   readonly areExtra?: boolean;
   /** Whether all documents were compared, even if the requested scope was smaller. */
   readonly isWhole?: boolean;

@@ -11,7 +11,8 @@ export class Transactions {
 
   constructor(database: Database) {
     this.#database = database;
-    // `openDatabase` may have set FULL. This uses exec, because a pragma takes effect already when it is prepared.
+    // `openDatabase` may have set `synchronous` to FULL. SQLite applies this pragma when it is prepared, not when it
+    // is run, so a prepared statement could not set it later.
     if (!database.readonly) database.exec('PRAGMA synchronous = NORMAL');
   }
 

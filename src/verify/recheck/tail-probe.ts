@@ -1,7 +1,7 @@
 /**
  * Finds out how far the mover has replicated each range, by reading the feed of the source from the ledger's position:
- * the changes that the feed returns are not replicated yet. Invariant: the ledger is only read, and a range without
- * certain information counts as not replicated at all.
+ * the changes that the feed returns are not replicated yet. Invariant: the ledger is only read. If it is not certain how
+ * far a range has been replicated, the range counts as not replicated at all.
  */
 import { ChangeFeed, type FeedMode, type FeedStart } from '../../cosmos/feed/feed.ts';
 import { troubleOf } from '../../cosmos/transport/trouble.ts';
