@@ -16,8 +16,9 @@ const shared = { isolate: false } as const;
 export default defineConfig({
   test: {
     reporters: ['default', './test/closing-line.ts'],
-    // The machine has two cores; servers under test need one of them.
-    maxWorkers: 2,
+    // Two cores are enough: with two workers they are idle for more than half of a run, because tests wait for servers
+    // and for times that are the point of the test.
+    maxWorkers: 4,
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [
       { test: { name: 'unit', ...shared, include: unit, setupFiles: [seed], testTimeout: 20_000 } },
