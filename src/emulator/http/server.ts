@@ -73,7 +73,8 @@ function openAccount(options: EmulatorOptions): { account: LocalAccount; close: 
         why: error.message.replace(/\.$/, ''),
         hint: 'correct them in the file of --config',
       });
-    throw error;
+    // The exclusive lock may be refused here, too: another emulator that started at the same moment has taken it.
+    throw asDatabaseError(error, options.data);
   }
 }
 

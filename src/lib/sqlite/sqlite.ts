@@ -239,7 +239,8 @@ const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: s
 export function asDatabaseError(error: unknown, path: string): unknown {
   const code = errorCode(error);
   const cause = error instanceof Error ? error.message : String(error);
-  if (code === 'SQLITE_BUSY' || code.startsWith('SQLITE_BUSY_')) {
+  // PROTOCOL: SQLite gave up a race with another process for the locks of the WAL.
+  if (/^SQLITE_(?:BUSY|PROTOCOL)(?:_|$)/.test(code)) {
     return new NotReadyError(`${path} is in use`, {
       why: 'another process keeps it locked',
       hint: 'wait for that process to end, then run the same command again',
