@@ -18,7 +18,7 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     // Two cores are enough: with two workers they are idle for more than half of a run, because tests wait for servers
     // and for times that are the point of the test.
-    maxWorkers: 4,
+    maxWorkers: 6,
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [
       { test: { name: 'unit', ...shared, include: unit, setupFiles: [seed], testTimeout: 20_000 } },
