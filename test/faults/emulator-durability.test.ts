@@ -21,7 +21,7 @@ import { headerOf, parseJson, type Reply } from '../helpers/emulator/raw.ts';
 import { WireContainer, type Doc, type OperationResult } from '../helpers/emulator/wire-container.ts';
 import { sized } from '../helpers/nightly.ts';
 
-const ROUNDS = Number(process.env['COSMIG_KILLS'] ?? sized({ daily: 2, nightly: 10 }));
+const ROUNDS = Number(process.env['COSMIG_KILLS'] ?? sized({ daily: 5, nightly: 10 }));
 const LANES = 4;
 /** Documents a lane writes to over and over. */
 const LANE_DOCUMENTS = 25;

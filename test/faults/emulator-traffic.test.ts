@@ -31,7 +31,7 @@ import { until } from '../helpers/wait.ts';
 import { WireContainer } from '../helpers/emulator/wire-container.ts';
 import { sized } from '../helpers/nightly.ts';
 
-const SOAK_MS = 1_000 * Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 3, nightly: 30 }));
+const SOAK_MS = 1_000 * Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 10, nightly: 60 }));
 const LANE_DOCUMENTS = 48;
 const RANGES_MAX = 9;
 /** Enough for four ranges; with nine of them, and two readers that poll, each runs dry now and then. */

@@ -12,7 +12,7 @@ import { Move, type Order } from '../../../helpers/migration/move.ts';
 import { verifyMove } from '../../../helpers/migration/verify.ts';
 import { sized } from '../../../helpers/nightly.ts';
 
-const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 2, nightly: 60 }));
+const SECONDS = Number(process.env['COSMIG_SOAK_SECONDS'] ?? sized({ daily: 6, nightly: 60 }));
 /** Short in CI, where other tests run in parallel. */
 const [WRITES_PER_SECOND, DOCUMENTS] = SECONDS < 60 ? [100, 2000] : [500, 20_000];
 /** Bounds the operations that wait for a busy emulator. */
