@@ -42,8 +42,20 @@ export class GatewayRequest {
     return this.segments[index] ?? '';
   }
 
+  /**
+   * Returns the container of the path. A client that has cached what it knows of a container states the resource id: a
+   * container that was recreated under the same name has another one.
+   */
   container(): ContainerModel {
-    return this.account.container(this.segment(1), this.segment(3));
+    const container = this.account.container(this.segment(1), this.segment(3));
+    const intended = this.headers['x-ms-cosmos-intended-collection-rid'] || container.rid;
+    if (intended === container.rid) return container;
+    throw new Refusal(
+      400,
+      `The container ${container.id} has the resource id ${container.rid}, but the request is meant for ${intended}: ` +
+        'the container was deleted and created again. Read the container, then repeat the request.',
+      { substatus: WRONG_CONTAINER },
+    );
   }
 
   jsonBody(): JsonObject {
@@ -80,6 +92,9 @@ export class GatewayRequest {
     return count === -1 ? undefined : Math.min(count, PAGE_ITEMS_MAX);
   }
 }
+
+/** The substatus of a 400 that says that the name now belongs to another container. */
+const WRONG_CONTAINER = 1024;
 
 /** The most items of a page, whatever the client asks for. In practice the byte limit ends a page earlier. */
 const PAGE_ITEMS_MAX = 100_000;
