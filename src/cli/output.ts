@@ -1,11 +1,13 @@
 /**
  * Everything that a command prints. Invariants: results go to stdout and messages to stderr. With --json stdout gets
- * exactly one JSON object (a list: one object per line), and stderr gets one JSON object per line.
+ * exactly one JSON object (a list: one object per line), and stderr gets one JSON object per line. Texts of documents,
+ * services and command lines reach the terminal through `printable` only.
  */
 import { styleText } from 'node:util';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { safeStringify } from '../lib/json/json.ts';
+import { printable } from '../lib/json/printable.ts';
 import { createLog, type Log } from '../lib/log.ts';
 import type { RenderLine, Reporter, Result } from './command.ts';
 import { dissect, type Explanation } from './explain.ts';
@@ -66,14 +68,14 @@ export class Output implements Reporter {
     const { json, quiet, stderr } = this.#options;
     if (quiet) return;
     if (json) this.#messages.info(text);
-    else stderr.write(`${text}\n`);
+    else stderr.write(`${printable(text)}\n`);
   }
 
   progress(picture: Readonly<Record<string, unknown>>, render: RenderLine): void {
     const { json, quiet, stderr, clock, live } = this.#options;
     if (quiet) return;
     if (live !== undefined && !json) {
-      live.show(render);
+      live.show((columns) => printable(render(columns)).slice(0, columns));
       return;
     }
     const nowMs = clock.now();
@@ -81,7 +83,7 @@ export class Output implements Reporter {
     const everyMs = Math.min(Math.max(firstMs, (nowMs - this.#beganMs) * ofRun), longestMs);
     if (nowMs - this.#progressAtMs < everyMs) return;
     this.#progressAtMs = nowMs;
-    stderr.write(`${json ? safeStringify({ progress: picture }) : render(Infinity)}\n`);
+    stderr.write(`${json ? safeStringify({ progress: picture }) : printable(render(Infinity))}\n`);
   }
 
   /** Removes the live line from the terminal. */
@@ -94,15 +96,15 @@ export class Output implements Reporter {
     this.#resultWritten = true;
     this.hideLive();
     const { json, quiet, stdout, stderr } = this.#options;
-    const text = json ? safeStringify(result.json) : result.text;
+    const text = json ? safeStringify(result.json) : printable(result.text);
     if (text !== '') stdout.write(`${text}\n`);
-    if (result.aside !== undefined && !json && !quiet) stderr.write(`${result.aside}\n`);
+    if (result.aside !== undefined && !json && !quiet) stderr.write(`${printable(result.aside)}\n`);
   }
 
   async line(text: string, json?: Result['json']): Promise<boolean> {
     const { stdout } = this.#options;
     if (this.#options.json && json === undefined) return true;
-    stdout.write(`${this.#options.json ? safeStringify(json) : text}\n`);
+    stdout.write(`${this.#options.json ? safeStringify(json) : printable(text)}\n`);
     return stdout.room === undefined || stdout.room();
   }
 
@@ -125,13 +127,12 @@ export class Output implements Reporter {
     }
     const paint = color && stderr.isTTY === true;
     const head = paint ? styleText('red', 'cosmig:') : 'cosmig:';
-    stderr.write(problems.length > 1 ? `${head} ${message}\n` : `${head} ${message}\n${reasons(why, hint)}`);
-    if (problems.length > 1) {
-      for (const problem of problems) {
-        stderr.write(`- ${problem.message}\n${reasons(problem.why, problem.hint)}`);
-      }
-    }
-    if (verbose) stderr.write(`${dissect(thrown)}\n`);
+    const details =
+      problems.length > 1
+        ? problems.map((problem) => `- ${problem.message}\n${reasons(problem.why, problem.hint)}`)
+        : [reasons(why, hint)];
+    if (verbose) details.push(`${dissect(thrown)}\n`);
+    stderr.write(`${head} ${printable(`${message}\n${details.join('')}`)}`);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from './clock.ts';
 import { safeStringify } from './json/json.ts';
+import { printableLine } from './json/printable.ts';
 
 /** The levels of log lines, from the least to the most severe. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -43,7 +44,7 @@ export function createLog(options: LogOptions): Log {
         options.write(`${safeStringify(line)}\n`);
       } else {
         const tail = clean.map(([name, value]) => ` ${name}=${asText(value)}`).join('');
-        options.write(`${time.slice(11, 19)} ${level} ${redactText(message)}${tail}\n`);
+        options.write(`${printableLine(`${time.slice(11, 19)} ${level} ${redactText(message)}${tail}`)}\n`);
       }
     };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };

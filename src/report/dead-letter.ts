@@ -1,5 +1,4 @@
 /** Shows a dead letter as one screen of text, with what the operator can do about it. */
-import { printable } from '../keys/show.ts';
 import type { Letter, Reason } from '../state/dead-letters.ts';
 import { formatTime, table } from './format.ts';
 
@@ -23,8 +22,8 @@ export function letterText(letter: Letter, document: string | null | undefined):
     ],
     ['next', state === 'open' ? NEXT[reason] : 'nothing'],
   ]);
-  if (document === undefined) return printable(facts);
-  return `${printable(facts)}\n\n${printable(document ?? 'the document was deleted in the source')}`;
+  if (document === undefined) return facts;
+  return `${facts}\n\n${document ?? 'the document was deleted in the source'}`;
 }
 
 const WAITS: Readonly<Record<Letter['waits']['for'], string>> = {

@@ -3,7 +3,7 @@ import type { Result } from '../cli/command.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { printPath, valueAt } from '../keys/path.ts';
 import type { ComputedKey, KeyPlan } from '../keys/plan.ts';
-import { printable, show } from '../keys/show.ts';
+import { show } from '../keys/show.ts';
 import type { KeyTally } from '../keys/key-spread.ts';
 import { formatCounts } from '../lib/counting.ts';
 import type { KEY_RESULT } from './json/tool-results.ts';
@@ -59,9 +59,7 @@ export function keyLines(one: KeyOfDocument, isExplained: boolean): string[] {
 
 /** Returns the whole key as text, not shortened, since scripts may count the lines of each key. */
 function keyText(values: readonly KeyComponent[]): string {
-  const levels = values.map((value) =>
-    value === undefined ? '(missing)' : printable(JSON.stringify(value)),
-  );
+  const levels = values.map((value) => (value === undefined ? '(missing)' : JSON.stringify(value)));
   return levels.length === 1 ? levels.join('') : `[${levels.join(',')}]`;
 }
 

@@ -7,6 +7,8 @@ import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync }
 import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
 import { describeFsError } from '../lib/fs-error.ts';
+import { safeStringify } from '../lib/json/json.ts';
+import { printable } from '../lib/json/printable.ts';
 import { readVersion } from '../lib/version.ts';
 import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
 
@@ -54,7 +56,7 @@ export function writeReport(
 function* jsonPieces(value: unknown, indent = ''): Generator<string> {
   const inner = `${indent}  `;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    yield JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent}`);
+    yield printable(JSON.stringify(value, null, 2)).replaceAll('\n', `\n${indent}`);
     return;
   }
   const isList = Symbol.iterator in value;
@@ -62,7 +64,7 @@ function* jsonPieces(value: unknown, indent = ''): Generator<string> {
   let separator = '';
   for (const item of isList ? (value as Iterable<unknown>) : Object.entries(value)) {
     if (isList) {
-      yield `${separator}\n${inner}${JSON.stringify(item)}`;
+      yield `${separator}\n${inner}${safeStringify(item)}`;
     } else {
       const [name, member] = item as [string, unknown];
       if (member === undefined) continue;

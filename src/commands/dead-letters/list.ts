@@ -3,7 +3,6 @@
  * needs no account.
  */
 import type { Command } from '../../cli/command.ts';
-import { printable } from '../../keys/show.ts';
 import { LEDGER_OPTIONS } from '../../spec/fields.ts';
 import { loadLedgerPath } from '../../spec/load.ts';
 import type { Letter } from '../../state/dead-letters.ts';
@@ -61,5 +60,5 @@ function lineOf(letter: Letter, shown: string): string {
   const { number, state, reason, id, sourceKey, targetKey, why } = letter;
   const shownState = shown === 'any' ? state.padEnd(11) : '';
   const head = `${String(number).padStart(6)}  ${shownState}${reason.padEnd(17)}`;
-  return printable(`${head}${id}  ${sourceKey} -> ${targetKey ?? '(no key)'}  ${why}`);
+  return `${head}${id}  ${sourceKey} -> ${targetKey ?? '(no key)'}  ${why}`;
 }

@@ -1,12 +1,13 @@
 /** Writes values as JSON for people and scripts. Invariant: writing never throws, whatever the value is. */
+import { printable } from './printable.ts';
 
 /**
- * Returns a value as one line of JSON. A big integer becomes text, an error an object with its name and message, and a
+ * Returns a value as one line of JSON that is safe to show on a terminal. A big integer becomes text, an error an object with its name and message, and a
  * reference back to an enclosing object the word [circular].
  */
 export function safeStringify(value: unknown): string {
   try {
-    return JSON.stringify(plain(value, [])) ?? 'null';
+    return printable(JSON.stringify(plain(value, [])) ?? 'null');
   } catch {
     // A getter of the value threw, or the value is nested too deeply for the stack. A report must not fail because of
     // that.

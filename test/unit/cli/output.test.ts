@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { RenderLine } from '../../../src/cli/command.ts';
 import { Output } from '../../../src/cli/output.ts';
+import { printable } from '../../../src/lib/json/printable.ts';
 import { VirtualClock } from '../../helpers/clock.ts';
 
 function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) {
   const { json = false, quiet = false, isLive = false } = more;
   const clock = new VirtualClock();
+  let stdout = '';
   let stderr = '';
   const lines: (string | null)[] = [];
   const live = { show: (lineOf: RenderLine) => lines.push(lineOf(40)), hide: () => lines.push(null) };
   const out = new Output({
-    stdout: { write: () => true },
+    stdout: { write: (text: string) => (stdout += text) },
     stderr: { write: (text: string) => (stderr += text) },
     clock,
     json,
@@ -19,7 +21,7 @@ function open(more: { json?: boolean; quiet?: boolean; isLive?: boolean } = {}) 
     color: false,
     ...(isLive ? { live } : {}),
   });
-  return { out, clock, lines, said: () => stderr };
+  return { out, clock, lines, said: () => stderr, printed: () => stdout };
 }
 
 const lineOf: RenderLine = (columns) => `within ${columns}`;
@@ -65,5 +67,46 @@ describe('progress', () => {
     out.announce({ json: {}, text: 'done' });
     expect(lines).toEqual(['within 40', 'within 40', null]);
     expect(said()).toBe('');
+  });
+});
+
+describe('a hostile text, as from the id of a document', () => {
+  const HOSTILE = 'a\u001b[2Jb\u009b2Jc\u202ed\u200be\rf';
+  const SHOWN = String.raw`a\u001b[2Jb\u009b2Jc\u202ed\u200be\u000df`;
+  const explanation = {
+    exitCode: 4,
+    code: 'mismatch',
+    message: HOSTILE,
+    why: HOSTILE,
+    hint: HOSTILE,
+    problems: [],
+  } as const;
+
+  test.each([{ json: false }, { json: true }])('%o: each way of printing -> is escaped', async ({ json }) => {
+    const { out, clock, said, printed } = open({ json });
+    clock.advance(5000);
+    out.note(HOSTILE);
+    out.progress({ id: HOSTILE }, () => HOSTILE);
+    await out.line(HOSTILE, { id: HOSTILE });
+    out.announce({ json: { id: HOSTILE }, text: HOSTILE, aside: HOSTILE });
+    out.failure('verify', explanation, new Error(HOSTILE));
+    out.log.error(HOSTILE, { id: HOSTILE });
+    const text = said() + printed();
+    expect(text).toBe(printable(text));
+    expect(text.split('2Jb').length).toBeGreaterThan(7);
+  });
+
+  test('a failure -> its three lines stay three lines', () => {
+    const { out, said } = open({});
+    out.failure('verify', explanation, new Error(HOSTILE));
+    expect(said()).toBe(`cosmig: ${SHOWN}\n  why  ${SHOWN}\n  now  ${SHOWN}\n`);
+  });
+
+  test('the live line -> is escaped and still fits', () => {
+    const { out, lines } = open({ isLive: true });
+    out.progress({}, (columns) => HOSTILE.repeat(20).slice(0, columns));
+    const [line] = lines;
+    expect(line).toHaveLength(40);
+    expect(line).toBe(SHOWN.repeat(3).slice(0, 40));
   });
 });
