@@ -16,9 +16,9 @@ const shared = { isolate: false } as const;
 export default defineConfig({
   test: {
     reporters: ['default', './test/closing-line.ts'],
-    // Two cores are enough: with two workers they are idle for more than half of a run, because tests wait for servers
-    // and for times that are the point of the test.
-    maxWorkers: 6,
+    // Most tests wait for servers and for times that are the point of the test: with two workers, two cores are idle for
+    // more than half of a run. Unit tests do not wait.
+    maxWorkers: process.env['npm_lifecycle_event'] === 'test:unit' ? 2 : 6,
     globalSetup: ['./test/helpers/temporary.ts', './test/helpers/process/build.ts'],
     projects: [
       { test: { name: 'unit', ...shared, include: unit, setupFiles: [seed], testTimeout: 20_000 } },

@@ -5,6 +5,7 @@ import { decimalOf, firstDifference, readCanonical } from '../../../src/document
 import { PageError } from '../../../src/documents/page-error.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyNumber, anyString } from './generate.ts';
+import { draws } from '../../helpers/generated.ts';
 
 function difference(
   a: string,
@@ -117,7 +118,7 @@ describe('any document', () => {
         const equal = normal(a.inner) === normal(b.inner);
         expect(difference(a.json, b.json) === undefined).toBe(equal);
       }),
-      { numRuns: 3000 },
+      { numRuns: draws(3000) },
     );
   });
 });
@@ -138,7 +139,7 @@ describe('numbers', () => {
       fc.property(anyNumber, anyNumber, (a, b) => {
         expect(decimalOf(a) === decimalOf(b)).toBe(isEqual(a, b));
       }),
-      { numRuns: 3000 },
+      { numRuns: draws(3000) },
     );
   });
 });

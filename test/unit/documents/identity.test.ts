@@ -9,6 +9,7 @@ import type { KeyComponent } from '../../../src/epk/effective-key.ts';
 import '../../helpers/seed.ts';
 import { anyNumber, anyScalar, anyString, anyText } from './generate.ts';
 import { murmur128, murmurOfContent } from './plain-murmur.ts';
+import { draws } from '../../helpers/generated.ts';
 
 const LEVELS = [['a'], ['b', 'c'], ['d']];
 const scan = latestVersionScan(LEVELS);
@@ -53,7 +54,7 @@ describe('identity', () => {
       fc.property(anyIdentity, (values) => {
         expect(fromBytes(values)).toBe(fromValues(values.map(decoded)));
       }),
-      { numRuns: 3000 },
+      { numRuns: draws(3000) },
     );
   });
 
@@ -77,7 +78,7 @@ describe('identity', () => {
         const equal = a.every((json, i) => same(decoded(json), decoded(b[i])));
         expect(fromBytes(a) === fromBytes(b)).toBe(equal);
       }),
-      { numRuns: 2000 },
+      { numRuns: draws(2000) },
     );
   });
 

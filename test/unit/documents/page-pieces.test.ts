@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteOutput } from '../../../src/documents/byte-output.ts';
 import { Pieces } from '../../../src/documents/page-pieces.ts';
+import { draws } from '../../helpers/generated.ts';
 
 const page = Buffer.from(Array.from({ length: 5000 }, (_, i) => 0x20 + ((i * 7) % 90)));
 
@@ -34,7 +35,7 @@ test('pieces: documents written piece by piece -> the same bytes', () => {
         expect([...out.subarray(0, 3), ...out.subarray(3 + sizeBytes)]).toEqual([0, 0, 0, 0, 0, 0, 0]);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: draws(200) },
   );
 });
 

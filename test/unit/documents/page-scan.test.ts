@@ -15,6 +15,7 @@ import { SYSTEM_PROPERTIES } from '../../../src/documents/system-properties.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyEnvelope, pageOf } from './generate.ts';
 import { Fault, PlainWalk, ROW_HEAD } from './plain-walk.ts';
+import { draws } from '../../helpers/generated.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -87,7 +88,7 @@ describe('scan', () => {
         expect(scan.count).toBe(expected.length);
         expected.forEach((document, row) => checkDocument(scan, row, document));
       }),
-      { numRuns: 2000 },
+      { numRuns: draws(2000) },
     );
   });
 });
@@ -135,7 +136,7 @@ describe('kernel', () => {
           expect(read).toEqual(readPlainly(scan, page));
           expect(read).toHaveProperty('rows');
         }),
-        { numRuns: 1000 },
+        { numRuns: draws(1000) },
       );
     },
   );
@@ -150,7 +151,7 @@ describe('kernel', () => {
           expect(read).toEqual(isUtf8(page) ? readPlainly(scan, page) : read);
           expect(verdictsOf(scan, page)).toContain('rows' in read ? 'accepted' : 'refused');
         }),
-        { numRuns: 3000 },
+        { numRuns: draws(3000) },
       );
     },
   );

@@ -13,6 +13,7 @@ import type { Member } from '../../../src/emulator/json/json-text.ts';
 import { membersOf as listMembers } from '../../../src/emulator/json/json-text.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyText } from './generate.ts';
+import { draws } from '../../helpers/generated.ts';
 
 const PATHS = [['pk'], ['a', 'b'], ['a', 'c/d', 'Zoë'], ['ttl']];
 const scan = latestVersionScan(PATHS);
@@ -43,7 +44,7 @@ describe('a document without edits', () => {
         const isUntouched = !membersOf(json).some(({ name }) => isSystem(name));
         expect(result === json).toBe(isUntouched);
       }),
-      { numRuns: 2000 },
+      { numRuns: draws(2000) },
     );
   });
 
@@ -179,7 +180,7 @@ describe('a property that is added', () => {
         const target: unknown = conflicts ? expected : JSON.parse(result);
         expect(sortedText(target)).toBe(sortedText(expected));
       }),
-      { numRuns: 2000 },
+      { numRuns: draws(2000) },
     );
   });
 });

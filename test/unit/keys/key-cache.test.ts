@@ -4,6 +4,7 @@ import { latestVersionScan } from '../../../src/documents/page-scan.ts';
 import { effectiveKey } from '../../../src/epk/effective-key.ts';
 import { makePlan, type PlanOptions } from '../../../src/keys/plan.ts';
 import { Rekey, rekeyPaths } from '../../../src/keys/rekey.ts';
+import { draws } from '../../helpers/generated.ts';
 
 const own = { sourcePaths: ['/s'], missingKey: 'keep' } as const;
 const plans: ReadonlyArray<[string, PlanOptions]> = [
@@ -58,7 +59,7 @@ test.each(plans)('key cache: %s -> the key that would be computed', (_, options)
       });
       expect(remembered).toStrictEqual(computed);
     }),
-    { numRuns: 60 },
+    { numRuns: draws(60) },
   );
 });
 

@@ -13,6 +13,7 @@ import { DOCUMENT_BYTES_MAX, Deletion, Placement, Rekey, rekeyPaths } from '../.
 import type { TtlMode } from '../../../src/keys/rekey.ts';
 import '../../helpers/seed.ts';
 import { anyDocument, anyText } from '../documents/generate.ts';
+import { draws } from '../../helpers/generated.ts';
 
 const NOW = 1_700_000_000;
 const SOURCE: PlanOptions = { sourcePaths: ['/a'], partitionKey: [], derive: [], missingKey: 'keep' };
@@ -278,7 +279,7 @@ describe('any document that moves', () => {
         expect({ identity, slot }).toEqual({ identity: moved.identity, slot: moved.slot });
         if (moved.verdict === 'moves') moves += 1;
       }),
-      { numRuns: 1000 },
+      { numRuns: draws(1000) },
     );
     expect(moves).toBeGreaterThan(200);
   });

@@ -12,6 +12,7 @@ import {
 } from '../../../../src/emulator/account/container-definition.ts';
 import { own, valueAtPath, type JsonObject } from '../../../../src/emulator/json/json-value.ts';
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
+import { draws } from '../../../helpers/generated.ts';
 import '../../../helpers/seed.ts';
 
 const V2 = { paths: ['/pk'], kind: 'Hash', version: 2 };
@@ -303,7 +304,7 @@ describe('keys', () => {
           left.length === right.length && left.every((value, level) => Object.is(value, right[level]));
         expect(keyText(left) === keyText(right)).toBe(same);
       }),
-      { numRuns: 2000 },
+      { numRuns: draws(2000) },
     );
   });
 

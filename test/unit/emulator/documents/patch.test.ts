@@ -4,6 +4,7 @@ import { parseDefinition } from '../../../../src/emulator/account/container-defi
 import { parsePatch, patchDocument, type PatchOperation } from '../../../../src/emulator/documents/patch.ts';
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import { framed, pathsOf, type Path } from '../../../helpers/written-json.ts';
+import { draws } from '../../../helpers/generated.ts';
 import '../../../helpers/seed.ts';
 
 const DEFINITION = parseDefinition({
@@ -267,6 +268,6 @@ test('any operation on any document -> the same as on the parsed value', () => {
       const outcome = fits ? work() : refusalOf(work);
       expect(outcome).toEqual(fits ? copy : 400);
     }),
-    { numRuns: 2000 },
+    { numRuns: draws(2000) },
   );
 });

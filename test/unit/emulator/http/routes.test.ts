@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findRoute, signedResource } from '../../../../src/emulator/http/routes.ts';
 import { refusalOf } from '../../../helpers/emulator/memory-account.ts';
+import { draws } from '../../../helpers/generated.ts';
 import '../../../helpers/seed.ts';
 
 const segmentsOf = (path: string): string[] => path.split('/').filter((step) => step !== '');
@@ -126,7 +127,7 @@ test('any request -> a route, 404 or 405', () => {
       );
       expect(typeof signedResource(segments).resourceId).toBe('string');
     }),
-    { numRuns: 1000 },
+    { numRuns: draws(1000) },
   );
 });
 

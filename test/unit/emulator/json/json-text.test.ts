@@ -14,6 +14,7 @@ import {
   withoutMembers,
 } from '../../../../src/emulator/json/json-text.ts';
 import { framed, NAMES, pathsOf, written, type Path } from '../../../helpers/written-json.ts';
+import { draws } from '../../../helpers/generated.ts';
 import '../../../helpers/seed.ts';
 
 const containersIn = (text: string): { path: Path; value: object; at: number }[] =>
@@ -46,7 +47,7 @@ describe('valueSpan', () => {
           expect(JSON.parse(found)).toEqual(value);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: draws(1500) },
     );
   });
 
@@ -60,7 +61,7 @@ describe('valueSpan', () => {
           expect(valueSpan(text, path) !== undefined).toBe(known.has(JSON.stringify(path)));
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: draws(1500) },
     );
   });
 
@@ -141,7 +142,7 @@ describe('withoutMembers', () => {
           );
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: draws(1500) },
     );
   });
 
@@ -295,7 +296,7 @@ describe('normalizeNumbers', () => {
         expect(withoutNumbers(result)).toBe(withoutNumbers(text));
         expect(normalizeNumbers(result)).toBe(result);
       }),
-      { numRuns: 1000 },
+      { numRuns: draws(1000) },
     );
   });
 });
@@ -309,7 +310,7 @@ describe('maxDepth', () => {
         fc.pre(!doubled);
         expect(maxDepth(text)).toBe(depthOf(JSON.parse(text)));
       }),
-      { numRuns: 1000 },
+      { numRuns: draws(1000) },
     );
   });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { Refusal } from '../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../src/emulator/query/query.ts';
 import { offering, ONE_PAGE, stored } from './asking.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const DOCUMENTS = offering(
   stored([
@@ -42,7 +43,7 @@ const QUERIES = [
   'SELECT COUNT(1) AS n, MAX(c.a) AS m, SUM(-c.a * 2 % 3) FROM c WHERE ARRAY_CONTAINS(c.l, {"b": 2}, true)',
 ];
 
-const SETTINGS = { numRuns: 5000 };
+const SETTINGS = { numRuns: draws(5000) };
 
 test('queries: random text -> compiled or refused', () => {
   const start = fc.constantFrom('', 'SELECT ', 'SELECT * FROM c WHERE ');

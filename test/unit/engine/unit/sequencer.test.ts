@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LockTable } from '../../../../src/engine/unit/lock-table.ts';
 import { Sequencer, type FeedOrder, type Turn } from '../../../../src/engine/unit/sequencer.ts';
 import { seededRandom } from '../../../../src/lib/random.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const never = new AbortController().signal;
 
@@ -278,7 +279,7 @@ test('sequencer: random turns -> never two with one lock, all end, in the order 
       await Promise.all(tasks);
       expect([sequencer.held, sequencer.waiting, busy.size]).toEqual([0, 0, 0]);
     }),
-    { numRuns: 60 },
+    { numRuns: draws(60) },
   );
 });
 

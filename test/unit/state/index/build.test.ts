@@ -15,6 +15,7 @@ import {
   SMALL,
   temporaryFolder,
 } from '../making.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const DOCUMENTS = 2000;
 
@@ -221,6 +222,6 @@ test('lookup: any history of rows, index and overrides -> as the oracle says', (
         rmSync(folder, { recursive: true, force: true });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: draws(60) },
   );
 });

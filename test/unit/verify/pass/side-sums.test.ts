@@ -9,6 +9,7 @@ import { rowPaths, SourceRows, TargetRows, type RowOptions } from '../../../../s
 import { entriesOf, EntryBuffer } from '../../../../src/verify/pass/entry-chunks.ts';
 import { SideSums } from '../../../../src/verify/pass/side-sums.ts';
 import { anyDocument, anyScalar } from '../../documents/generate.ts';
+import { draws } from '../../../helpers/generated.ts';
 
 const FENCE = 100;
 
@@ -106,7 +107,7 @@ describe('side sums: entries of a page', () => {
       }
       expect(documents).toBe(inside);
     };
-    fc.assert(fc.property(fc.constantFrom(...OPTIONS), pages, check), { numRuns: 500 });
+    fc.assert(fc.property(fc.constantFrom(...OPTIONS), pages, check), { numRuns: draws(500) });
     expect(made).toBeGreaterThan(50);
     expect(left).toBeGreaterThan(50);
   });

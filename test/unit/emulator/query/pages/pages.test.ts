@@ -4,6 +4,7 @@ import { Refusal } from '../../../../../src/emulator/http/refusal.ts';
 import { compileQuery, runPage } from '../../../../../src/emulator/query/query.ts';
 import type { QueryPage, StoredDocument } from '../../../../../src/emulator/query/pages/pages.ts';
 import { offering, ONE_PAGE, refusalOf, stored } from '../asking.ts';
+import { draws } from '../../../../helpers/generated.ts';
 
 interface PageSize {
   readonly maxItems: number;
@@ -76,7 +77,7 @@ describe('pages', () => {
           expect(pages.flatMap((page) => page.items)).toEqual(whole.items);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: draws(150) },
     );
   });
 
@@ -114,7 +115,7 @@ describe('pages', () => {
           expect(seen).toEqual(expect.arrayContaining(ids));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: draws(150) },
     );
   });
 
