@@ -622,7 +622,7 @@ const IDENTITY_BYTES_MAX: usize = 4096;
 /**
  * Writes the identity hash of a row's values at `nodeCount` nodes to `out`. The nodes are packed into two numbers, one
  * byte for each node, the first in the lowest byte. Returns false for values that the caller has to hash: a text with
- * escapes, a number other than a small integer, an object or an array, or texts that are too long.
+ * escapes, a number other than a small integer, or texts that are too long.
  */
 export function identity(
   rowAt: usize,
@@ -667,10 +667,13 @@ export function identity(
     } else if (byte == 0x74 || byte == 0x66) {
       store<u8>(to, byte == 0x74 ? TYPE_TRUE : TYPE_FALSE);
       to += 1;
+    } else if (byte == 0x7b || byte == 0x5b) {
+      // The service takes an object or an array for a missing value.
+      store<u8>(to, TYPE_MISSING);
+      to += 1;
     } else {
       const first = from + usize(byte == 0x2d);
-      // 15 digits always fit into a double without loss, 18 into an integer of 64 bits. For an object or an array the
-      // loop below returns false, because its first byte is not a digit.
+      // 15 digits always fit into a double without loss, 18 into an integer of 64 bits.
       if (until - first > 15) return false;
       let whole: i64 = 0;
       for (let at = first; at < until; at += 1) {

@@ -6,8 +6,9 @@
  * and the length of each text. So 1 and "1" differ, null and a missing value, ("ab","c") and ("a","bc"). Texts are
  * hashed by UTF-16 units, so different lone surrogates stay different. Numbers are hashed as doubles, with -0 as 0. How
  * a value is written in JSON does not matter: a text without escapes is hashed as it is on the page, any other value is
- * decoded first, and both ways have the same result. If no value of a row needs decoding, the kernel computes the whole
- * hash.
+ * decoded first, and both ways have the same result. An object or an array is hashed as a missing value, because the
+ * service takes it for one: a document whose key property changes from {} to {"x":1} keeps its identity. If no value of
+ * a row needs decoding, the kernel computes the whole hash.
  */
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
@@ -17,9 +18,6 @@ import type { PackedNodes } from './wasm-kernel.ts';
 import { writeUnits } from './name-tree.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
-
-/** The type of a key value that is an object or an array. The service has no such type of key. */
-const COMPOSITE = 9;
 
 /**
  * The bytes hashed before the text of a value: its type and the length of the text; or, for a number, type and double.
@@ -55,13 +53,8 @@ export class IdentityHasher {
       case 0x6e:
         return this.#word(NULL);
       default:
-        if (isComposite(page, start)) {
-          // The service does not accept an object or array as a key. Its hash only has to differ from those of other
-          // values.
-          const text = page.toString('latin1', start, end);
-          this.#word(COMPOSITE);
-          this.add(text);
-        } else this.add(decodeNumber(page, start, end));
+        if (isComposite(page, start)) this.#word(MISSING);
+        else this.add(decodeNumber(page, start, end));
     }
   }
 

@@ -18,6 +18,21 @@ export function isComposite(page: Uint8Array, start: number): boolean {
   return byte === 0x7b || byte === 0x5b;
 }
 
+/**
+ * Returns where the value of a key level starts on the page; 0: the row has no value there, or has an object or an
+ * array, which the service takes for a missing key value (fact SVC-3).
+ */
+export function keyStart(scan: PageScan, row: number, node: number): number {
+  const start = scan.start(row, node);
+  return start === 0 || isComposite(scan.page, start) ? 0 : start;
+}
+
+/** Returns the JSON text of the value of a key level; null where `keyStart` returns 0. */
+export function keyText(scan: PageScan, row: number, node: number): string | null {
+  const start = keyStart(scan, row, node);
+  return start === 0 ? null : scan.page.toString('utf8', start, scan.end(row, node));
+}
+
 export function isText(page: Uint8Array, start: number): boolean {
   return page[start] === QUOTE;
 }

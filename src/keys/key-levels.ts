@@ -57,6 +57,7 @@ export function refusalOf(
     return { kind: 'refused', reason: 'invalid-key', why: `${what}: ${derived.why}` };
   }
   if (mayMiss) return undefined;
-  const why = from === to ? `${from} is missing` : `${from} is missing, which ${to} is made of`;
+  const what = `${from} ${derived.composite === true ? 'holds an object or an array, which counts as missing' : 'is missing'}`;
+  const why = from === to ? what : `${what}, which ${to} is made of`;
   return { kind: 'refused', reason: 'missing-key', why };
 }

@@ -7,7 +7,15 @@
  * the same document. Between rows it keeps only reusable memory and a cache of keys.
  */
 import { IdentityHasher, RowIdentity } from '../documents/identity.ts';
-import { decodeNumber, decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
+import {
+  decodeNumber,
+  decodeScalar,
+  decodeText,
+  isComposite,
+  isText,
+  keyStart,
+  keyText,
+} from '../documents/scalar.ts';
 import type { Scalar } from '../documents/scalar.ts';
 import type { Lifetime } from '../documents/ttl.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
@@ -315,21 +323,15 @@ export class Deletion {
 
   /** Returns the id and the key levels as JSON texts of the page, for a row whose identity was determined. */
   name(row: number): (string | null)[] {
-    const scan = this.#scan;
-    return (this.#nodesOf(row) ?? []).map((node) =>
-      scan.start(row, node) === 0
-        ? null
-        : scan.page.toString('utf8', scan.start(row, node), scan.end(row, node)),
-    );
+    return (this.#nodesOf(row) ?? []).map((node) => keyText(this.#scan, row, node));
   }
 
   /** Returns the nodes of the id and the levels; undefined if they cannot be determined. */
   #nodesOf(row: number): readonly number[] | undefined {
     const { deletedId, deletedKey, previousId, previousKey } = this.#scan.around;
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
-    // An object or array is not a key value. {} may mean a missing value, as in batches, but that is not documented.
-    const isKeyValue = (node: number): boolean =>
-      isThere(node) && !isComposite(this.#scan.page, this.#scan.start(row, node));
+    // {} may mean a missing value, as in batches, but that is not documented.
+    const isKeyValue = (node: number): boolean => keyStart(this.#scan, row, node) !== 0;
     const levels = deletedKey.map((places) => places.find(isKeyValue) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
     // A previous image, if the feed sends it, also shows which levels were missing.

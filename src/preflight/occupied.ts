@@ -11,7 +11,7 @@ import { ChangeFeed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody, type Key } from '../documents/batch-body.ts';
-import { decodeScalar, decodeText, isComposite, isText } from '../documents/scalar.ts';
+import { decodeScalar, decodeText, isText, keyStart } from '../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { NO_ETAG, repeatable } from './permissions.ts';
@@ -157,8 +157,7 @@ function possibleCopyIn(
   if (idStart === 0 || !isText(page, idStart)) return undefined;
   const sourceKey: KeyComponent[] = [];
   for (const node of keyNodes) {
-    const start = scan.start(row, node);
-    if (start !== 0 && isComposite(page, start)) return undefined;
+    const start = keyStart(scan, row, node);
     sourceKey.push(start === 0 ? undefined : decodeScalar(page, start, scan.end(row, node)));
   }
   placement.read(row);

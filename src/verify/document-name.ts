@@ -3,7 +3,7 @@
  * Invariant: a name contains no other value of the document.
  */
 import type { ByteOutput } from '../documents/byte-output.ts';
-import { isComposite } from '../documents/scalar.ts';
+import { keyStart } from '../documents/scalar.ts';
 import type { PageScan } from '../documents/page-scan.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 
@@ -23,9 +23,8 @@ const [NEXT, END] = [0x0a, 0x00];
 export function putName(out: ByteOutput, { scan, row, nodes, values }: NameParts): void {
   const { page } = scan;
   for (const node of nodes) {
-    const start = scan.start(row, node);
-    // An object or an array cannot be a key value, so the value counts as missing.
-    if (start !== 0 && !isComposite(page, start)) out.putSlice(page, start, scan.end(row, node));
+    const start = keyStart(scan, row, node);
+    if (start !== 0) out.putSlice(page, start, scan.end(row, node));
     out.putByte(NEXT);
   }
   for (const value of values) {

@@ -5,7 +5,7 @@ import type { PartitionKey, PartitionKeyDefinition, PatchOperation } from '@azur
 import { expect, it } from 'vitest';
 import { failure } from '../helpers/emulator/failure.ts';
 import { headerOf, parseJson, refusalOf, substatusOf } from '../helpers/emulator/raw.ts';
-import { type Doc, type Key, NONE, type WireContainer } from '../helpers/emulator/wire-container.ts';
+import { type Doc, type Key, NONE, opKey, type WireContainer } from '../helpers/emulator/wire-container.ts';
 import { forEachBackend } from './backend.ts';
 import { hashKey, multiHashKey } from '../helpers/emulator/key-definitions.ts';
 
@@ -325,6 +325,30 @@ const KEYS: readonly { key: Key; value: PartitionKey; body: Record<string, unkno
 ];
 
 forEachBackend('identity', (backend) => {
+  it('an object or an array as key value -> the item of the missing key, whatever is in it', async () => {
+    const { container, wire } = await backend.container();
+    const { id: rangeId } = await wire.onlyRange();
+    expect((await wire.create('{"id":"a","pk":{}}', NONE)).status).toBe(201);
+    expect((await wire.create('{"id":"a"}', NONE)).status).toBe(409);
+    expect((await wire.upsert('{"id":"a","pk":{"x":1}}', NONE)).status).toBe(200);
+    expect((await wire.replace('a', '{"id":"a","pk":[1,{}]}', NONE)).status).toBe(200);
+    const bulk = await wire.bulk(rangeId, [
+      { operationType: 'Upsert', resourceBody: { id: 'a', pk: [[]] }, partitionKey: opKey({}) },
+      { operationType: 'Create', resourceBody: { id: 'b', pk: { y: 2 } }, partitionKey: opKey({}) },
+    ]);
+    expect(parseJson<{ statusCode: number }[]>(bulk).map(({ statusCode }) => statusCode)).toEqual([200, 201]);
+    const batch = await wire.batch(
+      [{ operationType: 'Replace', id: 'b', resourceBody: { id: 'b', pk: { y: 3 } } }],
+      NONE,
+    );
+    expect(parseJson<{ statusCode: number }[]>(batch).map(({ statusCode }) => statusCode)).toEqual([200]);
+    expect((await container.item('a', {}).read<Doc>()).resource).toMatchObject({ pk: [[]] });
+    // A request states a key by its values, and the text of an object is none of them.
+    expect((await wire.read('a', [{ x: 1 }])).status).toBe(400);
+    expect((await wire.create('{"id":"c","pk":{}}', ['{}'])).status).toBe(400);
+    expect((await wire.delete('a', NONE)).status).toBe(204);
+  });
+
   it('one id with several keys -> several items', async () => {
     const { container, wire } = await backend.container();
     for (const [n, { key, body }] of KEYS.entries()) {

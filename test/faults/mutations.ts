@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { CASES } from '../model/cases.ts';
 import { explore } from '../model/scheduler.ts';
 import { CUTOVER_RULES } from './mutations-cutover.ts';
+import { DOCUMENT_RULES } from './mutations-documents.ts';
 import { PATCHES, type Edit, type Patch, type Rule } from './mutations-patches.ts';
 import { VERIFY_RULES } from './mutations-verify.ts';
 
@@ -129,7 +130,7 @@ function askTest(rule: Rule): string | undefined {
   });
 }
 
-const RULES = [...VERIFY_RULES, ...CUTOVER_RULES];
+const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES];
 const known = new Set<string>([...PATCHES, ...RULES].map(({ name }) => name));
 for (const name of positionals) if (!known.has(name)) throw new Error(`unknown rule ${name}`);
 const isAsked = ({ name }: { readonly name: string }): boolean =>

@@ -160,6 +160,12 @@ export function withDefaults(body: JsonObject): JsonObject {
   };
 }
 
+/** Returns a value at a key path of a document as a key value. The service takes an object or an array for a missing one. */
+function componentIn(document: unknown, path: readonly string[]): KeyComponent {
+  const value = valueAtPath(document, path);
+  return typeof value === 'object' && value !== null ? undefined : asComponent(value);
+}
+
 function asComponent(value: unknown): KeyComponent {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'string')
     return value;
@@ -173,7 +179,7 @@ function asComponent(value: unknown): KeyComponent {
 
 /** Returns the key values of a document. */
 export function extractKey(definition: ContainerDefinition, document: unknown): KeyComponent[] {
-  return definition.keyPaths.map((path) => asComponent(valueAtPath(document, path)));
+  return definition.keyPaths.map((path) => componentIn(document, path));
 }
 
 /** Parses the key values of a header or of a batch operation: a JSON array in which {} stands for a missing value. */

@@ -3,13 +3,15 @@
  * these values the service finds the document. Slots of the target are identified in the same way.
  */
 import type { KeyComponent } from '../../epk/effective-key.ts';
+import { assert } from '../../lib/assert.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
+import { keyText } from '../../documents/scalar.ts';
 
 /** The identity of a source document. */
 export interface SourceIdentity {
   /** The hash of the name, 16 bytes. */
   readonly hash: Buffer;
-  /** The id, then the levels of the source key, as JSON texts; null for a missing value. */
+  /** The id, then the levels of the source key, as JSON texts; null for a missing value, an object or an array. */
   readonly name: readonly (string | null)[];
 }
 
@@ -32,20 +34,11 @@ export function idOf({ name }: Pick<SourceIdentity, 'name'>): Buffer {
 function valueOf(text: string | null): KeyComponent {
   if (text === null) return undefined;
   const value: unknown = JSON.parse(text);
-  // An object or an array is not a key value. The service treats such a level as missing.
-  return typeof value === 'string' ||
-    typeof value === 'number' ||
-    typeof value === 'boolean' ||
-    value === null
-    ? value
-    : undefined;
+  assert(value === null || typeof value !== 'object', 'a name has no object or array');
+  return value as KeyComponent;
 }
 
-/** Returns the JSON texts at these nodes of a row; null for a missing value. */
+/** Returns the name in a row, whose values are at these nodes. */
 export function textsAt(scan: PageScan, row: number, nodes: readonly number[]): (string | null)[] {
-  return nodes.map((node) =>
-    scan.start(row, node) === 0
-      ? null
-      : scan.page.toString('utf8', scan.start(row, node), scan.end(row, node)),
-  );
+  return nodes.map((node) => keyText(scan, row, node));
 }

@@ -4,6 +4,7 @@
  * by the page or is among its `others`, except deleted documents that the ledger does not know.
  */
 import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
+import { keyStart } from '../../documents/scalar.ts';
 import { SegmentBuilder } from '../../state/segments/segment.ts';
 import type { RunContext } from '../context.ts';
 import { versionPaths, VersionReader } from '../tail/source-version.ts';
@@ -81,7 +82,7 @@ export class CopyReader {
     segment.etag(scan.page, scan.start(row, etag), scan.end(row, etag));
     for (let name = 0; name < this.#names.length - 1; name += 1) {
       const node = this.#names[name] ?? 0;
-      segment.name(scan.page, scan.start(row, node), scan.end(row, node));
+      segment.name(scan.page, keyStart(scan, row, node), scan.end(row, node));
     }
   }
 

@@ -10,6 +10,7 @@ import { ByteOutput } from '../../documents/byte-output.ts';
 import { refreshTtl, shifted, type Lifetime } from '../../documents/ttl.ts';
 import { Pieces } from '../../documents/page-pieces.ts';
 import type { PageScan } from '../../documents/page-scan.ts';
+import { keyStart } from '../../documents/scalar.ts';
 import type { Rekey } from '../../keys/rekey.ts';
 import { must } from '../../lib/assert.ts';
 import { readEntry, type FinishedSegment, type Stored } from '../../state/segments/segment.ts';
@@ -125,7 +126,7 @@ export class FlatPage {
     mark += MARKS;
     for (let name = 0; name < names.length; name += 1) {
       const node = names[name] ?? 0;
-      marks[mark] = scan.start(row, node);
+      marks[mark] = keyStart(scan, row, node);
       marks[mark + 1] = scan.end(row, node);
       mark += 2;
     }

@@ -1,17 +1,32 @@
 /**
- * The strategy for a key that the document already has: the value at one top-level or nested path. Invariant: the
- * value keeps its type.
+ * The strategies for a value that the document already has, at one top-level or nested path: as a key (`inPlace`), or
+ * to be written at another path (`existing`). Invariant: the value keeps its type.
  */
 import { printPath } from '../path.ts';
 import { composite, type Derived, type Path, type Strategy, type Value } from './strategy.ts';
 import { show } from '../show.ts';
 
-/** Returns the strategy that gives the unchanged value at `path`. */
+/** Returns the strategy that gives the unchanged value at `path`. Only a scalar can be given. */
 export function existing(path: Path): Strategy {
   return {
     paths: [path],
     derive: ([value]) => asKey(path, value),
     explain: ([value]) => [`${printPath(path)} is ${show(value)}`],
+  };
+}
+
+/**
+ * Returns the strategy of a key path that the document has already. An object or an array there counts as missing, as
+ * for the service (fact SVC-3), which reads the same property.
+ */
+export function inPlace(path: Path): Strategy {
+  return {
+    paths: [path],
+    derive: ([value]) =>
+      value === composite ? { kind: 'missing', path, composite: true } : asKey(path, value),
+    explain: ([value]) => [
+      `${printPath(path)} is ${show(value)}${value === composite ? ', which counts as missing' : ''}`,
+    ],
   };
 }
 

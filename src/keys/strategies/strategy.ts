@@ -11,7 +11,7 @@ export type Path = readonly string[];
 
 /**
  * A value of a document: numbers are doubles, undefined is a missing value, and `composite` is an object or an array,
- * which cannot be a key.
+ * which is never a key value: at a key path it counts as missing, and nothing can be derived from it.
  */
 export type Value = KeyComponent | typeof composite;
 export const composite: unique symbol = Symbol('object or array');
@@ -19,8 +19,8 @@ export const composite: unique symbol = Symbol('object or array');
 /** What a strategy makes of the values of a document. */
 export type Derived =
   | { readonly kind: 'value'; readonly value: KeyComponent }
-  /** A value that the strategy needs is missing; `path` names the value. */
-  | { readonly kind: 'missing'; readonly path: Path }
+  /** A value that the strategy needs is missing; `path` names it. `composite`: an object or an array is in its place. */
+  | { readonly kind: 'missing'; readonly path: Path; readonly composite?: true }
   /** A value cannot be used; `why` gives the operator the reason. */
   | { readonly kind: 'invalid'; readonly path: Path; readonly why: string };
 

@@ -113,8 +113,7 @@ describe('identity: different values -> different', () => {
         ['"i"', '""'],
         ['"i"', '0'],
         ['"i"', 'false'],
-        ['"i"', '[]'],
-        ['"i"', '{}'],
+        ['"i"', '"{}"'],
       ],
     ],
     [
@@ -163,16 +162,7 @@ describe('identity: different values -> different', () => {
     ],
     ['normal forms', [['"é"'], ['"e\u0301"'], ['"E"'], ['"e"']]],
     ['zeros', [['"\\u0000"'], ['""'], ['"\\u0000\\u0000"'], ['"\\u0000"', '""']]],
-    [
-      'objects as keys',
-      [
-        ['"i"', '{"a":1}'],
-        ['"i"', '{"a":2}'],
-        ['"i"', '[1]'],
-        ['"i"', '"[1]"'],
-      ],
-    ],
-    ['ids that are not text', [['1'], ['"1"'], ['null'], [undefined], ['{}']]],
+    ['ids that are not text', [['1'], ['"1"'], ['null'], [undefined]]],
   ])('%s', (_name, identities) => {
     expect(new Set(identities.map(fromBytes)).size).toBe(identities.length);
   });
@@ -190,6 +180,34 @@ describe('identity: other spellings of the same values -> the same', () => {
   ])('%s', (...spellings) => {
     expect(new Set(spellings.map((json) => fromBytes(['"i"', json]))).size).toBe(1);
     expect(new Set(spellings.map((json) => fromBytes([json, '"k"']))).size).toBe(1);
+  });
+});
+
+describe('identity: an object or an array at a key path -> as a missing value, as for the service', () => {
+  // Rows without an escape or a fraction are hashed by the kernel, the others value by value.
+  test.each([
+    ['one level', [[undefined], ['{}'], ['{"x":1}'], ['[]'], ['[[1],{"y":null}]']]],
+    [
+      'a nested level',
+      [
+        ['"a"', undefined],
+        ['"a"', '{"c":{"c":1}}'],
+        ['"a"', '["b"]'],
+      ],
+    ],
+    ['every level', [[], ['{}', '[]', '{"d":1}'], ['[1]', '{}', '[{}]']]],
+    [
+      'the last of three',
+      [
+        ['"\\u0061"', '1', undefined],
+        ['"a"', '1', '{}'],
+        ['"\\u0061"', '1.0', '[2]'],
+      ],
+    ],
+  ])('%s', (_name, keys) => {
+    expect(new Set(keys.map((key) => fromBytes(['"i"', ...key]))).size).toBe(1);
+    expect(fromBytes(['"i"', ...(keys[0] ?? [])])).not.toBe(fromBytes(['"j"', ...(keys[0] ?? [])]));
+    expect(fromBytes(['"i"', ...(keys[1] ?? [])])).not.toBe(fromBytes(['"i"', 'null', 'null', 'null']));
   });
 });
 

@@ -32,6 +32,7 @@ describe('computeKey', () => {
       { meta: { by: 'eve', a: '1', b: 'amber' } },
     ],
     ['a Date', { derive: '/pk={at|day}' }, { at: new Date(0) }, ['1970-01-01'], { pk: '1970-01-01' }],
+    ['an object as key', { partitionKey: ['/meta', '/id'] }, ORDER, [undefined, '1'], {}],
     ['nothing there', { derive: '/pk={nope}' }, ORDER, [undefined], {}],
     ['inherited names', { partitionKey: '/constructor' }, {}, [undefined], {}],
     ['__proto__ as data', { partitionKey: '/__proto__' }, JSON.parse('{"__proto__":"x"}'), ['x'], {}],

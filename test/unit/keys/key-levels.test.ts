@@ -4,6 +4,7 @@ import type { Derived } from '../../../src/keys/strategies/strategy.ts';
 
 const value = (of: string | number | null): Derived => ({ kind: 'value', value: of });
 const missing: Derived = { kind: 'missing', path: ['b'] };
+const composite: Derived = { kind: 'missing', path: ['b'], composite: true };
 const invalid: Derived = { kind: 'invalid', path: ['b'], why: 'it is odd' };
 
 function levels(...found: Derived[]): KeyLevel[] {
@@ -37,6 +38,22 @@ describe('the levels of a key', () => {
       levels(missing),
       false,
       { kind: 'refused', reason: 'missing-key', why: '/b is missing, which /a is made of' },
+    ],
+    [
+      'an object that may be missing',
+      levels(value('x'), composite),
+      true,
+      { kind: 'key', values: ['x', undefined], missing: true },
+    ],
+    [
+      'an object that may not be missing',
+      levels(value('x'), composite),
+      false,
+      {
+        kind: 'refused',
+        reason: 'missing-key',
+        why: '/b holds an object or an array, which counts as missing',
+      },
     ],
     [
       'invalid',

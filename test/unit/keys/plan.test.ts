@@ -70,6 +70,42 @@ describe('a plan', () => {
       { kind: 'refused', reason: 'missing-key', why: '/createdAt is missing, which /pk is made of' },
     ],
     [
+      'takes an object or an array at a key path for a missing value, as the service does',
+      { partitionKey: ['/a', '/b', '/c'] },
+      { a: {}, b: ['x'], c: 1 },
+      { kind: 'key', values: [undefined, undefined, 1], additions: [], missing: true },
+    ],
+    [
+      'refuses an object at a key path where no value may be missing',
+      { partitionKey: ['/a'], missingKey: 'dead-letter' },
+      { a: { x: 1 } },
+      {
+        kind: 'refused',
+        reason: 'missing-key',
+        why: '/a holds an object or an array, which counts as missing',
+      },
+    ],
+    [
+      'derives nothing from an object, whatever may be missing',
+      { derive: ['/pk={a}'] },
+      { a: { x: 1 } },
+      {
+        kind: 'refused',
+        reason: 'invalid-key',
+        why: '/a cannot serve for /pk: a key is a text, a number, a boolean or null',
+      },
+    ],
+    [
+      'does not replace an object at the source key path, which no other path can keep',
+      { sourcePaths: ['/a'], derive: ['/a={b}'], keepSourceKeyAs: '/old' },
+      { a: { x: 1 }, b: 'y' },
+      {
+        kind: 'refused',
+        reason: 'invalid-key',
+        why: '/a cannot serve for /old: a key is a text, a number, a boolean or null',
+      },
+    ],
+    [
       'refuses it likewise where the run is to fail',
       { partitionKey: ['/a'], missingKey: 'fail' },
       {},

@@ -106,6 +106,20 @@ describe('rekey: a document moves', () => {
       '{"id":"i","b":"xyz"}',
     ],
     [
+      'an object at the path',
+      { partitionKey: ['/b'] },
+      '{"id":"i","a":{"x":[1]},"b":{"c":1.0}}',
+      [undefined],
+      '{"id":"i","a":{"x":[1]},"b":{"c":1.0}}',
+    ],
+    [
+      'a hierarchical key with an array and an object',
+      { sourcePaths: ['/a', '/c'], partitionKey: ['/b', '/a', '/id'] },
+      '{"id":"i","a":[true],"b":{},"c":"x"}',
+      [undefined, undefined, 'i'],
+      '{"id":"i","a":[true],"b":{},"c":"x"}',
+    ],
+    [
       'a hierarchical key',
       { partitionKey: ['/b', '/a', '/id'] },
       '{"id":"i","a":true,"b":"x"}',
@@ -185,8 +199,10 @@ describe('rekey: a document is refused', () => {
     ['bad-id', { partitionKey: ['/a'] }, `{"a":1,"id":"${escaped('x'.repeat(1024))}"}`],
     ['missing-key', { partitionKey: ['/b'], missingKey: 'dead-letter' }, '{"id":"i","a":1}'],
     ['missing-key', { derive: ['/pk={b}'], missingKey: 'fail' }, '{"id":"i","a":1}'],
-    ['invalid-key', { partitionKey: ['/b'] }, '{"id":"i","b":{"c":1}}'],
-    ['invalid-key', { partitionKey: ['/b'] }, '{"id":"i","b":[]}'],
+    ['missing-key', { partitionKey: ['/b'], missingKey: 'dead-letter' }, '{"id":"i","b":{"c":1}}'],
+    ['missing-key', { partitionKey: ['/b'], missingKey: 'fail' }, '{"id":"i","b":[]}'],
+    ['invalid-key', { derive: ['/pk={b}'] }, '{"id":"i","b":{"c":1}}'],
+    ['invalid-key', { derive: ['/a={b}'], keepSourceKeyAs: '/old' }, '{"id":"i","a":{"x":1},"b":"y"}'],
     ['invalid-key', { partitionKey: ['/b'] }, '{"id":"i","b":1e400}'],
     ['key-too-long', { partitionKey: ['/b'] }, `{"id":"i","b":"${long}"}`],
     ['key-conflict', { derive: ['/pk={a}'] }, '{"id":"i","a":"x","pk":"y"}'],
@@ -307,6 +323,14 @@ test('rekey: pages of the other feeds -> read in the same way', () => {
   expect(new Set(read.map(String)).size).toBe(1);
 });
 
+test('rekey: the source key property changes from one object to another -> the same identity and slot', () => {
+  const migration = new Migration({ sourcePaths: ['/a', '/b'], partitionKey: ['/c'] });
+  const keys = ['"b":"x"', '"a":{},"b":"x"', '"a":{"x":1},"b":"x"', '"a":[{"x":1}],"b":"\\u0078"'];
+  const moved = keys.map((key) => migration.move(`{"id":"i",${key},"c":{"d":1}}`));
+  expect(new Set(moved.map(({ identity, slot }) => `${identity} ${slot}`)).size).toBe(1);
+  expect(migration.move('{"id":"i","a":null,"b":"x"}').identity).not.toBe(moved[0]?.identity);
+});
+
 describe('deletion', () => {
   const paths = ['/a', '/b/c'];
   const plan = makePlan({ ...SOURCE, sourcePaths: paths, partitionKey: ['/a'] });
@@ -338,6 +362,13 @@ describe('deletion', () => {
     '{"metadata":{"operationType":"delete","id":"i","partitionKey":{"a":"x","b/c":[1]}}}',
   ])('deletion: %s -> not identified', (entry) => {
     expect(identityOf(entry)).toBeUndefined();
+  });
+
+  test('an object as key value in the previous image -> identified, and named as a missing value', () => {
+    const entry =
+      '{"metadata":{"id":"i","partitionKey":{"b/c":1}},"previous":{"id":"i","a":{"x":1},"b":{"c":1}}}';
+    expect(identityOf(entry)).toBe(source.move('{"id":"i","b":{"c":1}}').identity);
+    expect(new Deletion(scan).name(1)).toEqual(['"i"', null, '1']);
   });
 
   test('no key value, with the previous image -> identified', () => {

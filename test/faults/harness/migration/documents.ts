@@ -46,6 +46,9 @@ const ODD_MEMBERS = [
   '"_rid":"stale","_etag":"\\"stale\\"","_ts":1',
 ];
 
+/** What may be in place of a missing key value. */
+const ODD_KEYS = ['{}', '{"x":1}', '[]', '["a",{}]'];
+
 /** Every document that an application may write. */
 export function subjectsOf(scenario: Scenario): Subject[] {
   const { ids, sourceKeys, sourceKey, solos, isDistinct = false } = scenario;
@@ -76,7 +79,7 @@ export function textOf(scenario: Scenario, random: Random, subject: Subject, sha
   const { group = pick(random, scenario.groups), misfit, version } = shape;
   const user = pick(random, ['u1', 'u2', 'u3', 4, null]);
   const members = [
-    ...sourceMembers(scenario, subject),
+    ...sourceMembers(scenario, random, subject),
     ...groupMembers(
       random,
       misfit === 'composite' ? { is: 'no key' } : misfit === 'too-long' ? tooLong : group,
@@ -125,10 +128,15 @@ export function strangerOf(scenario: Scenario, random: Random, number: number): 
   });
 }
 
-function sourceMembers({ sourceKey }: Scenario, { levels }: Subject): string[] {
-  return sourceKey.flatMap((path, level) =>
-    levels[level] === undefined ? [] : [`"${path.slice(1)}":${JSON.stringify(levels[level])}`],
-  );
+/** The source key. The service takes an object or an array for a missing value, so each version may have another one. */
+function sourceMembers({ sourceKey, key }: Scenario, random: Random, { levels }: Subject): string[] {
+  return sourceKey.flatMap((path, level) => {
+    const value = levels[level];
+    if (value !== undefined) return [`"${path.slice(1)}":${JSON.stringify(value)}`];
+    // Where the key path is derived, an object in it has no other place, and the document would be refused.
+    if (key.keepSourceKeyAs !== undefined) return [];
+    return some(random, ODD_KEYS, random.below(2)).map((odd) => `"${path.slice(1)}":${odd}`);
+  });
 }
 
 /** The value that the new key is made of, in every place where a scenario may look for it. */

@@ -94,7 +94,9 @@ export function expectedOf({ key, sourceKey, missingKey }: Rules, document: unkn
   let sizeBytes = 0;
   for (const path of key.partitionKey) {
     const isDerived = key.derive.some((derivation) => derivation.path === path);
-    const found = isDerived ? asLevel(additions.get(path)) : asLevel(valueAt(document, path));
+    const present = isDerived ? additions.get(path) : valueAt(document, path);
+    const isMissing = typeof present === 'object' && present !== null;
+    const found = isMissing ? 'missing-key' : asLevel(present);
     if (found === 'invalid-key' || (found === 'missing-key' && missingKey === 'dead-letter'))
       return refused(found);
     const level = typeof found === 'object' ? found.value : undefined;
@@ -128,7 +130,12 @@ export function isSame(one: unknown, other: unknown): boolean {
 
 /** Who a document is, or where it is: id and key as one text. */
 export function identityText(id: unknown, levels: readonly unknown[]): string {
-  return JSON.stringify([id, ...levels.map((level) => (level === undefined ? {} : level))]);
+  return JSON.stringify([id, ...levels.map(orMissing)]);
+}
+
+/** A level as a request states it: {} is the missing value, for which the service takes an object or an array too. */
+export function orMissing(level: unknown): unknown {
+  return level === undefined || (typeof level === 'object' && level !== null) ? {} : level;
 }
 
 const MASK = 0xffff_ffff_ffff_ffffn;

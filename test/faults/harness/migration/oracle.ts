@@ -5,7 +5,7 @@
  */
 import { DOCUMENT_BYTES_MAX } from './documents.ts';
 import { ownMembers, type Member } from './json.ts';
-import { addedPaths, expectedOf, identityText, valueAt, type Expected } from './keys.ts';
+import { addedPaths, expectedOf, identityText, orMissing, valueAt, type Expected } from './keys.ts';
 import type { Scenario } from './scenario.ts';
 
 /** An open dead letter, as the ledger has it. */
@@ -318,10 +318,6 @@ function copyOf(scenario: Situation['scenario'], text: string): Copy {
 
 function keyOfCopy({ key }: Situation['scenario'], { parsed }: Copy): string {
   return JSON.stringify(key.partitionKey.map((path) => orMissing(valueAt(parsed, path))));
-}
-
-function orMissing(level: unknown): unknown {
-  return level === undefined ? {} : level;
 }
 
 function uniqueText(members: readonly Member[]): string {

@@ -236,13 +236,16 @@ describe('keys', () => {
     ['{"a":[{"b":1}]}', [undefined]],
     ['{"a":"b"}', [undefined]],
     ['{"a":null}', [undefined]],
+    ['{"a":{"b":{}}}', [undefined]],
+    ['{"a":{"b":{"b":1}}}', [undefined]],
+    ['{"a":{"b":["x"]}}', [undefined]],
     ['{}', [undefined]],
   ])('%s at /a/b -> %j', (text, key) => {
     expect(extractKey(nested, JSON.parse(text))).toStrictEqual(key);
   });
 
-  test.each(['{"pk":[1]}', '{"pk":{}}', '{"pk":1e400}'])('%s -> the key is refused', (text) => {
-    expect(refusalOf(() => extractKey(single, JSON.parse(text)))).toBe(400);
+  test('a number beyond a double -> the key is refused', () => {
+    expect(refusalOf(() => extractKey(single, JSON.parse('{"pk":1e400}')))).toBe(400);
   });
 
   test('properties of the prototype -> ignored', () => {

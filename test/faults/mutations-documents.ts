@@ -1,0 +1,41 @@
+/** The rules about documents and their keys, each with the edit that takes it out and the test that must notice. */
+import type { Rule } from './mutations-patches.ts';
+
+export const DOCUMENT_RULES: readonly Rule[] = [
+  {
+    name: 'object-as-part-of-an-identity',
+    edits: [
+      {
+        file: 'src/documents/identity.ts',
+        find: 'if (isComposite(page, start)) this.#word(MISSING);',
+        replace: "if (isComposite(page, start)) this.add(page.toString('latin1', start, end));",
+      },
+    ],
+    test: 'test/unit/documents/identity.test.ts',
+    by: 'the last of three',
+  },
+  {
+    name: 'object-in-a-name',
+    edits: [
+      {
+        file: 'src/documents/scalar.ts',
+        find: 'return start === 0 || isComposite(scan.page, start) ? 0 : start;',
+        replace: 'return start;',
+      },
+    ],
+    test: 'test/integration/tail/object-keys.test.ts',
+    by: 'an object in place of the source key, and a crash',
+  },
+  {
+    name: 'object-as-target-key-refused',
+    edits: [
+      {
+        file: 'src/keys/strategies/property.ts',
+        find: "value === composite ? { kind: 'missing', path, composite: true } : asKey(path, value),",
+        replace: 'asKey(path, value),',
+      },
+    ],
+    test: 'test/unit/keys/plan.test.ts',
+    by: 'object or an array at a key path',
+  },
+];
