@@ -25,7 +25,7 @@ export interface Outcome {
   readonly stoppedMs?: number;
 }
 
-const TOLD_CHARS = 3000;
+const OUTPUT_CHARS_MAX = 3000;
 
 export class CosmigProcess implements Disposable {
   readonly #build: Build;
@@ -69,7 +69,9 @@ export class CosmigProcess implements Disposable {
     this.#child = child;
     const [result, said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     if (child.exitCode !== 0 && child.signalCode === null && !this.#stopped)
-      throw new Error(`cosmig ${command} ended with ${child.exitCode}: ${said.slice(-TOLD_CHARS)}${result}`);
+      throw new Error(
+        `cosmig ${command} ended with ${child.exitCode}: ${said.slice(-OUTPUT_CHARS_MAX)}${result}`,
+      );
     return JSON.parse(result) as Outcome;
   }
 

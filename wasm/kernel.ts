@@ -42,10 +42,10 @@ const FLAG_DOCUMENT: u32 = 1;
 const FLAG_SYSTEM: u32 = 2;
 const ROOT: i32 = 1;
 /** The number of buckets in the hash table of a node's children; a power of two. */
-const PLACES: u32 = 32;
+const NAME_BUCKETS: u32 = 32;
 
 let nodes: usize = 0;
-let places: usize = 0;
+let buckets: usize = 0;
 let names: usize = 0;
 let nameBytesMax: usize = 0;
 let stride: usize = 0;
@@ -66,7 +66,7 @@ let escaped: bool = false;
  */
 export function setNames(
   nodesAt: usize,
-  placesAt: usize,
+  bucketsAt: usize,
   namesAt: usize,
   longest: usize,
   nodeCount: usize,
@@ -74,7 +74,7 @@ export function setNames(
   scratchAt: usize,
 ): void {
   nodes = nodesAt;
-  places = placesAt;
+  buckets = bucketsAt;
   names = namesAt;
   nameBytesMax = longest;
   stride = ROW_HEAD + nodeCount * 8;
@@ -157,10 +157,10 @@ function array(from: usize, above: i32): usize {
   if (load<u8>(at) == 0x5d) return at + 1;
   while (true) {
     if (load<u8>(at) != 0x7b) fail(ELEMENT, at);
-    const room = usize(memory.size()) << 16;
-    if (row + stride > room) {
+    const capacity = usize(memory.size()) << 16;
+    if (row + stride > capacity) {
       // The memory for rows grows to one and a half times its size, so that it grows rarely.
-      const more = i32((stride + (room >> 1)) >> 16) + 1;
+      const more = i32((stride + (capacity >> 1)) >> 16) + 1;
       if (memory.grow(more) < 0) fail(MEMORY, at);
     }
     memory.fill(row, 0, stride);
@@ -421,7 +421,9 @@ function child(parent: i32, from: usize, to: usize): i32 {
   const first: u32 = sizeBytes > 0 ? load<u8>(at) : 0;
   const last: u32 = sizeBytes > 0 ? load<u8>(at + sizeBytes - 1) : 0;
   let node = i32(
-    load<u8>(places + usize(parent) * PLACES + ((first + 3 * last + 5 * u32(sizeBytes)) & (PLACES - 1))),
+    load<u8>(
+      buckets + usize(parent) * NAME_BUCKETS + ((first + 3 * last + 5 * u32(sizeBytes)) & (NAME_BUCKETS - 1)),
+    ),
   );
   while (node != 0) {
     const entry = nodes + usize(node) * NODE_BYTES;
@@ -752,8 +754,8 @@ export function digest(
     if (!identity(rowAt, slotFirst, slotOthers, slotCount, text, work + 16)) continue;
     const textEnd = copyKept(rowAt, from, until, text);
     hashLong(text, textEnd - text, work + 64, work + 32);
-    const room = usize(memory.size()) << 16;
-    if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > room && memory.grow(i32(room >> 17) + 1) < 0)
+    const capacity = usize(memory.size()) << 16;
+    if (entryEnd + ENTRY_HEAD + ENTRY_NAME_MAX + 16 > capacity && memory.grow(i32(capacity >> 17) + 1) < 0)
       unreachable();
     const entry = entryEnd;
     if (!putName(rowAt, namesFirst, namesOthers, namesCount, entry + ENTRY_HEAD)) continue;

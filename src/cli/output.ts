@@ -17,7 +17,7 @@ import type { Live } from './live.ts';
 export interface Sink {
   write(text: string): unknown;
   /** Resolves when more can be written: to true, or to false when the reader has left. */
-  room?(): Promise<boolean>;
+  drained?(): Promise<boolean>;
   readonly isTTY?: boolean;
   /** The width of the terminal; undefined when the stream is not a terminal. */
   readonly columns?: number;
@@ -105,7 +105,7 @@ export class Output implements Reporter {
     const { stdout } = this.#options;
     if (this.#options.json && json === undefined) return true;
     stdout.write(`${this.#options.json ? safeStringify(json) : printable(text)}\n`);
-    return stdout.room === undefined || stdout.room();
+    return stdout.drained === undefined || stdout.drained();
   }
 
   /** Prints the error of a failed command. If the command has announced a result, that stays the only object on stdout. */

@@ -16,7 +16,7 @@ const PAUSE_MS = 12;
 /** The wait after a 429 that does not contain a retry time. */
 const RETRY_MS = 50;
 
-type Place = typeof SOURCE | typeof TARGET;
+type ShopSide = typeof SOURCE | typeof TARGET;
 
 export interface Written {
   created: number;
@@ -32,7 +32,7 @@ export class Application {
   readonly #account: Account;
   readonly #random: Random;
   readonly #orders: Order[];
-  #place: Place = SOURCE;
+  #side: ShopSide = SOURCE;
   #number = 0;
   #isStopped = false;
   /** The change that is in flight. */
@@ -71,7 +71,7 @@ export class Application {
 
   /** Switches the application to the target and lets it resume. */
   switchOver(): void {
-    this.#place = TARGET;
+    this.#side = TARGET;
     this.resume();
   }
 
@@ -101,7 +101,7 @@ export class Application {
   }
 
   get #container() {
-    return this.#account.client.database(DATABASE).container(this.#place.container);
+    return this.#account.client.database(DATABASE).container(this.#side.container);
   }
 
   async #write(signal: AbortSignal): Promise<void> {
@@ -126,7 +126,7 @@ export class Application {
 
   async #update(at: number, order: Order, signal: AbortSignal): Promise<void> {
     const changed = { ...order, version: order.version + 1 };
-    const key = changed[this.#place.property];
+    const key = changed[this.#side.property];
     await this.#patiently(
       signal,
       async () => void (await this.#container.item(changed.id, key).replace(changed)),
@@ -141,7 +141,7 @@ export class Application {
    */
   async #move(at: number, order: Order, signal: AbortSignal): Promise<void> {
     const before = must(this.#orders[at], 'it was chosen from these');
-    if (this.#place === SOURCE || before.customerId === order.customerId) {
+    if (this.#side === SOURCE || before.customerId === order.customerId) {
       await this.#update(at, order, signal);
       this.written.updated -= 1;
     } else {
@@ -156,7 +156,7 @@ export class Application {
 
   async #delete(at: number, signal: AbortSignal): Promise<void> {
     const order = must(this.#orders[at], 'it was chosen from these');
-    const key = order[this.#place.property];
+    const key = order[this.#side.property];
     await this.#patiently(signal, async () => void (await this.#container.item(order.id, key).delete()));
     this.#orders.splice(at, 1);
     this.written.deleted += 1;

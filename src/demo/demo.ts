@@ -40,26 +40,26 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
   const startedMs = clock.now();
   const pace = fast ? FAST : NORMAL;
   const random = seededRandom(SEED);
-  await using place = await DemoAccount.open({ isKept: keep });
-  out.note(`a Cosmos account is ready at ${place.endpoint}`);
-  if (keep) out.note(`its data and the ledger are kept in ${place.folder}`);
+  await using local = await DemoAccount.open({ isKept: keep });
+  out.note(`a Cosmos account is ready at ${local.endpoint}`);
+  if (keep) out.note(`its data and the ledger are kept in ${local.folder}`);
   const seed = makeSeed(pace.documents, random);
-  await fill(place.account, seed, signal);
+  await fill(local.account, seed, signal);
   // The source looks like a container that has grown: the range of the largest tenant was split twice.
-  for (let splits = 0; splits < 2; splits += 1) await place.split(SOURCE.container, signal);
-  place.configure({ targetRu: pace.copyRu });
+  for (let splits = 0; splits < 2; splits += 1) await local.split(SOURCE.container, signal);
+  local.configure({ targetRu: pace.copyRu });
   for (const line of shopText(seed)) out.note(line);
   const findings = await group(signal, async (members) => {
     using work = new ChildSignal(members.signal);
-    const application = new Application(place.account, seed.orders, random);
+    const application = new Application(local.account, seed.orders, random);
     members.start(async () => application.run(work.signal));
     try {
-      return await runStory({ context, place, application, seed, pace, signal: members.signal });
+      return await runStory({ context, local, application, seed, pace, signal: members.signal });
     } finally {
       work.abort(new Error('the demo has ended'));
     }
   });
-  const kept = keep ? { kept: { folder: place.folder, endpoint: place.endpoint } } : {};
+  const kept = keep ? { kept: { folder: local.folder, endpoint: local.endpoint } } : {};
   const durationMs = clock.now() - startedMs;
   const json: TypeOf<typeof DEMO_RESULT> = {
     command: 'demo',
@@ -69,7 +69,7 @@ async function perform(context: Context, { fast, keep }: DemoOptions): Promise<R
     durationMs,
   };
   const text = demoText(findings);
-  return keep ? { json, text, aside: lookAround(place) } : { json, text };
+  return keep ? { json, text, aside: lookAround(local) } : { json, text };
 }
 
 function shopText({ documents, kinds }: Seed): readonly string[] {

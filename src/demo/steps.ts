@@ -20,7 +20,7 @@ type DemoHooks = Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'>;
 
 export interface StepsParts {
   readonly context: Context;
-  readonly place: DemoAccount;
+  readonly local: DemoAccount;
   /** Aborted when the demo has to stop cleanly. */
   readonly signal: AbortSignal;
 }
@@ -40,13 +40,13 @@ const COLUMNS = 80;
 
 export class Steps {
   readonly #context: Context;
-  readonly #place: DemoAccount;
+  readonly #local: DemoAccount;
   readonly #signal: AbortSignal;
   #tailing: CapturingReporter | undefined;
 
-  constructor({ context, place, signal }: StepsParts) {
+  constructor({ context, local, signal }: StepsParts) {
     this.#context = context;
-    this.#place = place;
+    this.#local = local;
     this.#signal = signal;
   }
 
@@ -112,7 +112,7 @@ export class Steps {
     const out = this.#begin(`cosmig dead-letters discard ${number}`);
     const { discardLetters } = await import('../workflows/dead-letters.ts');
     const { discarded, deadLetters } = discardLetters(
-      this.#place.ledger,
+      this.#local.ledger,
       { number },
       this.#context.clock.now(),
     );
@@ -143,7 +143,7 @@ export class Steps {
       signal = this.#signal,
     }: { readonly options?: SpecContext['options']; readonly signal?: AbortSignal } = {},
   ): SpecContext {
-    const { config, env } = this.#place;
+    const { config, env } = this.#local;
     return {
       ...this.#context,
       options: { config: [config], ...options },

@@ -28,7 +28,7 @@ export interface Pace {
 
 interface Story {
   readonly context: Context;
-  readonly place: DemoAccount;
+  readonly local: DemoAccount;
   readonly application: Application;
   readonly seed: Seed;
   readonly pace: Pace;
@@ -43,13 +43,13 @@ const CHECK_MS = 25;
 const TOP = 5;
 
 export async function runStory(parts: Story): Promise<DemoFindings> {
-  const { context, place, application, seed, pace, signal } = parts;
+  const { context, local, application, seed, pace, signal } = parts;
   const { out } = context;
-  const steps = new Steps({ context, place, signal });
+  const steps = new Steps({ context, local, signal });
   out.note('the application creates, updates, moves and deletes orders all the time');
   // Counted before the account limits RU/s.
-  const keysBefore = await countKeys(place, SOURCE, signal);
-  await place.meter(signal);
+  const keysBefore = await countKeys(local, SOURCE, signal);
+  await local.meter(signal);
   const before = describeContainer(SOURCE, keysBefore, await measureLoad(parts, SOURCE));
 
   const [copied, split] = await Promise.all([steps.copy(), splitHalfWay(parts)]);
@@ -64,7 +64,7 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   });
   const refused = await steps.refusedCutover();
   const open = must(
-    (await letters(place)).find(({ state }) => state === 'open'),
+    (await letters(local)).find(({ state }) => state === 'open'),
     'one collision is not resolved',
   );
   await steps.discard(open.number);
@@ -76,7 +76,7 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
   out.note('the application continues in the target');
   const load = await measureLoad(parts, TARGET);
   await application.stop();
-  const after = describeContainer(TARGET, await countKeys(place, TARGET, signal), load);
+  const after = describeContainer(TARGET, await countKeys(local, TARGET, signal), load);
 
   const orders = await application.findAll(signal);
   const late = cut['lateWrites'];
@@ -92,14 +92,14 @@ export async function runStory(parts: Story): Promise<DemoFindings> {
     },
     application: { ...application.written },
     split,
-    letters: (await letters(place)).map(({ number, state, reason, id, targetKey }) => {
+    letters: (await letters(local)).map(({ number, state, reason, id, targetKey }) => {
       return { number, state, reason, id, targetKey };
     }),
     refused,
     stoppedMs: Number(cut['stoppedMs'] ?? 0),
     proof: {
       equal: cut['phase'] === 'committed',
-      compared: totalOf(await countKeys(place, SOURCE, signal)),
+      compared: totalOf(await countKeys(local, SOURCE, signal)),
       orders,
       long: { source: await readLongInteger(parts, SOURCE), target: await readLongInteger(parts, TARGET) },
       lateWrites: Array.isArray(late) ? late.length : 0,
@@ -112,15 +112,15 @@ function documentsOf({ documents }: Readonly<Record<string, unknown>>, name: str
   return Number(Object.entries(documents).find(([key]) => key === name)?.[1] ?? 0);
 }
 
-type Place = typeof SOURCE | typeof TARGET;
+type ShopSide = typeof SOURCE | typeof TARGET;
 
 type Ranges = Spread['ranges'];
 
 /** Measures the load on each range of a container while only the application runs. */
-async function measureLoad({ place, pace, signal }: Story, { container }: Place): Promise<Ranges> {
-  const from = must(await place.look(container, signal), 'it was made');
+async function measureLoad({ local, pace, signal }: Story, { container }: ShopSide): Promise<Ranges> {
+  const from = must(await local.look(container, signal), 'it was made');
   await sleep(pace.aloneMs, signal);
-  const to = must(await place.look(container, signal), 'the demo does not delete it');
+  const to = must(await local.look(container, signal), 'the demo does not delete it');
   return to.ranges.map(({ id, documents, ru, throttled }) => {
     const then = from.ranges.find((range) => range.id === id);
     const perSecond = Math.round(((ru - (then?.ru ?? 0)) * 1000) / pace.aloneMs);
@@ -130,7 +130,7 @@ async function measureLoad({ place, pace, signal }: Story, { container }: Place)
 
 type Counts = ReadonlyMap<string | null, number>;
 
-function describeContainer({ container, keyPath }: Place, counts: Counts, ranges: Ranges): Spread {
+function describeContainer({ container, keyPath }: ShopSide, counts: Counts, ranges: Ranges): Spread {
   const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
   return {
     container: `${DATABASE}/${container}`,
@@ -145,7 +145,7 @@ function describeContainer({ container, keyPath }: Place, counts: Counts, ranges
 /** Counts the documents of each key value. Counts again from zero after a 429. */
 async function countKeys(
   { account }: DemoAccount,
-  { container, property }: Place,
+  { container, property }: ShopSide,
   signal: AbortSignal,
 ): Promise<Counts> {
   const { items } = account.client.database(DATABASE).container(container);
@@ -165,13 +165,13 @@ async function countKeys(
 }
 
 /** Splits the fullest range of the source as soon as half of the documents are in the target. */
-async function splitHalfWay({ context, place, pace, signal }: Story): ReturnType<DemoAccount['split']> {
+async function splitHalfWay({ context, local, pace, signal }: Story): ReturnType<DemoAccount['split']> {
   for (;;) {
-    const target = await place.look(TARGET.container, signal);
+    const target = await local.look(TARGET.container, signal);
     if (target !== undefined && target.documents * 2 >= pace.documents) break;
     await sleep(CHECK_MS, signal);
   }
-  const split = await place.split(SOURCE.container, signal);
+  const split = await local.split(SOURCE.container, signal);
   context.out.note(`  half-way: range ${split.from} of the source is split into ${split.into.join(' and ')}`);
   return split;
 }
@@ -182,9 +182,9 @@ async function letters({ ledger: path }: DemoAccount): Promise<Letter[]> {
   return ledger.letters.list({ state: 'any', after: 0, limit: 100 });
 }
 
-async function waitForLetterToClose({ place, context, signal }: Story): Promise<void> {
+async function waitForLetterToClose({ local, context, signal }: Story): Promise<void> {
   const endMs = context.clock.now() + CLOSING_MS;
-  while (!(await letters(place)).some(({ state }) => state === 'closed')) {
+  while (!(await letters(local)).some(({ state }) => state === 'closed')) {
     if (context.clock.now() > endMs) {
       throw new NotReadyError('the dead letter of the fixed document is still open', {
         why: `the tail did not reach it within ${CLOSING_MS / 1000} s`,
@@ -201,8 +201,8 @@ function totalOf(counts: Counts): number {
 
 /** Reads the 64-bit integer from the bytes of the document, since JSON.parse would round it. */
 async function readLongInteger(
-  { place, context, signal }: Story,
-  { container, property }: Place,
+  { local, context, signal }: Story,
+  { container, property }: ShopSide,
 ): Promise<string | null> {
   const { readDocument } = await import('../cosmos/container/read-document.ts');
   const wanted = {
@@ -210,7 +210,7 @@ async function readLongInteger(
     key: [LONG[property]],
     id: Buffer.from(JSON.stringify(LONG.id)),
   };
-  const document = await readDocument(place.account, wanted, {
+  const document = await readDocument(local.account, wanted, {
     clock: context.clock,
     random: systemRandom,
     onWait: () => {},

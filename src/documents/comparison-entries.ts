@@ -85,11 +85,11 @@ export class Digests {
     take(found.entries);
     let documents = 0;
     for (let row = 0; row < scan.count; row += 1) {
-      const place = table[2 * row] ?? BEYOND;
-      if (place === BEYOND) continue;
+      const entryAt = table[2 * row] ?? BEYOND;
+      if (entryAt === BEYOND) continue;
       documents += 1;
-      if (place === LEFT) left(row);
-      else entry(row, (place - FIRST_ENTRY) >>> 2, table[2 * row + 1] ?? 0);
+      if (entryAt === LEFT) left(row);
+      else entry(row, (entryAt - FIRST_ENTRY) >>> 2, table[2 * row + 1] ?? 0);
     }
     return documents;
   }

@@ -37,7 +37,7 @@ export const ROOT = 1;
 export const DOCUMENT = 1;
 export const SYSTEM = 2;
 /** The number of buckets in the hash table of a node's children; a power of two. */
-export const PLACES = 32;
+export const NAME_BUCKETS = 32;
 /**
  * The most nodes in a tree: a node number must fit in a byte. Key levels, their inputs and system properties need far
  * fewer.
@@ -59,16 +59,16 @@ export interface NameTree {
   readonly count: number;
   /** `NODE_FIELDS` numbers for each node, beginning with node 0. */
   readonly nodes: Int32Array;
-  /** The hash table of each node: `PLACES` node numbers. */
-  readonly places: Uint8Array;
+  /** The hash table of each node: `NAME_BUCKETS` node numbers. */
+  readonly buckets: Uint8Array;
   readonly names: Uint8Array;
   /** The size of the longest name in bytes. */
   readonly longest: number;
 }
 
 /** Returns the bucket of a name, from its first byte, its last byte and its size. The kernel uses the same formula. */
-export function placeOf(first: number, last: number, sizeBytes: number): number {
-  return (first + 3 * last + 5 * sizeBytes) & (PLACES - 1);
+export function nameBucketOf(first: number, last: number, sizeBytes: number): number {
+  return (first + 3 * last + 5 * sizeBytes) & (NAME_BUCKETS - 1);
 }
 
 /** Builds the tables below `root`; returns them with the node of each wanted value. */
@@ -89,19 +89,19 @@ export function nameTree(root: Wanted): { tree: NameTree; nodeOf: ReadonlyMap<Wa
   assert(count <= NODES_MAX, 'a scan looks for fewer than 255 names');
 
   const nodes = new Int32Array(count * NODE_FIELDS);
-  const places = new Uint8Array(count * PLACES);
+  const buckets = new Uint8Array(count * NAME_BUCKETS);
   const bytes: number[] = [];
   listed.forEach(({ name, parent, wanted: value, last }, node) => {
     const text = encodeUnits(name);
     const flags = (value.document === true ? DOCUMENT : 0) | (value.system === true ? SYSTEM : 0);
-    const place = parent * PLACES + placeOf(text[0] ?? 0, text.at(-1) ?? 0, text.length);
-    const next = parent === 0 ? 0 : (places[place] ?? 0);
+    const bucket = parent * NAME_BUCKETS + nameBucketOf(text[0] ?? 0, text.at(-1) ?? 0, text.length);
+    const next = parent === 0 ? 0 : (buckets[bucket] ?? 0);
     nodes.set([flags, last, next, bytes.length, text.length, last > node ? 1 : 0], node * NODE_FIELDS);
-    if (parent !== 0) places[place] = node;
+    if (parent !== 0) buckets[bucket] = node;
     bytes.push(...text);
   });
   const longest = Math.max(...listed.map(({ name }) => encodeUnits(name).length));
-  return { tree: { count, nodes, places, names: Uint8Array.from(bytes), longest }, nodeOf };
+  return { tree: { count, nodes, buckets, names: Uint8Array.from(bytes), longest }, nodeOf };
 }
 
 /**

@@ -16,7 +16,7 @@ export class Pieces {
   length = 0;
   #page: Uint8Array = new Uint8Array(0);
   /** The start and the end of each piece. An offset from 0 on is in the page; -1 minus an offset is in the texts. */
-  #places = new Int32Array(8192);
+  #offsets = new Int32Array(8192);
 
   /** Drops all pieces; the next pieces are parts of `page`. */
   begin(page: Uint8Array): void {
@@ -46,11 +46,11 @@ export class Pieces {
    * Writes the pieces from `first` up to and excluding `behind` to `out[at]`; returns the offset after the last byte.
    */
   write(first: number, behind: number, out: Uint8Array, at: number): number {
-    const places = this.#places;
+    const offsets = this.#offsets;
     let end = at;
     for (let piece = first; piece < behind; piece += 1) {
-      const from = places[2 * piece] ?? 0;
-      const to = places[2 * piece + 1] ?? 0;
+      const from = offsets[2 * piece] ?? 0;
+      const to = offsets[2 * piece + 1] ?? 0;
       end =
         from < 0
           ? copy(this.texts.bytes, -1 - from, -1 - to, out, end)
@@ -61,13 +61,13 @@ export class Pieces {
 
   #add(from: number, to: number, sizeBytes: number): void {
     const at = 2 * this.count;
-    if (at === this.#places.length) {
+    if (at === this.#offsets.length) {
       const wider = new Int32Array(2 * at);
-      wider.set(this.#places);
-      this.#places = wider;
+      wider.set(this.#offsets);
+      this.#offsets = wider;
     }
-    this.#places[at] = from;
-    this.#places[at + 1] = to;
+    this.#offsets[at] = from;
+    this.#offsets[at + 1] = to;
     this.count += 1;
     this.length += sizeBytes;
   }

@@ -20,7 +20,7 @@ interface KernelExports {
   readonly count: { readonly value: number };
   readonly faultKind: { readonly value: number };
   readonly faultAt: { readonly value: number };
-  readonly setNames: (...places: number[]) => void;
+  readonly setNames: (...addresses: number[]) => void;
   readonly scanFeed: (page: number, sizeBytes: number, cuts: number, rows: number) => void;
   readonly scanArray: (page: number, sizeBytes: number, cuts: number, rows: number) => void;
   readonly hash: (at: number, sizeBytes: number, out: number) => void;
@@ -99,10 +99,10 @@ export function packNodes(nodes: readonly number[]): PackedNodes {
 /** The kernel hashes an identity only if its texts have at most this many bytes together. */
 export const IDENTITY_BYTES_MAX = 4096;
 /** The memory that the kernel needs for the texts of an identity, its other bytes and its hash. */
-const IDENTITY_ROOM_BYTES = IDENTITY_BYTES_MAX + 256;
+const IDENTITY_RESERVED_BYTES = IDENTITY_BYTES_MAX + 256;
 
 /** The memory that the kernel needs for a hash and for the last block of its input. */
-const HASH_ROOM_BYTES = 64;
+const HASH_RESERVED_BYTES = 64;
 
 /** The result of a scan. The arrays are views of the kernel's memory, which the next scan overwrites. */
 export interface KernelResult {
@@ -168,7 +168,7 @@ class ScanKernel {
   hashIdentity(row: number, nodes: PackedNodes, out: Uint32Array, at: number): boolean {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
     const hashAt = align(this.#freeAt);
-    this.#grow(hashAt + IDENTITY_ROOM_BYTES);
+    this.#grow(hashAt + IDENTITY_RESERVED_BYTES);
     const { first, others, count } = nodes;
     if (this.#exports.identity(rowAt, first, others, count, hashAt + 16, hashAt) === 0) return false;
     copyHash(this.#bytes, hashAt, out, at);
@@ -179,7 +179,7 @@ class ScanKernel {
   hashKept(row: number, from: number, until: number, out: Uint32Array, at: number): void {
     const rowAt = this.#rowsAt + row * this.#rowBytes;
     const hashAt = align(this.#freeAt);
-    const textAt = hashAt + HASH_ROOM_BYTES;
+    const textAt = hashAt + HASH_RESERVED_BYTES;
     this.#grow(textAt + (until - from) + PADDING_BYTES);
     const end = this.#exports.copyKept(rowAt, from, until, textAt);
     this.#exports.hashLong(textAt, end - textAt, hashAt + 16, hashAt);
@@ -191,7 +191,7 @@ class ScanKernel {
     const { identity, slot, name } = asked;
     const count = (this.#freeAt - this.#rowsAt) / this.#rowBytes;
     const workAt = align(this.#freeAt);
-    const tableAt = align(workAt + IDENTITY_ROOM_BYTES + this.#pageBytes + PADDING_BYTES);
+    const tableAt = align(workAt + IDENTITY_RESERVED_BYTES + this.#pageBytes + PADDING_BYTES);
     const entriesAt = align(tableAt + count * 8);
     this.#grow(entriesAt);
     const end = this.#exports.digest(
@@ -232,8 +232,8 @@ class ScanKernel {
    */
   #setNames(tree: NameTree): void {
     const nodesAt = FREE_AT;
-    const placesAt = align(nodesAt + tree.nodes.byteLength);
-    const namesAt = align(placesAt + tree.places.byteLength);
+    const bucketsAt = align(nodesAt + tree.nodes.byteLength);
+    const namesAt = align(bucketsAt + tree.buckets.byteLength);
     const stackAt = align(namesAt + tree.names.byteLength);
     const scratchAt = align(stackAt + (DEPTH_MAX + 1) * 4);
     const scratchBytes = Math.max(tree.longest * 6, PADDING_BYTES);
@@ -241,9 +241,9 @@ class ScanKernel {
     this.#rowBytes = (ROW_HEAD + tree.count * 2) * 4;
     this.#grow(this.#pageAt);
     new Int32Array(this.#bytes.buffer, nodesAt, tree.nodes.length).set(tree.nodes);
-    this.#bytes.set(tree.places, placesAt);
+    this.#bytes.set(tree.buckets, bucketsAt);
     this.#bytes.set(tree.names, namesAt);
-    this.#exports.setNames(nodesAt, placesAt, namesAt, tree.longest, tree.count, stackAt, scratchAt);
+    this.#exports.setNames(nodesAt, bucketsAt, namesAt, tree.longest, tree.count, stackAt, scratchAt);
     this.#tree = tree;
   }
 
@@ -263,7 +263,7 @@ class ScanKernel {
 /** Hashes bytes that the caller has written to `bytes` from `start` on, after `reserve`. */
 class HashKernel {
   readonly #exports = instantiate();
-  readonly start = FREE_AT + HASH_ROOM_BYTES;
+  readonly start = FREE_AT + HASH_RESERVED_BYTES;
   bytes = new Uint8Array(this.#exports.memory.buffer);
 
   /** Makes space for `sizeBytes` bytes. Afterwards `bytes` may be another array with the same contents. */

@@ -1,11 +1,11 @@
 /**
- * Computes the effective partition key (EPK) of a key value: its place in the hash space, as upper-case hex that is
+ * Computes the effective partition key (EPK) of a key value: its position in the hash space, as upper-case hex that is
  * compared as text. The EPK decides which physical range holds a document. It equals what Microsoft's SDK computes,
  * byte for byte, with one exception, -0 (encoding.ts). Invariant: functions are pure; the scratch memory is in use
  * within one call only.
  */
 import { UsageError } from '../lib/errors.ts';
-import { roomFor, scratchOf, writeHashed, writeOrdered, writeOrderedNumber } from './encoding.ts';
+import { bytesFor, scratchOf, writeHashed, writeOrdered, writeOrderedNumber } from './encoding.ts';
 import type { KeyComponent } from './encoding.ts';
 import { BLOCK_BYTES, murmur128, murmur32 } from './murmur.ts';
 
@@ -66,9 +66,9 @@ function hashV1(component: KeyComponent): string {
 
 /** Computes a V2 EPK: 128 bits of all components. The two highest bits are cleared, so an EPK is below "40". */
 function hashV2(values: readonly KeyComponent[]): string {
-  let room = BLOCK_BYTES;
-  for (const value of values) room += roomFor(value);
-  const scratch = room <= shared.bytes.length ? shared : scratchOf(room);
+  let sizeBytes = BLOCK_BYTES;
+  for (const value of values) sizeBytes += bytesFor(value);
+  const scratch = sizeBytes <= shared.bytes.length ? shared : scratchOf(sizeBytes);
   let length = 0;
   for (const value of values) length = writeHashed(scratch, length, value, 0xff);
   clearBlock(scratch.view, length);

@@ -37,7 +37,7 @@ const SIGN = 1n << 63n;
 const SHORT_UNITS = 48;
 
 /** Returns an upper bound for the bytes of a component. A UTF-16 unit becomes three bytes at most. */
-export function roomFor(value: KeyComponent): number {
+export function bytesFor(value: KeyComponent): number {
   return typeof value === 'string' ? value.length * 3 + 2 : 16;
 }
 

@@ -10,7 +10,7 @@ import type { ComputedKey } from './plan.ts';
 
 /** Keys in a bucket. A new key replaces the oldest key of its bucket. */
 const WAYS = 4;
-const PLACES = 32_768 / WAYS;
+const BUCKETS = 32_768 / WAYS;
 /** The longest input that is cached. Longer inputs are hardly ever shared. */
 const BYTES_MAX = 64;
 /** Ends each value, also a missing value. JSON values have no control characters, so no value contains this byte. */
@@ -19,22 +19,22 @@ const END = 0;
 export interface KnownKey {
   readonly computed: ComputedKey;
   /** Effective key of this key; undefined until it is needed. */
-  place: string | undefined;
+  effectiveKey: string | undefined;
 }
 
 export class KeyCache {
   readonly #scan: PageScan;
   readonly #inputs: readonly number[];
-  readonly #known: Array<KnownKey | undefined> = Array.from({ length: PLACES * WAYS });
-  readonly #sizes = new Uint8Array(PLACES * WAYS);
-  readonly #hashes = new Int32Array(PLACES * WAYS);
-  readonly #bytes = new Uint8Array(PLACES * WAYS * BYTES_MAX);
-  readonly #oldest = new Uint8Array(PLACES);
+  readonly #known: Array<KnownKey | undefined> = Array.from({ length: BUCKETS * WAYS });
+  readonly #sizes = new Uint8Array(BUCKETS * WAYS);
+  readonly #hashes = new Int32Array(BUCKETS * WAYS);
+  readonly #bytes = new Uint8Array(BUCKETS * WAYS * BYTES_MAX);
+  readonly #oldest = new Uint8Array(BUCKETS);
   /** Bytes of the last lookup. Its hash and its bucket follow; the bucket is -1 if the input cannot be cached. */
   readonly #asked = new Uint8Array(BYTES_MAX);
   #askedHash = 0;
   #askedBytes = 0;
-  #place = -1;
+  #bucket = -1;
 
   /** `inputs` are the nodes of all values from which a key is computed. */
   constructor(scan: PageScan, inputs: readonly number[]) {
@@ -44,9 +44,9 @@ export class KeyCache {
 
   /** Returns the cached key of a row; undefined if it is not cached. */
   find(row: number): KnownKey | undefined {
-    this.#place = this.#ask(row);
-    if (this.#place < 0) return undefined;
-    const first = this.#place * WAYS;
+    this.#bucket = this.#ask(row);
+    if (this.#bucket < 0) return undefined;
+    const first = this.#bucket * WAYS;
     for (let way = first; way < first + WAYS; way += 1)
       if (this.#hashes[way] === this.#askedHash && this.#isAsked(way)) return this.#known[way];
     return undefined;
@@ -54,13 +54,13 @@ export class KeyCache {
 
   /** Stores the key of the row of the last lookup, which was not found. */
   remember(computed: ComputedKey): KnownKey {
-    const known: KnownKey = { computed, place: undefined };
-    const place = this.#place;
-    if (place < 0) return known;
+    const known: KnownKey = { computed, effectiveKey: undefined };
+    const bucket = this.#bucket;
+    if (bucket < 0) return known;
     assert(this.#askedBytes > 0, 'a key is computed from something');
-    const oldest = this.#oldest[place] ?? 0;
-    this.#oldest[place] = (oldest + 1) % WAYS;
-    const way = place * WAYS + oldest;
+    const oldest = this.#oldest[bucket] ?? 0;
+    this.#oldest[bucket] = (oldest + 1) % WAYS;
+    const way = bucket * WAYS + oldest;
     this.#known[way] = known;
     this.#sizes[way] = this.#askedBytes;
     this.#hashes[way] = this.#askedHash;
@@ -99,6 +99,6 @@ export class KeyCache {
     }
     this.#askedBytes = size;
     this.#askedHash = hash;
-    return (hash ^ (hash >>> 15)) & (PLACES - 1);
+    return (hash ^ (hash >>> 15)) & (BUCKETS - 1);
   }
 }

@@ -59,7 +59,7 @@ export class KeyTally {
       return;
     }
     if (computed.missing) this.missing += 1;
-    const { effectiveKey, range } = this.placeOf(computed.values);
+    const { effectiveKey, range } = this.positionOf(computed.values);
     this.inRanges[range - 1] = (this.inRanges[range - 1] ?? 0) + 1;
     const known = this.#keys.get(effectiveKey);
     if (known !== undefined) known.documents += 1;
@@ -68,7 +68,7 @@ export class KeyTally {
     else this.isExact = false;
   }
 
-  placeOf(values: readonly KeyComponent[]): KeyPosition {
+  positionOf(values: readonly KeyComponent[]): KeyPosition {
     const key = effectiveKey(this.#kind, values);
     const next = this.#bounds.findIndex((bound) => bound > key);
     assert(next > 0, 'the bounds enclose every key');

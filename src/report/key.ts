@@ -52,7 +52,7 @@ export function keyLines(one: KeyOfDocument, isExplained: boolean): string[] {
   if (!isExplained) return [line];
   const steps = plan.explain(values);
   if (computed.kind === 'refused') return [line, ...steps];
-  const { effectiveKey, range } = tally.placeOf(computed.values);
+  const { effectiveKey, range } = tally.positionOf(computed.values);
   const hash = `it hashes to ${effectiveKey}, in range ${range} of ${tally.inRanges.length}`;
   return [line, ...steps, hash, ...conflicts(plan, document, computed)];
 }

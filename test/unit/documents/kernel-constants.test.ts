@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ENTRY } from '../../../src/documents/comparison-entries.ts';
-import { DOCUMENT, NODE_FIELDS, PLACES, ROOT, SYSTEM } from '../../../src/documents/name-tree.ts';
+import { DOCUMENT, NODE_FIELDS, NAME_BUCKETS, ROOT, SYSTEM } from '../../../src/documents/name-tree.ts';
 import { FAULTS } from '../../../src/documents/page-error.ts';
 import { DEPTH_MAX, IDENTITY_BYTES_MAX, ROW_HEAD } from '../../../src/documents/wasm-kernel.ts';
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../../../src/epk/encoding.ts';
@@ -22,7 +22,7 @@ test.each([
   ['FLAG_DOCUMENT', DOCUMENT],
   ['FLAG_SYSTEM', SYSTEM],
   ['ROOT', ROOT],
-  ['PLACES', PLACES],
+  ['NAME_BUCKETS', NAME_BUCKETS],
   ['IDENTITY_BYTES_MAX', IDENTITY_BYTES_MAX],
   ['ENTRY_HEAD', ENTRY.name * 4],
   ['TYPE_MISSING', MISSING],

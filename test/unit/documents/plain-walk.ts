@@ -11,11 +11,11 @@ import {
   NODE_NAME_BYTES,
   NODE_NEXT,
   NODE_PARENT,
-  PLACES,
+  NAME_BUCKETS,
   ROOT,
   SYSTEM,
   encodeUnits,
-  placeOf,
+  nameBucketOf,
 } from '../../../src/documents/name-tree.ts';
 import { FAULTS } from '../../../src/documents/page-error.ts';
 import type { NameTree } from '../../../src/documents/name-tree.ts';
@@ -338,7 +338,7 @@ export class PlainWalk {
   }
 
   #child(parent: number, from: number, to: number): number {
-    const { nodes, places, names } = this.#tree;
+    const { nodes, buckets, names } = this.#tree;
     if (parent === 0 || nodes[parent * NODE_FIELDS + NODE_PARENT] === 0) return 0;
     let bytes = this.#bytes;
     let [start, end] = [from, to];
@@ -347,8 +347,9 @@ export class PlainWalk {
       [start, end] = [0, bytes.length];
     }
     let node =
-      places[
-        parent * PLACES + placeOf(bytes[start] ?? 0, end > start ? (bytes[end - 1] ?? 0) : 0, end - start)
+      buckets[
+        parent * NAME_BUCKETS +
+          nameBucketOf(bytes[start] ?? 0, end > start ? (bytes[end - 1] ?? 0) : 0, end - start)
       ] ?? 0;
     for (; node !== 0; node = nodes[node * NODE_FIELDS + NODE_NEXT] ?? 0) {
       if (nodes[node * NODE_FIELDS + NODE_NAME_BYTES] !== end - start) continue;

@@ -29,9 +29,12 @@ test('key spread: keys of different types -> counted apart, the largest first', 
 test('key spread: every key -> in one of the even ranges', () => {
   const tally = new KeyTally('hash-v2', 4);
   // 22E3... is in the third quarter of what ends at 40.
-  expect(tally.placeOf(['redmond'])).toEqual({ effectiveKey: '22E342F38A486A088463DFF7838A5963', range: 3 });
-  expect(new KeyTally('hash-v2', 1).placeOf(['redmond']).range).toBe(1);
-  expect(new KeyTally('multi-hash', 4).placeOf(['t', 1, null]).range).toBe(4);
+  expect(tally.positionOf(['redmond'])).toEqual({
+    effectiveKey: '22E342F38A486A088463DFF7838A5963',
+    range: 3,
+  });
+  expect(new KeyTally('hash-v2', 1).positionOf(['redmond']).range).toBe(1);
+  expect(new KeyTally('multi-hash', 4).positionOf(['t', 1, null]).range).toBe(4);
 });
 
 test('key spread: too many keys -> memory is bounded, isExact is false', () => {
