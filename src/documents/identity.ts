@@ -13,8 +13,7 @@
 import { FALSE, MISSING, NULL, NUMBER, TEXT, TRUE } from '../epk/encoding.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { assert } from '../lib/assert.ts';
-import { hashKernel, packNodes } from './wasm-kernel.ts';
-import type { PackedNodes } from './wasm-kernel.ts';
+import { hashKernel, packNodes, type PackedNodes } from './wasm-kernel.ts';
 import { writeUnits } from './name-tree.ts';
 import { decodeNumber, decodeText, isComposite } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
@@ -117,17 +116,18 @@ export class IdentityHasher {
   }
 }
 
-/** Computes the identity of a row from the values at the given nodes, which are the id and the levels of the key. */
+/** Computes the identity of a row: the hash of its id and of its values at the key paths. */
 export class RowIdentity {
   readonly #scan: PageScan;
   readonly #hasher = new IdentityHasher();
   readonly #nodes: readonly number[];
   readonly #packed: PackedNodes;
 
-  constructor(scan: PageScan, id: number, levels: readonly number[]) {
-    assert(levels.length <= 4, 'a key has at most four levels');
+  /** The scan must look for all the key paths. */
+  constructor(scan: PageScan, keyPaths: ReadonlyArray<readonly string[]>) {
+    assert(keyPaths.length <= 4, 'a key has at most four levels');
     this.#scan = scan;
-    this.#nodes = [id, ...levels];
+    this.#nodes = [scan.nodes.id, ...keyPaths.map((path) => scan.nodeAt(path))];
     this.#packed = packNodes(this.#nodes);
   }
 

@@ -10,8 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { assert, must } from '../lib/assert.ts';
 import { ROW_HEAD, scanKernel } from './wasm-kernel.ts';
 import type { AskedOfRows, KernelEntries, PackedNodes } from './wasm-kernel.ts';
-import { nameTree, want, wanted } from './name-tree.ts';
-import type { NameTree, Wanted } from './name-tree.ts';
+import { nameTree, want, wanted, type NameTree, type Wanted } from './name-tree.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
 import { SYSTEM_PROPERTIES } from './system-properties.ts';
 
@@ -247,7 +246,7 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
     crts: nodeOf(inMetadata('crts')),
     timeToLiveExpired: nodeOf(inMetadata('timeToLiveExpired')),
     deletedId: nodeOf(inMetadata('id')),
-    deletedKey: deletedKey.map((places) => places.map(nodeOf)),
+    deletedKey: deletedKey.map((nodes) => nodes.map(nodeOf)),
     previousId: nodeOf(want(root, ['previous', 'id'])),
     previousKey: keyPaths.map((path) => nodeOf(want(root, ['previous', ...path]))),
   });

@@ -3,8 +3,7 @@
  * Invariant: all other bytes are copied unchanged.
  */
 import { assert } from '../lib/assert.ts';
-import { decodeScalar, isComposite } from './scalar.ts';
-import type { Scalar } from './scalar.ts';
+import { decodeScalar, isComposite, type Scalar } from './scalar.ts';
 import type { PageScan } from './page-scan.ts';
 
 /** A property path: the names of the properties from the top of a document. */

@@ -24,14 +24,12 @@ export interface Draft {
 const RESERVED = ['id', 'ttl', ...SYSTEM_PROPERTIES];
 const LOST = '__proto__';
 
-/** Returns all problems of a draft. */
-export function problemsOf(draft: Draft): UsageError[] {
-  return [
-    ...aboutKey(draft),
-    ...draft.derivations.flatMap((derivation) => aboutDerivation(draft, derivation)),
-    ...aboutPairs(draft),
-    ...aboutKeeping(draft),
-  ];
+/** Yields all problems of a draft. */
+export function* problemsOf(draft: Draft): Generator<UsageError> {
+  yield* aboutKey(draft);
+  for (const derivation of draft.derivations) yield* aboutDerivation(draft, derivation);
+  yield* aboutPairs(draft);
+  yield* aboutKeeping(draft);
 }
 
 /** Returns the source key paths that a derived value replaces. */
@@ -39,139 +37,111 @@ export function replacedPaths({ source, derivations }: Draft): Path[] {
   return source.filter((path) => derivations.some((derivation) => isSamePath(derivation.path, path)));
 }
 
-function aboutKey({ key, derivations }: Draft): UsageError[] {
-  const problems: UsageError[] = [];
+function* aboutKey({ key, derivations }: Draft): Generator<UsageError> {
   if (key.length === 0) {
-    problems.push(
-      derivations.length === 0
-        ? problem(
-            'no key is asked for',
-            'neither a key path nor a derived property is given',
-            'give --partition-key PATH or --derive',
-          )
-        : problem(
-            'no key path is given',
-            'several properties are derived, and which is the key is not said',
-            'name the key paths with --partition-key, in order',
-          ),
-    );
+    yield derivations.length === 0
+      ? problem(
+          'no key is asked for',
+          'neither a key path nor a derived property is given',
+          'give --partition-key PATH or --derive',
+        )
+      : problem(
+          'no key path is given',
+          'several properties are derived, and which is the key is not said',
+          'name the key paths with --partition-key, in order',
+        );
   }
   if (key.length > LEVELS_MAX) {
-    problems.push(
-      problem(
-        `${key.length} key paths are too many`,
-        `a hierarchical key has at most ${LEVELS_MAX} levels`,
-        `keep ${LEVELS_MAX} of them`,
-      ),
+    yield problem(
+      `${key.length} key paths are too many`,
+      `a hierarchical key has at most ${LEVELS_MAX} levels`,
+      `keep ${LEVELS_MAX} of them`,
     );
   }
-  for (const [path, other] of pairs(key)) {
-    if (!overlap(path, other)) continue;
-    problems.push(
-      isSamePath(path, other)
-        ? problem(
-            `the key names ${printPath(path)} twice`,
-            'each level has a path of its own',
-            'take one of them out',
-          )
-        : problem(
-            `the key paths ${printPath(path)} and ${printPath(other)} exclude each other`,
-            'one lies inside the other, and an object is not a key value',
-            'choose one of them',
-          ),
-    );
+  for (const [path, other] of overlapping(key)) {
+    yield isSamePath(path, other)
+      ? problem(
+          `the key names ${printPath(path)} twice`,
+          'each level has a path of its own',
+          'take one of them out',
+        )
+      : problem(
+          `the key paths ${printPath(path)} and ${printPath(other)} exclude each other`,
+          'one lies inside the other, and an object is not a key value',
+          'choose one of them',
+        );
   }
   for (const path of key) {
-    const name = path[0] ?? '';
-    if (SYSTEM_PROPERTIES.includes(name)) {
-      problems.push(
-        problem(
-          `${printPath(path)} cannot be a key path`,
-          'the service writes it, and every copy gets another value',
-          'choose a property that the application writes',
-        ),
-      );
-    }
+    if (!SYSTEM_PROPERTIES.includes(path[0] ?? '')) continue;
+    yield problem(
+      `${printPath(path)} cannot be a key path`,
+      'the service writes it, and every copy gets another value',
+      'choose a property that the application writes',
+    );
   }
-  return problems;
 }
 
-function aboutDerivation(
+function* aboutDerivation(
   { source, key, derivations, keep }: Draft,
   { path, strategy }: Derivation,
-): UsageError[] {
-  const problems: UsageError[] = [];
+): Generator<UsageError> {
   const printed = printPath(path);
   const name = reservedName(path);
   if (name !== undefined) {
-    problems.push(
-      problem(
-        `${printed} cannot be derived`,
-        `the name ${name} has a meaning of its own`,
-        'derive into a property of another name, /pk for instance',
-      ),
+    yield problem(
+      `${printed} cannot be derived`,
+      `the name ${name} has a meaning of its own`,
+      'derive into a property of another name, /pk for instance',
     );
   }
   for (const level of key) {
     if (!overlap(level, path) || isSamePath(level, path)) continue;
-    problems.push(
-      problem(
-        `the key path ${printPath(level)} does not fit the derived ${printed}`,
-        'a derived value is not an object, and an object around it is not a key value',
-        `make the key path ${printed}`,
-      ),
+    yield problem(
+      `the key path ${printPath(level)} does not fit the derived ${printed}`,
+      'a derived value is not an object, and an object around it is not a key value',
+      `make the key path ${printed}`,
     );
   }
   for (const old of source) {
     if (!overlap(old, path)) continue;
     if (!isSamePath(old, path)) {
-      problems.push(
-        problem(
-          `${printed} cannot be derived`,
-          `it would destroy the source key ${printPath(old)}, which distinguishes documents of one id`,
-          'derive into another property',
-        ),
+      yield problem(
+        `${printed} cannot be derived`,
+        `it would destroy the source key ${printPath(old)}, which distinguishes documents of one id`,
+        'derive into another property',
       );
     } else if (keep === undefined) {
-      problems.push(
-        problem(
-          `${printed} is the source key and cannot be overwritten`,
-          'without its old value documents of one id cannot be distinguished',
-          'add --keep-source-key-as PATH, or derive into another property',
-        ),
+      yield problem(
+        `${printed} is the source key and cannot be overwritten`,
+        'without its old value documents of one id cannot be distinguished',
+        'add --keep-source-key-as PATH, or derive into another property',
       );
     }
   }
   for (const input of strategy.paths) {
     if (SYSTEM_PROPERTIES.includes(input[0] ?? '')) {
-      problems.push(
-        problem(
-          `${printed} cannot be derived from ${printPath(input)}`,
-          'the service writes a new value at every change, so the key would change too',
-          'use a property that the application writes',
-        ),
+      yield problem(
+        `${printed} cannot be derived from ${printPath(input)}`,
+        'the service writes a new value at every change, so the key would change too',
+        'use a property that the application writes',
       );
     }
     const other = derivations.find((derivation) => overlap(derivation.path, input));
     const isSelf = other !== undefined && isSamePath(input, path);
     const isSourceKey = source.some((old) => isSamePath(old, input));
     if (other !== undefined && !isSelf && !isSourceKey) {
-      problems.push(
-        problem(
-          `${printed} cannot be derived from ${printPath(input)}, which is derived itself`,
-          'templates read the source document, where that is not yet',
-          `write out in ${printed} what ${printPath(other.path)} is made of`,
-        ),
+      yield problem(
+        `${printed} cannot be derived from ${printPath(input)}, which is derived itself`,
+        'templates read the source document, where that is not yet',
+        `write out in ${printed} what ${printPath(other.path)} is made of`,
       );
     }
   }
-  return problems;
 }
 
-function aboutPairs({ derivations }: Draft): UsageError[] {
-  return pairs(derivations).flatMap(([{ path }, { path: other }]) => {
-    if (!overlap(path, other)) return [];
-    return isSamePath(path, other)
+function* aboutPairs({ derivations }: Draft): Generator<UsageError> {
+  for (const [path, other] of overlapping(derivations.map((derivation) => derivation.path))) {
+    yield isSamePath(path, other)
       ? problem(
           `${printPath(path)} is derived twice`,
           'a property has one value',
@@ -182,52 +152,37 @@ function aboutPairs({ derivations }: Draft): UsageError[] {
           'one lies inside the other, and a derived value is not an object',
           'derive them into properties that do not contain each other',
         );
-  });
+  }
 }
 
-function aboutKeeping(draft: Draft): UsageError[] {
+function* aboutKeeping(draft: Draft): Generator<UsageError> {
   const { keep, source, derivations } = draft;
-  if (keep === undefined) return [];
+  if (keep === undefined) return;
   const printed = printPath(keep);
   const replaced = replacedPaths(draft);
   if (replaced.length === 0) {
-    return [
-      problem(
-        `there is nothing to keep at ${printed}`,
-        'no derived property replaces a source key path',
-        'leave --keep-source-key-as out',
-      ),
-    ];
+    yield problem(
+      `there is nothing to keep at ${printed}`,
+      'no derived property replaces a source key path',
+      'leave --keep-source-key-as out',
+    );
+    return;
   }
-  const problems: UsageError[] = [];
   if (replaced.length > 1) {
-    problems.push(
-      problem(
-        `${printed} cannot keep ${replaced.length} values`,
-        `${replaced.map(printPath).join(' and ')} are both replaced`,
-        'derive into other properties',
-      ),
+    yield problem(
+      `${printed} cannot keep ${replaced.length} values`,
+      `${replaced.map(printPath).join(' and ')} are both replaced`,
+      'derive into other properties',
     );
   }
   const taken = [...source, ...derivations.map(({ path }) => path)].find((path) => overlap(path, keep));
-  if (taken !== undefined) {
-    problems.push(
-      problem(
-        `${printed} cannot keep the source key`,
-        `${printPath(taken)} is there`,
-        'keep it at a path of its own',
-      ),
-    );
-  } else if (reservedName(keep) !== undefined) {
-    problems.push(
-      problem(
-        `${printed} cannot keep the source key`,
-        `the name ${reservedName(keep)} has a meaning of its own`,
-        'keep it at a path of its own',
-      ),
-    );
-  }
-  return problems;
+  const name = reservedName(keep);
+  if (taken === undefined && name === undefined) return;
+  yield problem(
+    `${printed} cannot keep the source key`,
+    taken === undefined ? `the name ${name} has a meaning of its own` : `${printPath(taken)} is there`,
+    'keep it at a path of its own',
+  );
 }
 
 /** Returns the step of a path that must not be written. The service's names are reserved only at the top level. */
@@ -235,8 +190,10 @@ function reservedName(path: Path): string | undefined {
   return path.find((step, index) => step === LOST || (index === 0 && RESERVED.includes(step)));
 }
 
-function pairs<T>(items: readonly T[]): Array<readonly [T, T]> {
-  return items.flatMap((item, index) => items.slice(index + 1).map((other) => [item, other] as const));
+/** Returns the pairs of paths that exclude each other. */
+function overlapping(paths: readonly Path[]): Array<readonly [Path, Path]> {
+  const pairs = paths.flatMap((path, at) => paths.slice(at + 1).map((other) => [path, other] as const));
+  return pairs.filter(([path, other]) => overlap(path, other));
 }
 
 function problem(message: string, why: string, hint: string): UsageError {
@@ -249,16 +206,10 @@ export function inOne(found: readonly UsageError[]): UsageError {
   const problems = [...new Map(found.map((one) => [one.message, one])).values()];
   const [only, ...rest] = problems;
   if (only !== undefined && rest.length === 0) return only;
-  const listed = problems.map(({ message, why, hint }) => ({
-    from: 'the key',
-    message,
-    why,
-    hint,
-  }));
+  const listed = problems.map(({ message, why, hint }) => ({ from: 'the key', message, why, hint }));
   return new UsageError(`${problems.length} problems with the key`, {
     why: listed.map(({ message, why }) => `${message}: ${why}`).join('; '),
     hint: 'fix each of them',
     problems: listed,
-    details: { problems: listed },
   });
 }

@@ -3,7 +3,7 @@
  * without a key value. Invariant: a plan is pure and reads decoded values only.
  */
 import { must } from '../lib/assert.ts';
-import { UsageError } from '../lib/errors.ts';
+import { orUsageError, UsageError } from '../lib/errors.ts';
 import { inOne, problemsOf, replacedPaths, type Draft } from './check-plan.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { existing, inPlace } from './strategies/property.ts';
@@ -50,8 +50,48 @@ export type ComputedKey =
   /** `why` is for the operator. It names paths and never shows values. */
   | KeyRefusal;
 
+/** The longest key value in bytes that the service accepts with version 2. */
+const KEY_BYTES_MAX = 2048;
+
+/** Returns the plan for these options. A UsageError reports all their problems at once. */
+export function makePlan(options: PlanOptions): KeyPlan {
+  const draft = readDraft(options);
+  return new KeyPlan(draft, options.missingKey === 'keep', options.keyBytesMax ?? KEY_BYTES_MAX);
+}
+
+function readDraft({ sourcePaths, partitionKey, derive, keepSourceKeyAs }: PlanOptions): Draft {
+  const mistakes: UsageError[] = [];
+  const read = <T>(texts: readonly string[], parse: (text: string) => T): T[] =>
+    texts.flatMap((text) => {
+      const parsed = orUsageError(() => parse(text));
+      if (!(parsed instanceof UsageError)) return [parsed];
+      mistakes.push(parsed);
+      return [];
+    });
+  const source = read(sourcePaths, parsePath);
+  const named = read(partitionKey, parsePath);
+  const derivations = read(derive, parseDerivation);
+  const [keep] = read(keepSourceKeyAs === undefined ? [] : [keepSourceKeyAs], parsePath);
+  const isDerivedAlone = partitionKey.length === 0 && derivations.length === 1;
+  const key = isDerivedAlone ? derivations.map(({ path }) => path) : named;
+  const draft: Draft = { source, key, derivations, keep };
+  // The rules need readable options, so they are checked only if every option could be read.
+  const problems = mistakes.length > 0 ? mistakes : [...problemsOf(draft)];
+  if (problems.length > 0) throw inOne(problems);
+  return draft;
+}
+
+/** Gives one value of each document: a property to write, or a key level that the document has. */
+interface Step {
+  readonly path: Path;
+  readonly strategy: Strategy;
+  /** Indexes of the step's values in the inputs. */
+  readonly at: readonly number[];
+  readonly does: 'derive' | 'keep' | 'read';
+}
+
 /** Computes the new keys of documents; the header of this file says from what. */
-export interface KeyPlan {
+export class KeyPlan {
   readonly sourcePaths: readonly Path[];
   readonly targetPaths: readonly Path[];
   /** The paths of the values that `compute` takes, in this order. Each path occurs once. */
@@ -67,62 +107,6 @@ export interface KeyPlan {
    * The paths of the source key in a target document, level by level: `sourcePaths`, or the paths that keep the old
    * values.
    */
-  readonly sourcePathsInTarget: readonly Path[];
-  /** Returns the key of a document with these values at `inputs`. Never throws. */
-  compute(values: readonly Value[]): ComputedKey;
-  /** Explains how `compute` gets its result, step by step. */
-  explain(values: readonly Value[]): readonly string[];
-}
-
-/** The longest key value in bytes that the service accepts with version 2. */
-const KEY_BYTES_MAX = 2048;
-
-/** Returns the plan for these options. A UsageError reports all their problems at once. */
-export function makePlan(options: PlanOptions): KeyPlan {
-  const draft = readDraft(options);
-  return new Plan(draft, options.missingKey === 'keep', options.keyBytesMax ?? KEY_BYTES_MAX);
-}
-
-function readDraft({ sourcePaths, partitionKey, derive, keepSourceKeyAs }: PlanOptions): Draft {
-  const mistakes: UsageError[] = [];
-  const read = <T>(texts: readonly string[], parse: (text: string) => T): T[] =>
-    texts.flatMap((text) => {
-      try {
-        return [parse(text)];
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error;
-        mistakes.push(error);
-        return [];
-      }
-    });
-  const source = read(sourcePaths, parsePath);
-  const named = read(partitionKey, parsePath);
-  const derivations = read(derive, parseDerivation);
-  const [keep] = read(keepSourceKeyAs === undefined ? [] : [keepSourceKeyAs], parsePath);
-  const isDerivedAlone = partitionKey.length === 0 && derivations.length === 1;
-  const key = isDerivedAlone ? derivations.map(({ path }) => path) : named;
-  const draft: Draft = { source, key, derivations, keep };
-  // The rules need readable options, so they are checked only if every option could be read.
-  const problems = mistakes.length > 0 ? mistakes : problemsOf(draft);
-  if (problems.length > 0) throw inOne(problems);
-  return draft;
-}
-
-/** Gives one value of each document: a property to write, or a key level that the document has. */
-interface Step {
-  readonly path: Path;
-  readonly strategy: Strategy;
-  /** Indexes of the step's values in the inputs. */
-  readonly at: readonly number[];
-  readonly does: 'derive' | 'keep' | 'read';
-}
-
-class Plan implements KeyPlan {
-  readonly sourcePaths: readonly Path[];
-  readonly targetPaths: readonly Path[];
-  readonly inputs: readonly Path[];
-  readonly additionPaths: readonly Path[];
-  readonly replacedPaths: readonly Path[];
   readonly sourcePathsInTarget: readonly Path[];
   readonly #steps: readonly Step[];
   /** For each key level, the index of the step that gives its value. */
@@ -154,6 +138,7 @@ class Plan implements KeyPlan {
     this.#keyBytesMax = keyBytesMax;
   }
 
+  /** Returns the key of a document with these values at `inputs`. Never throws. */
   compute(values: readonly Value[]): ComputedKey {
     const found = this.#steps.map(({ strategy, at }) => strategy.derive(at.map((index) => values[index])));
     const levels = this.#levels.map((index) => ({
@@ -189,6 +174,7 @@ class Plan implements KeyPlan {
     return { kind: 'refused', reason: 'missing-key', why };
   }
 
+  /** Explains how `compute` gets its result, step by step. */
   explain(values: readonly Value[]): readonly string[] {
     const computed = this.compute(values);
     const lines = this.#steps.flatMap(({ strategy, at }) =>

@@ -19,16 +19,13 @@ import {
 import type { Scalar } from '../documents/scalar.ts';
 import type { Lifetime } from '../documents/ttl.ts';
 import type { EnvelopeNodes, PageScan } from '../documents/page-scan.ts';
-import { Adder, Edits, spliceDocument } from '../documents/splice.ts';
-import type { AddedPath, DocumentOutput } from '../documents/splice.ts';
+import { Adder, Edits, spliceDocument, type AddedPath, type DocumentOutput } from '../documents/splice.ts';
 import { assert } from '../lib/assert.ts';
-import { effectiveKey } from '../epk/effective-key.ts';
-import type { KeyComponent, KeyKind } from '../epk/effective-key.ts';
+import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
 import { isSamePath, printPath } from './path.ts';
 import { KeyCache, type KnownKey } from './key-cache.ts';
 import type { ComputedKey, KeyPlan } from './plan.ts';
-import { composite } from './strategies/strategy.ts';
-import type { Path, Value } from './strategies/strategy.ts';
+import { composite, type Path, type Value } from './strategies/strategy.ts';
 
 /** The service's limit for an item: 2 MB (fact SVC-8). */
 export const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
@@ -111,12 +108,8 @@ export class Rekey {
     this.#ttl = ttl;
     this.#inputs = plan.inputs.map((path) => scan.nodeAt(path));
     this.#cache = new KeyCache(scan, this.#inputs);
-    const nodesAt = (paths: readonly Path[]): number[] => paths.map((path) => scan.nodeAt(path));
-    this.#identity = new RowIdentity(scan, scan.nodes.id, nodesAt(plan.sourcePaths));
-    this.#slot =
-      plan.additionPaths.length > 0
-        ? undefined
-        : new RowIdentity(scan, scan.nodes.id, nodesAt(plan.targetPaths));
+    this.#identity = new RowIdentity(scan, plan.sourcePaths);
+    this.#slot = plan.additionPaths.length > 0 ? undefined : new RowIdentity(scan, plan.targetPaths);
     this.#additionPaths = plan.additionPaths;
     const replaced = new Set(plan.replacedPaths.map((path) => JSON.stringify(path)));
     const added: AddedPath[] = plan.additionPaths.map((path) => ({
@@ -157,9 +150,9 @@ export class Rekey {
 
   /** Returns the effective key that the row read last gets in the target. */
   effectiveKey(): string {
-    const place = this.#known?.place ?? effectiveKey(this.#kind, this.key);
-    if (this.#known !== undefined) this.#known.place = place;
-    return place;
+    const known = this.#known;
+    if (known === undefined) return effectiveKey(this.#kind, this.key);
+    return (known.effectiveKey ??= effectiveKey(this.#kind, this.key));
   }
 
   /** Writes the target document of the last read row. The row must move. */
@@ -286,9 +279,8 @@ export class Placement {
   readonly #slot: RowIdentity;
 
   constructor(scan: PageScan, plan: KeyPlan) {
-    const nodesAt = (paths: readonly Path[]): number[] => paths.map((path) => scan.nodeAt(path));
-    this.#identity = new RowIdentity(scan, scan.nodes.id, nodesAt(plan.sourcePathsInTarget));
-    this.#slot = new RowIdentity(scan, scan.nodes.id, nodesAt(plan.targetPaths));
+    this.#identity = new RowIdentity(scan, plan.sourcePathsInTarget);
+    this.#slot = new RowIdentity(scan, plan.targetPaths);
   }
 
   read(row: number): void {
@@ -332,7 +324,7 @@ export class Deletion {
     const isThere = (node: number): boolean => this.#scan.start(row, node) !== 0;
     // {} may mean a missing value, as in batches, but that is not documented.
     const isKeyValue = (node: number): boolean => keyStart(this.#scan, row, node) !== 0;
-    const levels = deletedKey.map((places) => places.find(isKeyValue) ?? 0);
+    const levels = deletedKey.map((nodes) => nodes.find(isKeyValue) ?? 0);
     if (isThere(deletedId) && levels.every((node) => node !== 0)) return [deletedId, ...levels];
     // A previous image, if the feed sends it, also shows which levels were missing.
     return isThere(previousId) ? [previousId, ...previousKey] : undefined;

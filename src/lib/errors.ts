@@ -21,6 +21,11 @@ export interface Problem {
   readonly hint: string;
 }
 
+/** Returns the problem with each of its texts changed. */
+export function mapProblem({ from, message, why, hint }: Problem, change: (text: string) => string): Problem {
+  return { from: change(from), message: change(message), why: change(why), hint: change(hint) };
+}
+
 /** An error of cosmig. The message says what happened, `why` explains it, and `hint` says what to do now. */
 export abstract class CosmigError extends Error {
   /** The name of the kind of error. Scripts may rely on it. */
@@ -45,6 +50,16 @@ export abstract class CosmigError extends Error {
 export class UsageError extends CosmigError {
   readonly code = 'usage';
   readonly exitCode = 2;
+}
+
+/** Returns the result of `work`, or the UsageError that it throws. */
+export function orUsageError<T>(work: () => T): T | UsageError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { SecretName } from './fields.ts';
 import {
   COPY_AGAIN,
   howToRemove,
-  inPlace,
+  asGiven,
   sourceOf,
   waysToGive,
   Invalid,
@@ -122,7 +122,7 @@ function ownEndpoint(given: Given, problems: ProblemList): string | undefined {
       sourceOf(given),
       `${sourceOf(given)} is more than the URL of an account`,
       'it has parts that may be secret; secrets are given by variables only',
-      `for example ${inPlace(given, 'https://myaccount.documents.azure.com')}`,
+      `for example ${asGiven(given, 'https://myaccount.documents.azure.com')}`,
     );
     return undefined;
   }

@@ -3,10 +3,10 @@
  * are found before any of them is reported.
  */
 import { resolve } from 'node:path';
-import { must } from '../lib/assert.ts';
+import { assert, must } from '../lib/assert.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
 import { parsePath } from '../keys/path.ts';
-import { UsageError } from '../lib/errors.ts';
+import { orUsageError, UsageError } from '../lib/errors.ts';
 import { connectionsFrom } from './accounts.ts';
 import type { Connections } from './connection.ts';
 import { FIELDS, fieldOf, flagOfField, type FieldName } from './fields.ts';
@@ -34,14 +34,17 @@ export interface Checked {
 
 /** Returns the spec and its connections. Throws one UsageError with every problem. */
 export function check(problems: ProblemList, { folder, nowMs, canCreate }: Surroundings): Checked {
-  const source = readPlace('source', problems);
-  const target = readPlace('target', problems);
+  const source = readContainerName('source', problems);
+  const target = readContainerName('target', problems);
   const connections = connectionsFrom(problems);
   const key = readKeyTexts(problems);
   const deletes = orDefault('deletes', problems, readDeletes);
   const ttl = orDefault('ttl', problems, values.readChoice(FIELDS.ttl.choices));
   if (deletes !== undefined && ttl !== undefined) checkMeanings(key, { deletes, ttl }, problems);
-  const rest = {
+  const settings = {
+    ...key,
+    deletes,
+    ttl,
     missingKey: readMissingKey(problems),
     onCollision: orDefault('onCollision', problems, values.readChoice(FIELDS.onCollision.choices)),
     sourceBudget: problems.one('sourceRu', values.readBudget) ?? ({ kind: 'automatic' } as const),
@@ -61,27 +64,21 @@ export function check(problems: ProblemList, { folder, nowMs, canCreate }: Surro
     );
   }
   problems.throwIfAny();
-  const because = 'a value that could not be read is a problem, and problems were thrown';
-  const reached = must(connections, because);
-  const [from, to] = [must(source, because), must(target, because)];
+  const { connections: reached, ...known } = complete({ ...settings, source, target, connections });
   const spec: MigrationSpec = {
-    source: { endpoint: reached.source.endpoint, ...from },
-    target: { endpoint: reached.target.endpoint, ...to },
-    ...key,
-    deletes: must(deletes, because),
-    ttl: must(ttl, because),
-    missingKey: must(rest.missingKey, because),
-    onCollision: must(rest.onCollision, because),
-    sourceBudget: rest.sourceBudget,
-    targetBudget: rest.targetBudget,
-    creation: rest.creation,
-    acceptsWarnings: rest.acceptsWarnings,
-    ledger: resolve(folder, ledger ?? defaultLedger(from, to)),
-    deadline: rest.deadline,
-    deadLettersMax: must(rest.deadLettersMax, because),
-    skipsIfRunning: rest.skipsIfRunning,
+    ...known,
+    source: { endpoint: reached.source.endpoint, ...known.source },
+    target: { endpoint: reached.target.endpoint, ...known.target },
+    ledger: resolve(folder, ledger ?? defaultLedger(known.source, known.target)),
   };
   return { spec: deepFreeze(spec), connections: Object.freeze(reached) };
+}
+
+/** Asserts that every setting has a value: one that could not be read is a problem, and problems were thrown. */
+function complete<T extends object>(settings: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
+  assert(!Object.values(settings).includes(undefined), 'settings without a value are problems');
+  // The cast is safe: the line above has found no undefined value.
+  return settings as { readonly [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 export function readMissingKey(problems: ProblemList): MigrationSpec['missingKey'] | undefined {
@@ -118,7 +115,10 @@ function orDefault<T>(field: FieldName, problems: ProblemList, read: values.Read
   return value instanceof Invalid ? undefined : value;
 }
 
-function readPlace(side: 'source' | 'target', problems: ProblemList): values.ContainerName | undefined {
+function readContainerName(
+  side: 'source' | 'target',
+  problems: ProblemList,
+): values.ContainerName | undefined {
   if (problems.given(side) === undefined) {
     problems.report(
       flagOfField(side),
@@ -149,16 +149,14 @@ function readDeletes(text: string): Deletes | Invalid {
   if (text === 'auto' || text === 'avad' || text === 'reconcile') return { kind: text };
   if (!text.startsWith('marker')) return new Invalid('it is auto, avad, marker:/path or reconcile', 'auto');
   const path = text.slice('marker:'.length);
-  try {
-    const [name = ''] = parsePath(path);
-    if (name === 'id' || SYSTEM_PROPERTIES.includes(name))
-      return new Invalid(`every document has ${name}, so all of them would count as deleted`);
-    if (text.startsWith('marker:')) return { kind: 'marker', path };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    if (path !== '') return new Invalid(`the path of the marker is not valid: ${error.why}`);
-  }
-  return new Invalid('a marker needs the path of the property that marks a deleted document');
+  if (!text.startsWith('marker:') || path === '')
+    return new Invalid('a marker needs the path of the property that marks a deleted document');
+  const steps = orUsageError(() => parsePath(path));
+  if (steps instanceof UsageError) return new Invalid(`the path of the marker is not valid: ${steps.why}`);
+  const [name = ''] = steps;
+  if (name === 'id' || SYSTEM_PROPERTIES.includes(name))
+    return new Invalid(`every document has ${name}, so all of them would count as deleted`);
+  return { kind: 'marker', path };
 }
 
 function readCreation(problems: ProblemList, canCreate: boolean): Creation {

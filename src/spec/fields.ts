@@ -278,10 +278,11 @@ export const SOURCE_OPTIONS = optionsOf(
 );
 
 /**
- * The options that identify a migration. Every command that opens a migration takes all of these options, since the
- * ledger refuses a run with changed settings.
+ * The options of commands that run a migration: when a run ends and when it does not begin, the RU/s that it may use,
+ * and what identifies the migration. Every run takes all of these options, since the ledger refuses changed settings.
  */
-export const MIGRATION_OPTIONS = {
+export const RUN_OPTIONS = {
+  ...optionsOf(['for', 'until', 'skipIfRunning', 'maxDeadLetters'], 'Run'),
   config: CONFIG_OPTION,
   ...optionsOf(
     [
@@ -300,19 +301,11 @@ export const MIGRATION_OPTIONS = {
     ],
     'Migration',
   ),
+  ...optionsOf(['sourceRu', 'targetRu'], 'Load'),
 };
 
 /** The options for creating a target, and for copying despite warnings. */
 export const CREATE_OPTIONS = optionsOf(['createTarget', 'targetThroughput', 'targetAutoscale', 'yes']);
-
-/** The options that decide when a run ends and when it does not begin. */
-export const RUN_OPTIONS = optionsOf(['for', 'until', 'skipIfRunning'], 'Run');
-
-/** The options of commands that move documents. */
-export const MOVER_OPTIONS = optionsOf(['maxDeadLetters'], 'Run');
-
-/** The options that limit how many RU/s a run may use on each side. */
-export const LOAD_OPTIONS = optionsOf(['sourceRu', 'targetRu'], 'Load');
 
 /** All options of a spec. They define the type of what an operator may give, and the reference lists them. */
 export const SPEC_OPTIONS = { config: CONFIG_OPTION, ...optionsOf(FIELD_NAMES) };

@@ -2,10 +2,10 @@
  * The rules of the new key: each text is checked by itself, then all texts together. The plan is made later
  * (`planFor`), since the key paths of the source are known only after the source was inspected.
  */
-import { UsageError } from '../lib/errors.ts';
+import { orUsageError, UsageError, type Problem } from '../lib/errors.ts';
 import { parseDerivation } from '../keys/strategies/parse.ts';
 import { overlap, parsePath, printPath } from '../keys/path.ts';
-import { makePlan, type KeyPlan, type PlanOptions } from '../keys/plan.ts';
+import { makePlan, type KeyPlan } from '../keys/plan.ts';
 import type { Path } from '../keys/strategies/strategy.ts';
 import { flagOfField, type FieldName } from './fields.ts';
 import { asUsageError, type ProblemList } from './input/problems.ts';
@@ -55,13 +55,9 @@ export function readKeyTexts(problems: ProblemList): KeyTexts {
 }
 
 function pathOf(derivation: string): string | undefined {
-  try {
-    return printPath(parseDerivation(derivation).path);
-  } catch (error) {
-    // The error is already in the list of problems.
-    if (error instanceof UsageError) return undefined;
-    throw error;
-  }
+  const parsed = orUsageError(() => parseDerivation(derivation));
+  // The error is already in the list of problems.
+  return parsed instanceof UsageError ? undefined : printPath(parsed.path);
 }
 
 function readAll(
@@ -77,19 +73,11 @@ function readAll(
 }
 
 function readOne(given: Given, text: string, problems: ProblemList, parse: (text: string) => unknown): void {
-  try {
-    parse(text);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    const { position } = error.details;
-    const where = typeof position === 'number' ? `, character ${position}` : '';
-    problems.report(
-      sourceOf(given),
-      `${quote(given, text)} is not valid`,
-      `${error.why}${where}`,
-      error.hint,
-    );
-  }
+  const error = orUsageError(() => parse(text));
+  if (!(error instanceof UsageError)) return;
+  const { position } = error.details;
+  const where = typeof position === 'number' ? `, character ${position}` : '';
+  problems.report(sourceOf(given), `${quote(given, text)} is not valid`, `${error.why}${where}`, error.hint);
 }
 
 /** Checks the rules between paths and templates that are the same for every source. */
@@ -101,38 +89,14 @@ function checkTogether(
     .flatMap((field) => problems.given(field) ?? [])
     .map(sourceOf)
     .join(', ');
-  for (const { message, why, hint } of problemsOfPlan({
-    sourcePaths: [],
-    partitionKey,
-    derive,
-    missingKey: 'keep',
-  })) {
-    problems.report(from, `${message} (${from})`, why, hint);
-  }
-}
-
-interface PlanProblem {
-  readonly message: string;
-  readonly why: string;
-  readonly hint: string;
-}
-
-function problemsOfPlan(options: PlanOptions): readonly PlanProblem[] {
-  try {
-    makePlan(options);
-    return [];
-  } catch (error) {
-    if (error instanceof UsageError) return listed(error);
-    throw error;
-  }
+  const plan = orUsageError(() => makePlan({ sourcePaths: [], partitionKey, derive, missingKey: 'keep' }));
+  if (!(plan instanceof UsageError)) return;
+  for (const { message, why, hint } of listed(plan)) problems.report(from, `${message} (${from})`, why, hint);
 }
 
 /** Returns the problems of a plan one by one, from the error that reports them. */
-function listed(error: UsageError): readonly PlanProblem[] {
-  const { problems } = error.details;
-  // The cast is safe: keys/check-plan.ts makes the list and its items have this type.
-  if (Array.isArray(problems)) return problems as readonly PlanProblem[];
-  return [{ message: error.message, why: error.why, hint: error.hint }];
+function listed({ problems, message, why, hint }: UsageError): readonly Omit<Problem, 'from'>[] {
+  return problems.length > 0 ? problems : [{ message, why, hint }];
 }
 
 /** Reports a problem when a property with a meaning for TTL or deletes would also be the key, or be derived. */
@@ -165,13 +129,10 @@ export function checkMeanings(
   }
 }
 
+/** Returns no paths if a text is not valid, which is a problem that has been reported. */
 function parsedOr(parse: () => readonly Path[]): readonly Path[] {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof UsageError) return [];
-    throw error;
-  }
+  const paths = orUsageError(parse);
+  return paths instanceof UsageError ? [] : paths;
 }
 
 /**
@@ -180,18 +141,12 @@ function parsedOr(parse: () => readonly Path[]): readonly Path[] {
  */
 export function planFor(spec: MigrationSpec, sourcePaths: readonly string[], keyBytesMax?: number): KeyPlan {
   const { partitionKey, derive, missingKey, keepSourceKeyAs } = spec;
-  try {
-    return makePlan({
-      sourcePaths,
-      partitionKey,
-      derive,
-      missingKey,
-      ...(keepSourceKeyAs === null ? {} : { keepSourceKeyAs }),
-      ...(keyBytesMax === undefined ? {} : { keyBytesMax }),
-    });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    const from = `source key ${sourcePaths.join(', ')}`;
-    throw asUsageError(listed(error).map((problem) => ({ ...problem, from })));
-  }
+  const kept = keepSourceKeyAs === null ? {} : { keepSourceKeyAs };
+  const limited = keyBytesMax === undefined ? {} : { keyBytesMax };
+  const plan = orUsageError(() =>
+    makePlan({ sourcePaths, partitionKey, derive, missingKey, ...kept, ...limited }),
+  );
+  if (!(plan instanceof UsageError)) return plan;
+  const from = `source key ${sourcePaths.join(', ')}`;
+  throw asUsageError(listed(plan).map((problem) => ({ ...problem, from })));
 }

@@ -15,14 +15,14 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** Returns the advice with the flags from the options of the current command line. */
 export function withSameFlags(advice: string, options: Options): string {
-  const flags = placeFlags(options);
+  const flags = ledgerFlags(options);
   if (flags === '') return advice;
   const placed = advice.replaceAll(OF_THE_LEDGER, (command) => `${command} ${flags}`);
   return OF_THE_SPEC.test(placed) ? `${placed} (with the same flags)` : placed;
 }
 
 /** Returns the flags that identify the ledger. */
-function placeFlags(options: Options): string {
+function ledgerFlags(options: Options): string {
   const flags = (names: readonly ('source' | 'target' | 'ledger')[]): string[] =>
     names.flatMap((name) => textsOf(options[name]).map((text) => `${flagOfField(name)} ${shellWord(text)}`));
   const ledger = flags(['ledger']);

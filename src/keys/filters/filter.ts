@@ -24,6 +24,13 @@ export interface FilterKind {
   make(argument: string | undefined): Filter | Unfit;
 }
 
+/** Returns the kind of a filter that takes no argument. */
+export function withoutArgument(name: string, filter: Filter): FilterKind {
+  const make = (argument: string | undefined): Filter | Unfit =>
+    argument === undefined ? filter : { why: `${name} takes nothing` };
+  return { name, example: name, make };
+}
+
 export function isUnfit(result: Scalar | Filter | Unfit | undefined): result is Unfit {
   return typeof result === 'object' && result !== null && 'why' in result;
 }

@@ -34,33 +34,20 @@ export function instantOf(value: Scalar): Instant | Unfit {
 function readIso(text: string): Instant | Unfit {
   const match = ISO.exec(text);
   if (match === null) return NO_DATE;
-  const year = numberIn(match[1]);
-  const month = numberIn(match[2]);
-  const day = numberIn(match[3]);
-  const hour = numberIn(match[4]);
-  const minute = numberIn(match[5]);
-  const second = numberIn(match[6]);
-  const zoneHour = numberIn(match[9]);
-  const zoneMinute = numberIn(match[10]);
+  const numbers = match.map((part: string | undefined) => Number(part ?? 0));
+  const [, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = numbers;
+  const [zoneHour = 0, zoneMinute = 0] = numbers.slice(9);
   const isTime = hour < 24 && minute < 60 && second < 60 && zoneHour < 24 && zoneMinute < 60;
-  if (!isTime || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return NO_DAY;
-  const fraction = match[7];
-  const ms = fraction === undefined ? 0 : numberIn(fraction.slice(0, 3).padEnd(3, '0'));
+  const ms = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
   // Date.UTC reads years below 100 as 19xx, so 400 years are added first. The calendar repeats after 400 years.
-  const local = Date.UTC(year + 400, month - 1, day, hour, minute, second, ms) - FOUR_CENTURIES_MS;
+  const local = new Date(Date.UTC(year + 400, month - 1, day, hour, minute, second, ms));
+  // Date.UTC turns a day that does not exist into a day of another month.
+  if (!isTime || local.getUTCMonth() !== month - 1 || local.getUTCDate() !== day) return NO_DAY;
   const zoneMs = (zoneHour * 60 + zoneMinute) * MINUTE_MS;
-  return inYears(match[8] === '-' ? local + zoneMs : local - zoneMs);
-}
-
-function numberIn(digits: string | undefined): number {
-  return digits === undefined ? 0 : Number(digits);
+  const utcMs = local.getTime() - FOUR_CENTURIES_MS;
+  return inYears(match[8] === '-' ? utcMs + zoneMs : utcMs - zoneMs);
 }
 
 function inYears(ms: number): Instant | Unfit {
   return ms >= MIN_MS && ms < END_MS ? ms : NO_YEAR;
-}
-
-function daysOf(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

@@ -3,10 +3,10 @@
  * Letters change by the tables of Unicode ('İ' and 'ß' become two letters, without Turkish or German rules).
  */
 import type { Scalar } from '../../documents/scalar.ts';
-import { textOf, type Filter, type FilterKind, type Unfit } from './filter.ts';
+import { textOf, withoutArgument, type Filter, type FilterKind, type Unfit } from './filter.ts';
 
 /** The most digits that `pad` fills up to: no number has more. */
-const PLACES_MAX = 64;
+const DIGITS_MAX = 64;
 
 export const lower: FilterKind = onText('lower', (text) => text.toLowerCase());
 
@@ -36,9 +36,9 @@ export const pad: FilterKind = {
   name: 'pad',
   example: 'pad:3',
   make(argument) {
-    const places = /^\d{1,2}$/.test(argument ?? '') ? Number(argument) : 0;
-    if (places < 1 || places > PLACES_MAX) return { why: `pad takes a whole number from 1 to ${PLACES_MAX}` };
-    return { apply: (value) => padZeros(value, places) };
+    const digits = /^\d{1,2}$/.test(argument ?? '') ? Number(argument) : 0;
+    if (digits < 1 || digits > DIGITS_MAX) return { why: `pad takes a whole number from 1 to ${DIGITS_MAX}` };
+    return { apply: (value) => padZeros(value, digits) };
   },
 };
 
@@ -53,12 +53,7 @@ export const byDefault: FilterKind = {
 };
 
 function onText(name: string, change: (text: string) => string): FilterKind {
-  const filter: Filter = { apply: (value) => change(textOf(value)) };
-  return {
-    name,
-    example: name,
-    make: (argument) => (argument === undefined ? filter : { why: `${name} takes nothing` }),
-  };
+  return withoutArgument(name, { apply: (value) => change(textOf(value)) });
 }
 
 function sliceCharacters(text: string, start: number, end: number | undefined): string {
@@ -67,8 +62,8 @@ function sliceCharacters(text: string, start: number, end: number | undefined): 
   return Array.from(text).slice(start, end).join('');
 }
 
-function padZeros(value: Scalar, places: number): Scalar | Unfit {
+function padZeros(value: Scalar, digits: number): Scalar | Unfit {
   if (typeof value !== 'string' && typeof value !== 'number') return { why: `pad cannot pad ${value}` };
   const text = textOf(value);
-  return text.startsWith('-') ? `-${text.slice(1).padStart(places - 1, '0')}` : text.padStart(places, '0');
+  return text.startsWith('-') ? `-${text.slice(1).padStart(digits - 1, '0')}` : text.padStart(digits, '0');
 }

@@ -4,11 +4,22 @@
  * the week, which may differ from the calendar year: 2021-01-03 is in 2020-W53. Invariant: texts sort as times do.
  */
 import type { Scalar } from '../../documents/scalar.ts';
-import { isUnfit, type Filter, type FilterKind, type Unfit } from './filter.ts';
+import { isUnfit, withoutArgument, type Filter, type FilterKind, type Unfit } from './filter.ts';
 import { instantOf, type Instant } from './instant.ts';
 
-/** The tokens of a pattern and their number of digits. A pattern may also contain punctuation, digits and spaces. */
-const TOKENS = { yyyy: 4, MM: 2, dd: 2, HH: 2, mm: 2, ss: 2, SSS: 3 } as const;
+/**
+ * The tokens of a pattern: the part of a time that each gives, with leading zeros up to the length of the token. A
+ * pattern may also contain punctuation, digits and spaces.
+ */
+const TOKENS = {
+  yyyy: (at: Date) => at.getUTCFullYear(),
+  MM: (at: Date) => at.getUTCMonth() + 1,
+  dd: (at: Date) => at.getUTCDate(),
+  HH: (at: Date) => at.getUTCHours(),
+  mm: (at: Date) => at.getUTCMinutes(),
+  ss: (at: Date) => at.getUTCSeconds(),
+  SSS: (at: Date) => at.getUTCMilliseconds(),
+} as const;
 const TOKEN = new RegExp(`(${Object.keys(TOKENS).join('|')})`);
 
 export const day: FilterKind = bucket('day', 'yyyy-MM-dd');
@@ -37,9 +48,7 @@ export const date: FilterKind = {
   },
 };
 
-type Token = keyof typeof TOKENS;
-
-function isToken(part: string): part is Token {
+function isToken(part: string): part is keyof typeof TOKENS {
   return Object.hasOwn(TOKENS, part);
 }
 
@@ -49,12 +58,7 @@ function bucket(name: string, pattern: string): FilterKind {
 }
 
 function plain(name: string, textOfInstant: (instant: Instant) => string): FilterKind {
-  const filter = onTime(textOfInstant);
-  return {
-    name,
-    example: name,
-    make: (argument) => (argument === undefined ? filter : { why: `${name} takes nothing` }),
-  };
+  return withoutArgument(name, onTime(textOfInstant));
 }
 
 function onTime(textOfInstant: (instant: Instant) => string): Filter {
@@ -67,29 +71,8 @@ function onTime(textOfInstant: (instant: Instant) => string): Filter {
 }
 
 function format(parts: readonly string[], instant: Instant): string {
-  const date = new Date(instant);
-  let text = '';
-  for (const part of parts) text += isToken(part) ? digits(partOf(date, part), TOKENS[part]) : part;
-  return text;
-}
-
-function partOf(date: Date, token: Token): number {
-  switch (token) {
-    case 'yyyy':
-      return date.getUTCFullYear();
-    case 'MM':
-      return date.getUTCMonth() + 1;
-    case 'dd':
-      return date.getUTCDate();
-    case 'HH':
-      return date.getUTCHours();
-    case 'mm':
-      return date.getUTCMinutes();
-    case 'ss':
-      return date.getUTCSeconds();
-    case 'SSS':
-      return date.getUTCMilliseconds();
-  }
+  const at = new Date(instant);
+  return parts.map((part) => (isToken(part) ? digits(TOKENS[part](at), part.length) : part)).join('');
 }
 
 const DAY_MS = 86_400_000;
@@ -107,6 +90,6 @@ function weekOf(instant: Instant): string {
   return `${digits(weekYear, 4)}-W${digits(number, 2)}`;
 }
 
-function digits(number: number, places: number): string {
-  return String(number).padStart(places, '0');
+function digits(number: number, length: number): string {
+  return String(number).padStart(length, '0');
 }

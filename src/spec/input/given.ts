@@ -53,7 +53,7 @@ function shorten(text: string): string {
 }
 
 /** Writes a valid value in the form in which the invalid value was given. */
-export function inPlace({ field, origin }: Given, text: string): string {
+export function asGiven({ field, origin }: Given, text: string): string {
   switch (origin.kind) {
     case 'flag':
       return fieldOf(field).type === 'switch'
@@ -105,6 +105,6 @@ export function problemWith(given: Given, text: string, invalid: Invalid): Probl
     from: sourceOf(given),
     message: `${quote(given, text)} is not valid`,
     why: invalid.why,
-    hint: isSecret ? COPY_AGAIN : `for example ${inPlace(given, invalid.example ?? exampleOf(given.field))}`,
+    hint: isSecret ? COPY_AGAIN : `for example ${asGiven(given, invalid.example ?? exampleOf(given.field))}`,
   };
 }

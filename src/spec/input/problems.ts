@@ -4,7 +4,7 @@
  */
 import { UsageError, type Problem } from '../../lib/errors.ts';
 import { exampleOf, type FieldName } from '../fields.ts';
-import { howToRemove, inPlace, problemWith, sourceOf, Invalid, type Given, type Givens } from './given.ts';
+import { howToRemove, asGiven, problemWith, sourceOf, Invalid, type Given, type Givens } from './given.ts';
 import type { Read } from './values.ts';
 
 export class ProblemList {
@@ -46,7 +46,7 @@ export class ProblemList {
   }
 
   #reportEmpty(given: Given): void {
-    const hint = `for example ${inPlace(given, exampleOf(given.field))}`;
+    const hint = `for example ${asGiven(given, exampleOf(given.field))}`;
     this.report(
       sourceOf(given),
       `${sourceOf(given)} has no value`,

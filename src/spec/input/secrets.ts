@@ -1,5 +1,5 @@
 /** Finds secrets in any text by comparing it with the known secrets, and removes them from messages. */
-import type { Problem } from '../../lib/errors.ts';
+import { mapProblem, type Problem } from '../../lib/errors.ts';
 
 /** The minimum length of a secret in characters. Removing a shorter text would damage ordinary words. */
 const LENGTH_MIN = 6;
@@ -15,10 +15,5 @@ export function redactSecrets(problem: Problem, secrets: readonly string[]): Pro
       .filter((secret) => secret.length >= LENGTH_MIN)
       .toSorted((one, other) => other.length - one.length)
       .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
-  return {
-    from: clean(problem.from),
-    message: clean(problem.message),
-    why: clean(problem.why),
-    hint: clean(problem.hint),
-  };
+  return mapProblem(problem, clean);
 }

@@ -13,11 +13,7 @@ import { draws } from '../../helpers/generated.ts';
 
 const LEVELS = [['a'], ['b', 'c'], ['d']];
 const scan = latestVersionScan(LEVELS);
-const rowIdentity = new RowIdentity(
-  scan,
-  scan.nodes.id,
-  LEVELS.map((path) => scan.nodeAt(path)),
-);
+const rowIdentity = new RowIdentity(scan, LEVELS);
 const hasher = new IdentityHasher();
 const out = new Uint32Array(2 * HASH_WORDS);
 
