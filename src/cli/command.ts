@@ -22,10 +22,9 @@ interface OptionParts {
   readonly section?: Section;
 }
 
-/** A flag that is on or off and takes no value. */
+/** A flag that takes no value. It is off unless it is given. */
 export interface BooleanOption extends OptionParts {
   readonly type: 'boolean';
-  readonly default: boolean;
 }
 
 /** A whole number within bounds. */
@@ -210,28 +209,8 @@ export interface Example {
 
 /** The flags that every command has. */
 export const COMMON_OPTIONS = {
-  json: {
-    type: 'boolean',
-    default: false,
-    env: 'COSMIG_JSON',
-    help: 'print one JSON object on stdout, also on failure',
-  },
-  quiet: {
-    type: 'boolean',
-    default: false,
-    env: 'COSMIG_QUIET',
-    help: 'print only the result and errors',
-  },
-  verbose: {
-    type: 'boolean',
-    default: false,
-    env: 'COSMIG_VERBOSE',
-    help: 'log details, and show where errors arose',
-  },
-  noColor: {
-    type: 'boolean',
-    default: false,
-    env: 'COSMIG_NO_COLOR',
-    help: 'plain text; NO_COLOR does the same',
-  },
+  json: { type: 'boolean', env: 'COSMIG_JSON', help: 'print one JSON object on stdout, also on failure' },
+  quiet: { type: 'boolean', env: 'COSMIG_QUIET', help: 'print only the result and errors' },
+  verbose: { type: 'boolean', env: 'COSMIG_VERBOSE', help: 'log details, and show where errors arose' },
+  noColor: { type: 'boolean', env: 'COSMIG_NO_COLOR', help: 'plain text; NO_COLOR does the same' },
 } as const satisfies OptionTable;

@@ -3,7 +3,7 @@
  * Invariants: each part is one line without secrets, and an unexpected error is reported as a bug in cosmig.
  */
 import { inspect } from 'node:util';
-import { CosmigError, InternalError, type Problem } from '../lib/errors.ts';
+import { CosmigError, InternalError, mapProblem, type Problem } from '../lib/errors.ts';
 import { redactText } from '../lib/log.ts';
 
 /** An error in the form that text and JSON output share. */
@@ -26,12 +26,7 @@ export function explain(thrown: unknown): Explanation {
     message: oneLine(error.message),
     why: oneLine(error.why),
     hint: oneLine(error.hint),
-    problems: error.problems.map(({ from, message, why, hint }) => ({
-      from: oneLine(from),
-      message: oneLine(message),
-      why: oneLine(why),
-      hint: oneLine(hint),
-    })),
+    problems: error.problems.map((problem) => mapProblem(problem, oneLine)),
   };
 }
 

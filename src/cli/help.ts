@@ -3,7 +3,7 @@
  * command itself come first, and no line is wider than the terminal.
  */
 import { flagOf } from '../lib/flags.ts';
-import { wrapText } from '../report/format.ts';
+import { fillLines, wrapText } from '../report/format.ts';
 import { COMMON_OPTIONS, type Command, type CommandGroup, type Option, type OptionTable } from './command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
@@ -131,11 +131,9 @@ function unbroken(text: string): string {
   return text.replaceAll(' ', '\u00A0');
 }
 
-/** Returns the default as help and reference show it; undefined for a switch that is off by default. */
+/** Returns the default as help and reference show it; undefined for an option without one. */
 export function defaultOf(option: Option): string | undefined {
-  return 'default' in option && option.default !== undefined && option.default !== false
-    ? String(option.default)
-    : undefined;
+  return 'default' in option && option.default !== undefined ? String(option.default) : undefined;
 }
 
 function exitCodeRows(): HelpRow[] {
@@ -147,12 +145,7 @@ const EXAMPLE_COLUMNS = 70;
 
 /** Breaks a long command line into rows that end with a backslash, so that a shell reads the rows as one command. */
 function breakable(line: string): string[] {
-  const rows: string[] = [];
-  for (const part of line.split(/ (?=--)/)) {
-    const last = rows.at(-1);
-    if (last === undefined || last.length + 1 + part.length > EXAMPLE_COLUMNS) rows.push(part);
-    else rows[rows.length - 1] = `${last} ${part}`;
-  }
+  const rows = fillLines(line.split(/ (?=--)/), EXAMPLE_COLUMNS);
   return rows.map((row, at) => `${at === 0 ? '  ' : '        '}${row}${at < rows.length - 1 ? ' \\' : ''}`);
 }
 

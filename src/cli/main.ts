@@ -42,22 +42,28 @@ export async function runCommandLine(
     const around = { version: readVersion(), env, ...(columns === undefined ? {} : { columns }) };
     parsed = await parseCommandLine(argv, commands, around);
   } catch (error) {
-    const explanation = explain(error);
     const words = argv.filter((argument) => !argument.startsWith('-'));
-    const command = findCommand(words, commands)?.name ?? null;
-    const verbose = argv.includes('--verbose');
-    output(terminal, { json: wantsJson(argv, env), quiet: false, verbose, noColor: false }).failure(
-      command,
-      explanation,
-      error,
-    );
-    return explanation.exitCode;
+    return fail(terminal, error, findCommand(words, commands)?.name);
   }
   if (parsed.kind === 'text') {
     stdout.write(`${parsed.text}\n`);
     return 0;
   }
   return runCommand(terminal, parsed);
+}
+
+/** Prints an error that arose outside of a command; returns its exit code. */
+function fail(terminal: Terminal, thrown: unknown, command: string | null = null): number {
+  const { argv, env } = terminal;
+  const look = {
+    json: wantsJson(argv, env),
+    quiet: false,
+    verbose: argv.includes('--verbose'),
+    noColor: false,
+  };
+  const explanation = explain(thrown);
+  output(terminal, look).failure(command, explanation, thrown);
+  return explanation.exitCode;
 }
 
 async function runCommand(terminal: Terminal, parsed: Extract<Parsed, { kind: 'run' }>): Promise<number> {
@@ -119,13 +125,7 @@ export async function main(): Promise<void> {
   for (const stream of [stdout, stderr]) stream.on('error', (error) => failures.set(stream, error));
   const leave = (exitCode: number): never => process.exit(exitCode);
   // An error that no caller has caught is a bug in cosmig. It is explained like every other error.
-  process.on('uncaughtException', (error) => {
-    const explanation = explain(error);
-    const json = wantsJson(process.argv, env);
-    const look = { json, quiet: false, verbose: process.argv.includes('--verbose'), noColor: false };
-    output(terminal, look).failure(null, explanation, error);
-    leave(explanation.exitCode);
-  });
+  process.on('uncaughtException', (error) => leave(fail(terminal, error)));
   const terminal: Terminal = {
     argv: process.argv.slice(2),
     env,
@@ -148,8 +148,7 @@ export async function main(): Promise<void> {
   const lost = lossOf(stdout);
   if (lost === undefined || exitCode !== 0) return leave(exitCode);
   // Output was lost although the command succeeded. A script that reads stdout must not see this as success.
-  const json = wantsJson(process.argv, env);
-  output(terminal, { json, quiet: false, verbose: false, noColor: false }).failure(null, explain(lost), lost);
+  fail(terminal, lost);
   await flushed(stderr);
   leave(lost.exitCode);
 }
@@ -176,7 +175,7 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
     isTTY: stream.isTTY,
     ...(stream.isTTY ? { columns: stream.columns } : {}),
     write: (text) => stream.write(text),
-    async room() {
+    async drained() {
       if (stream.writableNeedDrain) await flushed(stream);
       const lost = lossOf(stream);
       if (lost !== undefined) throw lost;

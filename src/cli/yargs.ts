@@ -278,6 +278,7 @@ function readOption(name: string, option: Option, flags: Flags, env: Env): Optio
   // An empty variable counts as unset.
   if (fallback !== undefined && fallback !== '')
     return check(must(option.env, 'it was read'), option, fallback);
+  if (option.type === 'boolean') return false;
   if (option.type === 'choices') return [];
   return option.type === 'duration' ? check(flag, option, option.default) : option.default;
 }

@@ -2,25 +2,15 @@
 import type { Command } from '../cli/command.ts';
 import { runDryRun } from '../report/runs/run-dry-run.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
-import {
-  CREATE_OPTIONS,
-  LOAD_OPTIONS,
-  MIGRATION_OPTIONS,
-  MOVER_OPTIONS,
-  RUN_OPTIONS,
-} from '../spec/fields.ts';
+import { CREATE_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
   dryRun: {
     type: 'boolean',
-    default: false,
     help: 'check both containers, show what would be done and what it would cost, and write nothing anywhere',
   },
   ...CREATE_OPTIONS,
   ...RUN_OPTIONS,
-  ...MOVER_OPTIONS,
-  ...MIGRATION_OPTIONS,
-  ...LOAD_OPTIONS,
 } as const;
 
 export const copy: Command<typeof OPTIONS> = {

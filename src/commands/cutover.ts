@@ -2,16 +2,12 @@
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { runCutoverWithProgress } from '../report/runs/run-cutover.ts';
-import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
+import { RUN_OPTIONS } from '../spec/fields.ts';
 import { loadSpec } from '../spec/load.ts';
 import { operatorHooks } from '../workflows/hooks.ts';
 
 const OPTIONS = {
-  writersStopped: {
-    type: 'boolean',
-    default: false,
-    help: 'confirm that the application has stopped writing to the source',
-  },
+  writersStopped: { type: 'boolean', help: 'confirm that the application has stopped writing to the source' },
   onFence: {
     type: 'text',
     value: 'COMMAND',
@@ -44,9 +40,6 @@ const OPTIONS = {
     help: "settings of the target to set to the source's after the commit, separated by commas",
   },
   ...RUN_OPTIONS,
-  ...MOVER_OPTIONS,
-  ...MIGRATION_OPTIONS,
-  ...LOAD_OPTIONS,
 } as const;
 
 export const cutover: Command<typeof OPTIONS> = {

@@ -3,10 +3,9 @@ import type { Command } from '../cli/command.ts';
 import { runDemo } from '../demo/demo.ts';
 
 const OPTIONS = {
-  fast: { type: 'boolean', default: false, help: 'small data set, finishes in seconds (for CI)' },
+  fast: { type: 'boolean', help: 'small data set, finishes in seconds (for CI)' },
   keep: {
     type: 'boolean',
-    default: false,
     help: 'keep the data of the emulator and the ledger, and print how to look around',
   },
 } as const;

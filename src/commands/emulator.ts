@@ -24,7 +24,7 @@ const OPTIONS = {
     env: 'COSMIG_EMULATOR_HOST',
     help: 'address to listen on; any other than loopback opens it to the network',
   },
-  https: { type: 'boolean', default: false, help: 'serve TLS, with a certificate that is made at the start' },
+  https: { type: 'boolean', help: 'serve TLS, with a certificate that is made at the start' },
   certificateOut: {
     type: 'text',
     value: 'FILE',

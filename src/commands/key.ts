@@ -17,7 +17,7 @@ import { KEY_OPTIONS } from '../spec/fields.ts';
 import { loadKey } from '../spec/load.ts';
 
 const OPTIONS = {
-  explain: { type: 'boolean', default: false, help: 'print step by step how each key is computed' },
+  explain: { type: 'boolean', help: 'print step by step how each key is computed' },
   ranges: { type: 'number', default: 10, min: 1, max: 1000, help: 'even ranges to show the spread over' },
   ...KEY_OPTIONS,
 } as const;

@@ -1,18 +1,11 @@
 /** `cosmig tail`: replicates what the application writes to the source after the copy. */
 import type { Command } from '../cli/command.ts';
 import { runToGoal } from '../report/runs/run-engine.ts';
-import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
+import { RUN_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
-  untilCaughtUp: {
-    type: 'boolean',
-    default: false,
-    help: 'replicate what is there now, then end',
-  },
+  untilCaughtUp: { type: 'boolean', help: 'replicate what is there now, then end' },
   ...RUN_OPTIONS,
-  ...MOVER_OPTIONS,
-  ...MIGRATION_OPTIONS,
-  ...LOAD_OPTIONS,
 } as const;
 
 export const tail: Command<typeof OPTIONS> = {

@@ -2,7 +2,7 @@
 import type { Command } from '../cli/command.ts';
 import { UsageError } from '../lib/errors.ts';
 import { runVerifyWithProgress } from '../report/runs/run-verify.ts';
-import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../spec/fields.ts';
+import { RUN_OPTIONS } from '../spec/fields.ts';
 
 const OPTIONS = {
   level: {
@@ -11,14 +11,9 @@ const OPTIONS = {
     default: 'digest',
     help: 'count compares the number of documents, digest the content of every document',
   },
-  fresh: {
-    type: 'boolean',
-    default: false,
-    help: 'start from scratch instead of resuming an interrupted verify',
-  },
+  fresh: { type: 'boolean', help: 'start from scratch instead of resuming an interrupted verify' },
   repair: {
     type: 'boolean',
-    default: false,
     help: 'fix differing documents from the source, then compare again; replicates while it runs, so stop cosmig tail first; writes to the target',
   },
   deadline: {
@@ -32,9 +27,6 @@ const OPTIONS = {
     help: 'write what was compared, when and with which result to this file, as JSON',
   },
   ...RUN_OPTIONS,
-  ...MOVER_OPTIONS,
-  ...MIGRATION_OPTIONS,
-  ...LOAD_OPTIONS,
 } as const;
 
 export const verify: Command<typeof OPTIONS> = {

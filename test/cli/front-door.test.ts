@@ -18,7 +18,7 @@ const OPTIONS = {
     env: 'SAMPLE_PAGE_SIZE',
     help: 'documents a page',
   },
-  wait: { type: 'boolean', default: false, env: 'SAMPLE_WAIT', help: 'until stopped' },
+  wait: { type: 'boolean', env: 'SAMPLE_WAIT', help: 'until stopped' },
   label: { type: 'text', help: 'any text' },
   patience: { type: 'duration', default: '2m', help: 'how long to wait' },
   parts: { type: 'choices', choices: ['head', 'body'], help: 'which parts' },

@@ -12,7 +12,7 @@ import { KEY } from '../unit/spec/loading.ts';
 
 const OPTIONS = {
   ...SPEC_OPTIONS,
-  dryRun: { type: 'boolean', default: false, help: 'write nothing' },
+  dryRun: { type: 'boolean', help: 'write nothing' },
 } as const;
 
 let folder = '';

@@ -14,9 +14,9 @@ import type { LetterChoice } from '../../workflows/dead-letters.ts';
 import { DEAD_LETTERS, numberOrAll } from './index.ts';
 
 const OPTIONS = {
-  all: { type: 'boolean', default: false, help: 'discard all open ones of one --reason; needs --yes' },
+  all: { type: 'boolean', help: 'discard all open ones of one --reason; needs --yes' },
   reason: { type: 'choice', choices: REASONS, value: 'REASON', help: 'with --all, the reason' },
-  yes: { type: 'boolean', default: false, help: 'with --all, confirm that all of them are discarded' },
+  yes: { type: 'boolean', help: 'with --all, confirm that all of them are discarded' },
   ...LEDGER_OPTIONS,
 } as const;
 

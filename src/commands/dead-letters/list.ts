@@ -18,7 +18,7 @@ const OPTIONS = {
     default: 'open',
     help: 'which ones to list',
   },
-  all: { type: 'boolean', default: false, help: 'the same as --state any' },
+  all: { type: 'boolean', help: 'the same as --state any' },
   ...LEDGER_OPTIONS,
 } as const;
 

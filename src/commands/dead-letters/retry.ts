@@ -2,16 +2,13 @@
 import type { Command } from '../../cli/command.ts';
 import { pluralize } from '../../lib/counting.ts';
 import { runWithProgress } from '../../report/runs/run-engine.ts';
-import { LOAD_OPTIONS, MIGRATION_OPTIONS, MOVER_OPTIONS, RUN_OPTIONS } from '../../spec/fields.ts';
+import { RUN_OPTIONS } from '../../spec/fields.ts';
 import { loadLedgerPath } from '../../spec/load.ts';
 import { DEAD_LETTERS, numberOrAll } from './index.ts';
 
 const OPTIONS = {
-  all: { type: 'boolean', default: false, help: 'retry every open one' },
+  all: { type: 'boolean', help: 'retry every open one' },
   ...RUN_OPTIONS,
-  ...MOVER_OPTIONS,
-  ...MIGRATION_OPTIONS,
-  ...LOAD_OPTIONS,
 } as const;
 
 export const deadLettersRetry: Command<typeof OPTIONS> = {

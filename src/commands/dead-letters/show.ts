@@ -18,11 +18,7 @@ import type { LETTER_SHOWN } from '../../report/json/ledger-results.ts';
 import type { TypeOf } from '../../report/json/schema.ts';
 
 const OPTIONS = {
-  document: {
-    type: 'boolean',
-    default: false,
-    help: 'read the document from the source and print it as it is now',
-  },
+  document: { type: 'boolean', help: 'read the document from the source and print it as it is now' },
   ...LEDGER_OPTIONS,
   ...SOURCE_OPTIONS,
 } as const;
