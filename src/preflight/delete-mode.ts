@@ -5,13 +5,13 @@ import type { DeleteMode } from '../state/migration.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { NotReadyError } from '../lib/errors.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
-import { servesAllVersions, type ProbeParts } from './permissions.ts';
+import { servesAllVersions } from './permissions.ts';
 
 /** Returns the delete mode of the migration, with notes about it for the operator. */
 export async function deletesFor(
   spec: MigrationSpec,
   source: ContainerFacts,
-  asking: Pick<ProbeParts, 'requests' | 'signal' | 'timeoutMs' | 'patience'>,
+  asking: Parameters<typeof servesAllVersions>[0],
 ): Promise<{ readonly mode: DeleteMode; readonly notes: readonly string[] }> {
   const { kind } = spec.deletes;
   if (kind === 'marker') return { mode: 'marker', notes: [] };
@@ -24,7 +24,7 @@ export async function deletesFor(
     });
   }
   if (isMultiWrite) return { mode: 'reconcile', notes: [RECONCILED] };
-  if (await servesAllVersions(asking.requests, asking)) return { mode: 'avad', notes: [] };
+  if (await servesAllVersions(asking)) return { mode: 'avad', notes: [] };
   if (kind === 'auto')
     return { mode: 'reconcile', notes: [`the source has no feed of all versions; ${RECONCILED}`] };
   throw new NotReadyError('the source does not serve all versions and deletes', {

@@ -4,7 +4,7 @@
  */
 import { differencesOf, type Described, type SettingDifference } from '../cosmos/container/settings.ts';
 import { readContainer, type ContainerFacts } from '../cosmos/container/inspect.ts';
-import { ContainerRequests, type ContainerName } from '../cosmos/transport/container-requests.ts';
+import { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import type { Account } from '../cosmos/account/client.ts';
 import type { ControlCall } from '../cosmos/account/control-plane.ts';
 import {
@@ -24,13 +24,13 @@ import type { Log } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import type { RekeyOptions } from '../keys/rekey.ts';
 import type { Connections } from '../spec/connection.ts';
-import type { Budget, MigrationSpec, ContainerAddress } from '../spec/migration-spec.ts';
+import type { Budget, MigrationSpec } from '../spec/migration-spec.ts';
 import { rekeyOptionsOf } from '../spec/rekey-options.ts';
 import type { DeleteMode } from '../state/migration.ts';
 import { deletesFor } from './delete-mode.ts';
 import { estimate, indexedBy, type Estimate } from './estimate.ts';
 import { notesOf, warningsOf, type Warning } from './findings.ts';
-import { probe, type ProbeParts } from './permissions.ts';
+import { probe } from './permissions.ts';
 import { CREATE_HINT, notInAccount, refuseOccupied, refuseOtherKey, refuseSame } from './refusals.ts';
 import { takeSample, type SourceSample } from './sample.ts';
 import { TIMING, type Timing } from '../spec/timing.ts';
@@ -97,50 +97,37 @@ export async function inspect(parts: InspectParts): Promise<Inspection> {
   if (target === null && spec.creation.kind === 'none')
     throw notInAccount('target', spec.target, CREATE_HINT);
   if (target !== null) refuseOtherKey(target, rekey.plan, spec);
-  const like = { facts: source, scripts: await listScripts(accounts.source, nameOf(spec.source), call) };
+  const like = { facts: source, scripts: await listScripts(accounts.source, spec.source, call) };
   const throughput =
     target === null ? await checkCreation(accounts.target, planOf({ spec, connections, like }), call) : null;
-  const rates = ratesOf({ spec, source, target, throughput });
+  const own = throughput === null ? target?.throughput : throughput;
+  const rates = {
+    sourceRuPerSecond: rateOf('source', spec.sourceBudget, source.throughput),
+    // Without a throughput to ask for, the service chooses one.
+    targetRuPerSecond: rateOf('target', spec.targetBudget, own?.kind === 'none' ? undefined : own),
+  };
   log.debug('both containers were read', { source: source.rid, target: target?.rid ?? null });
 
   const requests = new ContainerRequests(accounts.source, source.name);
   const { requestTimeoutMs: timeoutMs } = { ...TIMING, ...parts.timing };
-  const asking = { random, signal, timeoutMs };
-  const fresh = (): Patience => call.patience.fresh();
-  await probe({
-    side: 'source',
-    requests,
-    facts: source,
-    connection: connections.source,
-    ...asking,
-    patience: fresh(),
-  });
+  const { clock } = parts;
+  // Each piece of work has a patience of its own.
+  const asking = () => ({ clock, random, signal, timeoutMs, patience: call.patience.fresh() });
+  await probe({ side: 'source', requests, facts: source, connection: connections.source, ...asking() });
   if (target !== null) {
-    const targetLane = new ContainerRequests(accounts.target, target.name);
-    const asked: ProbeParts = {
-      side: 'target',
-      requests: targetLane,
-      facts: target,
-      connection: connections.target,
-      ...asking,
-      patience: fresh(),
-    };
-    await probe(asked);
-    if (parts.hasBegun !== true)
-      await refuseOccupied(
-        { spec, source: requests, target: targetLane, sourceFacts: source, rekey },
-        { ...call, timeoutMs },
-      );
+    const there = new ContainerRequests(accounts.target, target.name);
+    const { target: connection } = connections;
+    await probe({ side: 'target', requests: there, facts: target, connection, ...asking() });
+    const from = { account: accounts.source, facts: source };
+    if (parts.hasBegun !== true) await refuseOccupied({ spec, source: from, target: there, rekey }, asking());
   }
-  const deletes = await deletesFor(spec, source, { requests, ...asking, patience: fresh() });
+  const deletes = await deletesFor(spec, source, { requests, ...asking() });
   log.debug('permissions and feeds were tried', { deletes });
 
   const sourceRu = rates.sourceRuPerSecond;
   const sample = await takeSample(requests, rekey, {
-    signal,
-    timeoutMs,
-    patience: fresh(),
-    governor: new Governor({ clock: parts.clock, random, ruPerSecond: sourceRu }),
+    ...asking(),
+    governor: new Governor({ clock, random, ruPerSecond: sourceRu }),
     containerRu: ruOf(source.throughput),
     documentsMax: sampleSize(parts.sampleMax, sourceRu),
   });
@@ -208,10 +195,10 @@ export async function readBoth(
 ): Promise<{ readonly source: ContainerFacts; readonly target: ContainerFacts | null }> {
   const { spec, accounts } = parts;
   const call = callOf(parts);
-  const source = await readContainer(accounts.source, nameOf(spec.source), call);
+  const source = await readContainer(accounts.source, spec.source, call);
   if (source === undefined)
     throw notInAccount('source', spec.source, 'check --source, and that the endpoint belongs to its account');
-  const target = await readContainer(accounts.target, nameOf(spec.target), call);
+  const target = await readContainer(accounts.target, spec.target, call);
   return { source, target: target ?? null };
 }
 
@@ -230,7 +217,7 @@ function planOf({
   like,
 }: Pick<InspectParts, 'spec' | 'connections'> & { readonly like: Described }): TargetPlan {
   return {
-    name: nameOf(spec.target),
+    name: spec.target,
     keyPaths: spec.partitionKey,
     like,
     creation: spec.creation,
@@ -238,30 +225,7 @@ function planOf({
   };
 }
 
-function nameOf({ database, container }: ContainerAddress): ContainerName {
-  return { database, container };
-}
-
-/** Returns the RU/s that the migration may use on each side. Refuses a percentage of a throughput that is not known. */
-function ratesOf(parts: {
-  readonly spec: MigrationSpec;
-  readonly source: ContainerFacts;
-  readonly target: ContainerFacts | null;
-  readonly throughput: AskedThroughput | null;
-}): { readonly sourceRuPerSecond: number | undefined; readonly targetRuPerSecond: number | undefined } {
-  const { spec, source, target, throughput } = parts;
-  const paid = throughput === null ? target?.throughput : paidBy(throughput);
-  return {
-    sourceRuPerSecond: rateOf('source', spec.sourceBudget, source.throughput),
-    targetRuPerSecond: rateOf('target', spec.targetBudget, paid),
-  };
-}
-
-/** Returns the throughput with which to create the target; undefined: the service chooses it. */
-function paidBy(asked: AskedThroughput): Throughput | undefined {
-  return asked.kind === 'none' ? undefined : asked;
-}
-
+/** Returns the RU/s that the migration may use on a side. Refuses a percentage of a throughput that is not known. */
 function rateOf(side: 'source' | 'target', budget: Budget, paid: Throughput | undefined): number | undefined {
   const containerRu = paid === undefined ? undefined : ruOf(paid);
   if (budget.kind === 'percent' && paid?.kind === 'unknown') {

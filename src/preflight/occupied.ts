@@ -4,17 +4,17 @@
  * a copy only if it is in the slot where this plan would put an existing source document.
  */
 import { mapKeyOfWords } from '../documents/hash.ts';
-import { sendBatch } from '../cosmos/bulk/batch-request.ts';
-import { TroubleError } from '../cosmos/transport/trouble.ts';
+import { readAll } from '../cosmos/bulk/point-reads.ts';
+import { openSide, type SideParts } from '../cosmos/side.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { ChangeFeed } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf, type PhysicalRange } from '../cosmos/feed/ranges.ts';
-import { retrying, type Patience } from '../cosmos/load/retry.ts';
+import { retrying, type Patience, type Wait } from '../cosmos/load/retry.ts';
 import { BatchBody, type Key } from '../documents/batch-body.ts';
 import { decodeScalar, decodeText, isText, keyStart } from '../documents/scalar.ts';
 import { latestVersionScan, replyScan, type PageScan } from '../documents/page-scan.ts';
 import { effectiveKey, type KeyComponent, type KeyKind } from '../epk/effective-key.ts';
-import { NO_ETAG, repeatable } from './permissions.ts';
+import { NO_ETAG, sendHarmless } from './permissions.ts';
 import { Placement, Rekey, rekeyPaths, type RekeyOptions } from '../keys/rekey.ts';
 
 /** The documents found in a target without a ledger. */
@@ -33,11 +33,12 @@ const PAGES_MAX = 100;
 /** A target document, identified by the id and key of the source document of which it may be a copy. */
 interface PossibleCopy {
   readonly id: string;
-  readonly sourceKey: Key;
+  /** The key of the source document. */
+  readonly key: Key;
   readonly slot: string;
 }
 
-export interface Asking {
+export interface Asking extends Pick<SideParts, 'clock' | 'random'> {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly patience: Patience;
@@ -45,55 +46,38 @@ export interface Asking {
 
 export async function occupantsOf(
   parts: {
-    readonly source: ContainerRequests;
+    readonly source: Pick<SideParts, 'account' | 'facts'>;
     readonly target: ContainerRequests;
-    readonly sourceKind: KeyKind;
     readonly rekey: RekeyOptions;
   },
   call: Asking,
 ): Promise<Occupants> {
-  const { signal, timeoutMs, patience } = call;
-  const look = async (): Promise<Occupants> => {
-    const { seen, candidates } = await firstDocuments(parts.target, parts.rekey, call);
-    if (seen === 0) return { seen, ours: 0 };
-    const ranges = await readRanges(parts.source, { signal, timeoutMs });
-    let ours = 0;
-    for (const range of ranges) {
-      const there = candidates.filter(({ sourceKey }) => {
-        const epk = effectiveKey(parts.sourceKind, sourceKey);
-        return range.min <= epk && epk < range.max;
-      });
-      if (there.length > 0) ours += await copiesAmong(there, { ...parts, range, signal, timeoutMs });
-    }
-    return { seen, ours };
-  };
-  return retrying(look, { signal, patience, splits: 'waited-for' });
+  const { signal, patience } = call;
+  const first = async (): Promise<FirstDocuments> => firstDocuments(parts.target, parts.rekey, call);
+  const { seen, candidates } = await retrying(first, { signal, patience, splits: 'waited-for' });
+  return { seen, ours: candidates.length === 0 ? 0 : await copiesAmong(candidates, parts, call) };
+}
+
+interface FirstDocuments {
+  readonly seen: number;
+  readonly candidates: readonly PossibleCopy[];
 }
 
 async function firstDocuments(
   requests: ContainerRequests,
   { plan, kind }: RekeyOptions,
   { signal, timeoutMs, patience }: Asking,
-): Promise<{ readonly seen: number; readonly candidates: readonly PossibleCopy[] }> {
+): Promise<FirstDocuments> {
   const scan = latestVersionScan(rekeyPaths(plan));
   const placement = new Placement(scan, plan);
   const keyNodes = plan.sourcePathsInTarget.map((path) => scan.nodeAt(path));
   const candidates: PossibleCopy[] = [];
   let seen = 0;
   for (const range of await readRanges(requests, { signal, timeoutMs })) {
-    const sessionToken = await newestToken(requests, range, {
-      kind,
-      levels: plan.targetPaths.length,
-      signal,
-      timeoutMs,
-    });
-    const pageSize = CHECKED_MAX;
-    const feed = new ChangeFeed(requests, {
-      mode: 'latest-version',
-      range: wholeOf(range),
-      pageSize,
-      priority: 'High',
-    });
+    const key = { kind, levels: plan.targetPaths.length };
+    const sessionToken = await newestToken(requests, range, { ...key, signal, timeoutMs });
+    const settings = { mode: 'latest-version', pageSize: CHECKED_MAX, priority: 'High' } as const;
+    const feed = new ChangeFeed(requests, { ...settings, range: wholeOf(range) });
     let pages = 0;
     const call = { signal, timeoutMs, patience: patience.fresh(), sessionToken: () => sessionToken };
     for await (const page of feed.pages('beginning', call)) {
@@ -139,9 +123,7 @@ async function newestToken(
     const body = new BatchBody();
     body.delete(key, { id: word, ifMatch: NO_ETAG });
     const batch = { rangeId, body: body.finish(), count: 1, ...call };
-    const result = await sendBatch(requests, batch, replyScan([]));
-    if (!result.answered) throw new TroubleError(repeatable(result.trouble));
-    return result.sessionToken;
+    return (await sendHarmless(requests, batch)).sessionToken;
   }
   return undefined;
 }
@@ -155,40 +137,31 @@ function possibleCopyIn(
   const { page, nodes } = scan;
   const idStart = scan.start(row, nodes.id);
   if (idStart === 0 || !isText(page, idStart)) return undefined;
-  const sourceKey: KeyComponent[] = [];
+  const key: KeyComponent[] = [];
   for (const node of keyNodes) {
     const start = keyStart(scan, row, node);
-    sourceKey.push(start === 0 ? undefined : decodeScalar(page, start, scan.end(row, node)));
+    key.push(start === 0 ? undefined : decodeScalar(page, start, scan.end(row, node)));
   }
   placement.read(row);
   const id = decodeText(page, idStart, scan.end(row, nodes.id));
-  return { id, sourceKey, slot: mapKeyOfWords(placement.hashes, 4) };
+  return { id, key, slot: mapKeyOfWords(placement.hashes, 4) };
 }
 
 /** Returns how many candidates have a source document that this plan would put into the same slot. */
 async function copiesAmong(
   candidates: readonly PossibleCopy[],
-  parts: {
-    readonly source: ContainerRequests;
-    readonly range: PhysicalRange;
-    readonly rekey: RekeyOptions;
-    readonly signal: AbortSignal;
-    readonly timeoutMs: number;
-  },
+  { source, rekey }: { readonly source: Pick<SideParts, 'account' | 'facts'>; readonly rekey: RekeyOptions },
+  { signal, patience, ...waiting }: Asking,
 ): Promise<number> {
-  const { source, range, rekey, signal, timeoutMs } = parts;
-  const body = new BatchBody();
-  for (const { sourceKey, id } of candidates) body.read(sourceKey, { id });
-  const count = candidates.length;
-  const scan = replyScan(rekeyPaths(rekey.plan));
-  const batch = { rangeId: range.id, body: body.finish(), count, reads: () => true, signal, timeoutMs };
-  const result = await sendBatch(source, batch, scan);
-  if (!result.answered) throw new TroubleError(repeatable(result.trouble));
-  scan.scan(result.bytes);
-  const expected = new Rekey(scan, rekey);
-  return candidates.filter(({ slot }, row) => {
-    if (result.outcomes[row]?.kind !== 'done' || !scan.hasDocument(row)) return false;
-    // The source document was read by its identity, so only the slot remains to be compared.
-    return expected.read(row, 0) === 'moves' && mapKeyOfWords(expected.hashes, 4) === slot;
-  }).length;
+  const budget = { kind: 'automatic' } as const;
+  const onWait = (wait: Wait): void => patience.report(wait);
+  const side = await openSide('source', { ...source, budget, onWait, ...waiting }, signal);
+  const replies = replyScan(rekeyPaths(rekey.plan));
+  const expected = new Rekey(replies, rekey);
+  // The source document is read by its identity, so only the slot remains to be compared.
+  const keep = (row: number): string =>
+    expected.read(row, 0) === 'moves' ? mapKeyOfWords(expected.hashes, 4) : '';
+  const documents = candidates.map(({ id, key }) => ({ id: Buffer.from(JSON.stringify(id)), key }));
+  const answers = await readAll(documents, { side, replies, keep, clock: waiting.clock }, signal);
+  return answers.filter(({ value }, at) => value === candidates[at]?.slot).length;
 }

@@ -2,11 +2,16 @@
  * Finds out which operations the service allows, without changing anything. Invariant: the service checks the
  * permission first, and every operation sent here must then fail for another reason.
  */
-import { sendBatch, type OperationReply } from '../cosmos/bulk/batch-request.ts';
+import {
+  sendBatch,
+  type BatchRequest,
+  type BatchResult,
+  type OperationReply,
+} from '../cosmos/bulk/batch-request.ts';
 import { TroubleError, troubleOf, type Trouble } from '../cosmos/transport/trouble.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
-import { ChangeFeed } from '../cosmos/feed/feed.ts';
+import { ChangeFeed, type FeedMode } from '../cosmos/feed/feed.ts';
 import { readRanges, wholeOf } from '../cosmos/feed/ranges.ts';
 import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { BatchBody } from '../documents/batch-body.ts';
@@ -24,8 +29,18 @@ export const NO_ETAG = '"00000000-0000-0000-0000-000000000000"';
  * Returns the trouble of a lost reply as one after which the batch is sent again. A batch counts as a write, so its
  * outcome is in doubt without a reply; but the batches sent here change nothing.
  */
-export function repeatable(trouble: Trouble): Trouble {
+function repeatable(trouble: Trouble): Trouble {
   return trouble.kind === 'ambiguous' ? { ...trouble, kind: 'transient' } : trouble;
+}
+
+/** Sends a batch that changes nothing. Throws its trouble if it was not answered. */
+export async function sendHarmless(
+  requests: ContainerRequests,
+  batch: BatchRequest,
+): Promise<Extract<BatchResult, { readonly answered: true }>> {
+  const result = await sendBatch(requests, batch, replyScan([]));
+  if (!result.answered) throw new TroubleError(repeatable(result.trouble));
+  return result;
 }
 
 export interface ProbeParts {
@@ -52,16 +67,18 @@ export async function probe(parts: ProbeParts): Promise<void> {
 
 /** Reads the change feed once. The service refuses it to a login that would see masked documents (fact SVC-47). */
 async function probeFeed(parts: ProbeParts): Promise<void> {
-  const { requests, signal, timeoutMs, patience } = parts;
-  const read = async (): Promise<void> => {
-    const [range] = await readRanges(requests, { signal, timeoutMs });
-    const feed = new ChangeFeed(requests, {
-      mode: 'latest-version',
-      range: wholeOf(must(range, 'there is a range')),
-    });
-    await feed.read('now', { signal, timeoutMs });
-  };
+  const { signal, patience } = parts;
+  const read = async (): Promise<void> => readFeed(parts, 'latest-version');
   await allowed(parts, 'its change feed', () => retrying(read, { signal, patience, splits: 'waited-for' }));
+}
+
+type FeedProbe = Pick<ProbeParts, 'requests' | 'signal' | 'timeoutMs' | 'patience'>;
+
+/** Reads the feed of the first range at its end, which returns no documents. */
+async function readFeed({ requests, signal, timeoutMs }: FeedProbe, mode: FeedMode): Promise<void> {
+  const [range] = await readRanges(requests, { signal, timeoutMs });
+  const feed = new ChangeFeed(requests, { mode, range: wholeOf(must(range, 'there is a range')) });
+  await feed.read('now', { signal, timeoutMs });
 }
 
 /**
@@ -84,10 +101,9 @@ async function probeDocuments(parts: ProbeParts): Promise<void> {
     );
     const reads = (row: number): boolean => verbs[row] === 'read';
     const batch = { rangeId: range.id, body: bytes, count: verbs.length, reads, signal, timeoutMs };
-    const result = await sendBatch(requests, batch, replyScan([]));
-    if (!result.answered) throw new TroubleError(repeatable(result.trouble));
-    for (const outcome of result.outcomes) refuseTrouble(outcome);
-    return result.outcomes;
+    const { outcomes } = await sendHarmless(requests, batch);
+    for (const outcome of outcomes) refuseTrouble(outcome);
+    return outcomes;
   };
   const outcomes = await allowed(parts, verbs.join(', '), () =>
     retrying(send, { signal, patience, splits: 'waited-for' }),
@@ -138,10 +154,8 @@ async function allowed<T>(parts: ProbeParts, what: string, work: () => Promise<T
 function notAllowed({ side, requests, connection }: ProbeParts, what: string, cause: unknown): ServiceError {
   const { database, container } = requests.name;
   const isKey = connection.signsInWith === 'key';
-  const needs =
-    side === 'source'
-      ? 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/read'
-      : 'readMetadata, containers/readChangeFeed, containers/executeQuery and items/*';
+  const items = side === 'source' ? 'items/read' : 'items/*';
+  const needs = `readMetadata, containers/readChangeFeed, containers/executeQuery and ${items}`;
   return new ServiceError(`missing permissions on ${side} ${database}/${container}: ${what}`, {
     why: isKey
       ? 'the key is read-only or wrong, or a firewall blocks the request'
@@ -154,18 +168,11 @@ function notAllowed({ side, requests, connection }: ProbeParts, what: string, ca
 }
 
 /** Returns whether the container serves the feed of all versions and deletes. Only reading the feed shows this. */
-export async function servesAllVersions(
-  requests: ContainerRequests,
-  { signal, timeoutMs, patience }: Pick<ProbeParts, 'signal' | 'timeoutMs' | 'patience'>,
-): Promise<boolean> {
+export async function servesAllVersions(probe: FeedProbe): Promise<boolean> {
+  const { signal, patience } = probe;
   const read = async (): Promise<boolean> => {
-    const [range] = await readRanges(requests, { signal, timeoutMs });
-    const feed = new ChangeFeed(requests, {
-      mode: 'all-versions',
-      range: wholeOf(must(range, 'there is a range')),
-    });
     try {
-      await feed.read('now', { signal, timeoutMs });
+      await readFeed(probe, 'all-versions');
       return true;
     } catch (error) {
       if (troubleOf(error)?.status === 400) return false;

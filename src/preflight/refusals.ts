@@ -1,5 +1,6 @@
 /** Refuses settings that can never work, before anything is written. Each refusal names an alternative. */
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
+import type { SideParts } from '../cosmos/side.ts';
 import type { ContainerRequests } from '../cosmos/transport/container-requests.ts';
 import { LedgerError, NotReadyError, UsageError } from '../lib/errors.ts';
 import { isSamePath, parsePath } from '../keys/path.ts';
@@ -30,7 +31,7 @@ export function notInAccount(
 export function refuseSame(
   source: ContainerFacts,
   target: ContainerFacts,
-  { target: place }: MigrationSpec,
+  { target: address }: MigrationSpec,
 ): void {
   const [one, other] = [source.account.id, target.account.id];
   // The name of an account is unknown without permission to read it. Containers of two accounts never have the same
@@ -38,7 +39,7 @@ export function refuseSame(
   const isSameAccount = one === other || one === null || other === null;
   const isSame = isSameAccount && source.rid === target.rid && source.etag === target.etag;
   if (!isSame) return;
-  throw new UsageError(`source and target are the same container, ${place.database}/${place.container}`, {
+  throw new UsageError(`source and target are the same container, ${address.database}/${address.container}`, {
     why: `its _rid is ${source.rid} behind both endpoints, and a container keeps its partition key`,
     hint: 'choose another target, and add --create-target if it does not exist yet',
   });
@@ -62,18 +63,14 @@ export function refuseOtherKey({ keyPaths }: ContainerFacts, plan: KeyPlan, spec
 export async function refuseOccupied(
   parts: {
     readonly spec: MigrationSpec;
-    readonly source: ContainerRequests;
-    readonly sourceFacts: ContainerFacts;
+    readonly source: Pick<SideParts, 'account' | 'facts'>;
     readonly target: ContainerRequests;
     readonly rekey: RekeyOptions;
   },
   call: Asking,
 ): Promise<void> {
-  const { spec, source, target, sourceFacts, rekey } = parts;
-  const { seen, ours } = await occupantsOf(
-    { source, target, sourceKind: sourceFacts.keyKind, rekey },
-    { ...call, patience: call.patience.fresh() },
-  );
+  const { spec } = parts;
+  const { seen, ours } = await occupantsOf(parts, call);
   if (seen === 0) return;
   const name = `${spec.target.database}/${spec.target.container}`;
   if (ours > 0) {

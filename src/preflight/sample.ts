@@ -12,7 +12,7 @@ import { retrying, type Patience } from '../cosmos/load/retry.ts';
 import { decodeText, isText } from '../documents/scalar.ts';
 import { latestVersionScan, type PageScan } from '../documents/page-scan.ts';
 import { SYSTEM_PROPERTIES } from '../documents/system-properties.ts';
-import { group } from '../lib/group.ts';
+import { forEachConcurrently } from '../lib/group.ts';
 import type { KeyComponent } from '../epk/effective-key.ts';
 import { Rekey, rekeyPaths, type DocumentRefusal, type RekeyOptions } from '../keys/rekey.ts';
 import { KeyTally, type KeyCount } from '../keys/key-spread.ts';
@@ -77,17 +77,9 @@ export class SampleTally {
     'key-too-long': 0,
     'bad-id': 0,
   };
-  #collisions = 0;
-  #expired = 0;
-  #missing = 0;
-  #withTtl = 0;
-  #bytes = 0;
-  #keyBytes = 0;
-  #moved = 0;
-  #terms = 0;
-  #parsed = 0;
-  #ru = 0;
-  #rows = 0;
+  readonly #counts = { collisions: 0, expired: 0, missing: 0, withTtl: 0 };
+  /** What the averages are computed from. */
+  readonly #totals = { bytes: 0, keyBytes: 0, moved: 0, terms: 0, parsed: 0, ru: 0, rows: 0 };
 
   constructor(options: RekeyOptions) {
     this.#scan = latestVersionScan(rekeyPaths(options.plan));
@@ -101,8 +93,8 @@ export class SampleTally {
     const nowTs = Math.floor(Date.parse(date ?? '') / 1000);
     const taken = Math.min(count, most);
     for (let row = 0; row < taken; row += 1) this.#count(row, Number.isNaN(nowTs) ? 0 : nowTs);
-    this.#ru += chargeRu;
-    this.#rows += count;
+    this.#totals.ru += chargeRu;
+    this.#totals.rows += count;
     return taken;
   }
 
@@ -110,21 +102,18 @@ export class SampleTally {
     const documents = this.#seen.size;
     const perDocument = (total: number, of = documents): number => (of === 0 ? 0 : total / of);
     return {
+      ...this.#counts,
       documents,
       isWhole,
-      missing: this.#missing,
       refused: { ...this.#refused },
-      expired: this.#expired,
-      collisions: this.#collisions,
       collided: [...this.#collided],
       distinct: this.#tally.distinct,
       distinctFirst: this.#firsts.size,
       biggest: this.#tally.biggest(SHOWN_MAX),
-      withTtl: this.#withTtl,
-      averageBytes: perDocument(this.#bytes),
-      averageKeyBytes: perDocument(this.#keyBytes, this.#moved),
-      averageTerms: perDocument(this.#terms, this.#parsed),
-      readRu: perDocument(this.#ru, this.#rows),
+      averageBytes: perDocument(this.#totals.bytes),
+      averageKeyBytes: perDocument(this.#totals.keyBytes, this.#totals.moved),
+      averageTerms: perDocument(this.#totals.terms, this.#totals.parsed),
+      readRu: perDocument(this.#totals.ru, this.#totals.rows),
     };
   }
 
@@ -136,13 +125,13 @@ export class SampleTally {
     if (this.#seen.has(identity)) return;
     this.#seen.add(identity);
     const document = scan.bytes(row, scan.nodes.document);
-    this.#bytes += document.length;
-    if (scan.start(row, scan.nodes.ttl) !== 0) this.#withTtl += 1;
-    if (this.#parsed < PARSED_MAX) {
-      this.#parsed += 1;
-      this.#terms += termsIn(document);
+    this.#totals.bytes += document.length;
+    if (scan.start(row, scan.nodes.ttl) !== 0) this.#counts.withTtl += 1;
+    if (this.#totals.parsed < PARSED_MAX) {
+      this.#totals.parsed += 1;
+      this.#totals.terms += termsIn(document);
     }
-    if (verdict === 'expired') this.#expired += 1;
+    if (verdict === 'expired') this.#counts.expired += 1;
     else if (verdict === 'moves') this.#countMove(row, identity);
     else if (rekey.refusal !== undefined) this.#refused[rekey.refusal.reason] += 1;
   }
@@ -150,16 +139,16 @@ export class SampleTally {
   #countMove(row: number, identity: string): void {
     const { key, hashes } = this.#rekey;
     const missing = key.includes(undefined);
-    this.#moved += 1;
-    if (missing) this.#missing += 1;
-    this.#keyBytes += Buffer.byteLength(JSON.stringify(key));
+    this.#totals.moved += 1;
+    if (missing) this.#counts.missing += 1;
+    this.#totals.keyBytes += Buffer.byteLength(JSON.stringify(key));
     this.#tally.add({ kind: 'key', values: key, additions: [], missing });
     this.#firsts.add(JSON.stringify(key[0]) ?? '');
     const slot = mapKeyOfWords(hashes, 4);
     const holder = this.#slots.get(slot);
     if (holder === undefined) this.#slots.set(slot, identity);
     else {
-      this.#collisions += 1;
+      this.#counts.collisions += 1;
       if (this.#collided.length < SHOWN_MAX) this.#collided.push({ id: this.#idOf(row), targetKey: key });
     }
   }
@@ -197,18 +186,13 @@ export async function takeSample(
     );
     const tally = new SampleTally(options);
     const most = Math.max(1, Math.floor(documentsMax / ranges.length));
-    const left = [...ranges];
     let isWhole = true;
-    await group(signal, async (members) => {
-      for (let reader = 0; reader < Math.min(READERS_MAX, ranges.length); reader += 1) {
-        members.start(async (own) => {
-          for (let range = left.shift(); range !== undefined; range = left.shift()) {
-            const ended = await readInto(tally, { ...call, requests, range, most, signal: own });
-            isWhole &&= ended;
-          }
-        });
-      }
-    });
+    const work = async (range: PhysicalRange, own: AbortSignal): Promise<readonly []> => {
+      const ended = await readInto(tally, { ...call, requests, range, most, signal: own });
+      isWhole &&= ended;
+      return [];
+    };
+    await forEachConcurrently(ranges, { limit: READERS_MAX, signal, work });
     return tally.result(isWhole);
   };
   return retrying(take, { signal, patience, splits: 'waited-for' });

@@ -23,21 +23,15 @@ export interface Controlled<T> {
   header(name: string): string | undefined;
 }
 
-/** Repeats `work` while its trouble may pass. `work` may make several requests in turn. */
+/**
+ * Repeats `work` while its trouble may pass. `work` may make several requests in turn. Returns undefined for a refusal
+ * that `isAnswer` accepts.
+ */
 export async function control<T>(
   account: Account,
   { signal, patience }: ControlCall,
   work: (options: RequestOptions) => Promise<T>,
-): Promise<Controlled<T>> {
-  return retrying(async () => attempt(account, signal, work), { signal, patience, splits: 'waited-for' });
-}
-
-/** Like `control`, but returns undefined for a refusal that `isAnswer` accepts. */
-export async function controlUnless<T>(
-  account: Account,
-  { signal, patience }: ControlCall,
-  work: (options: RequestOptions) => Promise<T>,
-  isAnswer: (trouble: Trouble) => boolean,
+  isAnswer: (trouble: Trouble) => boolean = () => false,
 ): Promise<Controlled<T> | undefined> {
   const ask = async (): Promise<Controlled<T> | undefined> => {
     try {

@@ -5,6 +5,7 @@
  */
 import { PageError } from '../../documents/page-error.ts';
 import type { PageScan, ReplyNodes } from '../../documents/page-scan.ts';
+import { integerAt } from '../../documents/scalar.ts';
 import { classifyOperation, type OutcomeKind, type Trouble } from '../transport/trouble.ts';
 import type { BatchCall, ContainerRequests, Reply } from '../transport/container-requests.ts';
 
@@ -113,21 +114,9 @@ function readOutcomes(
 }
 
 function numberAt(scan: PageScan<ReplyNodes>, row: number, node: number): number | undefined {
-  const start = scan.start(row, node);
-  if (start === 0) return undefined;
-  const end = scan.end(row, node);
-  const { page } = scan;
-  let value = 0;
-  for (let at = start; at < end; at += 1) {
-    const digit = (page[at] ?? 0) - 0x30;
-    if (digit < 0 || digit > 9) return decodedNumber(page.toString('latin1', start, end));
-    value = value * 10 + digit;
-  }
-  return value;
-}
-
-function decodedNumber(text: string): number | undefined {
-  const value = Number(text);
+  const whole = integerAt(scan, row, node);
+  if (whole !== null || scan.start(row, node) === 0) return whole ?? undefined;
+  const value = Number(scan.bytes(row, node).toString('latin1'));
   return Number.isFinite(value) ? value : undefined;
 }
 

@@ -83,7 +83,7 @@ export type WaitReason =
 export interface RangeWait {
   readonly range: string;
   readonly reason: WaitReason;
-  /** Start of the wait. An operation that completes restarts it. */
+  /** When the wait began: when the reason became true, or when the last operation of the range was completed. */
   readonly sinceMs: number;
   /** Number of operations that wait, without those in flight. */
   readonly operations: number;

@@ -14,15 +14,12 @@ import { cloneOf } from './clone.ts';
 import type { Described } from './settings.ts';
 import { readAccount, readContainer, readDatabase, type ContainerFacts } from './inspect.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
-import { controlUnless, type ControlCall } from '../account/control-plane.ts';
+import { control, type ControlCall } from '../account/control-plane.ts';
 import { createScript } from './scripts.ts';
-import type { Throughput } from './throughput.ts';
+import type { OwnThroughput, Throughput } from './throughput.ts';
 
 /** The throughput to ask for. `none`: the service's default, or what the database shares. */
-export type AskedThroughput =
-  | { readonly kind: 'manual'; readonly ru: number }
-  | { readonly kind: 'autoscale'; readonly ruMax: number }
-  | { readonly kind: 'none' };
+export type AskedThroughput = OwnThroughput | { readonly kind: 'none' };
 
 export interface TargetPlan {
   readonly name: ContainerName;
@@ -98,12 +95,7 @@ async function readCreated(
   call: ControlCall,
 ): Promise<ContainerFacts | undefined> {
   const container = account.client.database(name.database).container(name.container);
-  await controlUnless(
-    account,
-    call,
-    async (options) => container.read(options),
-    () => false,
-  );
+  await control(account, call, async (options) => container.read(options));
   return readContainer(account, name, call);
 }
 
@@ -120,7 +112,7 @@ async function create(
     return containers.create(body as ContainerRequest, options);
   };
   // 409: another process, or an attempt whose reply was lost, has created the container.
-  await controlUnless(account, call, work, ({ status }) => status === 409);
+  await control(account, call, work, ({ status }) => status === 409);
 }
 
 async function definitionFor(
@@ -170,15 +162,7 @@ function accountName({ endpoint }: Connection): string {
   return new URL(endpoint).hostname.split('.')[0] ?? '';
 }
 
-function bodyOf(throughput: AskedThroughput): { throughput?: number; maxThroughput?: number } {
-  switch (throughput.kind) {
-    case 'manual':
-      return { throughput: throughput.ru };
-    case 'autoscale':
-      return { maxThroughput: throughput.ruMax };
-    case 'none':
-      return {};
-    default:
-      return unreachable(throughput);
-  }
+function bodyOf(asked: AskedThroughput): { throughput?: number; maxThroughput?: number } {
+  if (asked.kind === 'manual') return { throughput: asked.ru };
+  return asked.kind === 'autoscale' ? { maxThroughput: asked.ruMax } : {};
 }

@@ -7,20 +7,22 @@ import { NotReadyError } from '../../lib/errors.ts';
 import { keyKindOf, type KeyKind } from '../../epk/effective-key.ts';
 import type { Account } from '../account/client.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
-import { controlUnless, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
+import { control, isAbsence, isForbidden, type ControlCall } from '../account/control-plane.ts';
 import { readOffer, readThroughput, type Throughput } from './throughput.ts';
 
+const SETTINGS = [
+  'indexingPolicy',
+  'uniqueKeyPolicy',
+  'computedProperties',
+  'conflictResolutionPolicy',
+  'geospatialConfig',
+  'vectorEmbeddingPolicy',
+  'fullTextPolicy',
+  'clientEncryptionPolicy',
+] as const;
+
 /** The settings that a clone takes over, as the service sent them; null for those that the container lacks. */
-export interface ContainerSettings {
-  readonly indexingPolicy: unknown;
-  readonly uniqueKeyPolicy: unknown;
-  readonly computedProperties: unknown;
-  readonly conflictResolutionPolicy: unknown;
-  readonly geospatialConfig: unknown;
-  readonly vectorEmbeddingPolicy: unknown;
-  readonly fullTextPolicy: unknown;
-  readonly clientEncryptionPolicy: unknown;
-}
+export type ContainerSettings = { readonly [K in (typeof SETTINGS)[number]]: unknown };
 
 export interface AccountFacts {
   /** The account's name, the same behind each of its endpoints; null if the caller may not read it. */
@@ -62,11 +64,9 @@ export async function readContainer(
   call: ControlCall,
 ): Promise<ContainerFacts | undefined> {
   const container = account.client.database(name.database).container(name.container);
-  const work = async (options: RequestOptions): Promise<unknown> => {
-    const { resource } = await container.read({ ...options, populateQuotaInfo: true });
-    return resource;
-  };
-  const seen = await controlUnless(account, call, work, isAbsence);
+  const work = async (options: RequestOptions): Promise<unknown> =>
+    (await container.read({ ...options, populateQuotaInfo: true })).resource;
+  const seen = await control(account, call, work, isAbsence);
   if (seen === undefined) return undefined;
   const definition = asObject(seen.value);
   const self = textAt(definition, '_self');
@@ -77,13 +77,18 @@ export async function readContainer(
   const usage = usageOf(seen.header('x-ms-resource-usage'));
   const key = asObject(definition['partitionKey']);
   const keyPaths = textsAt(key, 'paths');
+  const { kind, version } = key;
   return {
     name,
     account: facts,
     rid: textAt(definition, '_rid'),
     etag: textAt(definition, '_etag'),
     keyPaths,
-    keyKind: keyKindOf({ paths: keyPaths, ...kindOf(key) }),
+    keyKind: keyKindOf({
+      paths: keyPaths,
+      ...(typeof kind === 'string' ? { kind } : {}),
+      ...(typeof version === 'number' ? { version } : {}),
+    }),
     hasSystemKey: key['systemKey'] === true,
     defaultTtl: numberOrNull(definition['defaultTtl']),
     settings: settingsOf(definition),
@@ -103,22 +108,18 @@ export async function readDatabase(
   name: string,
   call: ControlCall,
 ): Promise<{ readonly shared: Throughput | undefined } | undefined> {
-  const work = async (options: RequestOptions): Promise<unknown> => {
-    const { resource } = await account.client.database(name).read(options);
-    return resource;
-  };
-  const seen = await controlUnless(account, call, work, isAbsence);
+  const work = async (options: RequestOptions): Promise<unknown> =>
+    (await account.client.database(name).read(options)).resource;
+  const seen = await control(account, call, work, isAbsence);
   if (seen === undefined) return undefined;
   return { shared: await readOffer(account, textAt(asObject(seen.value), '_self'), freshly(call)) };
 }
 
 /** Reads the facts of an account that matter for a migration. */
 export async function readAccount(account: Account, call: ControlCall): Promise<AccountFacts> {
-  const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> => {
-    const { resource } = await account.client.getDatabaseAccount(options);
-    return resource;
-  };
-  const seen = await controlUnless(account, call, work, isForbidden);
+  const work = async (options: RequestOptions): Promise<DatabaseAccount | undefined> =>
+    (await account.client.getDatabaseAccount(options)).resource;
+  const seen = await control(account, call, work, isForbidden);
   if (seen?.value === undefined) return { id: null, multiWrite: null };
   const { enableMultipleWritableLocations, writableLocations } = seen.value;
   // The SDK drops the id, so it is read from the body.
@@ -139,21 +140,10 @@ function databaseLink(self: string): string {
   return self.split('/').slice(0, 2).join('/') + '/';
 }
 
-const SETTINGS = [
-  'indexingPolicy',
-  'uniqueKeyPolicy',
-  'computedProperties',
-  'conflictResolutionPolicy',
-  'geospatialConfig',
-  'vectorEmbeddingPolicy',
-  'fullTextPolicy',
-  'clientEncryptionPolicy',
-] as const satisfies ReadonlyArray<keyof ContainerSettings>;
-
 function settingsOf(definition: Readonly<Record<string, unknown>>): ContainerSettings {
   const settings = SETTINGS.map((name) => [name, definition[name] ?? null] as const);
-  // SETTINGS has every name of the type, so the object is complete.
-  return Object.fromEntries(settings) as { [K in (typeof SETTINGS)[number]]: unknown };
+  // The cast is safe: SETTINGS has every name of the type, so the object is complete.
+  return Object.fromEntries(settings) as ContainerSettings;
 }
 
 /** Reads a header like `documentsCount=12;documentsSize=34;...`, with sizes in KB; -1 or no value: unknown. */
@@ -170,17 +160,6 @@ function usageOf(header: string | undefined): {
   return {
     documentsCount: values.get('documentsCount') ?? null,
     sizeBytes: kb === undefined ? null : kb * 1024,
-  };
-}
-
-function kindOf(key: Readonly<Record<string, unknown>>): {
-  readonly kind?: string;
-  readonly version?: number;
-} {
-  const { kind, version } = key;
-  return {
-    ...(typeof kind === 'string' ? { kind } : {}),
-    ...(typeof version === 'number' ? { version } : {}),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { RequestOptions } from '@azure/cosmos';
 import type { Account } from '../account/client.ts';
 import type { ContainerName } from '../transport/container-requests.ts';
-import { controlUnless, isForbidden, type ControlCall } from '../account/control-plane.ts';
+import { control, isForbidden, type ControlCall } from '../account/control-plane.ts';
 
 export const SCRIPT_KINDS = ['stored procedure', 'trigger', 'function'] as const;
 export type ScriptKind = (typeof SCRIPT_KINDS)[number];
@@ -26,9 +26,10 @@ export async function listScripts(
   for (const kind of SCRIPT_KINDS) {
     const feed = feedOf(account, name, kind);
     // An identity of Entra ID has rights to documents, and to little else.
-    const seen = await controlUnless(account, call, (options) => feed.list(options), isForbidden);
+    const list = async (options: RequestOptions) => feed.readAll(options).fetchAll();
+    const seen = await control(account, call, list, isForbidden);
     if (seen === undefined) return null;
-    listed.push(...seen.value.map((one) => scriptOf(kind, one)));
+    listed.push(...seen.value.resources.map((one) => scriptOf(kind, one)));
   }
   return listed;
 }
@@ -39,61 +40,23 @@ export async function createScript(
   name: ContainerName,
   { script, ...call }: ControlCall & { readonly script: Script },
 ): Promise<void> {
-  const feed = feedOf(account, name, script.kind);
-  await controlUnless(
-    account,
-    call,
-    (options) => feed.create(script, options),
-    ({ status }) => status === 409,
-  );
+  const { kind, id, body, trigger } = script;
+  const times = trigger === null ? {} : { triggerType: trigger.type, triggerOperation: trigger.operation };
+  const work = async (options: RequestOptions): Promise<unknown> =>
+    feedOf(account, name, kind).create({ id, body, ...times }, options);
+  await control(account, call, work, ({ status }) => status === 409);
 }
 
-/** Whether two scripts have the same kind, name, code and trigger. */
-export function isSameScript(one: Script, other: Script): boolean {
-  return (
-    one.kind === other.kind &&
-    one.id === other.id &&
-    one.body === other.body &&
-    one.trigger?.type === other.trigger?.type &&
-    one.trigger?.operation === other.trigger?.operation
-  );
-}
-
+/** The part of the SDK's classes for scripts that is used here, which is the same for all kinds. */
 interface ScriptFeed {
-  list(options: RequestOptions): Promise<readonly object[]>;
-  create(script: Script, options: RequestOptions): Promise<unknown>;
+  readAll(options: RequestOptions): { fetchAll(): Promise<{ readonly resources: readonly object[] }> };
+  create(definition: object, options: RequestOptions): Promise<unknown>;
 }
 
 function feedOf(account: Account, { database, container }: ContainerName, kind: ScriptKind): ScriptFeed {
-  const { storedProcedures, triggers, userDefinedFunctions } = account.client
-    .database(database)
-    .container(container).scripts;
-  switch (kind) {
-    case 'stored procedure':
-      return {
-        list: async (options) => (await storedProcedures.readAll(options).fetchAll()).resources,
-        create: ({ id, body }, options) => storedProcedures.create({ id, body }, options),
-      };
-    case 'function':
-      return {
-        list: async (options) => (await userDefinedFunctions.readAll(options).fetchAll()).resources,
-        create: ({ id, body }, options) => userDefinedFunctions.create({ id, body }, options),
-      };
-    case 'trigger':
-      return {
-        list: async (options) => (await triggers.readAll(options).fetchAll()).resources,
-        create: ({ id, body, trigger }, options) => {
-          const definition: unknown = {
-            id,
-            body,
-            triggerType: trigger?.type,
-            triggerOperation: trigger?.operation,
-          };
-          // The service's own words, which the SDK declares as enums.
-          return triggers.create(definition as Parameters<typeof triggers.create>[0], options);
-        },
-      };
-  }
+  const { scripts } = account.client.database(database).container(container);
+  const { storedProcedures, triggers, userDefinedFunctions } = scripts;
+  return { 'stored procedure': storedProcedures, trigger: triggers, function: userDefinedFunctions }[kind];
 }
 
 function scriptOf(kind: ScriptKind, resource: object): Script {

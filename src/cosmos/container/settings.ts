@@ -2,10 +2,11 @@
  * Finds where the settings of two containers differ. Pure. Invariant: settings that mean the same do not differ, in
  * whatever order they are listed, and with or without the values that the service adds by itself.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ttlText } from '../../spec/refusals.ts';
 import { withKeyIndexed, withOwnProcedure } from './clone.ts';
 import type { ContainerFacts, ContainerSettings } from './inspect.ts';
-import { isSameScript, type Script } from './scripts.ts';
+import type { Script } from './scripts.ts';
 import { throughputText } from './throughput.ts';
 
 /** A container and its scripts; null if the caller may not see the scripts. */
@@ -14,16 +15,20 @@ export interface Described {
   readonly scripts: readonly Script[] | null;
 }
 
+const POLICIES = [
+  ['unique keys', 'uniqueKeyPolicy'],
+  ['indexing', 'indexingPolicy'],
+  ['computed properties', 'computedProperties'],
+  ['conflict resolution', 'conflictResolutionPolicy'],
+  ['geospatial', 'geospatialConfig'],
+  ['vector embeddings', 'vectorEmbeddingPolicy'],
+  ['full text', 'fullTextPolicy'],
+  ['encryption', 'clientEncryptionPolicy'],
+] as const satisfies ReadonlyArray<readonly [string, keyof ContainerSettings]>;
+
 export type SettingName =
+  | (typeof POLICIES)[number][0]
   | 'TTL'
-  | 'unique keys'
-  | 'indexing'
-  | 'computed properties'
-  | 'conflict resolution'
-  | 'geospatial'
-  | 'vector embeddings'
-  | 'full text'
-  | 'encryption'
   | 'data masking'
   | 'analytical store'
   | 'scripts'
@@ -35,17 +40,6 @@ export interface SettingDifference {
   readonly source: string;
   readonly target: string;
 }
-
-const POLICIES: ReadonlyArray<readonly [SettingName, keyof ContainerSettings]> = [
-  ['unique keys', 'uniqueKeyPolicy'],
-  ['indexing', 'indexingPolicy'],
-  ['computed properties', 'computedProperties'],
-  ['conflict resolution', 'conflictResolutionPolicy'],
-  ['geospatial', 'geospatialConfig'],
-  ['vector embeddings', 'vectorEmbeddingPolicy'],
-  ['full text', 'fullTextPolicy'],
-  ['encryption', 'clientEncryptionPolicy'],
-];
 
 /** Returns where the target differs from the source, apart from the key. */
 export function differencesOf(source: Described, target: Described): readonly SettingDifference[] {
@@ -99,8 +93,8 @@ function scriptDifferences(
   target: readonly Script[] | null,
 ): readonly SettingDifference[] {
   if (source === null || target === null) return [];
-  const missing = source.filter((script) => !target.some((other) => isSameScript(script, other)));
-  const added = target.filter((script) => !source.some((other) => isSameScript(script, other)));
+  const missing = source.filter((script) => !target.some((other) => isDeepStrictEqual(script, other)));
+  const added = target.filter((script) => !source.some((other) => isDeepStrictEqual(script, other)));
   if (missing.length === 0 && added.length === 0) return [];
   return [{ setting: 'scripts', source: scriptsText(missing), target: scriptsText(added) }];
 }

@@ -4,12 +4,16 @@ import { unreachable } from '../../lib/assert.ts';
 import { NotReadyError } from '../../lib/errors.ts';
 import type { Trouble } from '../transport/trouble.ts';
 import type { Account } from '../account/client.ts';
-import { controlUnless, isForbidden, type ControlCall, type Controlled } from '../account/control-plane.ts';
+import { control, isForbidden, type ControlCall, type Controlled } from '../account/control-plane.ts';
 import { memberOf } from '../../lib/json/json.ts';
 
-export type Throughput =
+/** A throughput that a container has itself, and that can be asked for. */
+export type OwnThroughput =
   | { readonly kind: 'manual'; readonly ru: number }
-  | { readonly kind: 'autoscale'; readonly ruMax: number }
+  | { readonly kind: 'autoscale'; readonly ruMax: number };
+
+export type Throughput =
+  | OwnThroughput
   /** The throughput belongs to the database, for all its containers together. */
   | { readonly kind: 'shared' }
   /** Neither the container nor its database has a throughput. */
@@ -19,18 +23,8 @@ export type Throughput =
 
 /** Returns the container's own RU/s; undefined if it has none, or if they are not known. */
 export function ruOf(throughput: Throughput): number | undefined {
-  switch (throughput.kind) {
-    case 'manual':
-      return throughput.ru;
-    case 'autoscale':
-      return throughput.ruMax;
-    case 'shared':
-    case 'serverless':
-    case 'unknown':
-      return undefined;
-    default:
-      return unreachable(throughput);
-  }
+  if (throughput.kind === 'manual') return throughput.ru;
+  return throughput.kind === 'autoscale' ? throughput.ruMax : undefined;
 }
 
 /** Returns the throughput in words for the operator. */
@@ -51,7 +45,7 @@ export function throughputText(throughput: Throughput): string {
   }
 }
 
-/** Reads the throughput of a container, its own or that of its database, by the links of both. */
+/** Reads the throughput of a container: its own, or that of its database. `container` and `database` are their links. */
 export async function readThroughput(
   account: Account,
   { container, database }: { readonly container: string; readonly database: string },
@@ -84,13 +78,7 @@ export async function readOffer(
 /** Changes the RU/s of a throughput, but not its kind. */
 export async function replaceOffer(
   account: Account,
-  {
-    link,
-    throughput,
-  }: {
-    readonly link: string;
-    readonly throughput: Extract<Throughput, { kind: 'manual' | 'autoscale' }>;
-  },
+  { link, throughput }: { readonly link: string; readonly throughput: OwnThroughput },
   call: ControlCall,
 ): Promise<void> {
   const seen = await findOffer(account, link, call);
@@ -112,7 +100,7 @@ export async function replaceOffer(
     return account.client.offer(id).replace(body as OfferDefinition, options);
   };
   // The request gives the resulting throughput, so repeating it does no harm.
-  await controlUnless(account, call, work, () => false);
+  await control(account, call, work);
 }
 
 /** Finds the offer of a link; the list is empty if there is none. A serverless account answers 400 to the query. */
@@ -134,7 +122,7 @@ async function findOffer(
     refused = isForbidden(trouble) ? 'forbidden' : 'serverless';
     return isForbidden(trouble) || trouble.status === 400;
   };
-  return (await controlUnless(account, call, work, isRefusal)) ?? refused;
+  return (await control(account, call, work, isRefusal)) ?? refused;
 }
 
 function numberAt(value: unknown, name: string): number | undefined {

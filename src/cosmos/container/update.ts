@@ -7,7 +7,7 @@ import { NotReadyError, ServiceError } from '../../lib/errors.ts';
 import type { Account } from '../account/client.ts';
 import { policyLike } from './settings.ts';
 import { readContainer, type ContainerFacts } from './inspect.ts';
-import { controlUnless, type ControlCall } from '../account/control-plane.ts';
+import { control, type ControlCall } from '../account/control-plane.ts';
 import { replaceOffer, throughputText } from './throughput.ts';
 
 /** The settings that the service allows to change after a container was created (fact SVC-46). */
@@ -16,14 +16,15 @@ export type Changeable = 'ttl' | 'indexing' | 'throughput';
 /** The most attempts: other processes may change the definition as well, but not all the time. */
 const TRIES_MAX = 5;
 
+interface Sides {
+  readonly source: ContainerFacts;
+  readonly target: ContainerFacts;
+}
+
 /** Changes one setting of the target. `account` is that of the target. */
 export async function makeLike(
   account: Account,
-  {
-    setting,
-    source,
-    target,
-  }: { readonly setting: Changeable; readonly source: ContainerFacts; readonly target: ContainerFacts },
+  { setting, source, target }: Sides & { readonly setting: Changeable },
   call: ControlCall,
 ): Promise<void> {
   if (setting === 'throughput') return followThroughput(account, { source, target }, call);
@@ -71,13 +72,13 @@ async function replace(
       .replace(body as ContainerDefinition, { ...options, accessCondition });
     return true;
   };
-  const done = await controlUnless(account, call, work, ({ status }) => status === 412);
+  const done = await control(account, call, work, ({ status }) => status === 412);
   return done !== undefined;
 }
 
 async function followThroughput(
   account: Account,
-  { source, target }: { readonly source: ContainerFacts; readonly target: ContainerFacts },
+  { source, target }: Sides,
   call: ControlCall,
 ): Promise<void> {
   const [from, to] = [source.throughput, target.throughput];

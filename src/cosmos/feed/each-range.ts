@@ -1,5 +1,5 @@
 /** Runs a task for each range, and again for the new ranges if one splits or merges meanwhile. */
-import { forEachConcurrently } from '../../lib/group.ts';
+import { forEachConcurrently, type WorkOnEach } from '../../lib/group.ts';
 import type { Patience } from '../load/retry.ts';
 import { troubleOf } from '../transport/trouble.ts';
 import type { LiveRanges } from './live-ranges.ts';
@@ -8,15 +8,7 @@ import type { FeedRange } from './ranges.ts';
 export async function forEachRange(
   { ranges, patience }: { readonly ranges: LiveRanges; readonly patience: Patience },
   parts: readonly FeedRange[],
-  {
-    limit,
-    signal,
-    work,
-  }: {
-    readonly limit: number;
-    readonly signal: AbortSignal;
-    readonly work: (part: FeedRange, signal: AbortSignal) => Promise<void>;
-  },
+  { limit, signal, work }: WorkOnEach<FeedRange, void>,
 ): Promise<void> {
   const splits = patience.fresh();
   await forEachConcurrently(parts, {

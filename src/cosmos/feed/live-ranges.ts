@@ -5,7 +5,7 @@
 import { must } from '../../lib/assert.ts';
 import type { ContainerRequests } from '../transport/container-requests.ts';
 import type { Trouble } from '../transport/trouble.ts';
-import { readRanges, remap, type FeedRange, type PhysicalRange } from './ranges.ts';
+import { readRanges, remap, type FeedRange, type Interval, type PhysicalRange } from './ranges.ts';
 import { retrying, type Patience } from '../load/retry.ts';
 
 interface Parts {
@@ -42,15 +42,7 @@ export class LiveRanges {
   }
 
   /** Returns the part of the key space that a lease reads. The range of the lease may be split or merged by now. */
-  partOf({
-    rangeId,
-    min,
-    max,
-  }: {
-    readonly rangeId: string;
-    readonly min: string;
-    readonly max: string;
-  }): FeedRange {
+  partOf({ rangeId, min, max }: Interval & { readonly rangeId: string }): FeedRange {
     return { range: this.find(rangeId) ?? { id: rangeId, min, max, parents: [] }, min, max };
   }
 
@@ -85,14 +77,10 @@ export class LiveRanges {
    */
   async readersAfter(
     reader: FeedRange,
-    {
-      trouble,
-      patience,
-      signal,
-    }: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
+    after: { readonly trouble: Trouble; readonly patience: Patience; readonly signal: AbortSignal },
   ): Promise<readonly FeedRange[]> {
-    await patience.bear(trouble, signal);
-    await this.refresh(reader.range.id, signal);
+    await after.patience.bear(after.trouble, after.signal);
+    await this.refresh(reader.range.id, after.signal);
     return remap(this.#ranges, reader).readers;
   }
 

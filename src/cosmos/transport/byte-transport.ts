@@ -241,7 +241,7 @@ async function readBody(
     readableStreamBody === undefined
       ? unpooled(Buffer.from(bodyAsText ?? ''))
       : await readWhole(readableStreamBody, { announced, memory });
-  // These two statuses have no body, whatever length the reply announces.
+  // Replies with status 204 or 304 have no body, whatever length they announce.
   const bodyless = status === 204 || status === 304;
   if (!bodyless && announced !== undefined && announced !== read.body.length) throw new CutShort();
   return read;
