@@ -46,18 +46,17 @@ export async function group<T>(parent: AbortSignal, body: (members: Group) => Pr
   return result as T; // own() gives undefined only after recording a failure
 }
 
-/** Calls `work` for each item, and for each item that `work` returns. At most `limit` calls run at the same time. */
+/** Work on many items. At most `limit` calls of `work` run at the same time. */
+export interface WorkOnEach<T, R> {
+  readonly limit: number;
+  readonly signal: AbortSignal;
+  readonly work: (item: T, signal: AbortSignal) => Promise<R>;
+}
+
+/** Calls `work` for each item, and for each item that `work` returns. */
 export async function forEachConcurrently<T>(
   items: Iterable<T>,
-  {
-    limit,
-    signal,
-    work,
-  }: {
-    readonly limit: number;
-    readonly signal: AbortSignal;
-    readonly work: (item: T, signal: AbortSignal) => Promise<readonly T[]>;
-  },
+  { limit, signal, work }: WorkOnEach<T, readonly T[]>,
 ): Promise<void> {
   const waiting = [...items];
   await group(signal, async (members) => {

@@ -3,7 +3,7 @@
  * field, a nested object, an error or its causes.
  */
 import type { Clock } from './clock.ts';
-import { safeStringify } from './json/json.ts';
+import { plain, safeStringify } from './json/json.ts';
 import { printableLine } from './json/printable.ts';
 
 /** The levels of log lines, from the least to the most severe. */
@@ -97,28 +97,11 @@ export function redactText(text: string): string {
 
 /** Returns a copy of `value` without secrets, which are recognized by name or by shape. Errors become plain objects. */
 export function redact(value: unknown, name = ''): unknown {
-  return clean(value, name, []);
+  return plain(value, withoutSecret, name);
 }
 
-function clean(value: unknown, name: string, above: readonly object[]): unknown {
-  if (SECRET_NAMES.has(name.toLowerCase().replaceAll(/[-_]/g, ''))) {
+function withoutSecret(value: unknown, name: string): unknown {
+  if (SECRET_NAMES.has(name.toLowerCase().replaceAll(/[-_]/g, '')))
     return value === undefined || value === null ? value : REDACTED;
-  }
-  if (typeof value === 'string') return redactText(value);
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (above.includes(value)) return '[circular]';
-  const path = [...above, value];
-  if (Array.isArray(value)) return value.map((item) => clean(item, '', path));
-  if (value instanceof Map) return clean(Object.fromEntries(value), '', path);
-  if (value instanceof Set) return clean([...value], '', path);
-  if (value instanceof Uint8Array) return `[${value.byteLength} bytes]`;
-  if (value instanceof URL) return redactText(value.href);
-  const members: Array<readonly [string, unknown]> = Object.entries(value);
-  if (value instanceof Error) {
-    // The name, message, cause and nested errors of an Error are not enumerable, so they are added here.
-    members.unshift(['name', value.name], ['message', value.message]);
-    if (value.cause !== undefined) members.push(['cause', value.cause]);
-    if (value instanceof AggregateError) members.push(['errors', value.errors]);
-  }
-  return Object.fromEntries(members.map(([key, member]) => [key, clean(member, key, path)]));
+  return typeof value === 'string' ? redactText(value) : value;
 }

@@ -2,7 +2,7 @@
  * The result of a dry run: a table of at most 80 columns for people, and an object for scripts. Invariant: the result
  * contains no document.
  */
-import { throughputText, type Throughput } from '../cosmos/container/throughput.ts';
+import { throughputText } from '../cosmos/container/throughput.ts';
 import { ttlText } from '../spec/refusals.ts';
 import type { ContainerFacts } from '../cosmos/container/inspect.ts';
 import { refusedText } from '../preflight/findings.ts';
@@ -76,11 +76,11 @@ export function dryRunJson(inspection: Inspection, spec: MigrationSpec): TypeOf<
 }
 
 function sideText(
-  place: ContainerAddress,
+  address: ContainerAddress,
   { keyPaths, throughput, documentCount, defaultTtl }: ContainerFacts,
 ): string {
   const parts = [
-    containerText(place),
+    containerText(address),
     `key ${keyPaths.join(', ')}`,
     throughputText(throughput),
     ...(documentCount === null ? [] : [`${formatCount(documentCount)} documents`]),
@@ -91,9 +91,7 @@ function sideText(
 
 function targetText({ target, throughput }: Inspection, spec: MigrationSpec): string {
   if (target !== null) return sideText(spec.target, target);
-  const asked: Throughput | undefined =
-    throughput === null || throughput.kind === 'none' ? undefined : throughput;
-  const paid = asked === undefined ? '' : ` with ${throughputText(asked)}`;
+  const paid = throughput === null || throughput.kind === 'none' ? '' : ` with ${throughputText(throughput)}`;
   return `${containerText(spec.target)}; key ${spec.partitionKey.join(', ')}; will be created${paid}`;
 }
 
@@ -141,10 +139,10 @@ function estimateRows(estimate: Estimate): TextRow[] {
   ];
 }
 
-function sideJson(place: ContainerAddress, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['source'] {
+function sideJson(address: ContainerAddress, facts: ContainerFacts): TypeOf<typeof DRY_RUN>['source'] {
   const { keyPaths, throughput, documentCount, sizeBytes, defaultTtl } = facts;
   return {
-    container: containerText(place),
+    container: containerText(address),
     partitionKey: keyPaths,
     throughput,
     documents: documentCount,

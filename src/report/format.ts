@@ -61,11 +61,20 @@ export function formatRu({ source, target }: { readonly source: number; readonly
 
 /** Breaks a text into lines of at most `columns`, between words. A word that is longer than a line is broken too. */
 export function wrapText(text: string, columns: number): string[] {
-  const lines: string[] = [''];
-  for (const word of text.split(' ').flatMap((one) => pieces(one, columns))) {
+  return fillLines(
+    text.split(' ').flatMap((word) => pieces(word, columns)),
+    columns,
+  );
+}
+
+/** Joins words to lines of at most `columns`. A word that is longer than a line gets a line of its own. */
+export function fillLines(words: readonly string[], columns: number): string[] {
+  const [first = '', ...others] = words;
+  const lines = [first];
+  for (const word of others) {
     const line = lines.at(-1) ?? '';
-    if (line !== '' && line.length + 1 + word.length > columns) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+    if (line.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
   }
   return lines;
 }

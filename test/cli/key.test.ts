@@ -267,7 +267,10 @@ describe('cosmig key: interrupted', () => {
     const stdin = (async function* () {
       for (; read < 1000; read += 1) yield Buffer.from(`{"id":"${read}"}\n`);
     })();
-    const stdout = { write: (text: string) => (written += text), drained: async () => !written.includes('"2"') };
+    const stdout = {
+      write: (text: string) => (written += text),
+      drained: async () => !written.includes('"2"'),
+    };
     const stderr = { write: (text: string) => (written += text) };
     const signals = { on: () => {}, off: () => {} };
     const argv = ['key', '--partition-key', '/id'];

@@ -79,7 +79,10 @@ export function queryCharge(
   return roundRu(QUERY_RANGE_RU * ranges + reads);
 }
 
-/** Interpolates linearly between two columns. Below the first the price is flat; above the last its slope continues. */
+/**
+ * Returns the price of a document, interpolated between two sizes of the table. Below the first size the price is flat;
+ * above the last its slope continues.
+ */
 function interpolate(table: readonly number[], bytes: number): number {
   const kb = Math.max(1, bytes / KB);
   const column = Math.min(table.length - 2, Math.floor(Math.log2(kb)));

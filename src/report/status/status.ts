@@ -1,6 +1,14 @@
 /** The status of a migration as one screen of text, 80 columns wide. The last line names what to do next. */
 import { formatCount, formatCounts, pluralize } from '../../lib/counting.ts';
-import { formatAge, formatDuration, formatPercent, formatTime, table, type TextRow } from '../format.ts';
+import {
+  fillLines,
+  formatAge,
+  formatDuration,
+  formatPercent,
+  formatTime,
+  table,
+  type TextRow,
+} from '../format.ts';
 import { rangeRows } from '../range-rows.ts';
 import { describePhases } from './status-advice.ts';
 import type { Status } from './status-data.ts';
@@ -43,14 +51,8 @@ const BREAKS = /(?<!\d) /;
 
 /** Breaks a row that is too wide: the first row keeps the name, the rows below have none. */
 function wrapped([name, value]: TextRow): TextRow[] {
-  const lines: string[] = [];
-  for (const word of value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(BREAKS)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= VALUE_COLUMNS)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines.map((line, at) => [at === 0 ? name : '', line]);
+  const words = value.startsWith(' ') || name.startsWith(' ') ? [value] : value.split(BREAKS);
+  return fillLines(words, VALUE_COLUMNS).map((line, at) => [at === 0 ? name : '', line]);
 }
 
 function runningText({ running, lastRun }: Status, nowMs: number): string {

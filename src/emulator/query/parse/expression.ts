@@ -23,7 +23,7 @@ export interface Mention {
 }
 
 export class ExpressionParser {
-  /** The first names of all paths. Whether they are known is checked later, because FROM comes after SELECT. */
+  /** The first name of each path, such as `c` of `c.id`. They are checked later, because FROM comes after SELECT. */
   readonly roots: Mention[] = [];
   readonly aggregates: Mention[] = [];
   readonly #reader: TokenReader;
