@@ -10,18 +10,21 @@ import { systemClock } from '../src/lib/clock.ts';
 import { createLog } from '../src/lib/log.ts';
 import { systemRandom } from '../src/lib/random.ts';
 import { loadSpec } from '../src/spec/load.ts';
+import type { MigrationSpec } from '../src/spec/migration-spec.ts';
 
-interface Places {
+export interface Places {
   readonly endpoint: string;
   readonly key: string;
   readonly source: string;
   readonly target: string;
+  /** What becomes of times to live; `restart` by default. */
+  readonly ttl?: MigrationSpec['ttl'] | undefined;
 }
 
 export type ClientParts = Pick<RunParts, 'spec' | 'connections' | 'clock' | 'random' | 'log'>;
 
 export async function withLedger<T>(
-  { endpoint, key, source, target }: Places,
+  { endpoint, key, source, target, ttl = 'restart' }: Places,
   work: (parts: ClientParts) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'cosmig-bench-ledger-'));
@@ -34,6 +37,7 @@ export async function withLedger<T>(
         target: [`bench/${target}`],
         sourceEndpoint: [endpoint],
         partitionKey: ['/tenantId'],
+        ttl: [ttl],
         ledger: [join(folder, 'ledger.db')],
         yes: ['true'],
       },

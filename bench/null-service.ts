@@ -90,6 +90,8 @@ function containerBody({ name, rid, keyPath }: Container): object {
       excludedPaths: [{ path: '/"_etag"/?' }],
     },
     partitionKey: { paths: [keyPath], kind: 'Hash', version: 2 },
+    // No document expires, but a comparison with `--ttl remaining` has to look at each.
+    defaultTtl: -1,
     conflictResolutionPolicy: {
       mode: 'LastWriterWins',
       conflictResolutionPath: '/_ts',

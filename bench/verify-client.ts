@@ -1,6 +1,7 @@
 /**
- * Measures comparisons in a process that does nothing else. `node verify-client.js ENDPOINT KEY N...` compares two
- * containers of N documents for each N, and prints the measurement of each comparison as a line of JSON.
+ * Measures comparisons in a process that does nothing else. `node verify-client.js TTL ENDPOINT KEY N...` compares
+ * two containers of N documents for each N, with `--ttl TTL`, and prints the measurement of each comparison as a line of
+ * JSON.
  */
 import { keepYoungGenerationSmall } from '../src/lib/heap.ts';
 
@@ -8,8 +9,9 @@ import { keepYoungGenerationSmall } from '../src/lib/heap.ts';
 keepYoungGenerationSmall();
 const { measure } = await import('./verify-measure.ts');
 
-const [endpoint = '', key = '', ...counts] = process.argv.slice(2);
+const [how, endpoint = '', key = '', ...counts] = process.argv.slice(2);
+const ttl = how === 'remaining' ? how : 'restart';
 for (const count of counts) {
-  const took = await measure(endpoint, key, Number(count));
+  const took = await measure({ endpoint, key, ttl }, Number(count));
   process.stdout.write(`${JSON.stringify(took)}\n`);
 }

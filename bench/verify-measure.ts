@@ -9,7 +9,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { systemRandom } from '../src/lib/random.ts';
 import { Ledger } from '../src/state/ledger.ts';
 import { verify } from '../src/verify/verify.ts';
-import { withLedger, type ClientParts } from './client-parts.ts';
+import { withLedger, type ClientParts, type Places } from './client-parts.ts';
 import type { Took } from './copy-client.ts';
 
 const never = new AbortController().signal;
@@ -56,8 +56,11 @@ async function makeLedger({ spec, connections }: ClientParts): Promise<void> {
   for (const { number } of begun) ledger.leases.change(number, { phase: 'tail' });
 }
 
-export async function measure(endpoint: string, key: string, documents: number): Promise<Took> {
-  const places = { endpoint, key, source: `source-${documents}`, target: `moved-${documents}` };
+export async function measure(
+  { endpoint, key, ttl }: Pick<Places, 'endpoint' | 'key' | 'ttl'>,
+  documents: number,
+): Promise<Took> {
+  const places = { endpoint, key, ttl, source: `source-${documents}`, target: `moved-${documents}` };
   return withLedger(places, async (parts) => {
     await makeLedger(parts);
     let ledgerBytes = 0;

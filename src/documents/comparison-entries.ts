@@ -7,7 +7,8 @@
  * An entry consists of words of 32 bits: one for the size of the entry in bytes, four for the identity, four for the
  * contribution, and the rest for the name. The name contains the values of some nodes as on the page, each followed by
  * a line feed, and ends with zeros up to the next word. The contribution is a hash over the hashes of identity, slot
- * and content.
+ * and content. Where copies must expire with their originals, one more word follows, which only the caller adds: the
+ * instant at which the document expires (verify/pass/expiry.ts).
  */
 import { packNodes, type AskedOfRows } from './wasm-kernel.ts';
 import { PageError } from './page-error.ts';

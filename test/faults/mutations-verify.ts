@@ -356,4 +356,52 @@ export const VERIFY_RULES: readonly Rule[] = [
     test: 'test/integration/verify/pass/stale-files.test.ts',
     by: 'a proof .of another spec',
   },
+  {
+    name: 'instants-not-compared',
+    edits: [
+      {
+        file: 'src/verify/recheck/find-candidates.ts',
+        find: 'if (!listing.hasInstants) continue;',
+        replace: 'if (listing.hasInstants) continue;',
+      },
+    ],
+    test: 'test/integration/verify/recheck/expiry.test.ts',
+    by: 'ttl 100 instead of',
+  },
+  {
+    name: 'instants-of-unequal-buckets-not-compared',
+    edits: [
+      {
+        file: 'src/verify/recheck/find-candidates.ts',
+        find: 'listing.hasInstants && !isNear(original.lastWord, entry.lastWord)',
+        replace: 'listing.hasInstants && entry.lastWord < 0',
+      },
+    ],
+    test: 'test/unit/verify/recheck/instants.test.ts',
+    by: 'bucket that also differs',
+  },
+  {
+    name: 'instants-of-rewritten-originals-not-compared',
+    edits: [
+      {
+        file: 'src/verify/recheck/instants.ts',
+        find: 'return own[place + INSTANT] === instant;',
+        replace: 'return true;',
+      },
+    ],
+    test: 'test/unit/verify/recheck/instants.test.ts',
+    by: 'read twice',
+  },
+  {
+    name: 'default-of-the-target-not-counted',
+    edits: [
+      {
+        file: 'src/verify/pass/expiry.ts',
+        find: 'expiryOf(scan, row, defaultTtl ?? OFF)',
+        replace: 'expiryOf(scan, row, Math.min(defaultTtl ?? OFF, OFF))',
+      },
+    ],
+    test: 'test/integration/verify/recheck/expiry.test.ts',
+    by: 'by the default of the target',
+  },
 ];

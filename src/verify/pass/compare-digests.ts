@@ -18,7 +18,7 @@ import { SidePass } from './read-side.ts';
 import { Recheck } from '../recheck/recheck.ts';
 import { DamagedChunks } from './entry-chunks.ts';
 import { resumePoints, type ResumePoints } from '../incremental.ts';
-import type { RowOptions } from './rows.ts';
+import { comparesInstants, type RowOptions } from './rows.ts';
 import { loadOf } from '../sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from '../store.ts';
 import { NO_DIFFERENCES, type Kind, type Verdict } from '../verdict.ts';
@@ -112,6 +112,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
   const rows: RowOptions = {
     rekey: rekeyOptionsOf(spec, source.facts, target.facts),
     marker: markerOf(spec.deletes),
+    targetTtl: target.facts.defaultTtl,
   };
   const report = progressReporter(comparison);
   if (begun.stage === 'reading') {
@@ -128,7 +129,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     });
     const sums = { source: passes.source.sums.buckets, target: passes.target.sums.buckets };
     const sourceLevels = source.facts.keyPaths.map((path) => parsePath(path)).length;
-    const listing = { store, sums, sourceLevels, signal };
+    const listing = { store, sums, sourceLevels, hasInstants: comparesInstants(rows), signal };
     try {
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
       store.listed(repeated, clock.now());

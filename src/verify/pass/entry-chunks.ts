@@ -37,15 +37,20 @@ export class EntryBuffer {
     return at;
   }
 
-  /** Makes and adds the entry of one document; `head` has four words of identity and four of contribution. */
-  add(head: Uint32Array, parts: NameParts): void {
+  /**
+   * Makes and adds the entry of one document; `head` has four words of identity and four of contribution. `instant` is
+   * the word that ends the entry, if instants are compared.
+   */
+  add(head: Uint32Array, parts: NameParts, instant: number | undefined): void {
     const name = this.#name;
     name.clear();
     putName(name, parts);
-    const sizeWords = ENTRY.name + Math.ceil(name.length / 4);
+    const nameEnd = ENTRY.name + Math.ceil(name.length / 4);
+    const sizeWords = nameEnd + (instant === undefined ? 0 : 1);
     const at = this.#advance(sizeWords);
     const words = this.#words;
-    words[at + sizeWords - 1] = 0;
+    words[at + nameEnd - 1] = 0;
+    if (instant !== undefined) words[at + nameEnd] = instant;
     words[at + ENTRY.size] = 4 * sizeWords;
     for (let i = 0; i < 8; i += 1) words[at + ENTRY.identity + i] = head[i] ?? 0;
     this.#bytes.set(name.view(), 4 * (at + ENTRY.name));
@@ -82,6 +87,8 @@ export interface ChunkEntry {
   readonly bucket: number;
   /** The index of the entry's first word in the chunk. */
   readonly at: number;
+  /** The last word of the entry: the instant of expiry, if instants are compared. */
+  readonly lastWord: number;
 }
 
 /** Whole entries, as words and as bytes of one buffer. */
@@ -107,6 +114,7 @@ export function* entriesOf(
         name: bytes.subarray(start + HEAD_BYTES, start + sizeBytes),
         bucket,
         at,
+        lastWord: words[at + sizeBytes / 4 - 1] ?? 0,
       };
     }
     at += sizeBytes / 4;

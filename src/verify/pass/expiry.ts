@@ -17,6 +17,12 @@ export const TTL_MARK = 1;
 const LATER_MAX_S = 60;
 const EARLIER_MAX_S = 5;
 
+/** The default of a container in which no document without a `ttl` of its own expires. */
+const OFF = -1;
+/** The word of a document that does not expire. */
+const NEVER = 0;
+const INSTANT_MAX = 0xffff_ffff;
+
 /** Returns the document's own `ttl` in seconds; undefined: it has none, or one with which it does not expire. */
 export function ownTtl(scan: PageScan, row: number): number | undefined {
   const { nodes, page } = scan;
@@ -30,21 +36,25 @@ export function ownTtl(scan: PageScan, row: number): number | undefined {
 
 /** Returns when a source document expires, in seconds since the epoch; undefined: never, or expiry is not compared. */
 export function sourceExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl']): number | undefined {
-  if (ttl.mode === 'restart') return undefined;
-  const { defaultTtl } = ttl;
-  const hasOwn = scan.start(row, scan.nodes.ttl) !== 0;
-  const seconds = hasOwn ? ownTtl(scan, row) : defaultTtl > 0 ? defaultTtl : undefined;
-  const ts = integerAt(scan, row, scan.nodes.ts);
-  return seconds === undefined || ts === null ? undefined : ts + seconds;
+  return ttl.mode === 'restart' ? undefined : expiryOf(scan, row, ttl.defaultTtl);
 }
 
 /**
- * Returns when a target document expires, in seconds since the epoch; undefined: never, or expiry is not compared. In
- * the target only a document with its own `ttl` expires.
+ * Returns when a target document expires, in seconds since the epoch; undefined: never, or expiry is not compared.
+ * `defaultTtl` is that of the target container. If time to live is switched off there, the instant is the one at which
+ * the document would expire: the cutover may switch it on, and the difference of the settings is reported.
  */
-export function targetExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl']): number | undefined {
-  if (ttl.mode === 'restart') return undefined;
-  const seconds = ownTtl(scan, row);
+export function targetExpiry(
+  scan: PageScan,
+  row: number,
+  { ttl, defaultTtl }: { readonly ttl: RekeyOptions['ttl']; readonly defaultTtl: number | null },
+): number | undefined {
+  return ttl.mode === 'restart' ? undefined : expiryOf(scan, row, defaultTtl ?? OFF);
+}
+
+function expiryOf(scan: PageScan, row: number, defaultTtl: number): number | undefined {
+  const hasOwn = scan.start(row, scan.nodes.ttl) !== 0;
+  const seconds = hasOwn ? ownTtl(scan, row) : defaultTtl > 0 ? defaultTtl : undefined;
   const ts = integerAt(scan, row, scan.nodes.ts);
   return seconds === undefined || ts === null ? undefined : ts + seconds;
 }
@@ -52,6 +62,15 @@ export function targetExpiry(scan: PageScan, row: number, ttl: RekeyOptions['ttl
 /** Returns the service time with which Rekey computes TTL_MARK as the remaining `ttl`. */
 export function markingTs(expiry: number | undefined): number {
   return expiry === undefined ? 0 : expiry - TTL_MARK;
+}
+
+/** An instant of expiry as one word of 32 bits. The last word of all stands for that instant and all later ones. */
+export function instantWord(expiry: number | undefined): number {
+  return expiry === undefined ? NEVER : Math.min(Math.max(expiry, NEVER + 1), INSTANT_MAX);
+}
+
+export function instantIn(word: number): number | undefined {
+  return word === NEVER ? undefined : word;
 }
 
 export function isSameInstant(source: number | undefined, target: number | undefined): boolean {

@@ -26,6 +26,13 @@ export interface RowOptions {
   readonly rekey: RekeyOptions;
   /** The path of the property that marks a document as deleted; null: deletes are not found by a marker. */
   readonly marker: Path | null;
+  /** The default TTL of the target in seconds; -1: on, without a default; null: off. */
+  readonly targetTtl: number | null;
+}
+
+/** Returns whether copies must expire with their originals, so that the instants of expiry are compared. */
+export function comparesInstants({ rekey }: RowOptions): boolean {
+  return rekey.ttl.mode === 'remaining';
 }
 
 /** Returns the paths that the scan must find in each document. */
@@ -165,10 +172,11 @@ export class TargetRows {
 
   read(row: number): void {
     const { words } = this;
-    const { ttl } = this.#options.rekey;
+    const { targetTtl: defaultTtl, rekey } = this.#options;
+    const { ttl } = rekey;
     this.#placement.read(row);
     words.set(this.#placement.hashes);
-    this.expiry = targetExpiry(this.#scan, row, ttl);
+    this.expiry = targetExpiry(this.#scan, row, { ttl, defaultTtl });
     if (ttl.mode === 'restart') {
       this.#scan.hashContent(row, words, CONTENT);
       this.sizeBytes = keptBytes(this.#scan, row);

@@ -8,7 +8,8 @@ import { latestVersionScan, type PageScan } from '../../documents/page-scan.ts';
 import type { KeyComponent } from '../../epk/effective-key.ts';
 import { bucketOf, Buckets } from './buckets.ts';
 import { JsonCrossCheck, isSampled } from './json-cross-check.ts';
-import { rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
+import { comparesInstants, rowPaths, SourceRows, TargetRows, type RowOptions } from './rows.ts';
+import { instantWord } from './expiry.ts';
 import { EntryBuffer } from './entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 
@@ -36,6 +37,7 @@ export class SideSums {
   /** The identity and the contribution of a row, four words each, as in an entry. */
   readonly #head = new Uint32Array(8);
   readonly #crossHash = new Uint32Array(4);
+  readonly #hasInstants: boolean;
 
   constructor(
     is: SideName,
@@ -49,6 +51,7 @@ export class SideSums {
     this.#rows = rows instanceof SourceRows ? { source: rows } : { target: rows };
     this.#digests = new Digests(this.#scan, rows.entryNodes);
     this.#crossCheck = new JsonCrossCheck(is, options.rekey);
+    this.#hasInstants = comparesInstants(options);
   }
 
   /** Adds a page to the sums. Throws a PageError for a damaged page, of which nothing is added. */
@@ -70,28 +73,29 @@ export class SideSums {
     if ('target' in this.#rows) {
       const { target } = this.#rows;
       target.read(row);
-      const { words, sizeBytes, nameNodes: nodes } = target;
-      this.#add(row, { words, sizeBytes, key: NO_KEY, nodes });
+      const { words, sizeBytes, expiry, nameNodes: nodes } = target;
+      this.#add(row, { words, sizeBytes, expiry, key: NO_KEY, nodes });
       return;
     }
     const { source } = this.#rows;
     const verdict = source.read(row);
     if (verdict === 'marked') return;
-    const { words, sizeBytes, nameNodes: nodes } = source;
+    const { words, sizeBytes, expiry, nameNodes: nodes } = source;
     if (verdict === 'refused') {
       const { reason } = source.refusal;
       this.refused[reason] = (this.refused[reason] ?? 0) + 1;
       words.fill(0, 4);
       words.set(REFUSED, 8);
-      this.#add(row, { words, sizeBytes: 0, key: NO_KEY, nodes });
-    } else this.#add(row, { words, sizeBytes, key: source.key, nodes });
+      this.#add(row, { words, sizeBytes: 0, expiry, key: NO_KEY, nodes });
+    } else this.#add(row, { words, sizeBytes, expiry, key: source.key, nodes });
   }
 
-  #add(row: number, { words, sizeBytes, key, nodes }: RowParts): void {
+  #add(row: number, { words, sizeBytes, expiry, key, nodes }: RowParts): void {
     const head = this.#head;
     for (let i = 0; i < 4; i += 1) head[i] = words[i] ?? 0;
     hashBytes(new Uint8Array(words.buffer), head, 4);
-    this.entries.add(head, { scan: this.#scan, row, nodes, values: key });
+    const instant = this.#hasInstants ? instantWord(expiry) : undefined;
+    this.entries.add(head, { scan: this.#scan, row, nodes, values: key }, instant);
     this.#sum(row, { words: head, at: 0, sizeBytes });
   }
 
@@ -116,6 +120,7 @@ interface Summed {
 interface RowParts {
   readonly words: Uint32Array;
   readonly sizeBytes: number;
+  readonly expiry: number | undefined;
   readonly key: readonly KeyComponent[];
   readonly nodes: readonly number[];
 }

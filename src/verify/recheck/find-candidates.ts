@@ -1,19 +1,23 @@
 /**
  * Finds the documents that may differ, from the entries on disk, without reading a container again. Invariant: in a
  * bucket whose sums differ, every document without an equal entry on the other side becomes a candidate; in a bucket
- * whose cross-checks differ, every sampled document does. Memory does not grow with the number of documents.
+ * whose cross-checks differ, every sampled document does. Where copies must expire with their originals, every document
+ * whose instants of expiry differ does, whatever the sums say. Memory does not grow with the number of documents.
  */
 import { Buckets, bucketsOf, SHELVES, type Compared } from '../pass/buckets.ts';
 import { ENTRY } from '../../documents/comparison-entries.ts';
 import type { CandidateName } from './candidate-store.ts';
 import { isSampled } from '../pass/json-cross-check.ts';
 import { parseKey, keyText, readName } from '../document-name.ts';
+import { Instants, isNear } from './instants.ts';
 import { damaged, entriesOf, type ChunkEntry, type EntryChunk } from '../pass/entry-chunks.ts';
 import type { SideName } from '../../cosmos/side.ts';
 import type { VerifyStore } from '../store.ts';
 
 /** How many entries are in memory at a time. A single bucket with more entries is still processed as a whole. */
 const ENTRIES_MAX = 40_000;
+/** How many instants are in memory at a time, at about 50 bytes each. A single bucket may have more. */
+const INSTANTS_MAX = 200_000;
 
 interface Sums {
   readonly source: Buckets;
@@ -24,6 +28,8 @@ export interface Listing {
   readonly store: VerifyStore;
   readonly sums: Sums;
   readonly sourceLevels: number;
+  /** Whether the entries end with the instants of expiry (pass/expiry.ts). These are in no sum. */
+  readonly hasInstants: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -38,13 +44,20 @@ export async function listCandidates(listing: Listing): Promise<Repeated> {
   const { store, sums, signal } = listing;
   const recount = new Recount(sums);
   const repeated = { source: 0, target: 0 };
+  // Other asynchronous work runs here, such as the handling of Ctrl-C.
+  const pause = async (): Promise<void> => new Promise<void>((resolve) => setImmediate(resolve));
   for (let shelf = 0; shelf < SHELVES; shelf += 1) {
     const buckets = unequalOf(sums, shelf);
     for (const some of inGroups(buckets, sums)) {
       signal.throwIfAborted();
       store.candidates.add(candidatesIn(some, { shelf, listing, recount, repeated }));
-      // Other asynchronous work runs here, such as the handling of Ctrl-C.
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await pause();
+    }
+    if (!listing.hasInstants) continue;
+    for (const some of equalGroups(buckets, shelf, sums)) {
+      signal.throwIfAborted();
+      store.candidates.add(expiringOtherwise(some, { shelf, listing, recount }));
+      await pause();
     }
   }
   return repeated;
@@ -123,6 +136,50 @@ function unequalOf({ source, target }: Sums, shelf: number): Unequal {
   return found;
 }
 
+/** Yields the buckets whose sums are equal, in groups whose instants fit into memory. */
+function* equalGroups(unequal: Unequal, shelf: number, { source }: Sums): Generator<ReadonlySet<number>> {
+  let some = new Set<number>();
+  let documents = 0;
+  for (const bucket of bucketsOf(shelf)) {
+    const more = source.documents(bucket);
+    if (more === 0 || unequal.has(bucket)) continue;
+    if (documents > 0 && documents + more > INSTANTS_MAX) {
+      yield some;
+      some = new Set();
+      documents = 0;
+    }
+    some.add(bucket);
+    documents += more;
+  }
+  if (documents > 0) yield some;
+}
+
+/** Yields the documents of equal buckets whose copies expire at another time than their originals. */
+function* expiringOtherwise(
+  buckets: ReadonlySet<number>,
+  { shelf, listing, recount }: Omit<Finding, 'repeated'>,
+): Generator<{ readonly identity: Buffer; readonly name: CandidateName }> {
+  const { store, sums, sourceLevels } = listing;
+  const found = new Map<string, Unmatched>();
+  const documents = [...buckets].reduce((sum, bucket) => sum + sums.source.documents(bucket), 0);
+  const instants = new Instants(documents);
+  for (const side of ['source', 'target'] as const) {
+    for (const chunk of store.entries(side, shelf)) {
+      for (const entry of entriesOf(chunk, (bucket) => buckets.has(bucket))) {
+        recount.see(side, { chunk, entry });
+        const at = entry.at + ENTRY.identity;
+        const isSame =
+          side === 'source'
+            ? instants.add(chunk.words, at, entry.lastWord)
+            : instants.isNear(chunk.words, at, entry.lastWord);
+        if (!isSame) note(found, entry);
+      }
+    }
+  }
+  recount.check(buckets);
+  yield* namedIn(found, sourceLevels);
+}
+
 /** Yields the buckets in groups whose entries fit into memory. */
 function* inGroups(buckets: Unequal, { source, target }: Sums): Generator<Unequal> {
   let some = new Map<number, Compared>();
@@ -146,6 +203,11 @@ interface Unmatched {
   readonly names: Buffer[];
 }
 
+interface SourceEntry {
+  readonly name: Buffer;
+  readonly lastWord: number;
+}
+
 interface Finding {
   readonly shelf: number;
   readonly listing: Listing;
@@ -162,7 +224,7 @@ function* candidatesIn(
   /**
    * The names in source entries, by identity and contribution. An equal entry of the target removes the source entry.
    */
-  const entries = new Map<string, Buffer>();
+  const entries = new Map<string, SourceEntry>();
   const unmatched = new Map<string, Unmatched>();
   const keep = (entry: Pick<ChunkEntry, 'identity' | 'name'>): void => note(unmatched, entry);
   const each = (side: SideName, see: (entry: ChunkEntry, key: string) => void): void => {
@@ -179,18 +241,27 @@ function* candidatesIn(
       }
     }
   };
-  each('source', ({ name }, key) => {
-    if (entries.has(key)) repeated.source += 1;
-    else entries.set(key, Buffer.from(name));
+  each('source', (entry, key) => {
+    const { name, lastWord } = entry;
+    const known = entries.get(key);
+    if (known === undefined) entries.set(key, { name: Buffer.from(name), lastWord });
+    else {
+      repeated.source += 1;
+      // Read twice, before and after it was written again with the same content.
+      if (known.lastWord !== lastWord) keep(entry);
+    }
   });
   const seen = new Set<string>();
   each('target', (entry, key) => {
+    const original = entries.get(key);
     if (seen.has(key)) repeated.target += 1;
-    else if (!entries.delete(key)) keep(entry);
+    else if (original === undefined) keep(entry);
+    else if (listing.hasInstants && !isNear(original.lastWord, entry.lastWord)) keep(entry);
+    entries.delete(key);
     seen.add(key);
   });
   recount.check(buckets.keys());
-  for (const [key, name] of entries) keep({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });
+  for (const [key, { name }] of entries) keep({ identity: Buffer.from(key.slice(0, 16), 'latin1'), name });
   yield* namedIn(unmatched, sourceLevels);
 }
 

@@ -20,6 +20,7 @@ const PLAN = makePlan({
 const OPTIONS: RowOptions = {
   rekey: { plan: PLAN, kind: 'hash-v2', ttl: { mode: 'restart' } },
   marker: null,
+  targetTtl: null,
 };
 const PAGE_DOCUMENTS = 500;
 
@@ -68,7 +69,13 @@ function take(side: 'source' | 'target', texts: readonly string[]): Buckets {
 
 async function listed(source: readonly string[], target: readonly string[]): Promise<string[]> {
   const sums = { source: take('source', source), target: take('target', target) };
-  await listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  await listCandidates({
+    store,
+    sums,
+    sourceLevels: 1,
+    hasInstants: false,
+    signal: new AbortController().signal,
+  });
   return store.candidates
     .list({ state: 'open', after: Buffer.alloc(0), limit: 1000 })
     .map(({ name }) => JSON.parse(name.id) as string)
@@ -113,7 +120,13 @@ describe('find candidates: errors planted among many documents', () => {
       const sums = { source: take('source', source), target: take('target', [...source, ...more]) };
       for (let bucket = 0; bucket < BUCKETS; bucket += 1)
         sums.target.addCrossCheck(bucket, new Uint32Array([1, 0, 0, 0]), 0);
-      await listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+      await listCandidates({
+        store,
+        sums,
+        sourceLevels: 1,
+        hasInstants: false,
+        signal: new AbortController().signal,
+      });
       const found = store.candidates.list({ state: 'open', after: Buffer.alloc(0), limit: COUNT });
       const words = found.map(({ identity }) => new Uint32Array(Uint8Array.from(identity).buffer));
       expect(words.every((identity) => isSampled(identity, 0))).toBe(true);
@@ -156,6 +169,7 @@ test.each(['source', 'target'] as const)(
       store,
       sums,
       sourceLevels: 1,
+      hasInstants: false,
       signal: new AbortController().signal,
     });
     expect(repeated).toEqual({ source: 0, target: 0, [side]: 7 });
@@ -167,7 +181,13 @@ test('find candidates: entries lost in a power cut -> noticed', async () => {
   const source = [textOf(1), textOf(2)];
   const sums = { source: take('source', source), target: take('target', [textOf(1), textOf(3)]) };
   truncateSync(join(folder, 'verify.db-runs'), 200);
-  const listing = listCandidates({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+  const listing = listCandidates({
+    store,
+    sums,
+    sourceLevels: 1,
+    hasInstants: false,
+    signal: new AbortController().signal,
+  });
   await expect(listing).rejects.toThrow('the data of an earlier pass is damaged');
 });
 
@@ -182,7 +202,13 @@ test.each([
     const bytes = readFileSync(path);
     bytes[25] = (bytes[25] ?? 0) ^ 1;
     writeFileSync(path, bytes);
-    const listing = list({ store, sums, sourceLevels: 1, signal: new AbortController().signal });
+    const listing = list({
+      store,
+      sums,
+      sourceLevels: 1,
+      hasInstants: false,
+      signal: new AbortController().signal,
+    });
     await expect(listing).rejects.toThrow('the data of an earlier pass is damaged');
   },
 );

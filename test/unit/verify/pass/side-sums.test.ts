@@ -15,7 +15,7 @@ const FENCE = 100;
 
 function optionsOf(sourcePaths: readonly string[], partitionKey: readonly string[]): RowOptions {
   const plan = makePlan({ sourcePaths, partitionKey, derive: [], missingKey: 'dead-letter' });
-  return { rekey: { plan, kind: 'hash-v2', ttl: { mode: 'restart' } }, marker: null };
+  return { rekey: { plan, kind: 'hash-v2', ttl: { mode: 'restart' } }, marker: null, targetTtl: null };
 }
 
 const OPTIONS = [
