@@ -1,6 +1,7 @@
 /**
  * Classifies what a check has seen of one document on both sides. Pure. Invariant: a dead letter explains that a
- * document is missing in the target, or is there in an older version, and no other difference.
+ * document is missing in the target, or that an older version is in the slot in which the ledger has kept it, and no
+ * other difference.
  */
 import { firstDifference, readCanonical } from '../../documents/canonical.ts';
 import { isSameInstant } from '../pass/expiry.ts';
@@ -32,15 +33,24 @@ export type SourceSeen =
 /** A document in the target that has the identity of the candidate. */
 export interface TargetSeen {
   readonly place: string;
+  /** The hash of the slot. */
+  readonly slot: string;
   readonly etag: string;
   readonly content: Content;
+}
+
+/** The dead letter of a document. */
+export interface LetterSeen {
+  readonly state: 'open' | 'discarded';
+  /** The hash of the slot in which the mover has left an older version; null: it has left none. */
+  readonly keptIn: string | null;
 }
 
 /** What a check has seen of one document: on both sides, and in the ledger. */
 export interface Seen {
   readonly source: SourceSeen;
   readonly targets: readonly TargetSeen[];
-  readonly letter: 'open' | 'discarded' | null;
+  readonly letter: LetterSeen | null;
   /** The time of the service, in seconds since the epoch; 0: not known, and then no document counts as expired. */
   readonly nowTs: number;
 }
@@ -57,7 +67,7 @@ export function classify(seen: Seen): Finding {
   const kind = kindOf(seen);
   if (kind === undefined) return { is: 'equal' };
   if (seen.letter !== null && isExplained(seen, kind))
-    return { is: seen.letter === 'open' ? 'letter' : 'waived' };
+    return { is: seen.letter.state === 'open' ? 'letter' : 'waived' };
   return isExpired(seen, kind) ? { is: 'expired' } : { is: 'differs', kind };
 }
 
@@ -68,7 +78,9 @@ function kindOf({ source, targets, letter }: Seen): Kind | undefined {
       return targets.length === 0 ? undefined : 'extra';
     case 'refused':
       // A refused document must have a dead letter. Without one, and without a copy, the document was lost.
-      return targets.length > 1 ? 'extra' : letter !== null || targets.length === 0 ? 'missing' : 'different';
+      if (letter === null)
+        return targets.length > 1 ? 'extra' : targets.length === 0 ? 'missing' : 'different';
+      return areKept(targets, letter) ? 'missing' : 'extra';
     case 'moves': {
       const there = targets.find(({ place }) => place === source.place);
       if (there === undefined) return targets.length === 0 ? 'missing' : 'wrongSlot';
@@ -80,8 +92,13 @@ function kindOf({ source, targets, letter }: Seen): Kind | undefined {
   }
 }
 
-function isExplained({ targets }: Seen, kind: Kind): boolean {
-  return (kind === 'missing' || kind === 'different') && targets.length <= 1;
+function isExplained({ targets, letter }: Seen, kind: Kind): boolean {
+  return (kind === 'missing' || kind === 'different') && areKept(targets, letter);
+}
+
+/** Whether the only copy, if any, is the older version that the mover has left. Any other is from another process. */
+function areKept(targets: readonly TargetSeen[], letter: LetterSeen | null): boolean {
+  return targets.every(({ slot }) => slot === letter?.keptIn);
 }
 
 /** Returns whether two contents are equal: in the cross-check, in expiry, and in bytes or else in meaning as JSON. */

@@ -19,7 +19,14 @@ import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { Countdown, type Clock } from '../../lib/clock.ts';
 import type { Ledger } from '../../state/ledger.ts';
 import type { Candidate, CandidateName } from './candidate-store.ts';
-import { classify, signOf, type Seen, type SourceSeen, type TargetSeen } from './classify.ts';
+import {
+  classify,
+  signOf,
+  type LetterSeen,
+  type Seen,
+  type SourceSeen,
+  type TargetSeen,
+} from './classify.ts';
 import { JsonCrossCheck } from '../pass/json-cross-check.ts';
 import type { LedgerView } from '../ledger-view.ts';
 import { parseKey, keyText, keyTexts } from '../document-name.ts';
@@ -48,6 +55,7 @@ const FIRST = Buffer.alloc(0);
 type SourceFound = Exclude<SourceSeen, { is: 'gone' }> & { readonly key: readonly KeyComponent[] };
 interface TargetFound {
   readonly identity: string;
+  readonly slot: string;
   readonly etag: string;
   readonly content: TargetSeen['content'];
 }
@@ -137,7 +145,7 @@ export class Recheck {
           found.identity === candidate.identity.toString('latin1');
         return isOurs ? [{ ...found, place: keyText(slot.key) }] : [];
       });
-      const letter = letters.get(ledgerHash(candidate.identity)) ?? null;
+      const letter = letters.get(swapped(candidate.identity)) ?? null;
       return this.#classified(candidate, { answer: here[i], targets, letter, reach });
     });
   }
@@ -225,6 +233,7 @@ function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsPar
     const json = replies.bytes(row, replies.nodes.document);
     return {
       identity: Buffer.from(rows.words.buffer, 0, 16).toString('latin1'),
+      slot: Buffer.from(rows.words.buffer, 16, 16).toString('latin1'),
       etag,
       content: {
         body: Buffer.from(rows.body(row)),
@@ -237,26 +246,29 @@ function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsPar
 }
 
 /**
- * The state of the dead letter of each identity. All fit into memory: `--max-dead-letters` limits open letters, and
- * operators discard letters by number.
+ * The dead letter of each identity. All fit into memory: `--max-dead-letters` limits open letters, and operators discard
+ * letters by number.
  */
-type Letters = ReadonlyMap<string, 'open' | 'discarded'>;
+type Letters = ReadonlyMap<string, LetterSeen>;
 
 function lettersIn({ letters, rows }: Ledger): Letters {
-  const found = new Map<string, 'open' | 'discarded'>();
+  const found = new Map<string, LetterSeen>();
   for (const state of ['discarded', 'open'] as const) {
     for (const { identity } of letters.each(state)) {
+      const row = rows.find(identity);
       // A discarded letter counts only as long as its document was neither moved nor deleted.
-      const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';
-      if (counts) found.set(identity.toString('latin1'), state);
+      const counts = state === 'open' || row?.state === 'quarantined';
+      const slot = row?.slot ?? null;
+      if (counts)
+        found.set(identity.toString('latin1'), { state, keptIn: slot === null ? null : swapped(slot) });
     }
   }
   return found;
 }
 
-/** Returns an identity with the byte order of the ledger, which stores the words of a hash high byte first. */
-function ledgerHash(identity: Buffer): string {
-  return Buffer.from(identity).swap32().toString('latin1');
+/** Returns a hash with its words in the other byte order. The ledger stores words high byte first. */
+function swapped(hash: Buffer): string {
+  return Buffer.from(hash).swap32().toString('latin1');
 }
 
 function isKnown({ targetKeys }: CandidateName, key: readonly KeyComponent[]): boolean {

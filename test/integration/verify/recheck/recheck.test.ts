@@ -4,6 +4,8 @@ import type { AccountSettings } from '../../../helpers/emulator/admin.ts';
 import type { TapRequest } from '../../../helpers/migration/tap.ts';
 import { before, order, orders, SOURCE, Tapped, TARGET, write } from '../../../helpers/migration/tapped.ts';
 import { verifyMove } from '../../../helpers/migration/verify.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { cosmig, typed } from '../../../helpers/migration/typed.ts';
 import { clockAt } from '../../../helpers/clock.ts';
 
 const NOTHING = { missing: 0, extra: 0, different: 0, wrongSlot: 0 };
@@ -50,6 +52,27 @@ test('verify recheck: another document in its slot -> missing, not different', a
     differences: { missing: 1, extra: 1, different: 0, wrongSlot: 0 },
   });
 });
+
+test.each(['open', 'waived'])(
+  'verify recheck: document of an %s letter, and nothing of it was left in the target -> a copy is extra, and removed',
+  async (state) => {
+    const flags = { missingKey: ['dead-letter'] };
+    await using move = await Move.open({ flags });
+    await write(move, [...orders(5), { id: 'keyless', customerId: 'c1' }]);
+    await move.run('copy');
+    if (state === 'waived') await typed(move, 'dead-letters', 'discard', '1');
+    expect(await verifyMove(move, { flags })).toMatchObject({ equal: true });
+    await move.target.items.create({ id: 'keyless', customerId: 'c1', tenantId: 't9' });
+    expect(await verifyMove(move, { flags })).toMatchObject({
+      equal: false,
+      differences: { ...NOTHING, extra: 1 },
+      samples: [{ kind: 'extra', id: 'keyless', sourceKey: ['c1'], targetKey: ['t9'] }],
+    });
+    const repaired = await cosmig(move, 'verify', '--repair', '--missing-key', 'dead-letter');
+    expect(repaired.stdout).toContain('equal');
+    expect((await move.documents(move.target)).map(({ id }) => id)).toEqual(['o0', 'o1', 'o2', 'o3', 'o4']);
+  },
+);
 
 test('verify recheck: document has moved meanwhile -> checked under its new key', async () => {
   await using tapped = await copied();

@@ -21,6 +21,7 @@ const moves = (text = '{"id":"a"}', more: Partial<Content> = {}): Seen['source']
 });
 const at = (place: string, text = '{"id":"a"}', more: Partial<Content> = {}): TargetSeen => ({
   place,
+  slot: place,
   etag: 't1',
   content: content(text, more),
 });
@@ -34,7 +35,15 @@ const verdictOf = (seen: Seen): string => {
   return finding.is === 'differs' ? finding.kind : finding.is;
 };
 
-type Case = readonly [string, string, Seen['source'], readonly TargetSeen[], Seen['letter']?];
+/** A letter whose older version was left at P, or whose document has no copy of ours. */
+const LETTERS: Readonly<Record<string, NonNullable<Seen['letter']>>> = {
+  open: { state: 'open', keptIn: 'P' },
+  discarded: { state: 'discarded', keptIn: 'P' },
+  'open, nothing kept': { state: 'open', keptIn: null },
+  'discarded, nothing kept': { state: 'discarded', keptIn: null },
+};
+
+type Case = readonly [string, string, Seen['source'], readonly TargetSeen[], string?];
 
 const cases = (
   [
@@ -76,6 +85,18 @@ const cases = (
       [at('P', '{"id":"a","n":0}'), at('Q')],
       'open',
     ],
+    ['refused, nothing kept', 'letter', refused, [], 'open, nothing kept'],
+    ['a letter explains no copy where none was kept', 'extra', refused, [at('P')], 'open, nothing kept'],
+    ['a waiver explains no copy where none was kept', 'extra', refused, [at('P')], 'discarded, nothing kept'],
+    ['a letter explains no copy elsewhere', 'extra', refused, [at('Q')], 'open'],
+    [
+      'a letter explains no other content where nothing was kept',
+      'different',
+      moves(),
+      [at('P', '{"id":"a","n":0}')],
+      'open, nothing kept',
+    ],
+    ['written meanwhile, before its letter is closed', 'equal', moves(), [at('P')], 'open, nothing kept'],
     ['a letter explains no document without a source', 'extra', gone, [at('P')], 'open'],
     [
       'ends too early',
@@ -114,8 +135,8 @@ const cases = (
     ],
     ['gone long before its end', 'extra', gone, [at('P', '{}', { expiry: NOW + 50_000 })]],
   ] satisfies readonly Case[] as readonly Case[]
-).map(([what, expected, source, targets, letter = null]) => {
-  const seen: Seen = { source, targets, letter, nowTs: NOW };
+).map(([what, expected, source, targets, letter = '']) => {
+  const seen: Seen = { source, targets, letter: LETTERS[letter] ?? null, nowTs: NOW };
   return [what, expected, seen] as const;
 });
 
