@@ -47,6 +47,27 @@ describe('verify: numbers that JSON.parse would round', () => {
   });
 });
 
+test('verify: the target stores numbers in another form, as the service does -> equal, another value -> different', async () => {
+  await using move = await Move.open();
+  const raw = new RawAccount(move.emulator);
+  const [source, target] = ['orders', 'by-tenant'].map((name) => new WireContainer(raw, 'shop', name)) as [
+    WireContainer,
+    WireContainer,
+  ];
+  const text = (zero: string, price: string): string =>
+    `{"id":"n","customerId":"c1","tenantId":"t1","zero":${zero},"exact":-0.0,"price":${price},"rows":[{"x":-0},1.0]}`;
+  expect((await source.create(text('-0', '1.10'), ['c1'])).status).toBe(201);
+  await move.admin.account({ numbers: 'service' });
+  await move.run('copy');
+  const stored = await target.read('n', ['t1']);
+  expect(stored.text).toContain('"zero":0,"exact":0,"price":1.1,"rows":[{"x":0},1]');
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true, details: { lookedAtAgain: 1 } });
+  await move.target.item('n', 't1').delete();
+  expect((await target.create(text('1e-300', '1.1'), ['t1'])).status).toBe(201);
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: false, samples: [{ kind: 'different' }] });
+  raw.close();
+});
+
 describe('verify: derived keys', () => {
   test('expected key is computed -> a document under another key is found', async () => {
     const flags = { derive: ['/pk={tenantId}-{customerId}'] };
