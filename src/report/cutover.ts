@@ -1,6 +1,7 @@
 /** The result of a cutover, as text for people and as JSON for scripts. */
 import type { CutoverResult, SettingOutcome } from '../engine/cutover/contract.ts';
-import { pluralize } from '../lib/counting.ts';
+import { formatCount, pluralize } from '../lib/counting.ts';
+import type { ProofBasis } from '../state/journal.ts';
 import { MismatchError, ServiceError, type CosmigError } from '../lib/errors.ts';
 import { elideCommonPrefix, formatDuration, formatTime, isoTime, table, type TextRow } from './format.ts';
 import type { CUTOVER_PART } from './json/run-results.ts';
@@ -9,17 +10,41 @@ import type { TypeOf } from './json/schema.ts';
 export function cutoverJson({
   committedAtMs,
   stoppedMs,
+  proof,
   settings,
   lateWrites,
 }: CutoverResult): TypeOf<typeof CUTOVER_PART> {
-  return { committedAt: isoTime(committedAtMs), stoppedMs, settings, lateWrites };
+  return { committedAt: isoTime(committedAtMs), stoppedMs, proof: proofJson(proof), settings, lateWrites };
+}
+
+function proofJson(proof: ProofBasis | null): TypeOf<typeof CUTOVER_PART>['proof'] {
+  if (proof === null) return null;
+  const { compared, sinceMs, documents } = proof;
+  return { compared, since: sinceMs === null ? null : isoTime(sinceMs), documents };
+}
+
+function proofText({ compared, sinceMs, documents }: ProofBasis): string {
+  const counted =
+    documents === null
+      ? ''
+      : `; ${formatCount(documents.source)} in the source, ${formatCount(documents.target)} in the target`;
+  if (compared === 'all') return `all documents were compared${counted}`;
+  const since = sinceMs === null ? '' : ` since ${formatTime(sinceMs)}`;
+  return `all changes${since} were compared${counted}, as many as the ledger knows`;
 }
 
 /** Returns the rows of the cutover, which are shown below the rows of the run. */
-export function cutoverText({ committedAtMs, stoppedMs, settings, lateWrites }: CutoverResult): string {
+export function cutoverText({
+  committedAtMs,
+  stoppedMs,
+  proof,
+  settings,
+  lateWrites,
+}: CutoverResult): string {
   const late = lateWrites.map(({ ids, what }) => `${ids.join(', ') || 'unknown ids'} ${what}`);
   return table([
     ['committed', `${formatTime(committedAtMs)}, writers were stopped for ${formatDuration(stoppedMs)}`],
+    ...(proof === null ? [] : ([['proof', proofText(proof)]] as const)),
     ...settings.flatMap(settingRows),
     ['late writes', late.length === 0 ? 'none' : `NOT REPLICATED: ${late.join('; ')}`],
   ]);

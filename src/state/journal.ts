@@ -16,12 +16,26 @@ export type PhaseEntry =
   | { readonly phase: 'tailing'; readonly why: string | null }
   | ({ readonly phase: 'committed' } & Commitment);
 
+/** What a cutover knew when it committed: what had been compared while the writers were stopped. */
+export interface ProofBasis {
+  /**
+   * `all`: every document. `changes`: the documents that had changed on either side since an earlier comparison had found
+   * both sides equal; and each side had as many documents as the ledger knows.
+   */
+  readonly compared: 'all' | 'changes';
+  /** When that earlier comparison ended; null: every document was compared. */
+  readonly sinceMs: number | null;
+  /** How many documents each side had; null: not counted again after a repair. */
+  readonly documents: { readonly source: number; readonly target: number } | null;
+}
+
 /** What a cutover committed. */
 export interface Commitment {
   /** How long the writers were stopped. */
   readonly stoppedMs: number;
   /** Settings of the target that the cutover has to set to the source's values after the commit. */
   readonly likeSource: readonly string[];
+  readonly proof: ProofBasis | null;
 }
 
 /** Documents of one source range that were changed after the writers were stopped. */
@@ -123,9 +137,9 @@ export class Journal {
     if (row === undefined) return null;
     const entry = parseEntry(row);
     if (entry.event !== 'phase' || entry.phase !== 'committed') return null;
-    const { atMs, stoppedMs, likeSource } = entry;
+    const { atMs, stoppedMs, likeSource, proof } = entry;
     const since = this.#sql.eventsAfter.all(entry.number).map((one) => nameIn(one));
-    return { atMs, stoppedMs, likeSource, since: new Set(since) };
+    return { atMs, stoppedMs, likeSource, proof, since: new Set(since) };
   }
 
   /** Whether a cutover has begun to stop the writers, and the journal does not say that they resumed later. */

@@ -25,6 +25,7 @@ import type { FirstContainers } from './migration.ts';
 import { IndexBuild } from './index/build.ts';
 import type { BuildSizes } from './index/build.ts';
 import { IndexRunStore } from './index/runs.ts';
+import { countKnown, type KnownDocuments } from './index/known-documents.ts';
 import { LeaseStore } from './leases.ts';
 import { LetterStore } from './dead-letters.ts';
 import { MoverLock, type MigrationProgress } from './lock.ts';
@@ -196,6 +197,24 @@ export class Ledger {
   /** Whether this index is finished, so that `lookup` finds its documents. */
   isIndexed(indexId: number): boolean {
     return this.#index.runs.state(indexId)?.phase === 'done';
+  }
+
+  /**
+   * Counts the documents that the ledger knows, step by step, as of one moment: nothing else may be read through this
+   * object meanwhile. Returns null if the copy of a range is not indexed yet.
+   */
+  *known(): Generator<void, KnownDocuments | null> {
+    const database = this.#database;
+    const { transactions, ...stores } = this.#index;
+    if (!this.leases.live().every(({ indexId }) => this.isIndexed(indexId))) return null;
+    transactions.read(() => database.exec('BEGIN'));
+    try {
+      return yield* countKnown(stores);
+    } catch (error) {
+      throw asDatabaseError(error, database.name);
+    } finally {
+      database.exec('COMMIT');
+    }
   }
 
   /** Writes a consistent copy of the ledger, while a mover may continue. Refuses to overwrite a file. */

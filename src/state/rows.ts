@@ -64,7 +64,27 @@ export class RowStore {
           'SELECT DISTINCT identity FROM overrides WHERE identity BETWEEN ? AND ? ORDER BY identity',
         )
         .pluck(),
+      overriddenAfter: database
+        .prepare<[Buffer, number], Buffer>(
+          'SELECT DISTINCT identity FROM overrides WHERE identity > ? ORDER BY identity LIMIT ?',
+        )
+        .pluck(),
+      totals: database.prepare<[], Columns>(
+        'SELECT state, slot IS NOT NULL AS has_copy, count(*) AS documents FROM documents GROUP BY 1, 2',
+      ),
     };
+  }
+
+  /** Returns how many rows there are: of live documents, of those with a dead letter, and of the latter with a copy. */
+  totals(): { readonly live: number; readonly quarantined: number; readonly outdated: number } {
+    const totals = { live: 0, quarantined: 0, outdated: 0 };
+    for (const row of this.#sql.totals.all()) {
+      const [state, documents] = [oneOf(row, 'state', STATES), number(row, 'documents')];
+      if (state === 'live') totals.live += documents;
+      if (state === 'quarantined') totals.quarantined += documents;
+      if (state === 'quarantined' && number(row, 'has_copy') === 1) totals.outdated += documents;
+    }
+    return totals;
   }
 
   find(identity: Buffer): LedgerRow | null {
@@ -90,6 +110,11 @@ export class RowStore {
   /** Whether a later override has made the entry with outcome number `sequence` void. */
   isOverridden({ identity, slot, sequence }: Override): boolean {
     return (this.#sql.overrideOf.get(identity, slot) ?? -1) > sequence;
+  }
+
+  /** Returns the next identities that have an override, in order, after the given one. */
+  overriddenAfter(identity: Buffer, limit: number): Buffer[] {
+    return this.#sql.overriddenAfter.all(identity, limit);
   }
 
   /** Returns the identities from `first` to `last` that have an override. */

@@ -8,6 +8,8 @@ import { memberOf } from '../lib/json/json.ts';
 
 export interface ResumePoints {
   readonly atMs: number;
+  /** How long the last comparison of all documents needed to read both sides; null: not known. */
+  readonly readMs: number | null;
   readonly source: readonly StartedAt[];
   readonly target: readonly StartedAt[];
 }
@@ -25,7 +27,10 @@ export function resumePoints(proof: Proof | null, subject: Subject): ResumePoint
   const ranges = memberOf(details, 'ranges');
   const source = startsIn(memberOf(ranges, 'source'));
   const target = startsIn(memberOf(ranges, 'target'));
-  return source === null || target === null ? null : { atMs: proof.atMs, source, target };
+  const readMs = memberOf(details, 'readMs');
+  return source === null || target === null
+    ? null
+    : { atMs: proof.atMs, readMs: typeof readMs === 'number' ? readMs : null, source, target };
 }
 
 function startsIn(ranges: unknown): StartedAt[] | null {

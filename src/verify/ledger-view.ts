@@ -6,6 +6,7 @@
 import type { MigrationRecord } from '../state/migration.ts';
 import type { Lease } from '../state/leases.ts';
 import { Ledger } from '../state/ledger.ts';
+import type { KnownDocuments } from '../state/index/known-documents.ts';
 import type { SessionToken } from '../state/session-tokens.ts';
 
 /** What the mover had committed at one moment. */
@@ -26,6 +27,23 @@ export class LedgerView {
   look<T>(body: (ledger: Ledger) => T): T {
     using ledger = Ledger.openReadonly(this.#path);
     return body(ledger);
+  }
+
+  /** Returns how many documents the mover knows on both sides; null: the copy is not indexed yet. */
+  async known(signal: AbortSignal): Promise<KnownDocuments | null> {
+    using ledger = Ledger.openReadonly(this.#path);
+    const steps = ledger.known();
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const { done, value } = steps.next();
+        if (done === true) return value;
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      // Ends the transaction after an abort.
+      steps.return(null);
+    }
   }
 
   moment(): Moment {

@@ -61,6 +61,12 @@ export interface DifferenceStream {
   readonly waived: Iterable<DifferenceSample>;
 }
 
+/** The numbers of documents on both sides. */
+export interface DocumentCounts {
+  readonly source: number;
+  readonly target: number;
+}
+
 /** What was compared and when, for the report and for the proof. */
 export interface Details {
   readonly beganAtMs: number;
@@ -73,6 +79,15 @@ export interface Details {
   readonly listed?: DifferenceLists;
   /** How long the oldest document in flight has been known to differ; null: none is in flight. Absent for a count. */
   readonly oldestInFlightMs?: number | null;
+  /** How long the last comparison of all documents needed to read both sides; null: not known. Absent for a count. */
+  readonly readMs?: number | null;
+  /**
+   * The numbers of documents, if only changes were compared and each side has as many as the mover knows; null: it has
+   * not.
+   */
+  readonly counted?: DocumentCounts | null;
+  /** When the comparison ended whose positions the changes begin at. */
+  readonly sinceMs?: number;
   readonly [more: string]: unknown;
 }
 

@@ -6,8 +6,10 @@ import type { ComparisonResult, CompareScope } from '../engine/cutover/contract.
 import type { RunParts } from '../engine/run.ts';
 import type { Suspect } from '../engine/letters/repair.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import { memberOf } from '../lib/json/json.ts';
 import { fingerprint } from '../spec/fingerprint.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import type { ProofBasis } from '../state/journal.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { Candidate } from '../verify/recheck/candidate-store.ts';
 import { parseKey } from '../verify/document-name.ts';
@@ -18,11 +20,18 @@ import { verify, type VerifyProgress } from '../verify/verify.ts';
 /** The maximum number of suspects in memory. The next comparison finds the others. */
 const SUSPECTS_MAX = 100_000;
 
+/** The last comparison of all documents that found both sides equal. */
+export interface CleanComparison {
+  readonly atMs: number;
+  /** How long it took to read both sides; null: not known. */
+  readonly readMs: number | null;
+}
+
 /**
- * Returns when a whole comparison with this spec last found both sides equal; null if none did, or if a later one
- * found differences. Throws while a cosmig verify is running.
+ * Returns the last clean comparison with this spec; null if there was none, or if a later one found differences. Throws
+ * while a cosmig verify is running.
  */
-export function lastProofAtMs(spec: MigrationSpec): number | null {
+export function lastCleanComparison(spec: MigrationSpec): CleanComparison | null {
   const path = verifyPath(spec.ledger);
   if (VerifyStore.isInUse(path)) {
     throw new NotReadyError('a cosmig verify is running', {
@@ -31,7 +40,9 @@ export function lastProofAtMs(spec: MigrationSpec): number | null {
     });
   }
   const proof = VerifyStore.lastProof(path);
-  return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;
+  if (proof?.fingerprint !== fingerprint(spec)) return null;
+  const readMs = memberOf(JSON.parse(proof.details), 'readMs');
+  return { atMs: proof.atMs, readMs: typeof readMs === 'number' ? readMs : null };
 }
 
 /**
@@ -66,7 +77,16 @@ export async function compareForCutover(
   const hasOthers = inFlight > 0 || Object.values(others).some((documents) => documents > 0);
   const areExtra = suspects.length === extra && !hasOthers;
   const isWhole = verdict.details.extent === 'all';
-  return { equal, why: describeVerdict(verdict), suspects, areExtra, isWhole };
+  const basis = equal === true ? basisOf(verdict, scope) : null;
+  return { equal, why: describeVerdict(verdict), suspects, areExtra, isWhole, basis };
+}
+
+function basisOf({ details, source, target }: Verdict, scope: CompareScope): ProofBasis {
+  const { extent, sinceMs = null, counted } = details;
+  if (extent === 'changes') return { compared: 'changes', sinceMs, documents: counted ?? null };
+  // After a repair only what differed was looked at again, and nothing was counted again.
+  const documents = scope === 'what differed' ? null : { source: source.count, target: target.count };
+  return { compared: 'all', sinceMs: null, documents };
 }
 
 /** Returns the documents that the last comparison has confirmed to differ. */

@@ -8,7 +8,7 @@ import { runCutover, type RunParts, type RunSnapshot } from '../engine/run.ts';
 import type { Changeable } from '../cosmos/container/update.ts';
 import type { MoverLock } from '../state/lock.ts';
 import type { VerifyProgress } from '../verify/verify.ts';
-import { compareForCutover, lastProofAtMs, lockOutVerify } from './compare.ts';
+import { compareForCutover, lastCleanComparison, lockOutVerify, type CleanComparison } from './compare.ts';
 import { makeLikeSource } from './target-settings.ts';
 
 /** The options of a cutover, as the operator or the demo chooses them. */
@@ -34,15 +34,17 @@ export async function cutOverWithProof(
   const { spec, say = () => {} } = parts;
   const { deadlineMs } = order;
   let lock: MoverLock | undefined;
+  let clean: CleanComparison | null = null;
   try {
     return await runCutover(parts, {
       ...order,
       applySettings: async (names, signal) => makeLikeSource(parts, names, signal),
       lastCleanMs: () => {
-        const atMs = lastProofAtMs(spec);
-        if (atMs !== null) lock = lockOutVerify(spec);
-        return atMs;
+        clean = lastCleanComparison(spec);
+        if (clean !== null) lock = lockOutVerify(spec);
+        return clean?.atMs ?? null;
       },
+      compareAllMs: () => clean?.readMs ?? null,
       prove: async (signal, scope) => {
         const onProgress = (progress: VerifyProgress): void => watcher.onProof(progress);
         return compareForCutover(parts, { deadlineMs, signal, scope, onProgress, lock });

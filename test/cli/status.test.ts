@@ -344,7 +344,7 @@ function columnsOf(stdout: string, path: string): number {
 
 function entryOf(phase: Phase): PhaseEntry {
   if (phase === 'tailing') return { phase, why: null };
-  return phase === 'committed' ? { phase, stoppedMs: 0, likeSource: [] } : { phase };
+  return phase === 'committed' ? { phase, stoppedMs: 0, likeSource: [], proof: null } : { phase };
 }
 
 /** A cutover as its journal records it. */
@@ -424,7 +424,7 @@ describe('status of a cutover', () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
-    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [] }, at(11));
+    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [], proof: null }, at(11));
     ledger.close();
     const dead = unwrapped((await ask(path)).stdout);
     expect(dead).toMatch(/^cutover +committed .* \(49 s ago\), writers were stopped for 8\.7 s$/m);
@@ -453,7 +453,10 @@ describe('status of a cutover', () => {
     const path = somePath();
     const ledger = cuttingOver(path);
     for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
-    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: ['ttl'] }, at(11));
+    ledger.migration.enter(
+      { phase: 'committed', stoppedMs: 8_700, likeSource: ['ttl'], proof: null },
+      at(11),
+    );
     ledger.journal.append({ event: 'application switched' }, at(12));
     ledger.journal.append({ event: 'late write watch ended', isForgotten: false }, at(15));
     ledger.close();
@@ -478,7 +481,7 @@ describe('status of a cutover', () => {
     writes('fence restarted');
     expect(unwrapped((await ask(path)).stdout)).toMatch(/^cutover +writers stopped .* \(58 s ago\)$/m);
     for (const phase of ['drained', 'proven'] as const) ledger.migration.enter({ phase }, at(10));
-    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [] }, at(11));
+    ledger.migration.enter({ phase: 'committed', stoppedMs: 8_700, likeSource: [], proof: null }, at(11));
     writes('late write');
     ledger.close();
     const committed = unwrapped((await ask(path)).stdout);

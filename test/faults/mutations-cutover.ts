@@ -248,8 +248,8 @@ export const CUTOVER_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/workflows/compare.ts',
-        find: 'return proof?.fingerprint === fingerprint(spec) ? proof.atMs : null;',
-        replace: 'return proof === null ? null : proof.atMs;',
+        find: 'if (proof?.fingerprint !== fingerprint(spec)) return null;',
+        replace: 'if (proof === null) return null;',
       },
     ],
     test: 'test/integration/cutover/scope.test.ts',
@@ -266,5 +266,17 @@ export const CUTOVER_RULES: readonly Rule[] = [
     ],
     test: 'test/integration/cutover/after-commit.test.ts',
     by: 'refused after an earlier one crashed',
+  },
+  {
+    name: 'gate-lets-a-comparison-miss-the-deadline',
+    edits: [
+      {
+        file: 'src/engine/cutover/gate.ts',
+        find: 'if (takesMs <= deadlineMs) {',
+        replace: 'if (takesMs <= deadlineMs || why !== null) {',
+      },
+    ],
+    test: 'test/integration/cutover/scope.test.ts',
+    by: 'longer than the deadline',
   },
 ];

@@ -132,8 +132,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/recheck.ts',
-        find: "const counts = state === 'open' || rows.find(identity)?.state === 'quarantined';",
-        replace: "const counts = state === 'open' || rows !== undefined;",
+        find: "const counts = state === 'open' || row?.state === 'quarantined';",
+        replace: "const counts = state === 'open' || state === 'discarded';",
       },
     ],
     test: 'test/integration/verify/command/options.test.ts',
@@ -144,12 +144,24 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/classify.ts',
-        find: "(kind === 'missing' || kind === 'different') && targets.length <= 1",
-        replace: "kind === 'missing' || kind === 'different'",
+        find: 'return targets.every(({ slot }) => slot === letter?.keptIn);',
+        replace: 'return targets.length === 0 || targets.some(({ slot }) => slot === letter?.keptIn);',
       },
     ],
     test: 'test/unit/verify/recheck/classify.test.ts',
     by: 'a letter explains no',
+  },
+  {
+    name: 'letter-explains-a-foreign-copy',
+    edits: [
+      {
+        file: 'src/verify/recheck/classify.ts',
+        find: 'return targets.every(({ slot }) => slot === letter?.keptIn);',
+        replace: 'return targets.length <= 1;',
+      },
+    ],
+    test: 'test/integration/verify/recheck/recheck.test.ts',
+    by: 'nothing of it was left in the target',
   },
   {
     name: 'target-read-without-tokens',
@@ -204,8 +216,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/recheck/find-candidates.ts',
-        find: 'else if (!entries.delete(key)) keep(entry);',
-        replace: 'else entries.delete(key);',
+        find: 'else if (original === undefined) keep(entry);',
+        replace: 'else if (original === undefined) entries.delete(key);',
       },
     ],
     test: 'test/integration/verify/command/verify.test.ts',
@@ -289,8 +301,8 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: 'verdict.equal !== true || (await isBalancedNow(comparison))',
-        replace: 'verdict.equal !== null || (await isBalancedNow(comparison))',
+        find: 'verdict.equal !== true || counted !== null',
+        replace: 'verdict.equal !== null || counted !== null',
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
@@ -301,12 +313,37 @@ export const VERIFY_RULES: readonly Rule[] = [
     edits: [
       {
         file: 'src/verify/pass/compare-digests.ts',
-        find: 'return source.count - target.count === comparison.ledger.look(lackingByLetters);',
-        replace: 'return source.count >= target.count;',
+        find: 'counted.source === known.source && counted.target === known.target',
+        replace: 'counted.source === known.source && counted.source >= counted.target',
       },
     ],
     test: 'test/integration/verify/pass/incremental.test.ts',
     by: 'hides no document that lacks',
+  },
+  {
+    name: 'counts-compared-with-each-other',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: 'counted.source === known.source && counted.target === known.target',
+        replace: 'counted.source - counted.target === known.source - known.target',
+      },
+    ],
+    test: 'test/integration/cutover/unannounced-deletes.test.ts',
+    by: 'the counts of both sides agree',
+  },
+  {
+    name: 'counted-behind-the-fence-of-the-changes',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: '      const counted = await countedAsKnown(comparison);\n      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n',
+        replace:
+          '      const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });\n      const counted = await countedAsKnown(comparison);\n',
+      },
+    ],
+    test: 'test/integration/verify/pass/incremental.test.ts',
+    by: 'added between the fence and the count',
   },
   {
     name: 'changes-taken-for-all',

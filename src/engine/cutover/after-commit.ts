@@ -30,7 +30,13 @@ export async function finishAfterCommit(
   const { onCommit, likeSource = [], onStep } = options;
   onStep?.({ name: 'after the commit', stoppedAtMs: null });
   const { journal } = ledger;
-  const { atMs, stoppedMs, likeSource: asked, since } = must(journal.commit(), 'the migration is committed');
+  const {
+    atMs,
+    stoppedMs,
+    likeSource: asked,
+    proof,
+    since,
+  } = must(journal.commit(), 'the migration is committed');
   // Settings requested with the commit are applied once: the operator may change them on purpose later.
   const names = [...new Set([...(since.has('target settings applied') ? [] : asked), ...likeSource])];
   const settle = async (): Promise<Settings> => {
@@ -53,7 +59,7 @@ export async function finishAfterCommit(
   const wasWatched = since.has('late write watch ended');
   const lateWrites = await watchOnce(context, options, { ends, atMs, wasWatched, signal });
   if (!wasWatched) journal.append({ event: 'late write watch ended', isForgotten: false }, clock.now());
-  return { committedAtMs: atMs, stoppedMs, settings, trouble, lateWrites };
+  return { committedAtMs: atMs, stoppedMs, proof, settings, trouble, lateWrites };
 }
 
 interface Settings {

@@ -3,6 +3,7 @@
  * what is still missing, so that the message about a missed deadline can give the reason.
  */
 import { NotReadyError } from '../../lib/errors.ts';
+import type { ProofBasis } from '../../state/journal.ts';
 import type { RunContext } from '../context.ts';
 import type { LeasesParts } from '../leases/run-leases.ts';
 import type { CutoverOptions, Step } from './contract.ts';
@@ -20,6 +21,8 @@ export class Attempt {
   stillWritten: string | null = null;
   /** Why the last comparison did not show that both sides are equal; null if it did, or if there was none. */
   unproven: string | null = null;
+  /** What the last comparison has looked at, if it found both sides equal. */
+  basis: ProofBasis | null = null;
   #step: Step['name'] = 'stopping writers';
 
   constructor(leases: LeasesParts, options: CutoverOptions) {

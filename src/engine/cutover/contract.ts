@@ -2,6 +2,7 @@
 import type { CosmigError } from '../../lib/errors.ts';
 import type { Straggler } from './source-ends.ts';
 import type { Suspect } from '../letters/repair.ts';
+import type { ProofBasis } from '../../state/journal.ts';
 
 /** The outcome of comparing both sides. */
 export interface ComparisonResult {
@@ -14,10 +15,13 @@ export interface ComparisonResult {
   readonly areExtra?: boolean;
   /** Whether all documents were compared, even if the requested scope was smaller. */
   readonly isWhole?: boolean;
+  /** What was compared, if both sides are equal. */
+  readonly basis?: ProofBasis | null;
 }
 
 /**
- * What to compare. `changes`: documents changed since the last clean verify, and all documents if the counts differ.
+ * What to compare. `changes`: documents changed since the last clean verify, and all documents if a side has fewer or
+ * more documents than the ledger knows.
  * `all`: all documents. `what differed`: only documents in which the last comparison found a difference.
  */
 export type CompareScope = 'changes' | 'all' | 'what differed';
@@ -63,6 +67,8 @@ export interface CutoverOptions extends AfterCommitOptions {
   readonly onAbort: ((why: string) => Promise<void>) | null;
   /** Returns when a comparison of all documents was last clean; null if none ever was. */
   readonly lastCleanMs: () => number | null;
+  /** Returns how long that comparison needed to read both sides; null: not known. */
+  readonly compareAllMs?: () => number | null;
   readonly prove: (signal: AbortSignal, scope: CompareScope) => Promise<ComparisonResult>;
   /** The longest time from stopping the writers to the commit. After that the cutover backs out. */
   readonly deadlineMs: number;
@@ -83,6 +89,8 @@ export interface CutoverResult {
   readonly committedAtMs: number;
   /** How long writers were stopped. */
   readonly stoppedMs: number;
+  /** What had been compared at the commit; null: not known. */
+  readonly proof: ProofBasis | null;
   readonly settings: readonly SettingOutcome[];
   /** Why the settings could not be checked; null if they were. */
   readonly trouble: CosmigError | null;

@@ -97,7 +97,12 @@ async function commit(attempt: Attempt): Promise<Committed> {
     refuseOpenLetters(context);
     enter(context, { phase: 'proven' });
     const stoppedMs = context.clock.now() - attempt.stoppedAtMs;
-    enter(context, { phase: 'committed', stoppedMs, likeSource: options.likeSource ?? [] });
+    enter(context, {
+      phase: 'committed',
+      stoppedMs,
+      likeSource: options.likeSource ?? [],
+      proof: attempt.basis,
+    });
     context.points.reach('cut-over');
     return { ends, stoppedMs };
   }

@@ -23,12 +23,10 @@ import { copyNotFinished } from '../../spec/refusals.ts';
 const LAG_MAX_MS = 60_000;
 
 /** Throws a NotReadyError that says which requirement is not met. */
-export async function passGate(
-  leases: LeasesParts,
-  { lastCleanMs, say, onStep }: CutoverOptions,
-): Promise<void> {
+export async function passGate(leases: LeasesParts, options: CutoverOptions): Promise<void> {
   const { context } = leases;
   const { clock } = context;
+  const { lastCleanMs, say, onStep } = options;
   const phase = phaseOf(context);
   if (!isTailing(phase)) {
     throw copyNotFinished({
@@ -44,8 +42,7 @@ export async function passGate(
       hint: 'run cosmig verify while cosmig tail runs, or cosmig verify --repair without a tail; then run cosmig cutover',
     });
   }
-  const why = reasonToCompareAll(context);
-  if (why !== null) say(why);
+  announceComparison(context, options);
   say('catching up');
   await catchUp(leases);
   // A second round shows how long it takes to replicate what arrived during the first.
@@ -61,6 +58,28 @@ export async function passGate(
   refuseOpenLetters(context);
   await requireCountPermission(context, leases.reading);
   enter(context, { phase: 'ready' });
+}
+
+/**
+ * Reports what will be compared while the writers are stopped. Throws if that is known to take longer than they may be
+ * stopped.
+ */
+function announceComparison(context: RunContext, { compareAllMs, deadlineMs, say }: CutoverOptions): void {
+  const why = reasonToCompareAll(context);
+  const takesMs = compareAllMs?.() ?? 0;
+  if (takesMs <= deadlineMs) {
+    if (why !== null) say(`${why}: all documents will be compared with writers stopped`);
+    return;
+  }
+  const took = `the last comparison of all documents read both sides in ${formatSeconds(takesMs)}, and --deadline is ${formatSeconds(deadlineMs)}`;
+  if (why === null) {
+    say(`if a side has lost documents unnoticed, the cutover will not finish in time: ${took}`);
+    return;
+  }
+  throw new NotReadyError('the comparison would take longer than the writers may be stopped', {
+    why: `${why}, so all documents must be compared with writers stopped; ${took}`,
+    hint: 'set a longer --deadline, or give cosmig verify and cutover more RU/s; if deletes went unreported, run cosmig verify --repair first',
+  });
 }
 
 /**

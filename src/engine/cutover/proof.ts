@@ -22,8 +22,10 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
   let scope: CompareScope = reasonToCompareAll(context) === null ? 'changes' : 'all';
   for (;;) {
     attempt.begin('comparing');
-    const { equal, suspects, areExtra, isWhole, why } = await compareWhileTailing(attempt, scope, reading);
+    const found = await compareWhileTailing(attempt, scope, reading);
+    const { equal, suspects, areExtra, isWhole, why } = found;
     attempt.unproven = equal === true ? null : why;
+    attempt.basis = found.basis ?? null;
     if (equal !== false) return equal === true;
     const names = suspects.map(({ name }) => JSON.stringify(name));
     if (names.length === 0 || names.some((name) => repaired.has(name))) throw notEqual(why);
@@ -44,19 +46,15 @@ export async function prove(attempt: Attempt, reading: AbortSignal): Promise<boo
 
 /**
  * Returns why all documents have to be compared while the writers are stopped; null if the changed ones suffice. Deletes
- * that no feed reports show in the counts of both sides, unless another document is missing in the target.
+ * that no feed reports show in the numbers of documents: the ledger knows how many each side must have. Where documents
+ * expire unreported, the ledger does not know.
  */
 export function reasonToCompareAll({ ledger, deletes, expires }: RunContext): string | null {
   if (ledger.leases.live().some(({ sweepPending }) => sweepPending)) {
-    return (
-      'some deletes in the source were not reported: all documents will be compared with writers stopped; ' +
-      'to avoid this, run cosmig verify --repair first'
-    );
+    return 'some deletes in the source were not reported (to avoid this, run cosmig verify --repair first)';
   }
   // An application that marks its deletes may also delete without a mark.
-  return deletes !== 'avad' && expires
-    ? 'documents expire, and deletes are not reported: all documents will be compared with writers stopped'
-    : null;
+  return deletes !== 'avad' && expires ? 'documents expire, and deletes are not reported' : null;
 }
 
 /**

@@ -128,6 +128,18 @@ const LATE_WRITE = object({
 const CUTOVER = {
   committedAt: time(),
   stoppedMs: number('for how long writers were stopped'),
+  proof: nullable(
+    object({
+      compared: oneOf(
+        ['all', 'changes'],
+        'while writers were stopped. all: every document. changes: those changed on either side since an earlier clean comparison; and each side had as many documents as the ledger knows',
+      ),
+      since: nullable(time('when that earlier comparison ended; null: all were compared')),
+      documents: nullable(
+        object({ source: whole(), target: whole() }, 'null: not counted again after a repair'),
+      ),
+    }),
+  ),
   settings: list(SETTING_OUTCOME, 'settings in which the target differed from the source'),
   lateWrites: list(LATE_WRITE, 'writes to the source after the commit, which are not replicated'),
 } as const;

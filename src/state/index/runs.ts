@@ -61,6 +61,9 @@ export class IndexRunStore {
       blockAfter: database.prepare<[number, Buffer], Columns>(
         'SELECT number, entries FROM index_blocks WHERE run = ? AND first_entry > ? ORDER BY first_entry LIMIT 1',
       ),
+      entryBytes: database
+        .prepare<[number], number>('SELECT coalesce(sum(length(entries)), 0) FROM index_blocks WHERE run = ?')
+        .pluck(),
       doneOf: database
         .prepare<[number], number>(
           `SELECT index_runs.number FROM index_runs JOIN index_builds USING (index_id) WHERE index_id = ? AND phase = 'done'`,
@@ -130,6 +133,11 @@ export class IndexRunStore {
   /** Returns the first block of a run that begins after this entry. */
   blockAfter(run: number, entry: Buffer): Block | null {
     return parseBlock(this.#sql.blockAfter.get(run, entry));
+  }
+
+  /** Returns the number of entries in a run. */
+  entryCount(run: number): number {
+    return (this.#sql.entryBytes.get(run) ?? 0) / INDEX_BYTES;
   }
 
   /** Returns the run of an index if it is finished. With null, returns the runs of all finished indexes. */

@@ -18,7 +18,7 @@ import {
 } from './count-ranges.ts';
 import { loadOf, seeTokens } from '../sides.ts';
 import { describeBehind, TailProbe } from '../recheck/tail-probe.ts';
-import { NO_DIFFERENCES, type Verdict } from '../verdict.ts';
+import { NO_DIFFERENCES, type DocumentCounts, type Verdict } from '../verdict.ts';
 import type { Comparison } from '../verify.ts';
 
 interface Look {
@@ -44,15 +44,7 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
     const { letters, most } = ledger.look((now) => ({ letters: countLetters(now), most: mayLack(now) }));
     const target = await countSide(sides.target, { where: undefined, signal });
     const source = await countSide(sides.source, { where: notMarked(comparison.spec), signal });
-    comparison.onProgress?.({
-      stage: 'counting',
-      source: source.count,
-      target: target.count,
-      open: 0,
-      waitsFor: null,
-      expected: sides.source.facts.documentCount,
-      ...loadOf(sides),
-    });
+    reportCounts(comparison, { source: source.count, target: target.count });
     const look: Look = { source, target, letters, most, isAll: reach.isAll };
     if (isBalanced({ source: source.count, target: target.count }, { absent: letters.absent, most }))
       return verdictOf(comparison, look, { equal: true, waitsFor: null });
@@ -65,6 +57,22 @@ export async function compareCounts(comparison: Comparison): Promise<Verdict> {
     before = look;
     await clock.sleep(timing.gapMs, signal);
   }
+}
+
+/** Counts both sides once, as of a moment at which they know at least what the mover has read and written. */
+export async function countBoth(comparison: Comparison): Promise<DocumentCounts> {
+  const { sides, ledger, signal, spec } = comparison;
+  seeTokens(sides, ledger.moment());
+  const target = await countSide(sides.target, { where: undefined, signal });
+  const source = await countSide(sides.source, { where: notMarked(spec), signal });
+  const counts = { source: source.count, target: target.count };
+  reportCounts(comparison, counts);
+  return counts;
+}
+
+function reportCounts({ onProgress, sides }: Comparison, counts: DocumentCounts): void {
+  const expected = sides.source.facts.documentCount;
+  onProgress?.({ stage: 'counting', ...counts, open: 0, waitsFor: null, expected, ...loadOf(sides) });
 }
 
 /**

@@ -83,15 +83,6 @@ export function countLetters(ledger: Ledger): LetterCount {
 }
 
 /**
- * Returns how many documents must be missing in the target: those with a dead letter, open or discarded, and without an
- * old version in the target. Each document counts once, however many discarded letters it has. A document that was
- * moved after all does not count.
- */
-export function lackingByLetters(ledger: Ledger): number {
-  return new Set([...keptOut(ledger, 'open'), ...keptOut(ledger, 'discarded')]).size;
-}
-
-/**
  * Returns how many documents may be missing in the target: all documents with an open dead letter, and those with a
  * discarded one that were not moved after all.
  */

@@ -10,8 +10,8 @@ import { migrationName } from '../../spec/migration-name.ts';
 import { markerOf, rekeyOptionsOf } from '../../spec/rekey-options.ts';
 import { Buckets } from './buckets.ts';
 import type { CandidateState } from '../recheck/candidate-store.ts';
-import { countLetters, lackingByLetters } from '../counts/count-ranges.ts';
-import { compareCounts } from '../counts/compare-counts.ts';
+import { countLetters } from '../counts/count-ranges.ts';
+import { countBoth } from '../counts/compare-counts.ts';
 import { listAll, listCandidates } from '../recheck/find-candidates.ts';
 import { firstDifferences, streamDifferences } from '../difference-lists.ts';
 import { SidePass } from './read-side.ts';
@@ -21,7 +21,7 @@ import { resumePoints, type ResumePoints } from '../incremental.ts';
 import { comparesInstants, type RowOptions } from './rows.ts';
 import { loadOf } from '../sides.ts';
 import { VerifyStore, verifyPath, type Begun, type Subject } from '../store.ts';
-import { NO_DIFFERENCES, type Kind, type Verdict } from '../verdict.ts';
+import { NO_DIFFERENCES, type DocumentCounts, type Kind, type Verdict } from '../verdict.ts';
 import type { Comparison, VerifyProgress } from '../verify.ts';
 
 /**
@@ -43,10 +43,15 @@ export async function compareDigests(comparison: Comparison): Promise<Verdict> {
   if (comparison.level === 'changes') {
     const since = resumePoints(store.proof(), subject);
     if (since !== null) {
+      // Counted before the fence of the comparison: a document that was added to hide a delete is then compared.
+      const counted = await countedAsKnown(comparison);
       const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since });
-      const isCounted = verdict.equal !== true || (await isBalancedNow(comparison));
-      if (isCounted) return keep(store, subject, { verdict, comparison });
-      // The counts differ although all changed documents are equal, so all documents are compared.
+      if (verdict.equal !== true || counted !== null) {
+        const { atMs: sinceMs, readMs } = since;
+        const details = { ...verdict.details, counted, sinceMs, readMs };
+        return keep(store, subject, { verdict: { ...verdict, details }, comparison });
+      }
+      // Documents are missing on a side although all changed documents are equal, so all documents are compared.
     }
     const verdict = await compare({ ...comparison, fresh: true }, { store, subject, since: null });
     return keep(store, subject, { verdict, comparison });
@@ -85,14 +90,18 @@ function keep(
 }
 
 /**
- * Returns whether the target has fewer documents than the source by exactly the number that dead letters explain. A
- * tolerance would hide a surplus document. The counts are needed also in delete mode `avad`, which reports deletes in
- * the source only: a document deleted from the target by another process shows in no feed.
+ * Returns the numbers of documents on both sides, if each side has exactly as many as the mover knows; otherwise null.
+ *
+ * The source has no document that the mover does not know, since the feed shows each. So if the numbers are equal, no
+ * document was deleted there unreported. The target has no document that the mover does not know either: that was so at
+ * the last clean comparison, and what came later is compared. To compare the two counts with each other would prove less:
+ * a delete in the source could hide the loss of another document in the target.
  */
-async function isBalancedNow(comparison: Comparison): Promise<boolean> {
-  const { equal, source, target } = await compareCounts({ ...comparison, level: 'count' });
-  if (equal !== true) return false;
-  return source.count - target.count === comparison.ledger.look(lackingByLetters);
+async function countedAsKnown(comparison: Comparison): Promise<DocumentCounts | null> {
+  const known = await comparison.ledger.known(comparison.signal);
+  if (known === null) return null;
+  const counted = await countBoth(comparison);
+  return counted.source === known.source && counted.target === known.target ? counted : null;
 }
 
 interface Comparing {
@@ -250,8 +259,15 @@ function verdictOf(comparison: Comparison, { store, begun, waitsFor }: Found): V
       ranges: { source: rangesOf(store, 'source'), target: rangesOf(store, 'target') },
       listed,
       oldestInFlightMs: oldestMs === null ? null : nowMs - oldestMs,
+      readMs: readMsOf(store),
     },
   };
+}
+
+/** Returns how long it took to read both sides; null: not known. */
+function readMsOf(store: VerifyStore): number | null {
+  const begun = store.begun();
+  return begun === null || begun.listedAtMs === null ? null : begun.listedAtMs - begun.beganAtMs;
 }
 
 function rangesOf(store: VerifyStore, side: 'source' | 'target'): Verdict['details']['ranges']['source'] {

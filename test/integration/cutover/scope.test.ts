@@ -1,7 +1,7 @@
 /** A cutover compares the state of now, of this migration; results of earlier comparisons prove nothing. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { lastProofAtMs, compareForCutover } from '../../../src/workflows/compare.ts';
+import { lastCleanComparison, compareForCutover } from '../../../src/workflows/compare.ts';
 import { runCutover } from '../../../src/engine/run.ts';
 import { CUTOVER } from '../../helpers/migration/cutover-parts.ts';
 import { Move, type MoveOptions, type Order } from '../../helpers/migration/move.ts';
@@ -44,9 +44,9 @@ test('cutover: everything is compared and one that was not proven before exists 
 
 test('cutover: proof of another spec -> opens no gate', async () => {
   await using move = await proven();
-  expect(lastProofAtMs(move.parts().spec)).toEqual(expect.any(Number));
+  expect(lastCleanComparison(move.parts().spec)).toMatchObject({ atMs: expect.any(Number) as number });
   for (const end of ['', '-wal', '-shm']) rmSync(`${move.ledgerPath}${end}`, { force: true });
-  expect(lastProofAtMs(move.parts({ flags: { deletes: ['marker:/isDeleted'] } }).spec)).toBeNull();
+  expect(lastCleanComparison(move.parts({ flags: { deletes: ['marker:/isDeleted'] } }).spec)).toBeNull();
 });
 
 test('cutover: everything was compared -> only differences are compared again, and a proof is recorded', async () => {
@@ -59,7 +59,7 @@ test('cutover: everything was compared -> only differences are compared again, a
     ...CUTOVER,
     prove: async (signal, scope) => {
       const proof = await compareForCutover(run, { deadlineMs: 20_000, signal, scope });
-      scopes.push([scope, proof.equal, lastProofAtMs(run.spec) === null]);
+      scopes.push([scope, proof.equal, lastCleanComparison(run.spec) === null]);
       return proof;
     },
   });
@@ -69,4 +69,50 @@ test('cutover: everything was compared -> only differences are compared again, a
     ['what differed', true, false],
   ]);
   expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+});
+
+const noStop = async (): Promise<never> => {
+  throw new Error('the writers must not be stopped');
+};
+
+test('cutover: comparing all documents would take longer than the deadline -> refused before writers are stopped', async () => {
+  // Documents may expire, and deletes are not reported: everything has to be compared.
+  await using move = await proven({ source: { defaultTtl: -1 } });
+  const cut = runCutover(move.parts(), {
+    ...CUTOVER,
+    stopWriters: noStop,
+    deadlineMs: 60_000,
+    compareAllMs: () => 61_000,
+  });
+  await expect(cut).rejects.toMatchObject({
+    message: 'the comparison would take longer than the writers may be stopped',
+    why: expect.stringContaining('read both sides in 61 s, and --deadline is 60 s') as string,
+    exitCode: 3,
+  });
+  expect(move.ledger(({ migration }) => migration.read().phase)).toBe('tailing');
+});
+
+test.each([
+  [61_000, 'if a side has lost documents unnoticed, the cutover will not finish in time'],
+  [60_000, undefined],
+])(
+  'cutover: only changes are compared, all would take %d of 60,000 ms -> said: %s',
+  async (takesMs, text) => {
+    await using move = await proven();
+    const said: string[] = [];
+    const say = (line: string): unknown => said.push(line);
+    await runCutover(move.parts(), { ...CUTOVER, say, deadlineMs: 60_000, compareAllMs: () => takesMs });
+    expect(said.find((line) => line.startsWith('if a side has lost'))?.split(':')[0]).toBe(text);
+  },
+);
+
+test('cutover: how long it took to compare all documents -> known, also after a comparison of changes', async () => {
+  await using move = await proven();
+  const { spec } = move.parts();
+  const before = lastCleanComparison(spec);
+  expect(before?.readMs).toBeGreaterThan(0);
+  expect(await verifyMove(move, { level: 'changes' })).toMatchObject({ equal: true });
+  const after = lastCleanComparison(spec);
+  expect(after?.atMs).toBeGreaterThan(before?.atMs ?? 0);
+  expect(after?.readMs).toBe(before?.readMs);
 });

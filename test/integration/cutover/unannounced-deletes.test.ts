@@ -58,6 +58,53 @@ test.each(['reconcile', 'marker:/gone'])(
   60_000,
 );
 
+test.each(['reconcile', 'marker:/gone', 'avad'])(
+  'unreported delete, %s: another process deletes another copy, and the counts of both sides agree -> found',
+  async (deletes) => {
+    await using move = await Move.open({ settings: { avad: deletes === 'avad' } });
+    const by = ['--deletes', deletes];
+    for (const id of ['deleted', 'lost', 'kept']) await move.put({ id, customerId: 'a', tenantId: 'P' });
+    expect((await cosmig(move, 'copy', ...by)).code).toBe(0);
+    await cosmig(move, 'tail', '--until-caught-up', ...by);
+    expect((await cosmig(move, 'verify', '--deadline', '5s', ...by)).code).toBe(0);
+    await move.target.item('lost', 'P').delete();
+    if (deletes === 'avad') await move.target.items.create({ id: 'extra', customerId: 'a', tenantId: 'P' });
+    else await move.source.item('deleted', 'a').delete();
+    const cut = await cosmig(move, ...CUTOVER, '--json', ...by);
+    expect([cut.code, cut.stderr]).toEqual([0, expect.stringContaining('repairing ')]);
+    expect(JSON.parse(cut.stdout)).toMatchObject({ proof: { compared: 'all', since: null } });
+    expect(await move.documents(move.target)).toEqual(await move.documents(move.source));
+  },
+  60_000,
+);
+
+test('nothing was lost: the cutover commits on the changes and on what the ledger knows, and says so', async () => {
+  await using move = await Move.open();
+  for (const id of ['first', 'gone', 'changed']) await move.put({ id, customerId: 'a', tenantId: 'P' });
+  expect((await cosmig(move, 'copy')).code).toBe(0);
+  await move.put({ id: 'later', customerId: 'a', tenantId: 'P' });
+  await move.source.item('gone', 'a').delete();
+  expect((await cosmig(move, 'verify', '--repair', '--deadline', '5s')).code).toBe(0);
+  await move.put(
+    { id: 'changed', customerId: 'a', tenantId: 'Q' },
+    { id: 'last', customerId: 'a', tenantId: 'P' },
+  );
+  const cut = await cosmig(move, ...CUTOVER, '--json');
+  expect([cut.code, cut.stderr]).toEqual([0, expect.not.stringContaining('repairing ')]);
+  const proof = {
+    compared: 'changes',
+    since: expect.any(String) as string,
+    documents: { source: 4, target: 4 },
+  };
+  expect(JSON.parse(cut.stdout)).toMatchObject({ proof });
+  const commit = move.ledger(({ journal }) => journal.commit());
+  expect(commit?.proof).toEqual({
+    compared: 'changes',
+    sinceMs: expect.any(Number) as number,
+    documents: { source: 4, target: 4 },
+  });
+}, 60_000);
+
 /** Fits, but not with a key property added. */
 const LARGE_BYTES = 2 * 1024 * 1024 - 30;
 

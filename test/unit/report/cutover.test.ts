@@ -3,7 +3,14 @@ import { cutoverJson, errorForCutover } from '../../../src/report/cutover.ts';
 import type { CutoverResult } from '../../../src/engine/cutover/contract.ts';
 import { NotReadyError } from '../../../src/lib/errors.ts';
 
-const DONE: CutoverResult = { committedAtMs: 0, stoppedMs: 1, settings: [], trouble: null, lateWrites: [] };
+const DONE: CutoverResult = {
+  committedAtMs: 0,
+  stoppedMs: 1,
+  proof: null,
+  settings: [],
+  trouble: null,
+  lateWrites: [],
+};
 const trouble = new NotReadyError('no right to see them', { why: 'it', hint: 'sign in' });
 const lateWrites = [{ range: '0', ids: ['"late"'], what: 'written' }] as const;
 

@@ -97,6 +97,22 @@ test('verify changes: counts differ -> everything is compared', async () => {
   expect(VerifyStore.lastProof(verifyPath(move.ledgerPath))).toBeNull();
 });
 
+test('verify changes: a document was added between the fence and the count -> hides no document that lacks', async () => {
+  await using move = await proven();
+  await move.target.item('o7', 't2').delete();
+  // The count takes so long that the document below is there before it.
+  await move.admin.faults([{ match: { op: 'query' }, effect: { delayMs: 400, delayAt: 'before' } }]);
+  let added: Promise<unknown> | undefined;
+  const verdict = await verifyMove(move, {
+    level: 'changes',
+    onProgress: ({ stage }) => {
+      if (stage === 'rechecking') added ??= move.target.items.create(order(9999));
+    },
+  });
+  await added;
+  expect(verdict).toMatchObject({ equal: false, differences: { missing: 1, extra: 1 } });
+});
+
 test('verify: killed after reporting differences -> no earlier proof is left', async () => {
   await using move = await proven();
   await move.target.item('o7', 't2').delete();
