@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer';
 import { assert } from '../lib/assert.ts';
 import { DEPTH_MAX } from './wasm-kernel.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
-import { SYSTEM_PROPERTIES } from './system-properties.ts';
+import { STORED_PROPERTIES } from './system-properties.ts';
 
 /** A JSON value in a form that is the same for values of the same meaning. */
 export type Canonical =
@@ -32,7 +32,7 @@ export function readCanonical(json: Uint8Array, omitted: ReadonlyArray<readonly 
     throw new PageError('a document is not JSON', 0);
   }
   const form = new Reader(text).read();
-  for (const name of SYSTEM_PROPERTIES) omit(form, [name]);
+  for (const name of STORED_PROPERTIES) omit(form, [name]);
   for (const path of omitted) omit(form, path);
   return form;
 }

@@ -12,7 +12,7 @@ import { ROW_HEAD, scanKernel } from './wasm-kernel.ts';
 import type { AskedOfRows, KernelEntries, PackedNodes } from './wasm-kernel.ts';
 import { nameTree, want, wanted, type NameTree, type Wanted } from './name-tree.ts';
 import { NOT_UTF8, PageError } from './page-error.ts';
-import { SYSTEM_PROPERTIES } from './system-properties.ts';
+import { STORED_PROPERTIES, SYSTEM_PROPERTIES } from './system-properties.ts';
 
 /** A property path: the names of the properties from the top of a document. */
 type Path = readonly string[];
@@ -81,11 +81,13 @@ export class PageScan<Around = unknown> {
     readonly root: Wanted;
     readonly document: Wanted;
     readonly paths: readonly Path[];
+    /** The properties that do not belong to the document. */
+    readonly cut: readonly string[];
     readonly around: (nodeOf: (value: Wanted) => number) => Around;
   }) {
-    const { shape, root, document, paths } = parts;
+    const { shape, root, document, paths, cut } = parts;
     document.document = true;
-    for (const name of SYSTEM_PROPERTIES) want(document, [name]).system = true;
+    for (const name of SYSTEM_PROPERTIES) want(document, [name]).system = cut.includes(name);
     want(document, ['id']);
     want(document, ['ttl']);
     for (const path of paths) {
@@ -220,10 +222,18 @@ export class PageScan<Around = unknown> {
   }
 }
 
-/** Creates the scan for pages of the latest-version feed or of a query, whose elements are the documents. */
+/** Creates the scan for pages of the latest-version feed, whose elements are the documents. */
 export function latestVersionScan(paths: readonly Path[]): PageScan {
   const root = wanted();
-  return new PageScan({ shape: 'feed', root, document: root, paths, around: () => undefined });
+  const cut = SYSTEM_PROPERTIES;
+  return new PageScan({ shape: 'feed', root, document: root, paths, cut, around: () => undefined });
+}
+
+/** Creates the scan for pages of a query, whose elements are the documents as they are stored. */
+export function queryScan(paths: readonly Path[]): PageScan {
+  const root = wanted();
+  const cut = STORED_PROPERTIES;
+  return new PageScan({ shape: 'feed', root, document: root, paths, cut, around: () => undefined });
 }
 
 /**
@@ -254,7 +264,7 @@ export function allVersionsScan(paths: readonly Path[], keyPaths: readonly Path[
     inMetadata(name);
   want(root, ['previous', 'id']);
   for (const path of keyPaths) want(root, ['previous', ...path]);
-  return new PageScan({ shape: 'feed', root, document, paths, around });
+  return new PageScan({ shape: 'feed', root, document, paths, cut: SYSTEM_PROPERTIES, around });
 }
 
 /** Creates the scan for replies to batches: arrays of outcomes, which have the document if the operation returns it. */
@@ -270,7 +280,7 @@ export function replyScan(paths: readonly Path[]): PageScan<ReplyNodes> {
     eTag: nodeOf(want(root, ['eTag'])),
     retryAfterMilliseconds: nodeOf(want(root, ['retryAfterMilliseconds'])),
   });
-  return new PageScan({ shape: 'array', root, document, paths, around });
+  return new PageScan({ shape: 'array', root, document, paths, cut: STORED_PROPERTIES, around });
 }
 
 function keyOf(path: Path): string {

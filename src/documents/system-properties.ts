@@ -1,2 +1,11 @@
-/** The top-level properties that the service adds to a document. They are never copied (fact SVC-45). */
-export const SYSTEM_PROPERTIES: readonly string[] = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn'];
+/** The top-level properties that the service adds to a stored document. They are never copied (fact SVC-45). */
+export const STORED_PROPERTIES: readonly string[] = ['_rid', '_self', '_etag', '_attachments', '_ts'];
+
+/**
+ * The property that change feeds add as well. In a feed it hides a property of this name that the application has set,
+ * and only a read of the document shows that one (verify/recheck/hidden-properties.ts).
+ */
+export const FEED_PROPERTY = '_lsn';
+
+/** The top-level properties that are not copied from a feed. */
+export const SYSTEM_PROPERTIES: readonly string[] = [...STORED_PROPERTIES, FEED_PROPERTY];

@@ -441,4 +441,16 @@ export const VERIFY_RULES: readonly Rule[] = [
     test: 'test/integration/verify/recheck/expiry.test.ts',
     by: 'by the default of the target',
   },
+  {
+    name: 'property-hidden-by-the-feed-not-looked-for',
+    edits: [
+      {
+        file: 'src/verify/pass/compare-digests.ts',
+        find: '      await listHidden({ sides, store, rows, signal });\n',
+        replace: '',
+      },
+    ],
+    test: 'test/integration/verify/recheck/hidden-properties.test.ts',
+    by: 'which the copy lost',
+  },
 ];

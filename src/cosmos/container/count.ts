@@ -1,19 +1,11 @@
-/**
- * Counts the documents of a range, with a query that the service answers from its index. Invariant: each request goes
- * to one range, without a query plan of the SDK, so a split is reported as a split and no range is counted twice.
- */
-import { PriorityLevel, type FeedOptions } from '@azure/cosmos';
+/** Counts the documents of a range, with a query that the service answers from its index. */
 import { TroubleError } from '../transport/trouble.ts';
-import type { Call, ContainerRequests, Reply } from '../transport/container-requests.ts';
-import type { Governor } from '../load/governor.ts';
-import { isPart, type FeedRange } from '../feed/ranges.ts';
+import type { ContainerRequests, Reply } from '../transport/container-requests.ts';
+import type { FeedRange } from '../feed/ranges.ts';
 import { memberOf } from '../../lib/json/json.ts';
-import type { Patience } from '../load/retry.ts';
+import { queryRange, type QueryCall } from './query-range.ts';
 
-export interface CountCall extends Call {
-  readonly patience: Patience;
-  readonly governor: Governor;
-  readonly sessionToken: string | undefined;
+export interface CountCall extends QueryCall {
   /** The documents to count, as a condition on `c`; undefined for all documents. */
   readonly where?: string;
 }
@@ -25,43 +17,18 @@ const PAGES_MAX = 10_000;
 export async function countRange(
   requests: ContainerRequests,
   range: FeedRange,
-  call: CountCall,
+  { where, ...call }: CountCall,
 ): Promise<{ readonly documents: number; readonly sessionToken: string | undefined }> {
-  const { signal, patience, governor } = call;
-  let documents = 0;
-  let continuation: string | undefined;
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const request = async (): Promise<Reply> => ask(requests, { range, continuation }, call);
-    const reply = await governor.repeat(range.range.id, request, { signal, patience });
+  const query = `SELECT VALUE COUNT(1) FROM c${where === undefined ? '' : ` WHERE ${where}`}`;
+  let [documents, pages] = [0, 0];
+  let sessionToken: string | undefined;
+  for await (const reply of queryRange(requests, { range, query }, call)) {
+    pages += 1;
+    if (pages > PAGES_MAX) throw unreadable('a count does not end');
     documents += countIn(reply);
-    continuation = reply.header('x-ms-continuation');
-    if (continuation === undefined || continuation === '')
-      return { documents, sessionToken: reply.sessionToken };
+    ({ sessionToken } = reply);
   }
-  throw unreadable('a count does not end');
-}
-
-async function ask(
-  requests: ContainerRequests,
-  { range, continuation }: { readonly range: FeedRange; readonly continuation: string | undefined },
-  { sessionToken, where, signal, timeoutMs }: CountCall,
-): Promise<Reply> {
-  const options: FeedOptions = {
-    priorityLevel: PriorityLevel.Low,
-    ...(continuation === undefined ? {} : { continuationToken: continuation }),
-    ...(sessionToken === undefined ? {} : { sessionToken, consistencyLevel: 'Session' }),
-  };
-  const exchange = await requests.feed({
-    signal,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    what: 'docs',
-    options,
-    rangeId: range.range.id,
-    query: `SELECT VALUE COUNT(1) FROM c${where === undefined ? '' : ` WHERE ${where}`}`,
-    ...(isPart(range) ? { part: { min: range.min, max: range.max } } : {}),
-  });
-  if (!exchange.ok) throw new TroubleError(exchange.trouble);
-  return exchange.reply;
+  return { documents, sessionToken };
 }
 
 function countIn({ body }: Reply): number {

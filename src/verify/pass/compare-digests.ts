@@ -13,6 +13,7 @@ import type { CandidateState } from '../recheck/candidate-store.ts';
 import { countLetters } from '../counts/count-ranges.ts';
 import { countBoth } from '../counts/compare-counts.ts';
 import { listAll, listCandidates } from '../recheck/find-candidates.ts';
+import { listHidden } from '../recheck/hidden-properties.ts';
 import { firstDifferences, streamDifferences } from '../difference-lists.ts';
 import { SidePass } from './read-side.ts';
 import { Recheck } from '../recheck/recheck.ts';
@@ -141,6 +142,7 @@ async function compare(comparison: Comparison, { store, subject, since }: Compar
     const listing = { store, sums, sourceLevels, hasInstants: comparesInstants(rows), signal };
     try {
       const repeated = await (since === null ? listCandidates(listing) : listAll(listing));
+      await listHidden({ sides, store, rows, signal });
       store.listed(repeated, clock.now());
     } catch (error) {
       // A comparison with damaged entries can never be resumed.

@@ -26,11 +26,16 @@ export class JsonCrossCheck {
   readonly #hasher = new IdentityHasher();
   readonly #words = new Uint32Array(4);
 
-  constructor(side: SideName, { plan, ttl }: Pick<RekeyOptions, 'plan' | 'ttl'>) {
+  /** `cut`: the system properties, which depend on whether the documents come from a feed. */
+  constructor(
+    side: SideName,
+    { plan, ttl }: Pick<RekeyOptions, 'plan' | 'ttl'>,
+    cut: readonly string[] = SYSTEM_PROPERTIES,
+  ) {
     this.#keyPaths = side === 'source' ? plan.sourcePaths : plan.sourcePathsInTarget;
     // A `ttl` that the mover rewrites is left out: the times of expiry are compared instead (expiry.ts).
     const rewritten = ttl.mode === 'restart' ? [] : [['ttl']];
-    this.#omitted = [...SYSTEM_PROPERTIES.map((name) => [name]), ...plan.additionPaths, ...rewritten];
+    this.#omitted = [...cut.map((name) => [name]), ...plan.additionPaths, ...rewritten];
   }
 
   /** Writes the content hash of a document to `out[at]`; throws if JSON.parse finds another identity than the scan. */

@@ -15,6 +15,7 @@ import {
   type PointReadsParts,
 } from '../../cosmos/bulk/point-reads.ts';
 import { replyScan } from '../../documents/page-scan.ts';
+import { STORED_PROPERTIES } from '../../documents/system-properties.ts';
 import { effectiveKey, type KeyComponent } from '../../epk/effective-key.ts';
 import { Countdown, type Clock } from '../../lib/clock.ts';
 import type { Ledger } from '../../state/ledger.ts';
@@ -208,7 +209,7 @@ function whyOpen(reach: Reach): string {
 function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsParts<SourceFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new SourceRows(replies, options);
-  const crossCheck = new JsonCrossCheck('source', options.rekey);
+  const crossCheck = new JsonCrossCheck('source', options.rekey, STORED_PROPERTIES);
   const keep = (row: number, etag: string): SourceFound => {
     const is = rows.read(row);
     if (is !== 'moves') return { is, etag, key: [] };
@@ -227,7 +228,7 @@ function sourceReads({ source }: Sides, options: RowOptions): Omit<PointReadsPar
 function targetReads({ target }: Sides, options: RowOptions): Omit<PointReadsParts<TargetFound>, 'clock'> {
   const replies = replyScan(rowPaths(options));
   const rows = new TargetRows(replies, options);
-  const crossCheck = new JsonCrossCheck('target', options.rekey);
+  const crossCheck = new JsonCrossCheck('target', options.rekey, STORED_PROPERTIES);
   const keep = (row: number, etag: string): TargetFound => {
     rows.read(row);
     const json = replies.bytes(row, replies.nodes.document);

@@ -1,0 +1,46 @@
+/** A change feed adds `_lsn` to each document, and so hides a property of that name which the application has set. */
+import { expect, test } from 'vitest';
+import { RawAccount } from '../../../helpers/emulator/raw.ts';
+import { WireContainer } from '../../../helpers/emulator/wire-container.ts';
+import { Move } from '../../../helpers/migration/move.ts';
+import { cosmig } from '../../../helpers/migration/typed.ts';
+import { verifyMove } from '../../../helpers/migration/verify.ts';
+
+const text = (lsn: string): string => `{"id":"own","customerId":"c1","tenantId":"t1"${lsn},"n":1}`;
+
+async function opened(lsn: string): Promise<{ move: Move; target: WireContainer; raw: RawAccount }> {
+  const move = await Move.open();
+  const raw = new RawAccount(move.emulator);
+  const source = new WireContainer(raw, 'shop', 'orders');
+  expect((await source.create(text(lsn), ['c1'])).status).toBe(201);
+  await move.put({ id: 'other', customerId: 'c1', tenantId: 't1' });
+  await move.run('copy');
+  return { move, raw, target: new WireContainer(raw, 'shop', 'by-tenant') };
+}
+
+test('verify: the application has an _lsn of its own, which the copy lost -> listed, and a repair carries it', async () => {
+  const { move, raw, target } = await opened(',"_lsn":"mine"');
+  await using _move = move;
+  await expect(verifyMove(move)).resolves.toMatchObject({
+    equal: false,
+    differences: { different: 1 },
+    samples: [{ kind: 'different', id: 'own', sourceKey: ['c1'], targetKey: ['t1'] }],
+  });
+  expect((await cosmig(move, 'verify', '--repair')).code).toBe(0);
+  expect((await target.read('own', ['t1'])).text).toContain('"_lsn":"mine"');
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true, details: { lookedAtAgain: 1 } });
+  raw.close();
+});
+
+test('verify: only the target has such a property -> different', async () => {
+  const { move, raw, target } = await opened('');
+  await using _move = move;
+  await expect(verifyMove(move)).resolves.toMatchObject({ equal: true, details: { lookedAtAgain: 0 } });
+  await move.target.item('own', 't1').delete();
+  expect((await target.create(text(',"_lsn":7'), ['t1'])).status).toBe(201);
+  await expect(verifyMove(move)).resolves.toMatchObject({
+    equal: false,
+    samples: [{ kind: 'different', id: 'own' }],
+  });
+  raw.close();
+});
