@@ -1,6 +1,6 @@
 /**
  * Runs the commands of the operator during a cutover: --on-fence, --on-commit and --on-abort. Invariants: the environment
- * variables of a command name the migration, its output goes where messages go, a command that fails is an error with
+ * variables of a command name the migration and hold no secret of cosmig, its output goes where messages go, a command that fails is an error with
  * its exit code, and stopping a command stops every process that it has started.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -10,6 +10,7 @@ import type { Reporter } from '../cli/command.ts';
 import type { CutoverOptions } from '../engine/cutover/contract.ts';
 import { orAborted, sleep } from '../lib/abort.ts';
 import { NotReadyError } from '../lib/errors.ts';
+import { FIELDS } from '../spec/fields.ts';
 import { containerText, migrationName } from '../spec/migration-name.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
 
@@ -40,7 +41,7 @@ export function operatorHooks(
   },
 ): Pick<CutoverOptions, 'stopWriters' | 'onCommit' | 'onAbort'> {
   const about = {
-    ...env,
+    ...withoutSecrets(env),
     COSMIG_MIGRATION: migrationName(spec),
     COSMIG_SOURCE: containerText(spec.source),
     COSMIG_TARGET: containerText(spec.target),
@@ -64,6 +65,14 @@ export function operatorHooks(
         ? null
         : async (reason) => call({ flag: '--on-abort', command: onAbort }, { reason }),
   };
+}
+
+/** Returns the environment without the variables in which cosmig takes secrets: a hook rarely needs them. */
+function withoutSecrets(env: Hook['env']): Hook['env'] {
+  const secrets = Object.values(FIELDS).flatMap((field) => (field.type === 'secret' ? [field.env] : []));
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !secrets.some((secret) => secret === name)),
+  );
 }
 
 /** The context of a failed --on-commit, so that the operator does not believe that the cutover backed out. */

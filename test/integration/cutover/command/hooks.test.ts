@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Reporter } from '../../../../src/cli/command.ts';
-import { runHook } from '../../../../src/workflows/hooks.ts';
+import { operatorHooks, runHook } from '../../../../src/workflows/hooks.ts';
 import { until } from '../../../helpers/wait.ts';
 import { built } from '../../../helpers/process/built.ts';
 
@@ -24,6 +24,33 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+
+test('hook: its environment -> no secret of cosmig, everything else', async () => {
+  const { onCommit } = operatorHooks(
+    { onFence: undefined, onCommit: 'env', onAbort: undefined },
+    {
+      spec: {
+        source: { endpoint: 'https://a.example/', database: 'shop', container: 'orders' },
+        target: { endpoint: 'https://a.example/', database: 'shop', container: 'by-tenant' },
+      },
+      env: {
+        PATH: process.env['PATH'],
+        OWN_SECRET: 'kept',
+        COSMIG_SOURCE_ENDPOINT: 'https://a.example/',
+        COSMIG_SOURCE_KEY: 'hidden1',
+        COSMIG_TARGET_KEY: 'hidden2',
+        COSMIG_SOURCE_CONNECTION_STRING: 'hidden3',
+        COSMIG_TARGET_CONNECTION_STRING: 'hidden4',
+      },
+      out,
+    },
+  );
+  await onCommit?.(new AbortController().signal);
+  expect(said).toContain('OWN_SECRET=kept');
+  expect(said).toContain('COSMIG_SOURCE_ENDPOINT=https://a.example/');
+  expect(said).toContain('COSMIG_SOURCE=shop/orders');
+  expect(said.join('\n')).not.toContain('hidden');
+});
 
 test('hook: leaves a process in the background -> counts as ended', async () => {
   await runHook({ flag: '--on-commit', command: 'sleep 600 & echo $!', env: process.env }, { out });
