@@ -6,7 +6,7 @@ import { whenAborted } from '../lib/abort.ts';
 import type { EMULATOR_READY } from '../report/json/tool-results.ts';
 import type { TypeOf } from '../report/json/schema.ts';
 import { CanceledError, UsageError } from '../lib/errors.ts';
-import { describeFsError } from '../lib/fs-error.ts';
+import { describeFsError, describeSpecialFile } from '../lib/fs-error.ts';
 
 const OPTIONS = {
   port: {
@@ -120,6 +120,13 @@ function checkKey(key: string): string {
 }
 
 function readSettings(file: string): Record<string, unknown> {
+  const special = describeSpecialFile(file);
+  if (special !== undefined) {
+    throw new UsageError(`${file} cannot be used as --config`, {
+      why: special,
+      hint: 'give a JSON file with settings, for instance {"avad": true}',
+    });
+  }
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { assert } from '../lib/assert.ts';
-import { InternalError } from '../lib/errors.ts';
+import { InternalError, NotReadyError } from '../lib/errors.ts';
 import type { NameTree } from './name-tree.ts';
 import { FAULTS, PageError, TOO_LARGE } from './page-error.ts';
 
@@ -61,11 +61,28 @@ let compiled: object | undefined;
 
 function instantiate(): KernelExports {
   const { WebAssembly: engine } = globalThis as unknown as { WebAssembly: Engine };
-  compiled ??= new engine.Module(readKernel());
+  const bytes = readKernel();
   const abort = (): never => {
     throw new InternalError('the kernel asserts what holds');
   };
-  return new engine.Instance(compiled, { env: { abort } }).exports;
+  return withMemory(() => {
+    compiled ??= new engine.Module(bytes);
+    return new engine.Instance(compiled, { env: { abort } }).exports;
+  });
+}
+
+/** Calls `body`, which asks the system for memory. WebAssembly reports its refusal as a RangeError. */
+function withMemory<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new NotReadyError('there is not enough memory', {
+      why: `the system refused memory that cosmig needs to read documents: ${cause.message}`,
+      hint: 'WebAssembly reserves up to 10 GB of addresses: raise or remove the limit (ulimit -v), or free some memory',
+      cause,
+    });
+  }
 }
 
 function readKernel(): Uint8Array<ArrayBuffer> {
@@ -301,7 +318,7 @@ export function hashKernel(): HashKernel {
 
 function growTo(memory: Memory, sizeBytes: number): void {
   const missing = sizeBytes - memory.buffer.byteLength;
-  if (missing > 0) memory.grow(Math.ceil(missing / WASM_PAGE_BYTES));
+  if (missing > 0) withMemory(() => memory.grow(Math.ceil(missing / WASM_PAGE_BYTES)));
   assert(memory.buffer.byteLength >= sizeBytes, 'the memory has grown');
 }
 

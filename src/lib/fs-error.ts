@@ -1,4 +1,5 @@
 /** Describes errors of the file system. The system's own messages repeat the path and name the system call. */
+import { existsSync, statSync } from 'node:fs';
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -11,7 +12,19 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOSPC: 'its disk is full',
   EDQUOT: 'its disk is full',
   EMFILE: 'this process has too many files open',
+  ENFILE: 'this machine has too many files open',
+  ENXIO: 'no process reads from this pipe',
 };
+
+/**
+ * Returns what a path names if it is not a file, such as a named pipe, whose opening would wait for ever. Returns
+ * undefined for a file, for a folder, and for a missing one.
+ */
+export function describeSpecialFile(path: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const stats = statSync(path);
+  return stats.isFile() || stats.isDirectory() ? undefined : 'it is a pipe, a socket or a device';
+}
 
 /** Returns what an error of the file system means. An unknown error keeps its own message. */
 export function describeFsError(error: unknown): string {

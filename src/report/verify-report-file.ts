@@ -6,6 +6,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LedgerError, UsageError, type CosmigError } from '../lib/errors.ts';
+import { OWNER_ONLY } from '../lib/sqlite/file.ts';
 import { describeFsError } from '../lib/fs-error.ts';
 import { safeStringify } from '../lib/json/json.ts';
 import { printable } from '../lib/json/printable.ts';
@@ -15,8 +16,10 @@ import type { DifferenceStream, Verdict } from '../verify/verdict.ts';
 /** Throws if the file cannot be written. Called before the comparison begins. */
 export function refuseReport(path: string): void {
   try {
-    // Opening a file to append does not change it.
-    if (existsSync(path)) closeSync(openSync(path, 'a'));
+    // Opening a file to append does not change it. Without O_NONBLOCK, opening a named pipe would wait for a reader.
+    // Windows has neither named pipes of this kind nor the flag, which is undefined there and adds nothing.
+    const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
+    if (existsSync(path)) closeSync(openSync(path, O_WRONLY | O_APPEND | O_NONBLOCK));
     else accessSync(dirname(path), constants.W_OK);
   } catch (error) {
     throw new UsageError(`the report cannot be written to ${path}`, {
@@ -83,7 +86,7 @@ const CHUNK_CHARACTERS = 64 * 1024;
  * is full.
  */
 function writePieces(path: string, pieces: Iterable<string>): void {
-  const file = openSync(path, 'w');
+  const file = openSync(path, 'w', OWNER_ONLY);
   try {
     let text = '';
     for (const piece of pieces) {

@@ -9,8 +9,8 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
-import type { Problem, UsageError } from '../../lib/errors.ts';
-import { describeFsError } from '../../lib/fs-error.ts';
+import { CosmigError, type Problem, type UsageError } from '../../lib/errors.ts';
+import { describeFsError, describeSpecialFile } from '../../lib/fs-error.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { exampleOf, FIELD_NAMES, fieldOf } from '../fields.ts';
 import { asUsageError } from './problems.ts';
@@ -46,6 +46,8 @@ export function readConfigFile(path: string, name: string): ConfigFile | undefin
 function readBytes(path: string, name: string): Buffer | undefined {
   let file: number | undefined;
   try {
+    const special = describeSpecialFile(path);
+    if (special !== undefined) throw refused(name, `${name} is not a file`, special);
     file = openSync(path, 'r');
     const bytes = Buffer.alloc(SIZE_MAX + 1);
     let length = 0;
@@ -57,6 +59,7 @@ function readBytes(path: string, name: string): Buffer | undefined {
     return bytes.subarray(0, length);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (error instanceof CosmigError) throw error;
     throw refused(name, `${name} cannot be read`, describeFsError(error));
   } finally {
     if (file !== undefined) closeSync(file);
