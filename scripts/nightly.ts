@@ -26,6 +26,12 @@ const STEPS: readonly Step[] = [
   },
   { name: 'torture', argv: npm('torture', '--runs', '100') },
   { name: 'torture-cutover', argv: npm('torture', '--cutover', '--runs', '50') },
+  // A thousand damages to ledgers in the middle of migrations; by day 25.
+  {
+    name: 'damage',
+    argv: npm('test', 'test/faults/ledger/damage.test.ts'),
+    env: { COSMIG_DAMAGES: '1000' },
+  },
   { name: 'mutations', argv: npm('mutations') },
 ];
 

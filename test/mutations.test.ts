@@ -8,11 +8,12 @@ import { expect, test } from 'vitest';
 import { CUTOVER_RULES } from './faults/mutations-cutover.ts';
 import { DOCUMENT_RULES } from './faults/mutations-documents.ts';
 import { PATCHES } from './faults/mutations-patches.ts';
+import { LEDGER_RULES } from './faults/ledger/mutations.ts';
 import { VERIFY_RULES } from './faults/mutations-verify.ts';
 import { FOUND_MUTATIONS, MUTATIONS } from './model/mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES];
+const RULES = [...DOCUMENT_RULES, ...VERIFY_RULES, ...CUTOVER_RULES, ...LEDGER_RULES];
 
 test.each([...PATCHES, ...RULES])(
   'mutation $name: each text it replaces occurs exactly once',

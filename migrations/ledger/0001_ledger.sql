@@ -7,6 +7,7 @@
 -- target_key   the target partition key: typed values, packed (src/state/segments/key-bytes.ts)
 -- feed         LV: the change feed in latest-version mode; AVAD: the feed of all versions and deletes
 -- index_id     the number of an index; leases that descend from the same range share an index
+-- checksum     of the columns that are named there, verified whenever they are read (src/lib/sqlite/table-sums.ts)
 
 CREATE TABLE migration (
   id                 INTEGER PRIMARY KEY CHECK (id = 1), -- the table has one row
@@ -79,6 +80,7 @@ CREATE TABLE segments (
   feed               TEXT NOT NULL,
   documents          INTEGER NOT NULL,
   lsn_base           INTEGER NOT NULL,
+  checksum           INTEGER NOT NULL, -- of feed, documents, lsn_base and entries
   entries            BLOB NOT NULL
 ) STRICT;
 
@@ -86,6 +88,7 @@ CREATE TABLE segments (
 CREATE TABLE segment_names (
   unit               INTEGER NOT NULL,
   segment            INTEGER NOT NULL,
+  checksum           INTEGER NOT NULL, -- of segment and names
   names              BLOB NOT NULL,
   PRIMARY KEY (unit, segment)
 ) STRICT;
@@ -95,6 +98,7 @@ CREATE TABLE segment_names (
 CREATE TABLE outcomes (
   segment            INTEGER PRIMARY KEY,
   first_sequence     INTEGER NOT NULL,
+  checksum           INTEGER NOT NULL, -- of segment, first_sequence and offsets
   offsets            BLOB -- null: all documents were written, and their outcome numbers are consecutive
 ) STRICT;
 
@@ -120,6 +124,7 @@ CREATE TABLE index_blocks (
   number             INTEGER PRIMARY KEY,
   run                INTEGER NOT NULL,
   first_entry        BLOB NOT NULL,
+  checksum           INTEGER NOT NULL, -- of run and entries
   entries            BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX index_blocks_by_first_entry ON index_blocks (run, first_entry);
@@ -141,6 +146,7 @@ CREATE TABLE documents (
   etag               BLOB, -- null: the version is unknown
   lsn                INTEGER,
   feed               TEXT NOT NULL CHECK (feed IN ('LV', 'AVAD')),
+  checksum           INTEGER NOT NULL, -- of all other columns
   CHECK ((slot IS NULL) = (target_key IS NULL))
 ) STRICT, WITHOUT ROWID;
 
@@ -190,3 +196,15 @@ CREATE TABLE journal (
   event              TEXT NOT NULL,
   details            TEXT NOT NULL -- JSON object
 ) STRICT;
+
+-- For each other table: the number of its rows, the sum of their checksums, and how many times a row was changed. They are
+-- updated by the statement that changes a row, and checked when the file is opened (src/lib/sqlite/table-sums.ts).
+CREATE TABLE table_sums (
+  name               TEXT PRIMARY KEY,
+  row_count          INTEGER NOT NULL,
+  sum                INTEGER NOT NULL,
+  changes            INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO table_sums
+  SELECT name, 0, 0, 0 FROM sqlite_schema
+  WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT IN ('cosmig_schema', 'table_sums');

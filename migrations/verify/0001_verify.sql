@@ -60,3 +60,15 @@ CREATE TABLE proofs (
   fingerprint        TEXT NOT NULL,
   details            TEXT NOT NULL -- JSON: the counts, and the position up to which each range of both sides was compared
 ) STRICT;
+
+-- For each other table: the number of its rows, the sum of their checksums, and how many times a row was changed. They are
+-- updated by the statement that changes a row, and checked when the file is opened (src/lib/sqlite/table-sums.ts).
+CREATE TABLE table_sums (
+  name               TEXT PRIMARY KEY,
+  row_count          INTEGER NOT NULL,
+  sum                INTEGER NOT NULL,
+  changes            INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO table_sums
+  SELECT name, 0, 0, 0 FROM sqlite_schema
+  WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT IN ('cosmig_schema', 'table_sums');

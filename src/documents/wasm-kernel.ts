@@ -78,8 +78,8 @@ function withMemory<T>(body: () => T): T {
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw new NotReadyError('there is not enough memory', {
-      why: `the system refused memory that cosmig needs to read documents: ${cause.message}`,
-      hint: 'WebAssembly reserves up to 10 GB of addresses: raise or remove the limit (ulimit -v), or free some memory',
+      why: `the system refused memory for reading documents: ${cause.message}`,
+      hint: 'raise or remove the limit of addresses, of which WebAssembly reserves up to 10 GB (ulimit -v), or free some memory',
       cause,
     });
   }

@@ -1,5 +1,5 @@
 /**
- * Detects a ledger that was restored from an older copy. Its older positions only cause repetition. But it does not know
+ * Detects a ledger that was restored from an older copy, or that has lost its write-ahead log. Its older positions only cause repetition. But it does not know
  * the documents that were copied later. If such a document is deleted or moves, the run finds no slot to empty. So a
  * comparison of both sides is due, as after lost deletes. A ledger from before the commit of the migration is refused.
  */
@@ -25,7 +25,7 @@ export function checkRestored(
     if (!sweepPending) ledger.leases.change(number, { sweepPending: true });
   ledger.journal.append({ event: 'ledger restored', missedRun: missed.run }, nowMs);
   log.warn(
-    'this ledger is an older copy: documents copied since then may stay in slots where they do not belong',
+    'this ledger is an older copy, or its -wal file was lost: documents copied since then may stay in slots where they do not belong',
     {
       now: 'run cosmig verify --repair when this run has ended',
     },

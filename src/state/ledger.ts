@@ -9,6 +9,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
 import {
+  asContentsError,
   asDatabaseError,
   migrate,
   openDatabase,
@@ -17,6 +18,9 @@ import {
 } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import type { MigrationSpec } from '../spec/migration-spec.ts';
+import { createPrivately } from '../lib/sqlite/file.ts';
+import { changeCount, checkFile, checkRows, keepTableSums } from '../lib/sqlite/table-sums.ts';
+import { ChangeMark } from './change-mark.ts';
 import { CounterStore } from './counters.ts';
 import { EntryStore } from './segments/segment-reader.ts';
 import { Journal } from './journal.ts';
@@ -40,6 +44,15 @@ import { Transactions } from '../lib/sqlite/transaction.ts';
 const PAGE_SIZE = 4096;
 /** The cache of SQLite. A small one is enough: the copy only appends, and a look-up reads two pages of a large file. */
 const CACHE_KIB = 4096;
+
+/** The tables on which a reader relies. All are small, so that each of its short looks can check them. */
+const TABLES_OF_READERS = [
+  'migration',
+  'leases',
+  'source_session_tokens',
+  'target_session_tokens',
+  'counters',
+] as const;
 
 export interface OpenLedger {
   readonly path: string;
@@ -66,12 +79,13 @@ export class Ledger {
   readonly lookup: Lookup;
   readonly #database: Database;
   readonly #lock: MoverLock | null;
+  #mark: ChangeMark | null = null;
   readonly #index;
 
   private constructor(database: Database, lock: MoverLock | null) {
     this.#database = database;
     this.#lock = lock;
-    const transactions = new Transactions(database);
+    const transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
     this.journal = new Journal(database, transactions);
     this.migration = new MigrationStore(database, transactions, this.journal);
     this.runs = new RunStore(database, transactions);
@@ -112,14 +126,18 @@ export class Ledger {
     try {
       database = withDatabaseErrors(openDatabase({ path, pageSize: PAGE_SIZE, cacheKib: CACHE_KIB }));
       migrate(database, 'ledger');
+      checkFile(database);
+      // Before the statements are prepared, since a trigger that is created later has SQLite prepare them again.
+      keepTableSums(database);
       const ledger = new Ledger(database, lock);
       hold(ledger);
       ledger.#readSmallTables();
+      ledger.#mark = ChangeMark.open(path, database);
       return ledger;
     } catch (error) {
       database?.close();
       lock.release();
-      throw asLedgerError(error, path);
+      throw asContentsError(error, path);
     }
   }
 
@@ -130,13 +148,14 @@ export class Ledger {
     try {
       migrate(database, 'ledger');
       const ledger = new Ledger(database, null);
+      ledger.atOnce(() => checkRows(database, TABLES_OF_READERS));
       ledger.#readSmallTables();
       return ledger;
     } catch (error) {
       database.close();
       throw error instanceof LedgerError && isUnmigrated(error)
         ? unfinished(path, error)
-        : asLedgerError(error, path);
+        : asContentsError(error, path);
     }
   }
 
@@ -151,9 +170,11 @@ export class Ledger {
     const database = openDatabase({ path, readonly: true });
     try {
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").all();
-      return tables.length > 0 && database.prepare('SELECT 1 FROM leases LIMIT 1').all().length > 0;
+      if (tables.length === 0) return false;
+      checkRows(database, TABLES_OF_READERS);
+      return database.prepare('SELECT 1 FROM leases LIMIT 1').all().length > 0;
     } catch (error) {
-      throw asLedgerError(error, path);
+      throw asContentsError(error, path);
     } finally {
       database.close();
     }
@@ -165,18 +186,29 @@ export class Ledger {
   }
 
   /**
-   * Returns how far the migration had come with a newer ledger, if this file was restored from an older copy. Otherwise
-   * returns null.
+   * Returns how far the migration had come, if the ledger lacks changes that were durable: it was restored from an older
+   * copy, or its write-ahead log was lost. Otherwise returns null.
    */
   missed(): MigrationProgress | null {
-    const known = this.#lock?.read() ?? null;
     const own = this.#progress();
-    return known !== null && known.createdAtMs === own.createdAtMs && known.run > own.run ? known : null;
+    const recorded = this.#lock?.read() ?? null;
+    const known = recorded?.createdAtMs === own.createdAtMs ? recorded : null;
+    if (known !== null && known.run > own.run) return known;
+    return this.#mark?.isAhead === true ? (known ?? own) : null;
   }
 
-  /** Records the progress of this ledger in the lock file, so that an older copy is recognized later. Durable. */
+  /** Records the progress of this ledger next to it, so that an older copy is recognized later. Durable. */
   noteProgress(): void {
     this.#lock?.note(this.#progress());
+    this.#mark?.reset(changeCount(this.#database));
+  }
+
+  /**
+   * Checks the whole file: its pages, its indexes, and the rows of every table. The time grows with the size of the
+   * file. Throws a LedgerError for damage.
+   */
+  check(): void {
+    this.atOnce(() => checkFile(this.#database));
   }
 
   #progress(): MigrationProgress {
@@ -229,6 +261,8 @@ export class Ledger {
     const part = `${to}.part`;
     try {
       rmSync(part, { force: true });
+      // SQLite writes into an empty file, and keeps its permissions.
+      createPrivately(part);
       // Errors of a prepared statement would name the ledger instead of the copy, so `exec` is used.
       this.#database.exec(`VACUUM INTO '${part.replaceAll("'", "''")}'`);
       const file = openSync(part, 'r+');
@@ -252,6 +286,7 @@ export class Ledger {
       if (!(trouble instanceof NotReadyError) && !isFull(trouble)) throw trouble;
     } finally {
       this.#database.close();
+      this.#mark?.close();
       this.#lock?.release();
     }
   }
@@ -276,17 +311,6 @@ export function refuseMissingLedger(path: string): void {
   throw new LedgerError(`there is no ledger at ${path}`, {
     why: 'no migration has used this path, or the file was moved',
     hint: 'check --ledger and the working directory; cosmig copy begins a migration',
-  });
-}
-
-/** Converts an error of SQLite. If a statement could not be prepared, the tables are not those of a ledger. */
-function asLedgerError(error: unknown, path: string): unknown {
-  const isStrange = error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR';
-  if (!isStrange) return asDatabaseError(error, path);
-  return new LedgerError(`${path} is damaged`, {
-    why: `its tables are not those of a ledger: ${error.message}`,
-    hint: 'restore it from a backup, or give the path of a new file',
-    cause: error,
   });
 }
 

@@ -8,6 +8,7 @@
  */
 import { existsSync } from 'node:fs';
 import { LedgerError, NotReadyError } from '../lib/errors.ts';
+import { realPath } from '../lib/sqlite/file.ts';
 import { openDatabase } from '../lib/sqlite/sqlite.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 
@@ -95,8 +96,9 @@ function parse(text: string): MigrationProgress | null {
   return { createdAtMs, run, phase };
 }
 
+/** The lock belongs to the file and not to the path by which it was opened, which may contain symbolic links. */
 function lockPath(ledger: string): string {
-  return `${ledger}-lock`;
+  return `${realPath(ledger)}-lock`;
 }
 
 /** Whether an earlier holder was killed while it recorded progress. Only the next holder can roll that back. */

@@ -5,6 +5,7 @@ import type { KeyComponent } from '../epk/effective-key.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
+import { checksumOf, refuseChanged } from '../lib/sqlite/table-sums.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
 
 export const FEEDS = ['LV', 'AVAD'] as const;
@@ -47,10 +48,10 @@ export class RowStore {
         )
         .pluck(),
       put: database.prepare(
-        `INSERT INTO documents (identity, state, slot, target_key, etag, lsn, feed)
-         VALUES (@identity, @state, @slot, @targetKey, @etag, @lsn, @feed)
+        `INSERT INTO documents (identity, state, slot, target_key, etag, lsn, feed, checksum)
+         VALUES (@identity, @state, @slot, @targetKey, @etag, @lsn, @feed, @checksum)
          ON CONFLICT (identity) DO UPDATE SET state = @state, slot = @slot, target_key = @targetKey,
-           etag = @etag, lsn = @lsn, feed = @feed`,
+           etag = @etag, lsn = @lsn, feed = @feed, checksum = @checksum`,
       ),
       override: database.prepare(
         `INSERT INTO overrides (identity, slot, sequence) VALUES (@identity, @slot, @sequence)
@@ -99,7 +100,10 @@ export class RowStore {
 
   /** Stores a row. Called inside a transaction of units.ts (COMMIT or settlement); opens none. */
   put(row: LedgerRow): void {
-    this.#sql.put.run({ ...row, targetKey: row.targetKey === null ? null : packKey(row.targetKey) });
+    const { identity, state, slot, etag, lsn, feed } = row;
+    const targetKey = row.targetKey === null ? null : packKey(row.targetKey);
+    const checksum = checksumOf(identity, state, slot, targetKey, etag, lsn, feed);
+    this.#sql.put.run({ identity, state, slot, targetKey, etag, lsn, feed, checksum });
   }
 
   /** Stores an override. Called inside a transaction of units.ts (COMMIT or settlement); opens none. */
@@ -125,13 +129,16 @@ export class RowStore {
 
 function parseRow(row: Columns): LedgerRow {
   const hash = (from: Columns, name: string): Buffer => bytes(from, name, HASH_BYTES);
-  return {
+  const parsed = {
     identity: hash(row, 'identity'),
     state: oneOf(row, 'state', STATES),
     slot: orNull(row, 'slot', hash),
-    targetKey: orNull(row, 'target_key', (from, name) => unpackKey(bytes(from, name))),
+    targetKey: orNull(row, 'target_key', bytes),
     etag: orNull(row, 'etag', (from, name) => bytes(from, name, ETAG_BYTES)),
     lsn: orNull(row, 'lsn', number),
     feed: oneOf(row, 'feed', FEEDS),
   };
+  const { identity, state, slot, targetKey, etag, lsn, feed } = parsed;
+  refuseChanged(number(row, 'checksum'), identity, state, slot, targetKey, etag, lsn, feed);
+  return { ...parsed, targetKey: targetKey === null ? null : unpackKey(targetKey) };
 }

@@ -10,6 +10,7 @@ import { assert } from '../lib/assert.ts';
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
+import { checksumOf, refuseChanged } from '../lib/sqlite/table-sums.ts';
 import type { CounterStore } from './counters.ts';
 import { packKey, unpackKey } from './segments/key-bytes.ts';
 import type { LeaseStore } from './leases.ts';
@@ -21,7 +22,15 @@ import { packName, readNames } from './segments/segment.ts';
 import type { TokenStore } from './session-tokens.ts';
 import type { Transactions } from '../lib/sqlite/transaction.ts';
 import { CLAIM_KINDS } from './unit-records.ts';
-import type { Alongside, Claim, Commit, Intent, Settlement, Unsettled } from './unit-records.ts';
+import type {
+  Alongside,
+  Claim,
+  Commit,
+  Intent,
+  IntendedSegment,
+  Settlement,
+  Unsettled,
+} from './unit-records.ts';
 
 interface Parts {
   readonly database: Database;
@@ -54,10 +63,12 @@ export class PageStore {
         'INSERT INTO intents (unit, lease, feed) VALUES (@page, @lease, @feed) ON CONFLICT DO NOTHING',
       ),
       segment: database.prepare(
-        `INSERT INTO segments (index_id, feed, documents, lsn_base, entries)
-         VALUES (@indexId, @feed, @count, @lsnBase, @data)`,
+        `INSERT INTO segments (index_id, feed, documents, lsn_base, checksum, entries)
+         VALUES (@indexId, @feed, @count, @lsnBase, @checksum, @data)`,
       ),
-      names: database.prepare('INSERT INTO segment_names (unit, segment, names) VALUES (?, ?, ?)'),
+      names: database.prepare(
+        'INSERT INTO segment_names (unit, segment, checksum, names) VALUES (?, ?, ?, ?)',
+      ),
       claims: database
         .prepare<[number], number>('SELECT ifnull(max(number), 0) FROM claims WHERE unit = ?')
         .pluck(),
@@ -69,7 +80,9 @@ export class PageStore {
         `SELECT segment, documents FROM segment_names JOIN segments ON segments.number = segment
          WHERE unit = ? ORDER BY segment`,
       ),
-      outcome: database.prepare('INSERT INTO outcomes (segment, first_sequence, offsets) VALUES (?, ?, ?)'),
+      outcome: database.prepare(
+        'INSERT INTO outcomes (segment, first_sequence, checksum, offsets) VALUES (?, ?, ?, ?)',
+      ),
       dropSegments: database.prepare(
         'DELETE FROM segments WHERE number IN (SELECT segment FROM segment_names WHERE unit = ?)',
       ),
@@ -79,7 +92,8 @@ export class PageStore {
       pages: database.prepare<[], number>('SELECT unit FROM intents ORDER BY unit').pluck(),
       intent: database.prepare<[number], Columns>('SELECT * FROM intents WHERE unit = ?'),
       readSegments: database.prepare<[number], Columns>(
-        `SELECT index_id, documents, lsn_base, entries, names
+        `SELECT index_id, feed, documents, lsn_base, segments.checksum, entries, segment,
+           segment_names.checksum AS names_checksum, names
          FROM segment_names JOIN segments ON segments.number = segment WHERE unit = ? ORDER BY segment`,
       ),
       readClaims: database.prepare<[number], Columns>('SELECT * FROM claims WHERE unit = ? ORDER BY number'),
@@ -138,16 +152,7 @@ export class PageStore {
     return this.#parts.transactions.read(() => {
       const row = this.#sql.intent.get(page);
       assert(row !== undefined, 'an intent is read while it is there');
-      const segments = this.#sql.readSegments.all(page).map((one) => ({
-        indexId: number(one, 'index_id'),
-        part: {
-          count: number(one, 'documents'),
-          lsnBase: number(one, 'lsn_base'),
-          data: bytes(one, 'entries'),
-          names: bytes(one, 'names'),
-        },
-        names: readNames(bytes(one, 'names'), width),
-      }));
+      const segments = this.#sql.readSegments.all(page).map((one) => parseIntended(one, width));
       return {
         page,
         lease: orNull(row, 'lease', number),
@@ -183,8 +188,10 @@ export class PageStore {
     for (const part of copied?.parts ?? []) {
       const { count, lsnBase, data } = part;
       const indexId = copied?.indexId ?? 0;
-      const { lastInsertRowid } = this.#sql.segment.run({ indexId, feed, count, lsnBase, data });
-      this.#sql.names.run(page, lastInsertRowid, part.names);
+      const checksum = checksumOf(feed, count, lsnBase, data);
+      const { lastInsertRowid } = this.#sql.segment.run({ indexId, feed, count, lsnBase, checksum, data });
+      const segment = Number(lastInsertRowid);
+      this.#sql.names.run(page, segment, checksumOf(segment, part.names), part.names);
     }
     if (claims.length === 0) return;
     let next = this.#sql.claims.get(page) ?? 0;
@@ -205,7 +212,8 @@ export class PageStore {
     for (const segment of this.#sql.segmentsOf.all(page)) {
       const count = number(segment, 'documents');
       const { base, marks } = packMarks(outcomes.slice(from, from + count));
-      this.#sql.outcome.run(number(segment, 'segment'), base, marks);
+      const ofSegment = number(segment, 'segment');
+      this.#sql.outcome.run(ofSegment, base, checksumOf(ofSegment, base, marks), marks);
       from += count;
     }
     assert(from === outcomes.length, 'every copied document of a page has an outcome, and no other');
@@ -224,6 +232,16 @@ export class PageStore {
     this.#sql.dropClaims.run(page);
     this.#sql.dropIntent.run(page);
   }
+}
+
+function parseIntended(row: Columns, width: number): IntendedSegment {
+  const count = number(row, 'documents');
+  const lsnBase = number(row, 'lsn_base');
+  const [data, names] = [bytes(row, 'entries'), bytes(row, 'names')];
+  refuseChanged(number(row, 'checksum'), oneOf(row, 'feed', FEEDS), count, lsnBase, data);
+  refuseChanged(number(row, 'names_checksum'), number(row, 'segment'), names);
+  const indexId = number(row, 'index_id');
+  return { indexId, part: { count, lsnBase, data, names }, names: readNames(names, width) };
 }
 
 function parseClaim(row: Columns, width: number): Claim {

@@ -4,10 +4,13 @@
  * they agree. The process that compares holds the file's lock.
  */
 import { existsSync } from 'node:fs';
-import { NotReadyError } from '../lib/errors.ts';
+import { LedgerError, NotReadyError } from '../lib/errors.ts';
+import { realPath } from '../lib/sqlite/file.ts';
+import { changeCount, checkFile, checkRows, keepTableSums } from '../lib/sqlite/table-sums.ts';
 import { assert } from '../lib/assert.ts';
 import {
-  asDatabaseError,
+  asContentsError,
+  DamagedFile,
   migrate,
   openDatabase,
   refuseForeignFile,
@@ -16,6 +19,7 @@ import {
 import type { Database } from '../lib/sqlite/sqlite.ts';
 import { bytes, jsonText, number, oneOf, orNull, text } from '../lib/sqlite/column.ts';
 import type { Columns } from '../lib/sqlite/column.ts';
+import { ChangeMark, isAhead } from '../state/change-mark.ts';
 import { MoverLock } from '../state/lock.ts';
 import { Transactions } from '../lib/sqlite/transaction.ts';
 import { CandidateStore } from './recheck/candidate-store.ts';
@@ -89,7 +93,7 @@ const CACHE_KIB = 1024;
 
 /** Returns the path of the verify file of a ledger. */
 export function verifyPath(ledger: string): string {
-  return `${ledger}-verify`;
+  return `${realPath(ledger)}-verify`;
 }
 
 export class VerifyStore {
@@ -98,6 +102,7 @@ export class VerifyStore {
   /** The lock to release at the end; undefined: the caller holds the lock, for longer than the store is open. */
   readonly #lock: MoverLock | undefined;
   readonly #transactions: Transactions;
+  #mark: ChangeMark | undefined;
   readonly #chunks: ChunkFile;
   readonly #sql;
   /** The offset in the chunk file at which the next chunk is written. */
@@ -106,7 +111,7 @@ export class VerifyStore {
   private constructor(database: Database, lock: MoverLock | undefined) {
     this.#database = database;
     this.#lock = lock;
-    this.#transactions = new Transactions(database);
+    this.#transactions = new Transactions(database, () => this.#mark?.raise(changeCount(database)));
     this.candidates = new CandidateStore(database, this.#transactions);
     this.#sql = {
       begun: database.prepare<[], Columns>('SELECT * FROM comparison'),
@@ -160,11 +165,16 @@ export class VerifyStore {
     try {
       database = withDatabaseErrors(openDatabase({ path, cacheKib: CACHE_KIB }));
       migrate(database, 'verify');
-      return new VerifyStore(database, lock);
+      checkFile(database);
+      keepTableSums(database);
+      const store = new VerifyStore(database, lock);
+      store.#mark = ChangeMark.open(path, database);
+      if (store.#mark.isAhead) store.#startAgain();
+      return store;
     } catch (error) {
       database?.close();
       lock?.release();
-      throw asDatabaseError(error, path);
+      throw asVerifyFileError(error, path);
     }
   }
 
@@ -177,13 +187,19 @@ export class VerifyStore {
   static lastProof(path: string): Proof | null {
     if (!existsSync(path)) return null;
     refuseForeignFile(path, 'verify');
+    // Read before the file: a process that compares now changes the file first.
+    const mark = ChangeMark.read(path);
     const database = openDatabase({ path, readonly: true });
     try {
       // The table is missing if a process was killed while it created the file.
       const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'proofs'").all();
-      return tables.length === 0 ? null : proofIn(database.prepare<[], Columns>(LAST_PROOF).get());
+      if (tables.length === 0) return null;
+      checkRows(database, ['proofs']);
+      return mark !== null && isAhead(mark, database)
+        ? null
+        : proofIn(database.prepare<[], Columns>(LAST_PROOF).get());
     } catch (error) {
-      throw asDatabaseError(error, path);
+      throw asVerifyFileError(error, path);
     } finally {
       database.close();
     }
@@ -307,6 +323,7 @@ export class VerifyStore {
     try {
       this.#chunks.close();
       this.#database.close();
+      this.#mark?.close();
     } finally {
       this.#lock?.release();
     }
@@ -315,6 +332,19 @@ export class VerifyStore {
   #dropChunks(): void {
     this.#chunks.drop();
     this.#chunksEnd = 0;
+  }
+
+  /**
+   * Forgets everything, because the file has lost durable changes: its proof may be one that a later comparison has
+   * refuted.
+   */
+  #startAgain(): void {
+    this.#transactions.durable(() => {
+      this.#forget();
+      this.#sql.disprove.run();
+    });
+    this.#dropChunks();
+    this.#mark?.reset(changeCount(this.#database));
   }
 
   #forget(): void {
@@ -332,6 +362,17 @@ function proofIn(row: Columns | undefined): Proof | null {
     fingerprint: text(row, 'fingerprint'),
     details: jsonText(row, 'details'),
   };
+}
+
+/** Converts an error of the file. Unlike the ledger, a damaged verify file can be given up: it contains no decisions. */
+function asVerifyFileError(thrown: unknown, path: string): unknown {
+  const error = asContentsError(thrown, path);
+  if (!(error instanceof DamagedFile)) return error;
+  return new LedgerError(error.message, {
+    why: error.why,
+    hint: `delete ${path} and run the same command again: verify then compares from the beginning`,
+    cause: error,
+  });
 }
 
 function takeLock(path: string): MoverLock {

@@ -67,8 +67,11 @@ function json(row: Columns, name: string): unknown {
 
 function damaged(name: string, value: unknown): LedgerError {
   const found = Buffer.isBuffer(value) ? `${value.length} bytes` : value === null ? 'nothing' : typeof value;
-  return new LedgerError('the ledger is damaged', {
-    why: `${name} holds ${found}, which is not a valid value`,
-    hint: 'restore the ledger from a backup made while the migration was stopped',
-  });
+  return damagedRow(`${name} holds ${found}, which is not a valid value`);
+}
+
+/** Returns the error for a row that cosmig cannot have written like this. */
+export function damagedRow(why: string, cause?: unknown): LedgerError {
+  const hint = 'restore the ledger from a backup made while the migration was stopped';
+  return new LedgerError('the ledger is damaged', { why, hint, cause });
 }

@@ -4,10 +4,10 @@
  * to another program, was written by a newer cosmig, or was made by a migration that has been edited since.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { assert, must } from '../assert.ts';
 import { LedgerError, NotReadyError } from '../errors.ts';
+import { createPrivately, realPath, refuseUnusualFile } from './file.ts';
 import { DRIVER_NAME, driverMissing, loadDriver, type Database } from './sqlite-driver.ts';
 
 export type { Database } from './sqlite-driver.ts';
@@ -54,13 +54,18 @@ function keptOpen(database: Database): Database {
 
 /** Opens a database file; throws a LedgerError if it is damaged or missing, or if the disk is full. */
 export function openDatabase(options: OpenOptions): Database {
-  const { path, readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
+  const { readonly = false, synchronous = 'FULL', pageSize, cacheKib } = options;
   const { busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
-  assert(path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
+  assert(options.path !== '', 'a database needs a path: the empty one means a temporary file to SQLite');
+  let { path } = options;
   let database: Database | undefined;
   try {
-    if (path !== ':memory:' && !readonly) mkdirSync(dirname(path), { recursive: true });
     const Driver = loadDriver();
+    if (path !== ':memory:') {
+      path = realPath(path);
+      refuseUnusualFile(path);
+      if (!readonly) createPrivately(path);
+    }
     database = keptOpen(new Driver(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }));
     // The page size is set before the switch to WAL, after which it can no longer change.
     if (pageSize !== undefined) database.pragma(`page_size = ${pageSize}`);
@@ -212,13 +217,29 @@ function readApplied(database: Database): AppliedRow[] {
     .all();
 }
 
+/** The contents of a file are not what cosmig has written. */
+export class DamagedFile extends LedgerError {
+  constructor(path: string, why: string, cause?: unknown) {
+    const hint = 'restore it from a backup, or give the path of a new file';
+    super(`${path} is damaged`, { why, hint, cause });
+  }
+}
+
+/**
+ * Converts an error from a database whose migrations were all applied. A statement that cannot be prepared then means
+ * that the description of the tables in the file is damaged.
+ */
+export function asContentsError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || errorCode(error) !== 'SQLITE_ERROR') return asDatabaseError(error, path);
+  return new DamagedFile(path, `its tables are not those that cosmig has created: ${error.message}`, error);
+}
+
 /** What SQLite's errors mean to the operator, by the first word of the error code. */
 const TROUBLE: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   FULL: {
     what: 'cannot grow: its disk is full',
     hint: 'free space on that disk, then run the same command again',
   },
-  CORRUPT: { what: 'is damaged', hint: 'restore it from a backup, or give the path of a new file' },
   NOTADB: {
     what: 'is not a database, or is damaged',
     hint: 'check the path; restore the file or choose a new one',
@@ -255,7 +276,9 @@ export function asDatabaseError(error: unknown, path: string): unknown {
       cause: error,
     });
   }
-  const trouble = TROUBLE[/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? ''];
+  const word = /^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? FILE_TROUBLE[code] ?? '';
+  if (word === 'CORRUPT') return new DamagedFile(path, cause, error);
+  const trouble = TROUBLE[word];
   if (trouble === undefined) return error;
   return new LedgerError(`${path} ${trouble.what}`, { why: cause, hint: trouble.hint, cause: error });
 }
@@ -286,7 +309,11 @@ export function withDatabaseErrors(database: Database): Database {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Error codes of the file system when the folder is created, with the SQLite code of the same meaning. */
@@ -299,6 +326,12 @@ const FILE_TROUBLE: Readonly<Record<string, string>> = {
   ENOTDIR: 'CANTOPEN',
   EEXIST: 'CANTOPEN',
   ENOENT: 'CANTOPEN',
+  EINVAL: 'CANTOPEN',
+  ELOOP: 'CANTOPEN',
+  ENAMETOOLONG: 'CANTOPEN',
+  EMFILE: 'CANTOPEN',
+  ENFILE: 'CANTOPEN',
+  EIO: 'IOERR',
 };
 
 /**

@@ -8,9 +8,12 @@ import type { Database } from './sqlite.ts';
 
 export class Transactions {
   readonly #database: Database;
+  readonly #onDurable: () => void;
 
-  constructor(database: Database) {
+  /** `onDurable` is called after each durable transaction. */
+  constructor(database: Database, onDurable: () => void = () => {}) {
     this.#database = database;
+    this.#onDurable = onDurable;
     // `openDatabase` may have set `synchronous` to FULL. SQLite applies this pragma when it is prepared, not when it
     // is run, so a prepared statement could not set it later.
     if (!database.readonly) database.exec('PRAGMA synchronous = NORMAL');
@@ -37,11 +40,14 @@ export class Transactions {
 
   durable<T>(body: () => T): T {
     this.#database.exec('PRAGMA synchronous = FULL');
+    let value: T;
     try {
-      return this.run(body);
+      value = this.run(body);
     } finally {
       this.#database.exec('PRAGMA synchronous = NORMAL');
     }
+    this.#onDurable();
+    return value;
   }
 
   /** Runs `body`, whose reads all see the same state of the file, whatever another process writes meanwhile. */

@@ -39,6 +39,11 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
   const isTaken = (): boolean =>
     VerifyStore.isInUse(verifyPath(spec.ledger)) || (repair && Ledger.isRunning(spec.ledger));
   if (spec.skipsIfRunning && isTaken()) return skippedResult('verify', spec);
+  // A comparison believes the ledger. A mover, and so a repair, checks the whole file when it opens it.
+  const checkLedger = (path: string): void => {
+    using ledger = Ledger.openReadonly(path);
+    ledger.check();
+  };
   const show = progressShower(context);
   let hasBegun = false;
   let reportError: CosmigError | undefined;
@@ -65,6 +70,7 @@ export async function runVerifyWithProgress(context: SpecContext, order: VerifyO
       const { compareAndRepair } = await import('../../workflows/repair.ts');
       verdict = await compareAndRepair(parts, compare);
     } else {
+      checkLedger(spec.ledger);
       verdict = await compare('as asked', signal);
     }
   } catch (error) {

@@ -4,6 +4,7 @@
 import type { Database } from '../../lib/sqlite/sqlite.ts';
 import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
 import type { Columns } from '../../lib/sqlite/column.ts';
+import { checksumOf, refuseChanged } from '../../lib/sqlite/table-sums.ts';
 import { INDEX_BYTES } from './entry.ts';
 
 const PHASES = ['collect', 'merge', 'done'] as const;
@@ -52,14 +53,16 @@ export class IndexRunStore {
       ),
       addRun: database.prepare('INSERT INTO index_runs (index_id, level) VALUES (?, ?)'),
       dropRun: database.prepare('DELETE FROM index_runs WHERE number = ?'),
-      addBlock: database.prepare('INSERT INTO index_blocks (run, first_entry, entries) VALUES (?, ?, ?)'),
+      addBlock: database.prepare(
+        'INSERT INTO index_blocks (run, first_entry, checksum, entries) VALUES (?, ?, ?, ?)',
+      ),
       dropBlock: database.prepare('DELETE FROM index_blocks WHERE number = ?'),
       dropBlocks: database.prepare('DELETE FROM index_blocks WHERE run = ?'),
       blockWith: database.prepare<[number, Buffer], Columns>(
-        'SELECT number, entries FROM index_blocks WHERE run = ? AND first_entry <= ? ORDER BY first_entry DESC LIMIT 1',
+        'SELECT * FROM index_blocks WHERE run = ? AND first_entry <= ? ORDER BY first_entry DESC LIMIT 1',
       ),
       blockAfter: database.prepare<[number, Buffer], Columns>(
-        'SELECT number, entries FROM index_blocks WHERE run = ? AND first_entry > ? ORDER BY first_entry LIMIT 1',
+        'SELECT * FROM index_blocks WHERE run = ? AND first_entry > ? ORDER BY first_entry LIMIT 1',
       ),
       entryBytes: database
         .prepare<[number], number>('SELECT coalesce(sum(length(entries)), 0) FROM index_blocks WHERE run = ?')
@@ -118,7 +121,7 @@ export class IndexRunStore {
   }
 
   addBlock(run: number, data: Buffer): void {
-    this.#sql.addBlock.run(run, data.subarray(0, INDEX_BYTES), data);
+    this.#sql.addBlock.run(run, data.subarray(0, INDEX_BYTES), checksumOf(run, data), data);
   }
 
   dropBlock(block: number): void {
@@ -147,5 +150,8 @@ export class IndexRunStore {
 }
 
 function parseBlock(row: Columns | undefined): Block | null {
-  return row === undefined ? null : { number: number(row, 'number'), data: bytes(row, 'entries') };
+  if (row === undefined) return null;
+  const data = bytes(row, 'entries');
+  refuseChanged(number(row, 'checksum'), number(row, 'run'), data);
+  return { number: number(row, 'number'), data };
 }

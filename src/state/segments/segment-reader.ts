@@ -1,10 +1,11 @@
 /**
  * Reads single entries of committed segments. Invariant: an entry has the identity in the index, or an error is thrown.
  */
-import { InternalError, LedgerError } from '../../lib/errors.ts';
+import { InternalError, type LedgerError } from '../../lib/errors.ts';
 import type { Database } from '../../lib/sqlite/sqlite.ts';
-import { bytes, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
+import { bytes, damagedRow, number, oneOf, orNull } from '../../lib/sqlite/column.ts';
 import type { Columns } from '../../lib/sqlite/column.ts';
+import { refuseChanged } from '../../lib/sqlite/table-sums.ts';
 import { isSameIdentity, positionIn } from '../index/entry.ts';
 import { markAt } from './outcome-numbers.ts';
 import type { Marks } from './outcome-numbers.ts';
@@ -32,7 +33,8 @@ export interface Segment extends Pick<FinishedSegment, 'count' | 'lsnBase' | 'da
   readonly feed: FeedName;
 }
 
-const COLUMNS = 'number, feed, documents, lsn_base, entries, first_sequence, offsets';
+const COLUMNS = `number, feed, documents, lsn_base, segments.checksum, entries,
+  first_sequence, outcomes.checksum AS outcomes_checksum, offsets`;
 
 export class EntryStore {
   readonly #sql;
@@ -56,7 +58,7 @@ export class EntryStore {
     const { segment, position } = positionIn(entries, at);
     if (this.#last?.number !== segment) {
       const row = this.#sql.get.get(segment);
-      if (row === undefined) throw damaged(`its index points to segment ${segment}, which does not exist`);
+      if (row === undefined) throw damagedRow(`its index points to segment ${segment}, which does not exist`);
       this.#last = parseSegment(row);
     }
     const landed = landedAt(this.#last, position);
@@ -82,16 +84,11 @@ function landedAt(segment: Segment, position: number): Landed {
 }
 
 function strange({ segment, position }: EntryPosition, cause?: unknown): LedgerError {
-  return damaged(`position ${position} of segment ${segment} has invalid contents`, cause);
-}
-
-function damaged(why: string, cause?: unknown): LedgerError {
-  const hint = 'restore the ledger from a backup made while the migration was stopped';
-  return new LedgerError('the ledger is damaged', { why, hint, cause });
+  return damagedRow(`position ${position} of segment ${segment} has invalid contents`, cause);
 }
 
 function parseSegment(row: Columns): Segment {
-  return {
+  const segment = {
     number: number(row, 'number'),
     feed: oneOf(row, 'feed', FEEDS),
     count: number(row, 'documents'),
@@ -100,4 +97,8 @@ function parseSegment(row: Columns): Segment {
     base: number(row, 'first_sequence'),
     marks: orNull(row, 'offsets', bytes),
   };
+  const { feed, count, lsnBase, data, base, marks } = segment;
+  refuseChanged(number(row, 'checksum'), feed, count, lsnBase, data);
+  refuseChanged(number(row, 'outcomes_checksum'), segment.number, base, marks);
+  return segment;
 }

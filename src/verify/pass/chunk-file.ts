@@ -5,6 +5,7 @@
  */
 import { closeSync, constants, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { ENTRY } from '../../documents/comparison-entries.ts';
+import { OWNER_ONLY } from '../../lib/sqlite/file.ts';
 import { asDatabaseError } from '../../lib/sqlite/sqlite.ts';
 import { bucketOf, shelfOf, SHELVES } from './buckets.ts';
 import { damaged, type EntryChunk } from './entry-chunks.ts';
@@ -93,7 +94,7 @@ export class ChunkFile {
 
   #attempt(work: (file: number) => void): void {
     try {
-      this.#file ??= openSync(this.#path, constants.O_RDWR | constants.O_CREAT);
+      this.#file ??= openSync(this.#path, constants.O_RDWR | constants.O_CREAT, OWNER_ONLY);
       work(this.#file);
     } catch (error) {
       throw asDatabaseError(error, this.#path);

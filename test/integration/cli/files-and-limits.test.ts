@@ -1,4 +1,4 @@
-/** Paths that are no files, and machines that refuse files or memory: one clear error each, never a bug or a hang. */
+/** Paths that name no file, and machines that refuse files or memory: one clear error each, never a bug or a hang. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

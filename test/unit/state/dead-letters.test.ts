@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/lib/sqlite/sqlite.ts';
+import { execIn } from '../../helpers/database-file.ts';
 import type { Ledger } from '../../../src/state/ledger.ts';
 import type { Letter, LetterChange } from '../../../src/state/dead-letters.ts';
 import { hashOf, NOW_MS, openLedger, temporaryFolder } from './making.ts';
@@ -128,11 +128,9 @@ describe('dead letters', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     const ledger = openLedger(path);
     change(ledger, open('a'));
+    execIn(path, `UPDATE dead_letters SET ${column} = '["A'`);
+    expect(() => ledger.letters.get(1)).toThrow(/damaged/);
     ledger.close();
-    const database = openDatabase({ path });
-    database.exec(`UPDATE dead_letters SET ${column} = '["A'`);
-    database.close();
-    using damaged = openLedger(path);
-    expect(() => damaged.letters.get(1)).toThrow(/damaged/);
+    expect(() => openLedger(path)).toThrow(/ledger\.db is damaged/);
   });
 });

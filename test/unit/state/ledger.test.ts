@@ -1,7 +1,18 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { LedgerError, NotReadyError } from '../../../src/lib/errors.ts';
@@ -15,11 +26,13 @@ import {
   intendPage,
   NOW_MS,
   openLedger,
+  rowOf,
   SMALL,
   SPEC,
   temporaryFolder,
 } from './making.ts';
 import { built } from '../../helpers/process/built.ts';
+import { execIn } from '../../helpers/database-file.ts';
 
 const CHILD = built(new URL('mover-process.ts', import.meta.url));
 
@@ -101,7 +114,7 @@ describe('ledger', () => {
   test('closed -> one file next to its lock', () => {
     const path = somePath();
     openLedger(path).close();
-    expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock']);
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock', 'ledger.db-mark']);
   });
 
   test('other settings -> refused, naming the options that changed', () => {
@@ -200,14 +213,17 @@ describe('ledger damaged within', () => {
     intendPage(ledger, { lease, documents, position: '"1"' })();
     buildIndex(ledger, lease.indexId);
     ledger.close();
-    const database = openDatabase({ path });
-    database.exec(sql);
-    database.close();
-    return openLedger(path);
+    const reopened = openLedger(path);
+    // As if the disk had changed it meanwhile: what a run finds when it opens the file was checked already.
+    execIn(path, sql);
+    return reopened;
   }
 
   test.each([
-    ['an index that points beyond a segment', 'UPDATE segments SET documents = 0'],
+    ['a segment with fewer documents', 'UPDATE segments SET documents = 0'],
+    ['a segment with another LSN', 'UPDATE segments SET lsn_base = lsn_base + 1'],
+    ['outcomes with other numbers', 'UPDATE outcomes SET first_sequence = first_sequence + 1'],
+    ['a block of the index of another run', 'UPDATE index_blocks SET checksum = checksum + 1'],
     ['a segment that is too short', "UPDATE segments SET entries = x'00112233'"],
     ['a segment of zeros', 'UPDATE segments SET entries = zeroblob(length(entries) + 9)'],
     ['a segment that is gone', 'DELETE FROM outcomes; DELETE FROM segments'],
@@ -228,7 +244,35 @@ describe('ledger damaged within', () => {
     expect(() => Ledger.openForOperator(path)).toThrow(/is damaged/);
   });
 
-  test('garbage in a table that is read later -> LedgerError then', () => {
+  test.each([
+    ['another state', "UPDATE documents SET state = 'quarantined'"],
+    ['another slot', "UPDATE documents SET slot = x'000102030405060708090a0b0c0d0e0f'"],
+    ['another version', "UPDATE documents SET etag = x'0001020304050607'"],
+    ['another LSN', 'UPDATE documents SET lsn = lsn + 1'],
+  ])('a row with %s -> LedgerError when it is read', (_what, sql) => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    ledger.pages.commit([{ page: ledger.pages.nextPage(), move: null, rows: [rowOf('a', 's')] }]);
+    expect(ledger.rows.find(hashOf('a'))?.lsn).toBe(1);
+    execIn(path, sql);
+    expect(() => ledger.rows.find(hashOf('a'))).toThrow(/damaged/);
+  });
+
+  test.each([
+    ['names', 'UPDATE segment_names SET names = zeroblob(length(names))'],
+    ['entries', 'UPDATE segments SET entries = zeroblob(length(entries))'],
+  ])('an open intent with other %s -> LedgerError when it is settled', (_what, sql) => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    const lease = beginLease(ledger);
+    intendPage(ledger, { lease, documents: [{ identity: 'a', slot: 's' }], position: '"1"' });
+    const [page = 0] = ledger.pages.unsettled();
+    expect(ledger.pages.readIntent(page, 1).segments).toHaveLength(1);
+    execIn(path, sql);
+    expect(() => ledger.pages.readIntent(page, 1)).toThrow(/damaged/);
+  });
+
+  test('garbage in a table -> refused by a mover; a reader gets a LedgerError when it reads the table', () => {
     const path = somePath();
     const ledger = openLedger(path);
     buildIndex(ledger, beginLease(ledger).indexId);
@@ -243,7 +287,8 @@ describe('ledger damaged within', () => {
     const bytes = readFileSync(path);
     bytes.fill(0x5a, (page - 1) * 4096, page * 4096);
     writeFileSync(path, bytes);
-    using damaged = openLedger(path);
+    expect(() => openLedger(path)).toThrow(/is damaged/);
+    using damaged = Ledger.openReadonly(path);
     expect(() => damaged.isIndexed(1)).toThrow(LedgerError);
   });
 });
@@ -293,7 +338,7 @@ describe('ledger opened read-only', () => {
     expect(reader.migration.read().phase).toBe('new');
     reader.close();
     openLedger(path).close();
-    expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock']);
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['ledger.db', 'ledger.db-lock', 'ledger.db-mark']);
   }, 30_000);
 });
 
@@ -310,6 +355,96 @@ describe('mover lock', () => {
     const later = await promisify(execFile)(process.execPath, childArguments('open', path));
     expect(later.stdout).toBe('opened');
   }, 30_000);
+});
+
+describe('another name of the ledger', () => {
+  async function openElsewhere(path: string, cwd = dirname(path)): Promise<string> {
+    try {
+      return (await promisify(execFile)(process.execPath, childArguments('open', path), { cwd })).stdout;
+    } catch (error) {
+      return error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
+    }
+  }
+
+  test.each([
+    ['a symbolic link', (path: string) => link(path, join(temporaryFolder(), 'other.db'))],
+    ['a symbolic link to a symbolic link', (path: string) => link(link(path, `${path}-1`), `${path}-2`)],
+    [
+      'a folder that is a symbolic link',
+      (path: string) => join(link(dirname(path), `${temporaryFolder()}/f`), 'ledger.db'),
+    ],
+    ['a relative path', () => 'ledger.db'],
+    ['a path with ..', (path: string) => `${dirname(path)}/../${basename(dirname(path))}/ledger.db`],
+  ])(
+    '%s -> the same lock, in any process',
+    async (_what, other) => {
+      const path = somePath();
+      const ledger = openLedger(path);
+      const name = other(path);
+      expect(await openElsewhere(name, dirname(path))).toBe('NotReadyError');
+      expect(Ledger.isRunning(join(dirname(path), 'ledger.db'))).toBe(true);
+      ledger.close();
+      expect(await openElsewhere(name, dirname(path))).toBe('opened');
+      expect(readdirSync(dirname(path)).filter((file) => file.includes('-lock'))).toEqual(['ledger.db-lock']);
+    },
+    30_000,
+  );
+
+  test('a symbolic link to a file that is missing -> one ledger, one lock', async () => {
+    const path = somePath();
+    const name = join(temporaryFolder(), 'other.db');
+    symlinkSync(path, name);
+    const ledger = openLedger(name);
+    expect(await openElsewhere(path)).toBe('NotReadyError');
+    ledger.close();
+    expect(readdirSync(dirname(name))).toEqual(['other.db']);
+  });
+
+  test('a hard link, made before or while a mover works -> refused in any process, by either name', async () => {
+    const path = somePath();
+    const name = join(temporaryFolder(), 'other.db');
+    const ledger = openLedger(path);
+    linkSync(path, name);
+    expect(await openElsewhere(name)).toBe('LedgerError');
+    expect(() => Ledger.openReadonly(name)).toThrow(/has another name/);
+    ledger.close();
+    expect(await openElsewhere(name)).toBe('LedgerError');
+    expect(await openElsewhere(path)).toBe('LedgerError');
+    rmSync(name);
+    expect(await openElsewhere(path)).toBe('opened');
+  }, 30_000);
+});
+
+function link(to: string, name: string): string {
+  symlinkSync(to, name);
+  return name;
+}
+
+describe('files of a ledger', () => {
+  test('created -> only the owner may read them, the log and a backup included', () => {
+    const path = somePath();
+    using ledger = openLedger(path);
+    fill(ledger);
+    ledger.backup(`${path}.backup`);
+    const names = readdirSync(dirname(path)).filter((name) => !name.endsWith('-journal'));
+    const modes = names.map((name) => [name, (statSync(join(dirname(path), name)).mode & 0o777).toString(8)]);
+    expect(Object.fromEntries(modes)).toEqual({
+      'ledger.db': '600',
+      'ledger.db-lock': '600',
+      'ledger.db-mark': '600',
+      'ledger.db-shm': '600',
+      'ledger.db-wal': '600',
+      'ledger.db.backup': '600',
+    });
+  });
+
+  test('a ledger that the operator has made readable for others -> stays so', () => {
+    const path = somePath();
+    openLedger(path).close();
+    chmodSync(path, 0o640);
+    openLedger(path).close();
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+  });
 });
 
 describe('recorded progress', () => {

@@ -210,7 +210,7 @@ describe('power cut', () => {
       for (const page of left.pages.unsettled()) expect(page).toBe(committed + 1);
     }
     expect(seen.size).toBeGreaterThan(10);
-  });
+  }, 60_000);
 });
 
 describe('settling', () => {

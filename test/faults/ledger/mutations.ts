@@ -1,0 +1,112 @@
+/** The same of the ledger and the verify file: what keeps a damaged, older or doubly used file from being believed. */
+import type { Rule } from '../mutations-patches.ts';
+
+const TABLE_SUMS = 'src/lib/sqlite/table-sums.ts';
+const MARK = 'src/state/change-mark.ts';
+const LEDGER_TEST = 'test/unit/state/ledger.test.ts';
+const DAMAGE_TEST = 'test/unit/state/damage.test.ts';
+const STORE_TEST = 'test/unit/verify/store-damage.test.ts';
+
+export const LEDGER_RULES: readonly Rule[] = [
+  {
+    name: 'table-sums-unchecked',
+    edits: [{ file: TABLE_SUMS, find: 'if (isIntact !== 1)', replace: 'if (isIntact === 2)' }],
+    test: DAMAGE_TEST,
+    by: 'refused when it is opened',
+  },
+  {
+    name: 'structure-unchecked',
+    edits: [{ file: TABLE_SUMS, find: "if (found !== 'ok')", replace: "if (found === '')" }],
+    test: DAMAGE_TEST,
+    by: 'after a kill or a clean end',
+  },
+  {
+    name: 'rows-believed',
+    edits: [
+      {
+        file: TABLE_SUMS,
+        find: 'if (checksum !== checksumOf(...values)) throw',
+        replace: 'if (checksum === -1) throw',
+      },
+    ],
+    test: LEDGER_TEST,
+    by: 'LedgerError when it is read',
+  },
+  {
+    name: 'lost-changes-unnoticed',
+    edits: [{ file: MARK, find: 'if (changes > this.#changes) this.reset(changes);', replace: '' }],
+    test: DAMAGE_TEST,
+    by: 'the log of a killed run removed',
+  },
+  {
+    name: 'lost-changes-forgotten',
+    edits: [
+      {
+        file: MARK,
+        find: 'if (recorded !== null && isAhead(recorded, database)) this.reset(UNREACHABLE);',
+        replace: '',
+      },
+      {
+        file: MARK,
+        find: 'return this.#changes === UNREACHABLE;',
+        replace: 'return this.#changes > this.#opened;',
+      },
+      {
+        file: MARK,
+        find: '  #changes: number;',
+        replace: '  #changes: number;\n  readonly #opened: number;',
+      },
+      {
+        file: MARK,
+        find: '    this.#path = path;\n',
+        replace: '    this.#path = path;\n    this.#opened = changeCount(database);\n',
+      },
+    ],
+    test: DAMAGE_TEST,
+    by: 'the log of a killed run removed',
+  },
+  {
+    name: 'older-proof-believed',
+    edits: [
+      { file: 'src/verify/store.ts', find: 'if (store.#mark.isAhead) store.#startAgain();', replace: '' },
+    ],
+    test: STORE_TEST,
+    by: 'random damage',
+  },
+  {
+    name: 'verify-file-unchecked',
+    edits: [{ file: 'src/verify/store.ts', find: '      checkFile(database);\n', replace: '' }],
+    test: STORE_TEST,
+    by: 'changed by another program',
+  },
+  {
+    name: 'lock-by-path',
+    edits: [
+      {
+        file: 'src/state/lock.ts',
+        find: 'return `${realPath(ledger)}-lock`;',
+        replace: 'return `${ledger}-lock`;',
+      },
+    ],
+    test: LEDGER_TEST,
+    by: 'the same lock, in any process',
+  },
+  {
+    name: 'two-names',
+    edits: [{ file: 'src/lib/sqlite/file.ts', find: 'stats.nlink > 1', replace: 'stats.nlink > 99' }],
+    test: LEDGER_TEST,
+    by: 'a hard link',
+  },
+  {
+    name: 'files-for-everyone',
+    edits: [{ file: 'src/lib/sqlite/file.ts', find: 'OWNER_ONLY = 0o600', replace: 'OWNER_ONLY = 0o644' }],
+    test: LEDGER_TEST,
+    by: 'only the owner may read them',
+  },
+  {
+    name: 'secrets-for-hooks',
+    edits: [{ file: 'src/workflows/hooks.ts', find: '    ...withoutSecrets(env),', replace: '    ...env,' }],
+    test: 'test/integration/cutover/command/hooks.test.ts',
+    by: 'no secret of cosmig',
+  },
+];
