@@ -2,8 +2,19 @@
  * Matches LIKE patterns: `%` stands for any characters, `_` for any single code unit, `[a-f]` and `[^a-f]` for one
  * code unit of a set or outside it. An escape character makes the next character literal.
  *
- * Invariant: matching never recurses, and it backtracks to the last `%` only.
+ * Invariant: matching never recurses, backtracks to the last `%` only, and takes a number of steps that grows with the
+ * length of the text and not with that of the pattern. A match that needs more is refused.
  */
+import { Refusal } from '../../http/refusal.ts';
+
+/**
+ * How many steps a match may take for each unit of the text. A pattern needs as many only if long parts of it match at
+ * most positions of the text, such as a thousand letters `a` in a text that has no others.
+ */
+const STEPS_PER_UNIT = 64;
+/** The steps that a match of a short text may take in addition. */
+const STEPS_MIN = 10_000;
+
 type Matcher = (unit: string) => boolean;
 type Part = 'run' | Matcher;
 
@@ -57,7 +68,9 @@ function matches(parts: readonly Part[], text: string): boolean {
   let at = 0;
   let retryPart = -1;
   let retryAt = 0;
+  let stepsLeft = STEPS_MIN + STEPS_PER_UNIT * text.length;
   while (at < text.length) {
+    if (stepsLeft-- === 0) throw tooManySteps(text);
     const wanted = parts[part];
     if (wanted === 'run') {
       retryPart = ++part;
@@ -72,4 +85,12 @@ function matches(parts: readonly Part[], text: string): boolean {
   }
   if (parts[part] === 'run') part++;
   return part === parts.length;
+}
+
+function tooManySteps(text: string): Refusal {
+  return new Refusal(
+    400,
+    `The LIKE pattern takes more than ${STEPS_MIN + STEPS_PER_UNIT * text.length} steps on a text of ${text.length} ` +
+      'characters. This emulator refuses it: shorten the parts between the % signs.',
+  );
 }
