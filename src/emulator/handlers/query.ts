@@ -4,10 +4,10 @@
 import { effectiveKey, prefixRange } from '../../epk/effective-key.ts';
 import { must } from '../../lib/assert.ts';
 import type { LocalAccount } from '../account/account.ts';
-import { json, pathHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
+import { json, pathHeaders, rangeHeaders, type GatewayReply, type GatewayRequest } from '../http/request.ts';
 import { queryCharge } from '../partitions/charges.ts';
 import { keyText, parseKey } from '../account/container-definition.ts';
-import { own } from '../json/json-value.ts';
+import { own, parseJson } from '../json/json-value.ts';
 import type { ContainerModel } from '../account/model.ts';
 import type { Window } from '../storage/document-store.ts';
 import { rangeById, rangeOf, refuseWhileSplitting, type RangeModel } from '../partitions/ranges.ts';
@@ -16,6 +16,7 @@ import { countPage, type CompiledQuery, type Documents, type StoredDocument } fr
 import { compileQuery, runPage, type QuerySpec } from '../query/query.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sessionToken } from '../partitions/sessions.ts';
+import { metricsHeaders } from './query-metrics.ts';
 
 /** The most items of a page if the client sets no limit. */
 const ITEMS_DEFAULT = 100;
@@ -90,6 +91,20 @@ function isWhole({ range, min, max }: Scope): boolean {
   return range === undefined && min === '' && max === 'FF';
 }
 
+/**
+ * Refuses a query of the whole container, unless the client says that it may cross partitions, or the filter requires
+ * one value for each part of the key.
+ */
+function refuseCrossing(request: GatewayRequest, container: ContainerModel, query: CompiledQuery): void {
+  if (request.headers['x-ms-documentdb-query-enablecrosspartition']?.toLowerCase() === 'true') return;
+  if (container.definition.keyPaths.every(query.requires)) return;
+  throw new Refusal(
+    400,
+    'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to true, ' +
+      'specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
+  );
+}
+
 /** Returns a function that reads the documents of the scope after any position. The query may call it many times. */
 function documentsIn(
   request: GatewayRequest,
@@ -157,6 +172,8 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   const container = request.container();
   const scope = scopeOf(request, container);
   const query = compileQuery(spec);
+  if (request.method === 'POST' && isWhole(scope)) refuseCrossing(request, container, query);
+  const beganMs = request.account.machineMs();
   if (request.account.settings.queries === 'planned' && isWhole(scope) && needsPlan(query.statement)) {
     throw new Refusal(
       400,
@@ -170,11 +187,10 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   }
   const visited = scope.range === undefined ? container.ranges : [scope.range];
   for (const range of visited) request.account.admit(container, range, request.priority);
-  const continuation = request.headers['x-ms-continuation'];
   const limits = {
     maxItems: request.maxItems ?? ITEMS_DEFAULT,
     maxBytes: request.account.settings.pageBytes,
-    continuation: continuation === '' ? undefined : continuation,
+    continuation: continuationOf(request.headers['x-ms-continuation']),
   };
   const page =
     query.countsAll && scope.key === undefined && limits.continuation === undefined
@@ -183,14 +199,32 @@ function answer(request: GatewayRequest, spec: QuerySpec): GatewayReply {
   const chargeRu = queryCharge(visited.length, { items: page.scanned, bytes: page.scannedBytes });
   for (const range of visited)
     request.account.charge(container, range, chargeRu / visited.length, request.priority);
+  const only = visited.length === 1 ? visited[0] : undefined;
   const headers: Record<string, string | number> = {
     'x-ms-item-count': page.items.length,
-    ...pathHeaders(container),
+    ...(only === undefined ? pathHeaders(container) : rangeHeaders(container, only, only.lsn)),
     'x-ms-session-token': visited.map((range) => sessionToken(range, range.lsn)).join(','),
   };
-  if (page.continuation !== undefined) headers['x-ms-continuation'] = page.continuation;
+  if (page.continuation !== undefined) {
+    // A page of several ranges has a token in the gateway's form, which names the part of the container that it is for.
+    const { min, max } = scope;
+    headers['x-ms-continuation'] =
+      scope.range === undefined
+        ? JSON.stringify({ token: page.continuation, range: { min, max } })
+        : page.continuation;
+  }
+  const tookMs = request.account.machineMs() - beganMs;
+  Object.assign(headers, metricsHeaders(request, page, tookMs));
   const body = `{"_rid":"${container.rid}","Documents":[${page.items.join(',')}],"_count":${page.items.length}}`;
   return { status: 200, body, headers, chargeRu };
+}
+
+/** Returns the token of a continuation header: the token itself, or one of the gateway's form, alone or in a list. */
+function continuationOf(header: string | undefined): string | undefined {
+  if (header === undefined || header === '') return undefined;
+  const parsed = parseJson(header);
+  const token = own(Array.isArray(parsed) ? parsed[0] : parsed, 'token');
+  return typeof token === 'string' ? token : header;
 }
 
 export function run(request: GatewayRequest): GatewayReply {

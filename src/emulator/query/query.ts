@@ -37,11 +37,17 @@ export function compileQuery(spec: QuerySpec): CompiledQuery {
   const { query, parameters } = checked(spec);
   const statement = parse(query, parameters);
   const where = statement.where && evaluator(statement.where);
+  const { orderBy } = statement;
   return {
     idEquals: statement.where && statement.alias !== undefined ? idIn(statement.where) : undefined,
+    requires: (path) => statement.where !== undefined && literalAt(statement.where, path) !== undefined,
     countsAll:
       statement.where === undefined && statement.alias !== undefined && isCounting(statement.selection),
-    fingerprint: queryFingerprint(query, [...parameters]),
+    // An ordered query continues after a value, whatever its filter is: SDKs narrow the filter when they resume.
+    fingerprint:
+      orderBy === undefined
+        ? queryFingerprint(query, [...parameters])
+        : queryFingerprint('ORDER BY', [orderBy.steps, orderBy.descending]),
     statement,
     keeps: (row) => where === undefined || where(row) === true,
     project: isAggregating(statement.selection) ? () => undefined : projector(statement.selection),
@@ -103,18 +109,27 @@ function isShallow(value: SqlValue, depthMax: number): boolean {
   return depthMax > 0 && Object.values(value).every((inner: SqlValue) => isShallow(inner, depthMax - 1));
 }
 
-/**
- * Returns an id that the filter requires, if it requires one. If it requires several, any of them will do, because the
- * filter is evaluated anyway.
- */
 function idIn(where: Expression): string | undefined {
-  if (where.kind === 'and') return where.terms.map(idIn).find((id) => id !== undefined);
-  if (where.kind !== 'compare' || where.operator !== '=') return undefined;
-  const { left, right } = where;
-  return idOf(left, right) ?? idOf(right, left);
+  const id = literalAt(where, ['id'])?.value;
+  return typeof id === 'string' ? id : undefined;
 }
 
-function idOf(path: Expression, literal: Expression): string | undefined {
-  if (path.kind !== 'path' || path.steps.length !== 1 || path.steps[0] !== 'id') return undefined;
-  return literal.kind === 'literal' && typeof literal.value === 'string' ? literal.value : undefined;
+/**
+ * Returns a literal that the filter requires a property to equal, if it requires one. If it requires several, any of
+ * them will do, because the filter is evaluated anyway.
+ */
+function literalAt(where: Expression, path: readonly string[]): Literal | undefined {
+  if (where.kind === 'and')
+    return where.terms.map((term) => literalAt(term, path)).find((literal) => literal !== undefined);
+  if (where.kind !== 'compare' || where.operator !== '=') return undefined;
+  const { left, right } = where;
+  if (isAt(left, path)) return right.kind === 'literal' ? right : undefined;
+  return isAt(right, path) && left.kind === 'literal' ? left : undefined;
+}
+
+type Literal = Extract<Expression, { kind: 'literal' }>;
+
+function isAt(expression: Expression, path: readonly string[]): boolean {
+  if (expression.kind !== 'path' || expression.steps.length !== path.length) return false;
+  return expression.steps.every((step, level) => step === path[level]);
 }

@@ -64,6 +64,7 @@ export interface AccountSettings {
   readonly scaleUpMs?: number;
   readonly ru?: 'metered' | 'off';
   readonly numbers?: 'verbatim' | 'service';
+  readonly queries?: 'direct' | 'planned';
 }
 
 export interface RangeState {

@@ -186,7 +186,11 @@ async function allDocuments(view: ContainerView): Promise<string[]> {
   const texts: string[] = [];
   let continuation: string | undefined;
   do {
-    const headers: Headers = { 'x-ms-documentdb-isquery': 'true', 'x-ms-continuation': continuation };
+    const headers: Headers = {
+      'x-ms-documentdb-isquery': 'true',
+      'x-ms-documentdb-query-enablecrosspartition': 'true',
+      'x-ms-continuation': continuation,
+    };
     const reply = await mustSend('POST', `${path}/docs`, { query: 'SELECT * FROM c' }, headers);
     const list = reply.text.indexOf('[');
     for (const { start, end } of elementsOf(reply.text, list)) texts.push(reply.text.slice(start, end));

@@ -1,8 +1,8 @@
 /**
  * Says where the next page starts, as an opaque token that the client sends back.
  *
- * Invariant: a token names the query that it belongs to. With another query the token is refused, because that query
- * would silently skip documents.
+ * Invariant: a token names the query that it belongs to, or the order of an ordered query. With another one the token is
+ * refused, because that query would silently skip documents.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../http/refusal.ts';
@@ -52,5 +52,5 @@ function isWhole(value: unknown): value is number {
 }
 
 function malformed(): Refusal {
-  return new Refusal(400, 'The continuation token is malformed.');
+  return new Refusal(400, 'Invalid Continuation Token: the continuation token is malformed.');
 }

@@ -43,6 +43,8 @@ export interface PageLimits {
 export interface CompiledQuery {
   /** If set, only documents with this id can be results, and the caller may omit all others. */
   readonly idEquals: string | undefined;
+  /** Returns whether only documents that have one certain value at this path can be results. */
+  readonly requires: (path: readonly string[]) => boolean;
   /**
    * Whether the query asks only for the number of all documents, which `countPage` answers without reading documents.
    */
@@ -123,17 +125,18 @@ export function plainPage({ query, documents, limits, start }: Question): QueryP
   const page = new PageBuilder(limits);
   let { position, skipped, taken } = start ?? { position: BEFORE_ALL, skipped: 0, taken: 0 };
   if (taken >= limit) return scan.page([]);
+  const resume = (): string => writeToken(query.fingerprint, { position, skipped, taken, key: undefined });
   for (const next of scan.rowsAfter(position)) {
-    const item = !page.isFull && query.keeps(next.row) ? query.project(next.row) : undefined;
+    const item = query.keeps(next.row) ? query.project(next.row) : undefined;
     if (item !== undefined && skipped < offset) skipped++;
-    else if (page.isFull || (item !== undefined && !page.put(item))) {
-      const resume: Resume = { position, skipped, taken, key: undefined };
-      return scan.page(page.items, writeToken(query.fingerprint, resume));
-    } else if (item !== undefined) {
+    else if (item !== undefined) {
+      if (!page.put(item)) return scan.page(page.items, resume());
       taken++;
-      if (taken >= limit) break;
     }
     position = next.position;
+    if (taken >= limit) break;
+    // As on the service, a full page does not look ahead. If nothing follows, the next page is empty.
+    if (page.isFull) return scan.page(page.items, resume());
   }
   return scan.page(page.items);
 }
@@ -148,26 +151,25 @@ export function orderedPage(question: Question, orderBy: OrderBy): QueryPage {
   // The first page skips the whole OFFSET. A later page starts where the previous page ended.
   const skip = start === undefined ? offset : 0;
   const first = firstPositions(question, { scan, orderBy, skip });
-  let resume: Resume | undefined;
+  let last: Resume | undefined;
+  const resume = (): string | undefined => last && writeToken(query.fingerprint, last);
   for (const at of first.slice(skip)) {
     if (taken >= limit) break;
-    const item = page.isFull ? undefined : query.project(new QueryRow(textAt(documents, at.position)));
-    if (item === undefined || !page.put(item)) {
-      return scan.page(page.items, resume && writeToken(query.fingerprint, resume));
-    }
+    const item = query.project(new QueryRow(textAt(documents, at.position)));
+    if (item === undefined || !page.put(item)) return scan.page(page.items, resume());
     taken++;
-    resume = { ...at, skipped: offset, taken };
+    last = { ...at, skipped: offset, taken };
   }
-  return scan.page(page.items);
+  return scan.page(page.items, page.isFull && taken < limit ? resume() : undefined);
 }
 
-/** Finds as many positions as fit on the page, and one more, which shows that there is a next page. */
+/** Finds as many positions as fit on the page. */
 function firstPositions(
   { query, limits, start }: Question,
   { scan, orderBy, skip }: { readonly scan: Scan; readonly orderBy: OrderBy; readonly skip: number },
 ): readonly OrderedPosition[] {
   const compare = sorting(orderBy);
-  const positions = new FirstPositions(skip + countMax(limits) + 1, compare);
+  const positions = new FirstPositions(skip + countMax(limits), compare);
   const last = start?.key && { key: start.key, position: start.position };
   // Only a selection with VALUE may yield no item for a document.
   const mayYieldNothing = query.statement.selection.kind === 'value';

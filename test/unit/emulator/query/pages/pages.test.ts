@@ -129,10 +129,29 @@ describe('pages', () => {
     const documents = stored(['{"s":"é"}', '{"s":"b"}', '{"s":"c"}']);
     const compiled = compileQuery({ query: 'SELECT * FROM c WHERE c.s = "b"' });
     expect(runPage(compiled, offering(documents), ONE_PAGE)).toMatchObject({ scanned: 3, scannedBytes: 28 });
+    // A full page does not look whether another document would follow.
     expect(runPage(compiled, offering(documents), { ...ONE_PAGE, maxItems: 1 })).toMatchObject({
-      scanned: 3,
+      scanned: 2,
     });
   });
+
+  test.each(['SELECT * FROM c', 'SELECT * FROM c ORDER BY c.k'])(
+    'a page that is just full -> a continuation, and an empty last page: %s',
+    (query) => {
+      const documents = stored(texts([{ k: 1 }, { k: 2 }]));
+      const pages = readAll(query, [{ maxItems: 2, maxBytes: Infinity }], () => documents);
+      expect(pages.map((page) => page.items.length)).toEqual([2, 0]);
+    },
+  );
+
+  test.each(['SELECT TOP 2 * FROM c', 'SELECT * FROM c ORDER BY c.k OFFSET 0 LIMIT 2'])(
+    'a full page that reaches the limit -> no continuation: %s',
+    (query) => {
+      const documents = stored(texts([{ k: 1 }, { k: 2 }, { k: 3 }]));
+      const pages = readAll(query, [{ maxItems: 2, maxBytes: Infinity }], () => documents);
+      expect(pages.map((page) => page.items.length)).toEqual([2]);
+    },
+  );
 
   test('long order values -> tokens that fit into a header', () => {
     const documents = stored(
@@ -184,6 +203,19 @@ describe('a continuation', () => {
     expect(resumeWith('SELECT VALUE COUNT(1) FROM c', tokenOf(PLAIN))).toContain('another query');
     expect(resumeWith(PLAIN, tokenOf(PLAIN, [{ name: '@p', value: 1 }]))).toContain('another query');
   });
+
+  test('of the same order with another filter or selection -> continues after the value', () => {
+    const narrowed = compileQuery({ query: 'SELECT VALUE c.k FROM c WHERE c.k >= 2 ORDER BY c.k' });
+    const page = runPage(narrowed, documents, { ...ONE_PAGE, continuation: tokenOf(ORDERED) });
+    expect(page.items).toEqual(['2', '3']);
+  });
+
+  test.each([`${ORDERED} DESC`, 'SELECT * FROM c ORDER BY c.n', PLAIN])(
+    'of another order -> refused: %s',
+    (query) => {
+      expect(resumeWith(query, tokenOf(ORDERED))).toContain('another query');
+    },
+  );
 
   test.each(['', 'garbage', '{}', '[]', 'é', 'W10', Buffer.from('[1,2,3]').toString('base64url')])(
     'garbage %j -> refused',
